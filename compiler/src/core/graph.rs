@@ -1,0 +1,293 @@
+//! The hash-consed graph, lambdas and substitution.
+//!
+//! **Canonical binders.** A finished lambda's variables are numbered just above every binder inside its body (Axelsson and Claessen,
+//! "Using circular programs for higher-order syntax", ICFP 2013), so equal lambdas are equal nodes and no context is needed to name a
+//! variable. While a lambda is being built its variables are *fresh* (numbers from [`FRESH`] up); [`Graph::close`] renames
+//! them. Code that looks inside a lambda opens it with fresh variables first ([`Graph::open`]): then open terms contain fresh variables only
+//! and nothing can be captured.
+
+use super::{Lambda, NodeId, Op, Type, Var, infer};
+use crate::loc::LocStack;
+use crate::scalar::{Lit, Ty};
+use indexmap::IndexSet;
+use std::collections::HashMap;
+
+/// The first number of fresh variables.
+pub const FRESH: u32 = 1 << 30;
+
+/// What is known of a node beside its operation.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its type.
+    pub ty: Type,
+    /// Its free variables, ascending.
+    pub free: Vec<Var>,
+    /// The highest canonical binder inside it, 0 without lambdas.
+    pub height: u32,
+    /// The author bound it with `slet`.
+    pub bound: bool,
+    /// Where it comes from. Not part of its identity.
+    pub loc: LocStack,
+}
+
+/// Nodes, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    ops: IndexSet<Op>,
+    info: Vec<Node>,
+    params: Vec<Type>,
+    fresh: u32,
+    loc: LocStack,
+}
+
+impl Graph {
+    /// Declares the parameters: node i is parameter i.
+    pub fn declare_params(&mut self, types: impl Iterator<Item = Type>) {
+        assert!(self.ops.is_empty(), "parameters come first");
+        self.params = types.collect();
+        for i in 0..self.params.len() as u32 {
+            self.add(Op::Param(i));
+        }
+    }
+
+    /// The types of the parameters.
+    pub fn params(&self) -> &[Type] {
+        &self.params
+    }
+
+    /// The operation of a node.
+    pub fn op(&self, n: NodeId) -> &Op {
+        &self.ops[n.0 as usize]
+    }
+
+    /// Type, free variables, location.
+    pub fn node(&self, n: NodeId) -> &Node {
+        &self.info[n.0 as usize]
+    }
+
+    /// The type of a node.
+    pub fn ty(&self, n: NodeId) -> Type {
+        self.node(n).ty
+    }
+
+    /// Whether it has no free variables.
+    pub fn is_closed(&self, n: NodeId) -> bool {
+        self.node(n).free.is_empty()
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// No nodes.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// Nodes made from now on come from `loc`; gives the former place back.
+    pub fn set_loc(&mut self, loc: LocStack) -> LocStack {
+        std::mem::replace(&mut self.loc, loc)
+    }
+
+    /// Marks a node as bound by `slet`.
+    pub fn mark_bound(&mut self, n: NodeId) {
+        self.info[n.0 as usize].bound = true;
+    }
+
+    /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is our bug: what comes from
+    /// outside goes through [`Graph::try_add`].
+    #[track_caller]
+    pub fn add(&mut self, op: Op) -> NodeId {
+        self.try_add(op).unwrap_or_else(|e| panic!("ill-typed node: {e}"))
+    }
+
+    /// As [`Graph::add`]; an ill-typed operation is an error that says why.
+    pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
+        if let Some(i) = self.ops.get_index_of(&op) {
+            return Ok(NodeId(i as u32));
+        }
+        let ty = infer::infer(self, &op)?;
+        let (mut free, mut height) = (Vec::new(), 0);
+        if let Op::Var(v, _) = op {
+            free.push(v);
+        }
+        for child in op.operands() {
+            free.extend_from_slice(&self.node(child).free);
+            height = height.max(self.node(child).height);
+        }
+        if let Some(lambda) = op.lambda() {
+            let body = self.node(lambda.body);
+            free.extend(body.free.iter().filter(|v| !lambda.params.iter().any(|p| p.0 == **v)));
+            height = height.max(body.height);
+            height = lambda.params.iter().map(|p| p.0.0).fold(height, u32::max);
+        }
+        free.sort_unstable();
+        free.dedup();
+        let (i, _) = self.ops.insert_full(op);
+        self.info.push(Node { ty, free, height, bound: false, loc: self.loc.clone() });
+        Ok(NodeId(i as u32))
+    }
+
+    /// A constant.
+    pub fn lit(&mut self, l: Lit) -> NodeId {
+        self.add(Op::Const(l))
+    }
+
+    /// The constant that a node is.
+    pub fn as_lit(&self, n: NodeId) -> Option<Lit> {
+        if let Op::Const(l) = self.op(n) { Some(*l) } else { None }
+    }
+
+    /// A fresh variable, to be bound by [`Graph::close`].
+    pub fn fresh_var(&mut self, ty: Ty) -> (Var, NodeId) {
+        let var = Var(FRESH + self.fresh);
+        self.fresh += 1;
+        (var, self.add(Op::Var(var, ty)))
+    }
+
+    /// Binds fresh variables in `body` and gives the canonical lambda.
+    pub fn close(&mut self, vars: &[(Var, Ty)], body: NodeId) -> Lambda {
+        let base = self.node(body).height + 1;
+        let params: Vec<(Var, Ty)> = vars.iter().zip(base..).map(|(&(_, ty), i)| (Var(i), ty)).collect();
+        let env = vars.iter().zip(&params).map(|(&(v, _), &(c, ty))| (v, self.add(Op::Var(c, ty)))).collect();
+        Lambda { body: self.substitute(body, &env), params }
+    }
+
+    /// A lambda from a Rust closure over its variables: higher-order syntax, for passes and tests.
+    pub fn lambda(&mut self, types: &[Ty], f: impl FnOnce(&mut Graph, &[NodeId]) -> NodeId) -> Lambda {
+        let vars: Vec<_> = types.iter().map(|&ty| (self.fresh_var(ty), ty)).collect();
+        let nodes: Vec<_> = vars.iter().map(|v| v.0.1).collect();
+        let body = f(self, &nodes);
+        let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        self.close(&vars, body)
+    }
+
+    /// The body with `args` for the variables. `args` contain no canonical variables (they are closed or fresh).
+    pub fn open(&mut self, lambda: &Lambda, args: &[NodeId]) -> NodeId {
+        let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
+        self.substitute(lambda.body, &env)
+    }
+
+    /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.
+    pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
+        self.subst(n, env, &mut HashMap::new())
+    }
+
+    fn subst(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+        if !self.node(n).free.iter().any(|v| env.contains_key(v)) {
+            return n;
+        }
+        if let Some(&m) = memo.get(&n) {
+            return m;
+        }
+        let result = match self.op(n).clone() {
+            Op::Var(v, _) => env[&v],
+            op => {
+                let operands: Vec<_> = op.operands().map(|c| self.subst(c, env, memo)).collect();
+                let lambda = op.lambda().map(|lambda| {
+                    // the body may grow binders: open with fresh variables and close again
+                    let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
+                    let mut inner = env.clone();
+                    inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
+                    let body = self.subst(lambda.body, &inner, &mut HashMap::new());
+                    let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+                    self.close(&vars, body)
+                });
+                let loc = self.node(n).loc.clone();
+                let before = self.set_loc(loc.within(&self.loc.clone()));
+                let new = self.add(op.with(&operands, lambda));
+                self.set_loc(before);
+                if self.node(n).bound {
+                    self.mark_bound(new);
+                }
+                new
+            }
+        };
+        memo.insert(n, result);
+        result
+    }
+
+    /// Every node that `roots` need, operands before users, lambdas' bodies included.
+    pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let (mut seen, mut order) = (vec![false; self.len()], Vec::new());
+        let mut stack: Vec<(NodeId, bool)> = roots.into_iter().map(|r| (r, false)).collect();
+        stack.reverse();
+        while let Some((n, done)) = stack.pop() {
+            if done {
+                order.push(n);
+            } else if !std::mem::replace(&mut seen[n.0 as usize], true) {
+                stack.push((n, true));
+                let op = self.op(n);
+                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)).map(|c| (c, false)));
+            }
+        }
+        order
+    }
+}
+
+impl Op {
+    /// The operand nodes, in order, without a lambda's body.
+    pub fn operands(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let list: Vec<NodeId> = match self {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => vec![],
+            Op::Unary(_, a) | Op::Cast(_, a) | Op::Len(a) | Op::Reverse(a) | Op::Iota(a) | Op::Materialize(a) => vec![*a],
+            Op::Generate(n, _) => vec![*n],
+            Op::Binary(_, a, b) | Op::At(a, b) | Op::Elem(a, b) | Op::Within(a, b) | Op::Fill(a, b) => vec![*a, *b],
+            Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![*a, *b, *c],
+            Op::Map(_, srcs) => srcs.clone(),
+            Op::Slice { src, start, stop, stride } => vec![*src, *start, *stop, *stride],
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![*init, *src],
+            Op::Dot { init, a, b } => vec![*init, *a, *b],
+        };
+        list.into_iter()
+    }
+
+    /// The lambda of a combinator.
+    pub fn lambda(&self) -> Option<&Lambda> {
+        match self {
+            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => Some(l),
+            _ => None,
+        }
+    }
+
+    /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda, if it has one.
+    pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
+        let o = |i: usize| operands[i];
+        let l = || lambda.clone().expect("the operation has a lambda");
+        match self {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => self.clone(),
+            Op::Unary(op, _) => Op::Unary(*op, o(0)),
+            Op::Cast(ty, _) => Op::Cast(*ty, o(0)),
+            Op::Len(_) => Op::Len(o(0)),
+            Op::Reverse(_) => Op::Reverse(o(0)),
+            Op::Iota(_) => Op::Iota(o(0)),
+            Op::Materialize(_) => Op::Materialize(o(0)),
+            Op::Generate(..) => Op::Generate(o(0), l()),
+            Op::Binary(op, ..) => Op::Binary(*op, o(0), o(1)),
+            Op::At(..) => Op::At(o(0), o(1)),
+            Op::Elem(..) => Op::Elem(o(0), o(1)),
+            Op::Within(..) => Op::Within(o(0), o(1)),
+            Op::Fill(..) => Op::Fill(o(0), o(1)),
+            Op::MulAdd(..) => Op::MulAdd(o(0), o(1), o(2)),
+            Op::Select(..) => Op::Select(o(0), o(1), o(2)),
+            Op::Map(..) => Op::Map(l(), operands.to_vec()),
+            Op::Slice { .. } => Op::Slice { src: o(0), start: o(1), stop: o(2), stride: o(3) },
+            Op::Reduce { .. } => Op::Reduce { join: l(), init: o(0), src: o(1) },
+            Op::Fold { .. } => Op::Fold { step: l(), init: o(0), src: o(1) },
+            Op::Dot { .. } => Op::Dot { init: o(0), a: o(1), b: o(2) },
+        }
+    }
+
+    /// May leave an error record when evaluated (semantics section 6), given whether an integer divisor is a non-zero constant.
+    pub fn may_record(&self, graph: &Graph) -> bool {
+        use crate::scalar::BinaryOp::{Div, Rem};
+        match self {
+            Op::At(..) | Op::Within(..) => true,
+            Op::Binary(Div | Rem, a, b) => {
+                graph.ty(*a).elem.is_int() && graph.as_lit(*b).is_none_or(|l| l.bits == 0)
+            }
+            _ => false,
+        }
+    }
+}

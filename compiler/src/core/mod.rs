@@ -1,0 +1,241 @@
+//! Core IR: pure expressions over scalars and arrays, with lambdas.
+//!
+//! A [`Function`] is a [`Graph`] of hash-consed nodes (equal nodes are one node, so common subexpressions are shared by construction), its
+//! results, and its shape rules. Sizes are scalar nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical
+//! (see [`graph`]), so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
+
+pub mod graph;
+pub mod infer;
+pub mod interp;
+pub mod lexer;
+pub mod linear;
+pub mod parse;
+pub mod print;
+pub mod rewrite;
+pub mod verify;
+
+pub use graph::{Graph, Node};
+
+use crate::loc::{Loc, LocStack};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::fmt;
+
+/// A node of one graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// A bound variable. Inside finished lambdas the number is canonical: above every binder in the lambda's body.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Var(pub u32);
+
+/// The type of a node: element type and rank (0 scalar, 1 vector).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Type {
+    /// Element type.
+    pub elem: Ty,
+    /// Number of dimensions.
+    pub rank: u8,
+}
+
+impl Type {
+    /// A scalar type.
+    pub fn scalar(elem: Ty) -> Type {
+        Type { elem, rank: 0 }
+    }
+    /// A vector type.
+    pub fn vector(elem: Ty) -> Type {
+        Type { elem, rank: 1 }
+    }
+    /// Rank 0.
+    pub fn is_scalar(self) -> bool {
+        self.rank == 0
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let r = self.rank.into();
+        write!(f, "{}{}{}", "[".repeat(r), self.elem, "]".repeat(r))
+    }
+}
+
+/// A function from scalars to one scalar.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lambda {
+    /// Bound variables, in order, with their types.
+    pub params: Vec<(Var, Ty)>,
+    /// The result.
+    pub body: NodeId,
+}
+
+/// An operation. Operands are nodes of the same graph.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Op {
+    Const(Lit),
+    /// Parameter of the function, by position.
+    Param(u32),
+    Var(Var, Ty),
+
+    Unary(UnaryOp, NodeId),
+    Binary(BinaryOp, NodeId, NodeId),
+    /// a * b + c, rounded once.
+    MulAdd(NodeId, NodeId, NodeId),
+    /// condition, then, else.
+    Select(NodeId, NodeId, NodeId),
+    Cast(Ty, NodeId),
+
+    /// Number of elements, i64.
+    Len(NodeId),
+    /// Total read: 0 and a record outside.
+    At(NodeId, NodeId),
+    /// Read of a parameter or a materialized array at an index proven in bounds. Made by `fuse` only.
+    Elem(NodeId, NodeId),
+    /// 0 <= index < n, with a record if not. Made by `fuse` from `At` of a computed array.
+    Within(NodeId, NodeId),
+
+    Map(Lambda, Vec<NodeId>),
+    /// n, and the function of the index.
+    Generate(NodeId, Lambda),
+    Slice { src: NodeId, start: NodeId, stop: NodeId, stride: NodeId },
+    Reverse(NodeId),
+    /// 0, 1, .. n-1 as i64.
+    Iota(NodeId),
+    /// n times the value.
+    Fill(NodeId, NodeId),
+    /// The same array, which must be stored.
+    Materialize(NodeId),
+
+    /// semantics 5.1
+    Reduce { join: Lambda, init: NodeId, src: NodeId },
+    /// semantics 5.3
+    Dot { init: NodeId, a: NodeId, b: NodeId },
+    /// semantics 5.5: step(accumulator, element)
+    Fold { step: Lambda, init: NodeId, src: NodeId },
+}
+
+/// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host scalars (i64).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rule {
+    /// The two lengths are equal.
+    Same,
+    /// 0 (first) <= start (second).
+    Start,
+    /// start <= stop.
+    Order,
+    /// stop <= length.
+    Stop,
+    /// 1 (first) <= stride (second).
+    Stride,
+    /// 0 (first) <= a length to be made (second).
+    Extent,
+}
+
+impl Rule {
+    /// Every rule with its name in the text IRs.
+    pub const ALL: [(Rule, &'static str); 6] = [
+        (Rule::Same, "same"),
+        (Rule::Start, "start"),
+        (Rule::Order, "order"),
+        (Rule::Stop, "stop"),
+        (Rule::Stride, "stride"),
+        (Rule::Extent, "extent"),
+    ];
+
+    /// The name in the text IRs.
+    pub fn name(self) -> &'static str {
+        Rule::ALL.iter().find(|(r, _)| *r == self).map_or("", |(_, n)| n)
+    }
+
+    /// Whether it holds of these values.
+    pub fn holds(self, a: i64, b: i64) -> bool {
+        if self == Rule::Same { a == b } else { a <= b }
+    }
+
+    /// What is wrong when it does not hold, with the sizes: "lengths 3 and 4 differ".
+    pub fn violation(self, a: i64, b: i64) -> String {
+        match self {
+            Rule::Same => format!("the lengths {a} and {b} differ"),
+            Rule::Start => format!("the slice starts at {b}, below 0"),
+            Rule::Order => format!("the slice stops at {b}, before its start {a}"),
+            Rule::Stop => format!("the slice stops at {a}, past the length {b}"),
+            Rule::Stride => format!("the slice's stride is {b}, it must be 1 or more"),
+            Rule::Extent => format!("the length {b} is negative"),
+        }
+    }
+}
+
+/// A shape rule of one function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Require {
+    /// What must hold of `a` and `b`.
+    pub rule: Rule,
+    /// First operand.
+    pub a: NodeId,
+    /// Second operand.
+    pub b: NodeId,
+    /// The construct and the parameters it concerns: `zip_with: x, y`.
+    pub subject: String,
+    /// Where the author wrote it.
+    pub loc: LocStack,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: NodeId,
+}
+
+/// A function of the author's program.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name it is exported by.
+    pub name: String,
+    /// Documentation for the generated headers; may be empty.
+    pub doc: String,
+    /// Where it was registered.
+    pub loc: Option<Loc>,
+    /// Parameters, in order.
+    pub params: Vec<Param>,
+    /// Results, in order; at least one.
+    pub results: Vec<Output>,
+    /// Shape rules, in the order of the program.
+    pub requires: Vec<Require>,
+    /// All nodes.
+    pub graph: Graph,
+}
+
+impl Function {
+    /// A function without results yet; its parameters are nodes already.
+    pub fn new(name: &str, params: Vec<Param>) -> Function {
+        let mut graph = Graph::default();
+        graph.declare_params(params.iter().map(|p| p.ty));
+        Function {
+            name: name.into(),
+            doc: String::new(),
+            loc: None,
+            params,
+            results: Vec::new(),
+            requires: Vec::new(),
+            graph,
+        }
+    }
+}

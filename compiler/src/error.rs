@@ -1,0 +1,71 @@
+//! Errors of the compiler. Three kinds, because three different people must act on them.
+
+use crate::loc::Loc;
+use std::fmt;
+
+/// Who must act.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The author's program is wrong.
+    User,
+    /// The program is right, but this version of arraygpu cannot do it.
+    Limit,
+    /// arraygpu is wrong: please report it.
+    Bug,
+}
+
+/// An error value: a stable code, what is wrong, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// Who must act.
+    pub kind: Kind,
+    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04 schedule, 05 package, 06 C compiler.
+    pub code: &'static str,
+    /// What is wrong, with names and sizes.
+    pub message: String,
+    /// The author's file and line.
+    pub loc: Option<Loc>,
+}
+
+/// Results with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of the author's program.
+    pub fn user(code: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: Kind::User, code, message: message.into(), loc: None }
+    }
+
+    /// Something that this version cannot do.
+    pub fn limit(code: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: Kind::Limit, code, message: message.into(), loc: None }
+    }
+
+    /// A broken invariant of ours.
+    pub fn bug(code: &'static str, message: impl Into<String>) -> Error {
+        Error { kind: Kind::Bug, code, message: message.into(), loc: None }
+    }
+
+    /// The same error at a place; the first place given stays.
+    pub fn at(mut self, loc: Option<&Loc>) -> Error {
+        self.loc = self.loc.or_else(|| loc.cloned());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::User => "error",
+            Kind::Limit => "not supported",
+            Kind::Bug => "internal error (please report it)",
+        };
+        write!(f, "{kind}[{}]: {}", self.code, self.message)?;
+        match &self.loc {
+            Some(loc) => write!(f, "\n  --> {loc}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

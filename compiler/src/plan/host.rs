@@ -1,0 +1,36 @@
+//! Evaluation of a plan's host scalars and rules: the same arithmetic as everywhere (`scalar::eval`).
+
+use super::{HostId, HostOp, Plan};
+use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
+
+/// Evaluates all host scalars into `out`. `len(i)` is the length of vector parameter i, `arg(i)` the value of scalar parameter i.
+/// Allocates nothing once `out` has its capacity.
+pub fn evaluate(plan: &Plan, len: impl Fn(u32) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
+    out.clear();
+    for (_, op) in &plan.host {
+        let at = |h: HostId| out[h.0 as usize];
+        let value = match *op {
+            HostOp::Const(l) => l,
+            HostOp::Len(p) => Lit::i64(len(p)),
+            HostOp::Arg(p) => arg(p),
+            HostOp::Unary(op, a) => eval_unary(op, at(a)),
+            HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
+            HostOp::MulAdd(a, b, c) => eval_mul_add(at(a), at(b), at(c)),
+            HostOp::Select(c, a, b) => at(if at(c).as_bool() { a } else { b }),
+            HostOp::Cast(ty, a) => eval_cast(ty, at(a)),
+        };
+        out.push(value);
+    }
+}
+
+/// The first rule that does not hold: its index and a sentence that names construct, parameters, sizes and the author's line.
+pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
+    plan.rules.iter().enumerate().find_map(|(i, r)| {
+        let (a, b) = (values[r.a.0 as usize].as_i64(), values[r.b.0 as usize].as_i64());
+        if r.rule.holds(a, b) {
+            return None;
+        }
+        let place = if r.loc.is_empty() { String::new() } else { format!(" ({})", r.loc) };
+        Some((i, format!("{}: {}{place}", r.subject, r.rule.violation(a, b))))
+    })
+}

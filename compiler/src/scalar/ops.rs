@@ -1,0 +1,104 @@
+//! The scalar operators: names, and which types each takes and gives.
+
+use super::Ty;
+
+macro_rules! operators {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[allow(missing_docs)]
+        pub enum $name { $($variant),* }
+        impl $name {
+            /// Every operator of this arity.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+            /// The name in the text IRs.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $text),* }
+            }
+            /// The operator of that name.
+            pub fn parse(name: &str) -> Option<$name> {
+                Self::ALL.iter().copied().find(|op| op.name() == name)
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.name()) }
+        }
+    };
+}
+
+operators! {
+    /// Operators of one operand; the result has the operand's type.
+    UnaryOp {
+        Neg "neg", Abs "abs", Not "not",
+        Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
+        Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
+        Sin "sin", Cos "cos", Tan "tan", Asin "asin", Acos "acos", Atan "atan",
+        Sinh "sinh", Cosh "cosh", Tanh "tanh", Cbrt "cbrt", Erf "erf", Erfc "erfc",
+    }
+}
+
+operators! {
+    /// Operators of two operands of one type; comparisons give bool, the others the operands' type.
+    BinaryOp {
+        Add "add", Sub "sub", Mul "mul", Div "div", Rem "rem", Min "min", Max "max",
+        And "and", Or "or", Xor "xor", Shl "shl", Shr "shr",
+        Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
+        Pow "pow", Atan2 "atan2",
+    }
+}
+
+impl UnaryOp {
+    /// An elementary function: comes from libm in arithmetic version 1, so it is never folded.
+    pub fn is_elementary(self) -> bool {
+        self >= UnaryOp::Exp
+    }
+
+    /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
+    pub fn accepts(self, ty: Ty) -> bool {
+        match self {
+            UnaryOp::Neg => ty != Ty::Bool,
+            UnaryOp::Abs => ty.is_signed(),
+            UnaryOp::Not => !ty.is_float(),
+            _ => ty.is_float(),
+        }
+    }
+}
+
+impl BinaryOp {
+    /// See [`UnaryOp::is_elementary`].
+    pub fn is_elementary(self) -> bool {
+        matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
+    }
+
+    /// Gives bool.
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+        )
+    }
+
+    /// f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be observed).
+    pub fn is_commutative(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
+    }
+
+    /// Whether the operator takes this type.
+    pub fn accepts(self, ty: Ty) -> bool {
+        use BinaryOp::*;
+        match self {
+            Add | Sub | Mul | Div | Min | Max => ty != Ty::Bool,
+            Rem | Shl | Shr => ty.is_int(),
+            And | Or | Xor => !ty.is_float(),
+            Eq | Ne => true,
+            Lt | Le | Gt | Ge => ty != Ty::Bool,
+            Pow | Atan2 => ty.is_float(),
+        }
+    }
+
+    /// The type of the result for operands of type `ty`.
+    pub fn result(self, ty: Ty) -> Ty {
+        if self.is_comparison() { Ty::Bool } else { ty }
+    }
+}
