@@ -7,7 +7,6 @@
 pub mod graph;
 pub mod infer;
 pub mod interp;
-pub mod lexer;
 pub mod linear;
 pub mod parse;
 pub mod print;

@@ -1,0 +1,18 @@
+//! The compiler of arraygpu.
+//!
+//! ```text
+//! core IR -> passes -> schedule -> plan + kernel IR -> backend -> package
+//! ```
+//!
+//! [`core`] is what an author's function becomes, [`passes`] rewrites it ([`passes::pipeline`] is the list), [`schedule`] decides what is a
+//! kernel and by which strategy, giving a [`plan`] and kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs
+//! all of it. Nothing here does IO outside `package` and the command-line tool `arraygpu-opt`.
+
+pub mod core;
+pub mod error;
+pub mod loc;
+pub mod plan;
+pub mod scalar;
+pub mod text;
+
+pub use error::{Error, Result};

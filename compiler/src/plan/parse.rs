@@ -1,0 +1,197 @@
+//! Reads the text form of plans back. What comes in may be anything: every index is checked.
+
+use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Slot, Step};
+use crate::core::{Rule, Type};
+use crate::error::{Error, Result};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::text::Cursor;
+
+/// All plans of a text, in order.
+pub fn parse(text: &str) -> Result<Vec<Plan>> {
+    let mut c = Cursor::new(text)?;
+    let mut plans = Vec::new();
+    while !c.is_done() {
+        let p = plan(&mut c)?;
+        check(&p)?;
+        plans.push(p);
+    }
+    Ok(plans)
+}
+
+fn plan(c: &mut Cursor) -> Result<Plan> {
+    c.expect("plan")?;
+    let mut p = Plan { name: c.global()?, ..Plan::default() };
+    c.expect("{")?;
+    while !c.eat("}") {
+        if let Some(crate::text::Token::Value(_)) = c.peek() {
+            if c.value()? != p.host.len().to_string() {
+                return Err(c.error("host scalars are numbered in order"));
+            }
+            c.expect(":")?;
+            let ty = c.elem()?;
+            c.expect("=")?;
+            p.host.push((ty, host_op(c)?));
+            continue;
+        }
+        match c.word()?.as_str() {
+            "param" => p.params.push(slot(c)?),
+            "result" => p.results.push(slot(c)?),
+            "temp" => p.temps.push(slot(c)?),
+            "require" => p.rules.push(rule(c)?),
+            "alloc" => p.steps.push(Step::Alloc(index(c)?)),
+            "free" => p.steps.push(Step::Free(index(c)?)),
+            "launch" => p.steps.push(Step::Launch(launch(c)?)),
+            w => return Err(c.error(format!("`{w}` starts no line of a plan"))),
+        }
+    }
+    Ok(p)
+}
+
+fn index(c: &mut Cursor) -> Result<u32> {
+    let n = c.number()?;
+    u32::try_from(n).map_err(|_| c.error("the number is too large"))
+}
+
+fn host(c: &mut Cursor) -> Result<HostId> {
+    let name = c.value()?;
+    name.parse().map(HostId).map_err(|_| c.error(format!("%{name} is not a host scalar")))
+}
+
+fn ty(c: &mut Cursor) -> Result<Type> {
+    if c.eat("[") {
+        let t = Type::vector(c.elem()?);
+        c.expect("]").map(|()| t)
+    } else {
+        Ok(Type::scalar(c.elem()?))
+    }
+}
+
+fn slot(c: &mut Cursor) -> Result<Slot> {
+    let name = c.word()?;
+    c.expect(":")?;
+    let ty = ty(c)?;
+    let extent = if c.eat("extent") { Some(host(c)?) } else { None };
+    Ok(Slot { name, ty, extent })
+}
+
+fn host_op(c: &mut Cursor) -> Result<HostOp> {
+    let name = c.word()?;
+    let next = |c: &mut Cursor| -> Result<HostId> {
+        c.expect(",")?;
+        host(c)
+    };
+    Ok(match name.as_str() {
+        "const" => HostOp::Const(c.literal()?.ok_or_else(|| c.error("expected a literal"))?),
+        "len" => HostOp::Len(index(c)?),
+        "arg" => HostOp::Arg(index(c)?),
+        "cast" => HostOp::Cast(c.elem()?, host(c)?),
+        "mul_add" => HostOp::MulAdd(host(c)?, next(c)?, next(c)?),
+        "select" => HostOp::Select(host(c)?, next(c)?, next(c)?),
+        name => {
+            if let Some(op) = UnaryOp::parse(name) {
+                HostOp::Unary(op, host(c)?)
+            } else if let Some(op) = BinaryOp::parse(name) {
+                HostOp::Binary(op, host(c)?, next(c)?)
+            } else {
+                return Err(c.error(format!("`{name}` is no operator")));
+            }
+        }
+    })
+}
+
+fn rule(c: &mut Cursor) -> Result<HostRule> {
+    let name = c.word()?;
+    let rule = Rule::ALL.iter().find(|r| r.1 == name).ok_or_else(|| c.error(format!("`{name}` is no rule")))?.0;
+    let a = host(c)?;
+    c.expect(",")?;
+    Ok(HostRule { rule, a, b: host(c)?, subject: c.string()?, loc: c.string()? })
+}
+
+fn place(c: &mut Cursor) -> Result<Place> {
+    Ok(match c.word()?.as_str() {
+        "param" => Place::Param(index(c)?),
+        "result" => Place::Result(index(c)?),
+        "temp" => Place::Temp(index(c)?),
+        w => return Err(c.error(format!("`{w}` is no place"))),
+    })
+}
+
+fn launch(c: &mut Cursor) -> Result<Launch> {
+    let mut l = Launch {
+        kernel: index(c)?,
+        name: c.word()?,
+        domain: if c.eat("over") { Some(host(c)?) } else { None },
+        sequential: c.eat("sequential"),
+        cost: 0,
+        arrays: Vec::new(),
+        scalars: Vec::new(),
+        slots: Vec::new(),
+        scratch: Vec::new(),
+        sites: Vec::new(),
+        finish: false,
+    };
+    c.expect("cost")?;
+    l.cost = index(c)?;
+    c.expect("{")?;
+    while !c.eat("}") {
+        match c.word()?.as_str() {
+            "pointwise" => l.arrays.push((place(c)?, Access::Pointwise)),
+            "read" => l.arrays.push((place(c)?, Access::Anywhere)),
+            "write" => l.arrays.push((place(c)?, Access::Write)),
+            "in" => l.scalars.push(host(c)?),
+            "slot" => l.slots.push(place(c)?),
+            "scratch" => l.scratch.push(c.elem()?),
+            "site" => l.sites.push(c.string()?),
+            "finish" => l.finish = true,
+            w => return Err(c.error(format!("`{w}` starts no line of a launch"))),
+        }
+    }
+    Ok(l)
+}
+
+/// Types and indices: after this the runtime may index without looking.
+fn check(p: &Plan) -> Result<()> {
+    let bad = |what: &str| Err(Error::user("E0103", format!("plan @{}: {what}", p.name)));
+    let param = |i: u32| p.params.get(i as usize).map(|s| s.ty);
+    for (i, (ty, op)) in p.host.iter().enumerate() {
+        let at = |h: HostId| if (h.0 as usize) < i { Some(p.host[h.0 as usize].0) } else { None };
+        let actual = match *op {
+            HostOp::Const(l) => Some(l.ty),
+            HostOp::Len(k) => param(k).filter(|t| t.rank == 1).map(|_| Ty::I64),
+            HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
+            HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)),
+            HostOp::Binary(op, a, b) => at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t)),
+            HostOp::MulAdd(a, b, c) => at(a).filter(|t| at(b) == Some(*t) && at(c) == Some(*t) && *t != Ty::Bool),
+            HostOp::Select(c, a, b) => at(a).filter(|t| at(b) == Some(*t) && at(c) == Some(Ty::Bool)),
+            HostOp::Cast(to, a) => at(a).map(|_| to),
+        };
+        if actual != Some(*ty) {
+            return bad(&format!("host scalar %{i} is ill-typed"));
+        }
+    }
+    let count = |h: HostId| p.host.get(h.0 as usize).is_some_and(|v| v.0 == Ty::I64);
+    let extent = |s: &Slot| if s.ty.is_scalar() { s.extent.is_none() } else { s.extent.is_some_and(count) };
+    if !p.results.iter().chain(&p.temps).all(extent) || !p.rules.iter().all(|r| count(r.a) && count(r.b)) {
+        return bad("an extent or a rule is no i64 host scalar");
+    }
+    let slot = |place: Place| match place {
+        Place::Param(i) => p.params.get(i as usize),
+        Place::Result(i) => p.results.get(i as usize),
+        Place::Temp(i) => p.temps.get(i as usize),
+    };
+    for step in &p.steps {
+        let ok = match step {
+            Step::Alloc(t) | Step::Free(t) => p.temps.get(*t as usize).is_some_and(|t| !t.ty.is_scalar()),
+            Step::Launch(l) => {
+                l.domain.is_none_or(count)
+                    && l.scalars.iter().all(|h| (h.0 as usize) < p.host.len())
+                    && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank == 1))
+                    && l.slots.iter().all(|pl| slot(*pl).is_some_and(|s| s.ty.is_scalar()))
+            }
+        };
+        if !ok {
+            return bad("a step names something that is not there");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that their parsers need.
+
+use crate::error::{Error, Result};
+use crate::loc::{Loc, LocStack};
+use crate::scalar::{Lit, Ty};
+use std::sync::Arc;
+
+/// A token.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Token {
+    /// A name or keyword.
+    Word(String),
+    /// `%name`
+    Value(String),
+    /// `@name`
+    Global(String),
+    /// A literal of the IR, or a bare number (without a type) as text.
+    Number(String),
+    /// A string in double quotes.
+    Str(String),
+    /// `!file:line:column<...`
+    Place(LocStack),
+    /// A punctuation mark; `->` is one.
+    Mark(&'static str),
+}
+
+const MARKS: [&str; 11] = ["->", "(", ")", "{", "}", "[", "]", ",", ":", "=", "->"];
+
+/// Splits a text into tokens, each with its line.
+pub fn lex(text: &str) -> Result<Vec<(Token, u32)>> {
+    let mut out = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let mut rest = line.trim_start();
+        while !rest.is_empty() && !rest.starts_with(';') {
+            let (token, len) = next(rest).map_err(|m| Error::user("E0101", format!("line {number}: {m}")))?;
+            out.push((token, number));
+            rest = rest[len..].trim_start();
+        }
+    }
+    Ok(out)
+}
+
+fn next(s: &str) -> std::result::Result<(Token, usize), String> {
+    let word = |from: usize| {
+        let tail = &s[from..];
+        from + tail.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(tail.len())
+    };
+    if let Some(mark) = MARKS.iter().find(|m| s.starts_with(**m)) {
+        return Ok((Token::Mark(mark), mark.len()));
+    }
+    match s.as_bytes()[0] {
+        b'%' => Ok((Token::Value(s[1..word(1)].into()), word(1))),
+        b'@' => Ok((Token::Global(s[1..word(1)].into()), word(1))),
+        b'"' => string(s),
+        b'!' => {
+            let end = s.find([' ', '\t']).unwrap_or(s.len());
+            Ok((Token::Place(place(&s[1..end])?), end))
+        }
+        c if c.is_ascii_digit() || c == b'-' => {
+            let mut end = 1;
+            let bytes = s.as_bytes();
+            while end < s.len()
+                && (bytes[end].is_ascii_alphanumeric()
+                    || bytes[end] == b'.'
+                    || (matches!(bytes[end], b'-' | b'+') && bytes[end - 1] == b'e' && !s.starts_with("0x")))
+            {
+                end += 1;
+            }
+            Ok((Token::Number(s[..end].into()), end))
+        }
+        c if c.is_ascii_alphabetic() || c == b'_' => {
+            let w = &s[..word(0)];
+            let literal = matches!(w, "true" | "false" | "inff32" | "inff64");
+            Ok((if literal { Token::Number(w.into()) } else { Token::Word(w.into()) }, w.len()))
+        }
+        _ => Err(format!("unexpected character in `{s}`")),
+    }
+}
+
+fn string(s: &str) -> std::result::Result<(Token, usize), String> {
+    let (mut out, mut chars) = (String::new(), s.char_indices().skip(1));
+    while let Some((i, c)) = chars.next() {
+        match c {
+            '"' => return Ok((Token::Str(out), i + 1)),
+            '\\' => match chars.next() {
+                Some((_, 'n')) => out.push('\n'),
+                Some((_, c)) => out.push(c),
+                None => break,
+            },
+            c => out.push(c),
+        }
+    }
+    Err("a string without end".into())
+}
+
+/// A string as the lexer reads it back.
+pub fn quote(s: &str) -> String {
+    format!("\"{}\"", s.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+fn place(s: &str) -> std::result::Result<LocStack, String> {
+    let one = |part: &str| {
+        let mut it = part.rsplitn(3, ':');
+        let (column, line, file) = (it.next()?, it.next()?, it.next()?);
+        Some(Loc { file: Arc::from(file), line: line.parse().ok()?, column: column.parse().ok()? })
+    };
+    let places: Option<Vec<Loc>> = s.split('<').map(one).collect();
+    Ok(LocStack(places.ok_or_else(|| format!("`{s}` is not file:line:column"))?.into()))
+}
+
+/// A position in a token list.
+pub struct Cursor {
+    tokens: Vec<(Token, u32)>,
+    at: usize,
+}
+
+impl Cursor {
+    /// At the start of a text.
+    pub fn new(text: &str) -> Result<Cursor> {
+        Ok(Cursor { tokens: lex(text)?, at: 0 })
+    }
+
+    /// The next token.
+    pub fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|t| &t.0)
+    }
+
+    /// The token after the next.
+    pub fn peek2(&self) -> Option<&Token> {
+        self.tokens.get(self.at + 1).map(|t| &t.0)
+    }
+
+    /// All tokens are used up.
+    pub fn is_done(&self) -> bool {
+        self.at == self.tokens.len()
+    }
+
+    /// An error at the current line.
+    pub fn error(&self, message: impl std::fmt::Display) -> Error {
+        let line = self.tokens.get(self.at).or(self.tokens.last()).map_or(0, |t| t.1);
+        Error::user("E0102", format!("line {line}: {message}"))
+    }
+
+    fn expected(&self, what: &str) -> Error {
+        match self.peek() {
+            Some(t) => self.error(format!("expected {what}, found {t:?}")),
+            None => self.error(format!("expected {what}, found the end")),
+        }
+    }
+
+    /// Takes a mark or keyword if it is next.
+    pub fn eat(&mut self, s: &str) -> bool {
+        let yes = match self.peek() {
+            Some(Token::Mark(m)) => *m == s,
+            Some(Token::Word(w)) => w == s,
+            _ => false,
+        };
+        self.at += usize::from(yes);
+        yes
+    }
+
+    /// Takes that mark or keyword.
+    pub fn expect(&mut self, s: &str) -> Result<()> {
+        if self.eat(s) { Ok(()) } else { Err(self.expected(&format!("`{s}`"))) }
+    }
+
+    /// Takes any word.
+    pub fn word(&mut self) -> Result<String> {
+        let Some(Token::Word(w)) = self.peek() else { return Err(self.expected("a word")) };
+        let w = w.clone();
+        self.at += 1;
+        Ok(w)
+    }
+
+    /// Takes a `%name`.
+    pub fn value(&mut self) -> Result<String> {
+        let Some(Token::Value(w)) = self.peek() else { return Err(self.expected("a %value")) };
+        let w = w.clone();
+        self.at += 1;
+        Ok(w)
+    }
+
+    /// Takes an `@name`.
+    pub fn global(&mut self) -> Result<String> {
+        let Some(Token::Global(w)) = self.peek() else { return Err(self.expected("an @name")) };
+        let w = w.clone();
+        self.at += 1;
+        Ok(w)
+    }
+
+    /// Takes a string.
+    pub fn string(&mut self) -> Result<String> {
+        let Some(Token::Str(w)) = self.peek() else { return Err(self.expected("a string")) };
+        let w = w.clone();
+        self.at += 1;
+        Ok(w)
+    }
+
+    /// Takes a literal of the IR, if one is next.
+    pub fn literal(&mut self) -> Result<Option<Lit>> {
+        let Some(Token::Number(n)) = self.peek() else { return Ok(None) };
+        let lit = n.parse().map_err(|e: String| self.error(e))?;
+        self.at += 1;
+        Ok(Some(lit))
+    }
+
+    /// Takes a bare number.
+    pub fn number(&mut self) -> Result<u64> {
+        let Some(Token::Number(n)) = self.peek() else { return Err(self.expected("a number")) };
+        let number = n.parse().map_err(|_| self.expected("a number"))?;
+        self.at += 1;
+        Ok(number)
+    }
+
+    /// Takes an element type.
+    pub fn elem(&mut self) -> Result<Ty> {
+        let error = self.expected("an element type");
+        Ty::parse(&self.word()?).ok_or(error)
+    }
+
+    /// Takes a place, empty when none is there.
+    pub fn place(&mut self) -> LocStack {
+        let Some(Token::Place(p)) = self.peek() else { return LocStack::default() };
+        let p = p.clone();
+        self.at += 1;
+        p
+    }
+
+    /// `item {"," item}`, or nothing when `close` is next; takes `close`.
+    pub fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Cursor) -> Result<T>) -> Result<Vec<T>> {
+        let mut out = Vec::new();
+        if self.eat(close) {
+            return Ok(out);
+        }
+        loop {
+            out.push(item(self)?);
+            if !self.eat(",") {
+                self.expect(close)?;
+                return Ok(out);
+            }
+        }
+    }
+}
