@@ -1,0 +1,3 @@
+//! Tasks of the repository: `cargo xtask demo`, `cargo xtask test`, ... (`cargo xtask --help` lists them).
+
+fn main() {}
