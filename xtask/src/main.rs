@@ -1,3 +1,63 @@
 //! Tasks of the repository: `cargo xtask demo`, `cargo xtask test`, ... (`cargo xtask --help` lists them).
 
-fn main() {}
+mod bench;
+mod cmake;
+mod count;
+mod demo;
+mod install;
+mod sh;
+mod system;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Tasks of the arraygpu repository", version)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build everything, run the demo through an installed tree and say where its plot is
+    Demo,
+    /// Run all tests: Rust, style rules, and the C and C++ programs under ctest
+    Test,
+    /// Build libarraygpu and install it with headers, CMake and pkg-config files (relocatable)
+    Install {
+        /// Where to: DIR/lib, DIR/include
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+    },
+    /// Build and run the benchmarks
+    Bench {
+        /// Only those whose name contains this
+        name: Option<String>,
+    },
+    /// Regenerate include/arraygpu.h and the golden files that tests compare with
+    Bless,
+    /// Check the repository's style rules (part of `test`)
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().task {
+        Task::Demo => demo::run(),
+        Task::Test => test::run(),
+        Task::Install { prefix } => install::run(&prefix),
+        Task::Bench { name } => bench::run(name.as_deref()),
+        Task::Bless => test::bless(),
+        Task::Tidy => tidy::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

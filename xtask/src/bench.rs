@@ -1,0 +1,18 @@
+//! `cargo xtask bench`: our code beside hand-written C++, Eigen, NumPy and numexpr, in one run.
+
+use crate::sh::{self, Result, say};
+use crate::{cmake, install, system};
+
+/// Builds and runs the benchmarks whose name contains `name`.
+pub fn run(name: Option<&str>) -> Result {
+    system::ensure(system::BUILD)?;
+    if let Err(e) = system::ensure(system::BENCH) {
+        println!("{e}\n(those rows are left out)");
+    }
+    say("libarraygpu, built and installed");
+    install::run(&install::default_prefix())?;
+    say("benchmarks");
+    let build = cmake::build("bench", &[])?;
+    let program = build.join("arraygpu-bench");
+    sh::run(sh::program(&program.display().to_string()).args(name))
+}

@@ -1,0 +1,38 @@
+//! Building and testing the CMake projects of the repository against an installed tree.
+
+use crate::count::Counts;
+use crate::install;
+use crate::sh::{self, Result};
+use std::path::{Path, PathBuf};
+
+/// Configures and builds the project in `folder` (relative to the root); gives its build folder.
+pub fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {
+    let source = sh::root().join(folder);
+    let out = sh::target().join("cmake").join(folder.replace('/', "-"));
+    let prefix = install::default_prefix();
+    let mut configure = sh::program("cmake");
+    configure.arg("-S").arg(&source).arg("-B").arg(&out).arg("-DCMAKE_BUILD_TYPE=Release");
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())).args(options);
+    // the installed tree, not one that was found in an earlier run
+    configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
+    sh::run(&mut configure)?;
+    sh::run(sh::program("cmake").arg("--build").arg(&out).args(["--parallel", &sh::jobs()]))?;
+    Ok(out)
+}
+
+/// Runs ctest in a build folder.
+pub fn test(build: &Path, counts: &mut Counts) -> Result {
+    let mut ctest = sh::program("ctest");
+    ctest.arg("--test-dir").arg(build).args([
+        "--output-on-failure",
+        "--no-tests=error",
+        "--parallel",
+        &sh::jobs(),
+    ]);
+    if sh::watch(&mut ctest, |line| counts.line(line))? { Ok(()) } else { Err("ctest failed".into()) }
+}
+
+/// Whether the repository has that project.
+pub fn exists(folder: &str) -> bool {
+    sh::root().join(folder).join("CMakeLists.txt").exists()
+}

@@ -1,0 +1,65 @@
+//! What must come from the system: CMake, a C++ compiler, ... Installed when we may, asked for otherwise.
+
+use crate::sh::{self, Result};
+use std::path::Path;
+use std::process::Command;
+
+/// Something that must be on the machine, and the Debian package that has it.
+pub struct Need {
+    /// Debian's name.
+    pub package: &'static str,
+    /// Whether it is there.
+    pub found: fn() -> bool,
+}
+
+fn runs(program: &str, args: &[&str]) -> bool {
+    sh::output(Command::new(program).args(args)).is_some()
+}
+
+/// What the C and C++ side needs.
+pub const BUILD: &[Need] = &[
+    Need { package: "gcc", found: || runs("gcc", &["--version"]) || runs("cc", &["--version"]) },
+    Need { package: "g++", found: || runs("c++", &["--version"]) || runs("g++", &["--version"]) },
+    Need { package: "make", found: || runs("make", &["--version"]) || runs("ninja", &["--version"]) },
+    Need { package: "cmake", found: || runs("cmake", &["--version"]) },
+    Need { package: "pkg-config", found: || runs("pkg-config", &["--version"]) },
+];
+
+/// What the benchmarks compare with.
+pub const BENCH: &[Need] = &[
+    Need {
+        package: "libeigen3-dev",
+        found: || {
+            ["/usr/include", "/usr/local/include"]
+                .iter()
+                .any(|d| Path::new(d).join("eigen3/Eigen/Core").exists())
+        },
+    },
+    Need { package: "python3-numpy", found: || runs("python3", &["-c", "import numpy"]) },
+    Need { package: "python3-numexpr", found: || runs("python3", &["-c", "import numexpr"]) },
+];
+
+/// Sees to it that all of them are there.
+pub fn ensure(needs: &[Need]) -> Result {
+    let missing: Vec<&str> = needs.iter().filter(|n| !(n.found)()).map(|n| n.package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join(", ");
+    let ask =
+        || format!("missing: {list}. Please install them, on Debian: apt-get install {}", missing.join(" "));
+    let root = sh::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
+    if !root || !runs("apt-get", &["--version"]) {
+        return Err(ask());
+    }
+    println!("installing {list} from the system's packages (apt-get) ...");
+    let apt =
+        |args: &[&str]| sh::run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args));
+    // an old list of packages may do; a missing one does not
+    let install = [&["install", "-y", "-qq", "--no-install-recommends"][..], &missing].concat();
+    apt(&["update", "-qq"]).and_then(|()| apt(&install)).map_err(|e| format!("{e}; {}", ask()))?;
+    match needs.iter().find(|n| !(n.found)()) {
+        None => Ok(()),
+        Some(n) => Err(format!("{} was installed, but does not work", n.package)),
+    }
+}

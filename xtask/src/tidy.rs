@@ -1,0 +1,107 @@
+//! Style rules and the laws of the structure, as code.
+//!
+//! - A Rust file begins with what it is: `//!`.
+//! - No source file is longer than 600 lines, and none holds code that is not there yet.
+//! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet, and `compiler` does no IO outside `package/` and its command-line tool.
+
+use crate::sh::{self, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MAX_LINES: usize = 600;
+/// Source files; the C header is generated.
+const SOURCES: [&str; 6] = ["rs", "hpp", "cpp", "c", "cmake", "py"];
+
+/// Checks the repository.
+pub fn run() -> Result {
+    let root = sh::root();
+    let mut files = Vec::new();
+    walk(&root, &mut files);
+    let mut complaints = Vec::new();
+    for path in &files {
+        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        if let Ok(text) = fs::read_to_string(path) {
+            complaints.extend(check(&name, &text).into_iter().map(|c| format!("{name}: {c}")));
+        }
+    }
+    for c in &complaints {
+        println!("{c}");
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        n => Err(format!("{n} places break the style rules")),
+    }
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with('.') || name.starts_with("target") || name == "out" || name == "dist" {
+            continue;
+        }
+        if path.is_dir() { walk(&path, files) } else { files.push(path) }
+    }
+    files.sort();
+}
+
+/// What is wrong with one file.
+fn check(name: &str, text: &str) -> Vec<String> {
+    let mut bad = Vec::new();
+    let extension = name.rsplit('.').next().unwrap_or("");
+    if SOURCES.contains(&extension) && text.lines().count() > MAX_LINES {
+        bad.push(format!("longer than {MAX_LINES} lines"));
+    }
+    if extension == "rs" {
+        if !text.starts_with("//!") {
+            bad.push("does not begin with //!".into());
+        }
+        for word in ["todo", "unimplemented"] {
+            if text.contains(&format!("{word}!(")) {
+                bad.push(format!("holds {word}!"));
+            }
+        }
+    }
+    let io_allowed =
+        |name: &str| ["compiler/src/package/", "compiler/src/bin/"].iter().any(|p| name.starts_with(p));
+    if extension == "rs" && name.starts_with("compiler/src/") && !io_allowed(name) {
+        for module in ["std::fs", "std::process"] {
+            if text.contains(module) {
+                bad.push(format!("the compiler does no IO outside package/ and bin/, this uses {module}"));
+            }
+        }
+    }
+    let foreign = match name {
+        "dsl/Cargo.toml" => "arraygpu-capi",
+        "capi/Cargo.toml" => "arraygpu-dsl",
+        "compiler/Cargo.toml" => "arraygpu-",
+        _ => return bad,
+    };
+    let depends = |line: &str| line.starts_with(foreign) || line.contains(&format!("/{}\"", &foreign[9..]));
+    if text.lines().any(|l| depends(l.trim())) {
+        bad.push(format!("must not depend on {foreign}*"));
+    }
+    bad
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn good_files() {
+        assert!(check("dsl/src/lib.rs", "//! Handles.\nfn f() {}\n").is_empty());
+        assert!(check("compiler/src/package/mod.rs", "//! Files.\nuse std::fs;\n").is_empty());
+        assert!(check("dsl/Cargo.toml", "[dependencies]\narraygpu-compiler.workspace = true\n").is_empty());
+    }
+
+    #[test]
+    fn bad_files() {
+        assert_eq!(check("dsl/src/lib.rs", "fn f() {}\n").len(), 1);
+        assert_eq!(check("dsl/src/lib.rs", &format!("//! x\nfn f() {{ {}!() }}", "todo")).len(), 1);
+        assert_eq!(check("dsl/src/lib.rs", &"//! x\n".repeat(601)).len(), 1);
+        assert_eq!(check("compiler/src/passes/fuse.rs", "//! x\nuse std::fs;\n").len(), 1);
+        assert_eq!(check("dsl/Cargo.toml", "arraygpu-capi.workspace = true\n").len(), 1);
+        assert_eq!(check("capi/Cargo.toml", "arraygpu-dsl = { path = \"../dsl\" }\n").len(), 1);
+        assert_eq!(check("compiler/Cargo.toml", "arraygpu-dsl.workspace = true\n").len(), 1);
+    }
+}
