@@ -47,12 +47,15 @@ impl LocStack {
         self.0.first()
     }
 
+    /// How many places are kept: deep chains of combinators would otherwise cost memory quadratic in their length.
+    const DEPTH: usize = 4;
+
     /// This stack with the places of `outer` behind it, where they are not its end already.
     pub fn within(&self, outer: &LocStack) -> LocStack {
-        if outer.0.is_empty() || self.0.ends_with(&outer.0) {
+        if outer.0.is_empty() || self.0.len() >= Self::DEPTH || self.0.ends_with(&outer.0) {
             return self.clone();
         }
-        LocStack(self.0.iter().chain(outer.0.iter()).cloned().collect())
+        LocStack(self.0.iter().chain(outer.0.iter()).take(Self::DEPTH).cloned().collect())
     }
 }
 

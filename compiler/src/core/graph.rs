@@ -75,6 +75,11 @@ impl Graph {
         self.node(n).free.is_empty()
     }
 
+    /// The node of an operation, if there is one.
+    pub fn find(&self, op: &Op) -> Option<NodeId> {
+        self.ops.get_index_of(op).map(|i| NodeId(i as u32))
+    }
+
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.ops.len()
@@ -279,14 +284,17 @@ impl Op {
         }
     }
 
-    /// May leave an error record when evaluated (semantics section 6), given whether an integer divisor is a non-zero constant.
+    /// May leave an error record when evaluated (semantics section 6).
     pub fn may_record(&self, graph: &Graph) -> bool {
-        use crate::scalar::BinaryOp::{Div, Rem};
+        use crate::scalar::BinaryOp::{Div, Max, Rem};
         match self {
             Op::At(..) | Op::Within(..) => true,
-            Op::Binary(Div | Rem, a, b) => {
-                graph.ty(*a).elem.is_int() && graph.as_lit(*b).is_none_or(|l| l.bits == 0)
-            }
+            Op::Binary(Div | Rem, a, b) if graph.ty(*a).elem.is_int() => match graph.op(*b) {
+                Op::Const(l) => l.bits == 0,
+                // max(_, 1 or more) is never 0: how lengths of strided slices are written
+                Op::Binary(Max, _, c) => graph.as_lit(*c).and_then(Lit::as_int).is_none_or(|c| c < 1),
+                _ => true,
+            },
             _ => false,
         }
     }

@@ -1,1 +1,145 @@
-//! (being written)
+//! Linear normal forms of i64 expressions: `c + k1 * t1 + k2 * t2 ...` in wrapping arithmetic.
+//!
+//! Wrapping i64 arithmetic is a ring, so normalising keeps every bit. Index and size expressions meet here: two
+//! sizes are equal, or a slice can never fit, when the difference of their forms says so.
+
+use super::{Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::collections::BTreeMap;
+
+/// A linear form.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Linear {
+    /// The constant term.
+    pub constant: i64,
+    /// Coefficients, none zero.
+    pub terms: BTreeMap<NodeId, i64>,
+}
+
+/// Longer sums are left as they are: normalising each prefix of a long chain would cost its square.
+const MAX_TERMS: usize = 16;
+
+impl Linear {
+    /// The form of an i64 scalar.
+    pub fn of(g: &Graph, n: NodeId) -> Linear {
+        let mut out = Linear::default();
+        out.accumulate(g, n, 1);
+        out
+    }
+
+    fn accumulate(&mut self, g: &Graph, n: NodeId, k: i64) {
+        match *g.op(n) {
+            Op::Const(l) => self.constant = self.constant.wrapping_add(k.wrapping_mul(l.as_i64())),
+            Op::Unary(UnaryOp::Neg, a) if self.fits() => self.accumulate(g, a, k.wrapping_neg()),
+            Op::Binary(BinaryOp::Add, a, b) if self.fits() => {
+                self.accumulate(g, a, k);
+                self.accumulate(g, b, k);
+            }
+            Op::Binary(BinaryOp::Sub, a, b) if self.fits() => {
+                self.accumulate(g, a, k);
+                self.accumulate(g, b, k.wrapping_neg());
+            }
+            Op::Binary(BinaryOp::Mul, a, b) if g.as_lit(a).is_some() || g.as_lit(b).is_some() => {
+                let (c, x) = if let Some(c) = g.as_lit(a) { (c, b) } else { (g.as_lit(b).unwrap_or(Lit::i64(1)), a) };
+                self.accumulate(g, x, k.wrapping_mul(c.as_i64()));
+            }
+            _ => {
+                let sum = self.terms.get(&n).copied().unwrap_or(0).wrapping_add(k);
+                if sum == 0 { self.terms.remove(&n) } else { self.terms.insert(n, sum) };
+            }
+        }
+    }
+
+    fn fits(&self) -> bool {
+        self.terms.len() < MAX_TERMS
+    }
+
+    /// `self - other`.
+    pub fn minus(&self, other: &Linear) -> Linear {
+        let mut out = self.clone();
+        out.constant = out.constant.wrapping_sub(other.constant);
+        for (&t, &k) in &other.terms {
+            let sum = out.terms.get(&t).copied().unwrap_or(0).wrapping_sub(k);
+            if sum == 0 { out.terms.remove(&t) } else { out.terms.insert(t, sum) };
+        }
+        out
+    }
+
+    /// The value, if there are no terms.
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// Whether it is at least `bound` whatever its terms are, given that lengths are 0 and up. (Lengths are far below
+    /// 2^63 and so is what small multiples of them add up to; a form that could wrap proves nothing.)
+    pub fn at_least(&self, g: &Graph, bound: i64) -> bool {
+        self.constant >= bound && self.small() && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(_)))
+    }
+
+    /// Whether it is at most `bound` likewise.
+    pub fn at_most(&self, g: &Graph, bound: i64) -> bool {
+        self.constant <= bound && self.small() && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(_)))
+    }
+
+    fn small(&self) -> bool {
+        self.constant.unsigned_abs() < 1 << 48 && self.terms.values().all(|k| k.unsigned_abs() < 1 << 8)
+    }
+
+    /// The canonical expression of the form.
+    pub fn node(&self, g: &mut Graph) -> NodeId {
+        let mut sum: Option<NodeId> = None;
+        let positive = self.terms.iter().filter(|t| *t.1 > 0);
+        for (&t, &k) in positive.chain(self.terms.iter().filter(|t| *t.1 < 0)) {
+            let subtract = k < 0 && k != i64::MIN && sum.is_some();
+            let k = if subtract { -k } else { k };
+            let term = match k {
+                1 => t,
+                -1 => g.add(Op::Unary(UnaryOp::Neg, t)),
+                k => {
+                    let k = g.lit(Lit::i64(k));
+                    g.add(Op::Binary(BinaryOp::Mul, t, k))
+                }
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(s) if subtract => g.add(Op::Binary(BinaryOp::Sub, s, term)),
+                Some(s) => g.add(Op::Binary(BinaryOp::Add, s, term)),
+            });
+        }
+        let Some(sum) = sum else { return g.lit(Lit::i64(self.constant)) };
+        match self.constant {
+            0 => sum,
+            c if c < 0 && c != i64::MIN => {
+                let c = g.lit(Lit::i64(-c));
+                g.add(Op::Binary(BinaryOp::Sub, sum, c))
+            }
+            c => {
+                let c = g.lit(Lit::i64(c));
+                g.add(Op::Binary(BinaryOp::Add, sum, c))
+            }
+        }
+    }
+}
+
+/// Adds two i64 nodes, in normal form.
+pub fn add(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    let n = g.add(Op::Binary(BinaryOp::Add, a, b));
+    Linear::of(g, n).node(g)
+}
+
+/// `a - b` in normal form.
+pub fn sub(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    let n = g.add(Op::Binary(BinaryOp::Sub, a, b));
+    Linear::of(g, n).node(g)
+}
+
+/// `a * b` in normal form.
+pub fn mul(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    let n = g.add(Op::Binary(BinaryOp::Mul, a, b));
+    Linear::of(g, n).node(g)
+}
+
+/// Whether a node is an i64 scalar, which linear forms are about.
+pub fn is_i64(g: &Graph, n: NodeId) -> bool {
+    g.ty(n).is_scalar() && g.ty(n).elem == Ty::I64
+}

@@ -1,1 +1,211 @@
-//! (being written)
+//! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with the line.
+
+use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Type};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::text::{Cursor, Token};
+use std::collections::HashMap;
+
+/// All functions of a text, in order.
+pub fn parse(text: &str) -> Result<Vec<Function>> {
+    let mut c = Cursor::new(text)?;
+    let mut functions = Vec::new();
+    while !c.is_done() {
+        functions.push(function(&mut c)?);
+    }
+    Ok(functions)
+}
+
+struct Parser<'c> {
+    c: &'c mut Cursor,
+    f: Function,
+    names: HashMap<String, NodeId>,
+}
+
+fn function(c: &mut Cursor) -> Result<Function> {
+    c.expect("func")?;
+    let name = c.global()?;
+    c.expect("(")?;
+    let params = c.list(")", |c| {
+        let name = c.value()?;
+        c.expect(":")?;
+        Ok(Param { name, ty: ty(c)? })
+    })?;
+    c.expect("->")?;
+    c.expect("(")?;
+    let results = c.list(")", |c| {
+        let name = c.word()?;
+        c.expect(":")?;
+        Ok((name, ty(c)?))
+    })?;
+    c.expect("{")?;
+    let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
+    let mut p = Parser { c, f: Function::new(&name, params), names };
+    while !p.c.eat("return") {
+        if p.c.eat("require") {
+            p.require()?;
+        } else {
+            p.statement()?;
+        }
+    }
+    let values = p.c.list("}", |c| operand(c, &p.names, &mut p.f))?;
+    if values.len() != results.len() {
+        return Err(p.c.error(format!("@{name} declares {} results and returns {}", results.len(), values.len())));
+    }
+    for ((name, ty), value) in results.into_iter().zip(values) {
+        if p.f.graph.ty(value) != ty {
+            return Err(p.c.error(format!("result {name} is declared {ty} and is {}", p.f.graph.ty(value))));
+        }
+        p.f.results.push(Output { name, value });
+    }
+    Ok(p.f)
+}
+
+fn ty(c: &mut Cursor) -> Result<Type> {
+    if c.eat("[") {
+        let t = Type::vector(c.elem()?);
+        c.expect("]").map(|()| t)
+    } else {
+        Ok(Type::scalar(c.elem()?))
+    }
+}
+
+fn operand(c: &mut Cursor, names: &HashMap<String, NodeId>, f: &mut Function) -> Result<NodeId> {
+    if let Some(l) = c.literal()? {
+        return Ok(f.graph.lit(l));
+    }
+    let name = c.value()?;
+    names.get(&name).copied().ok_or_else(|| c.error(format!("%{name} is not defined here")))
+}
+
+impl Parser<'_> {
+    fn operand(&mut self) -> Result<NodeId> {
+        operand(self.c, &self.names, &mut self.f)
+    }
+
+    fn after(&mut self, word: &str) -> Result<NodeId> {
+        self.c.expect(word)?;
+        self.operand()
+    }
+
+    fn require(&mut self) -> Result<()> {
+        let word = self.c.word()?;
+        let rule = Rule::ALL.iter().find(|r| r.1 == word).map(|r| r.0);
+        let rule = rule.ok_or_else(|| self.c.error(format!("`{word}` is no shape rule")))?;
+        let (a, b) = (self.operand()?, self.after(",")?);
+        if [a, b].iter().any(|n| self.f.graph.ty(*n) != Type::scalar(Ty::I64)) {
+            return Err(self.c.error("a shape rule is about i64 scalars"));
+        }
+        let subject = self.c.string()?;
+        let loc = self.c.place();
+        self.f.requires.push(Require { rule, a, b, subject, loc });
+        Ok(())
+    }
+
+    /// `["let"] %id = op [loc]`
+    fn statement(&mut self) -> Result<()> {
+        let bound = self.c.eat("let");
+        let name = self.c.value()?;
+        self.c.expect("=")?;
+        let op = self.op()?;
+        let loc = self.c.place();
+        let before = self.f.graph.set_loc(loc);
+        let node = self.f.graph.try_add(op).map_err(|e| self.c.error(format!("%{name}: {e}")))?;
+        self.f.graph.set_loc(before);
+        if bound {
+            self.f.graph.mark_bound(node);
+        }
+        self.names.insert(name, node);
+        Ok(())
+    }
+
+    fn op(&mut self) -> Result<Op> {
+        if let Some(Token::Number(_)) = self.c.peek() {
+            return Err(self.c.error("a literal needs no name: write it as an operand"));
+        }
+        let word = self.c.word()?;
+        Ok(match word.as_str() {
+            "mul_add" => Op::MulAdd(self.operand()?, self.after(",")?, self.after(",")?),
+            "select" => Op::Select(self.operand()?, self.after(",")?, self.after(",")?),
+            "cast" => Op::Cast(self.c.elem()?, self.operand()?),
+            "len" => Op::Len(self.operand()?),
+            "at" => Op::At(self.operand()?, self.after(",")?),
+            "elem" => Op::Elem(self.operand()?, self.after(",")?),
+            "within" => Op::Within(self.operand()?, self.after(",")?),
+            "reverse" => Op::Reverse(self.operand()?),
+            "iota" => Op::Iota(self.operand()?),
+            "materialize" => Op::Materialize(self.operand()?),
+            "fill" => Op::Fill(self.operand()?, self.after(",")?),
+            "slice" => Op::Slice {
+                src: self.operand()?,
+                start: self.after("from")?,
+                stop: self.after("to")?,
+                stride: self.after("by")?,
+            },
+            "dot" => Op::Dot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? },
+            "generate" => {
+                let n = self.operand()?;
+                let binders = self.binders()?;
+                Op::Generate(n, self.region(binders)?)
+            }
+            "map" => {
+                let binders = self.binders()?;
+                let mut srcs = vec![self.after("over")?];
+                while self.c.eat(",") {
+                    srcs.push(self.operand()?);
+                }
+                Op::Map(self.region(binders)?, srcs)
+            }
+            "reduce" | "fold" => {
+                let binders = self.binders()?;
+                let (init, src) = (self.after("from")?, self.after("over")?);
+                let lambda = self.region(binders)?;
+                if word == "fold" {
+                    Op::Fold { step: lambda, init, src }
+                } else {
+                    Op::Reduce { join: lambda, init, src }
+                }
+            }
+            name => {
+                if let Some(op) = UnaryOp::parse(name) {
+                    Op::Unary(op, self.operand()?)
+                } else if let Some(op) = BinaryOp::parse(name) {
+                    Op::Binary(op, self.operand()?, self.after(",")?)
+                } else {
+                    return Err(self.c.error(format!("`{name}` is no operation")));
+                }
+            }
+        })
+    }
+
+    fn binders(&mut self) -> Result<Vec<(String, Ty)>> {
+        self.c.expect("(")?;
+        self.c.list(")", |c| {
+            let name = c.value()?;
+            c.expect(":")?;
+            Ok((name, c.elem()?))
+        })
+    }
+
+    /// A region binds its variables and its values for itself only.
+    fn region(&mut self, binders: Vec<(String, Ty)>) -> Result<Lambda> {
+        let outer = self.names.clone();
+        let mut vars = Vec::new();
+        for (name, ty) in binders {
+            let (v, node) = self.f.graph.fresh_var(ty);
+            vars.push((v, ty));
+            self.names.insert(name, node);
+        }
+        self.c.expect("{")?;
+        while !self.c.eat("yield") {
+            self.statement()?;
+        }
+        let body = self.operand()?;
+        self.c.expect("}")?;
+        if !self.f.graph.ty(body).is_scalar() {
+            return Err(self.c.error("a region yields a scalar"));
+        }
+        self.names = outer;
+        Ok(self.f.graph.close(&vars, body))
+    }
+}

@@ -1,1 +1,81 @@
-//! (being written)
+//! What a well-formed function is. The pipeline checks it after every pass.
+//!
+//! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] sees to it).
+//! 2. Results and the operands of shape rules have no free variables; there is at least one result.
+//! 3. Operands of shape rules are host scalars: made of constants, lengths of parameters and scalar parameters only.
+//! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
+//! 5. `elem` reads a parameter or a materialized array.
+//! 6. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only.
+
+use super::graph::FRESH;
+use super::{Function, Graph, NodeId, Op};
+use crate::error::{Error, Result};
+
+/// Checks laws 1 to 5.
+pub fn verify(f: &Function) -> Result<()> {
+    let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
+    let g = &f.graph;
+    if f.results.is_empty() {
+        return bad("no result".into());
+    }
+    for r in &f.results {
+        if !g.is_closed(r.value) {
+            return bad(format!("result {} has free variables", r.name));
+        }
+    }
+    for r in &f.requires {
+        for n in [r.a, r.b] {
+            if !is_host(g, n) {
+                return bad(format!("the rule `{}` is about {n:?}, which the host cannot compute", r.subject));
+            }
+        }
+    }
+    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+        let op = g.op(n);
+        if let Op::Var(v, _) = op
+            && v.0 >= FRESH
+        {
+            return bad(format!("{n:?} is a fresh variable outside any lambda"));
+        }
+        if let Some(l) = op.lambda() {
+            let base = g.node(l.body).height + 1;
+            if l.params.iter().zip(base..).any(|(p, i)| p.0.0 != i) {
+                return bad(format!("the lambda of {n:?} is not canonical"));
+            }
+        }
+        if let Op::Elem(x, _) = op
+            && !matches!(g.op(*x), Op::Param(_) | Op::Materialize(_))
+        {
+            return bad(format!("{n:?} is elem of a computed array"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2).
+pub fn is_host(g: &Graph, n: NodeId) -> bool {
+    g.reachable([n]).into_iter().all(|n| match g.op(n) {
+        Op::Const(_) | Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => true,
+        Op::Param(_) => true,
+        Op::Len(x) => matches!(g.op(*x), Op::Param(_)),
+        _ => false,
+    })
+}
+
+/// Law 6.
+pub fn is_fused(f: &Function) -> bool {
+    let g = &f.graph;
+    let stored = |n: NodeId| matches!(g.op(n), Op::Param(_) | Op::Materialize(_));
+    let made = |n: NodeId| matches!(g.op(n), Op::Generate(..));
+    let results = f.results.iter().all(|r| g.ty(r.value).is_scalar() || made(r.value));
+    results
+        && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
+            Op::Map(..) | Op::Slice { .. } | Op::Reverse(_) | Op::Iota(_) | Op::Fill(..) => false,
+            Op::Materialize(x) => made(*x),
+            Op::At(x, _) | Op::Elem(x, _) => stored(*x),
+            Op::Len(x) => matches!(g.op(*x), Op::Param(_)),
+            Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
+            Op::Dot { a, b, .. } => made(*a) && made(*b),
+            _ => true,
+        })
+}
