@@ -1,0 +1,2 @@
+//! Makes the C header (being written).
+fn main() {}
