@@ -11,6 +11,7 @@
 pub mod core;
 pub mod error;
 pub mod loc;
+pub mod passes;
 pub mod plan;
 pub mod scalar;
 pub mod text;

@@ -1,0 +1,9 @@
+//! The passes over core IR. One pass, one file; its head shows the IR before and after. Passes do not call passes:
+//! [`pipeline`] holds the one list.
+
+pub mod cse;
+pub mod dce;
+pub mod fuse;
+pub mod pipeline;
+pub mod shapes;
+pub mod simplify;

@@ -1,0 +1,42 @@
+//! The list of passes, and the runner that verifies after each.
+
+use super::{cse, dce, fuse, shapes, simplify};
+use crate::core::{Function, verify};
+use crate::error::{Error, Result};
+
+/// A pass: its name on the command line, and what it does.
+pub struct Pass {
+    /// `--dump-after NAME`
+    pub name: &'static str,
+    /// Same meaning in, same meaning out; an error when the author's program can never work.
+    pub run: fn(&Function) -> Result<Function>,
+}
+
+/// The pipeline, in order. After it the function is in fused form (`verify::is_fused`).
+pub const PASSES: &[Pass] = &[
+    // constants, algebra and lengths first, so that equal sizes look equal
+    Pass { name: "simplify", run: simplify::run },
+    // shape rules that can never hold are errors here; rules give equal names to equal lengths
+    Pass { name: "shapes", run: shapes::run },
+    // every array expression becomes an index function of parameters
+    Pass { name: "fuse", run: fuse::run },
+    // composed index functions leave sums of offsets and selects of constants behind
+    Pass { name: "simplify2", run: simplify::run },
+    Pass { name: "cse", run: cse::run },
+    Pass { name: "dce", run: dce::run },
+];
+
+/// Runs all passes; `seen` gets the function after each, for dumps.
+pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
+    verify::verify(f)?;
+    let mut f = f.clone();
+    for pass in PASSES {
+        f = (pass.run)(&f)?;
+        verify::verify(&f).map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;
+        seen(pass.name, &f);
+    }
+    if !verify::is_fused(&f) {
+        return Err(Error::bug("E0304", format!("@{} is not in fused form after the passes", f.name)));
+    }
+    Ok(f)
+}
