@@ -1,0 +1,54 @@
+//! Small functions that make it easy to do something wrong, or odd, from C++: the bad-input tests call them.
+
+use arraygpu::prelude::*;
+
+/// A window of x whose ends the caller gives: negative, reversed or too large ones must be refused.
+pub fn window(x: VExp<f32>, start: SExp<i64>, stop: SExp<i64>) -> VExp<f32> {
+    x.slice(start, stop)
+}
+
+/// `x + y` where only the lengths can be wrong.
+pub fn add(x: VExp<f32>, y: VExp<f32>) -> VExp<f32> {
+    x + y
+}
+
+/// Every reduction of one vector: sum, product, least, greatest.
+pub fn reductions(x: VExp<f32>) -> (SExp<f32>, SExp<f32>, SExp<f32>, SExp<f32>) {
+    (x.sum(), x.product(), x.min(), x.max())
+}
+
+/// Sum in index order, as a C++ loop would do it.
+pub fn in_order(x: VExp<f32>) -> SExp<f32> {
+    x.sum_in_order()
+}
+
+/// Reads each element at its own index: may be done in place.
+pub fn twice(x: VExp<f32>) -> VExp<f32> {
+    x.map(|x| x + x)
+}
+
+/// Reads other elements than it writes: in place only through a temporary.
+pub fn reversed(x: VExp<f32>) -> VExp<f32> {
+    x.reverse()
+}
+
+/// Two vectors: outputs that could overlap each other.
+pub fn sum_and_difference(x: VExp<f32>, y: VExp<f32>) -> (VExp<f32>, VExp<f32>) {
+    (x + y, x - y)
+}
+
+/// Reads where the caller says: outside of x it is 0, and an error record.
+pub fn pick(x: VExp<f32>, indices: VExp<i64>) -> VExp<f32> {
+    x.gather(indices)
+}
+
+/// Integer division: by zero it is 0, and an error record.
+pub fn quotient(x: VExp<i32>, y: VExp<i32>) -> VExp<i32> {
+    x / y
+}
+
+/// Of each element type one: what the types of the generated headers look like.
+pub fn count_above(x: VExp<f64>, limit: SExp<f64>) -> (SExp<i64>, SExp<bool>) {
+    let above = x.map(|x| x.gt(limit));
+    (above.cast::<i64>().sum(), above.any())
+}

@@ -1,0 +1,12 @@
+//! DSL programs, one small module each, with where they come from. The generators in `bin/` put them into packages.
+
+pub mod black_scholes;
+pub mod checks;
+pub mod expression_templates;
+pub mod forward_difference;
+pub mod moving_average;
+pub mod rmse;
+pub mod saxpy;
+pub mod sdot;
+pub mod standardise;
+pub mod total;
