@@ -1,0 +1,115 @@
+//! `stats.h`: the package for C, printed by cbindgen from generated Rust declarations.
+
+use super::model::{Entry, Package};
+use crate::error::{Error, Result};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The header. cbindgen reads the declarations from a file, which is written into `scratch`.
+pub fn print(package: &Package, scratch: &Path) -> Result<String> {
+    let file = scratch.join("declarations.rs");
+    let failed = |e: &dyn std::fmt::Display| Error::bug("E0510", format!("the C header: {e}"));
+    std::fs::write(&file, declarations(package)).map_err(|e| failed(&e))?;
+    let bindings = cbindgen::Builder::new()
+        .with_config(config(package))
+        .with_src(&file)
+        .generate()
+        .map_err(|e| failed(&e))?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    let text = String::from_utf8(text).map_err(|e| failed(&e))?;
+    // cbindgen leaves out what it does not understand, without a word
+    for entry in &package.entries {
+        if !text.contains(&format!(" {}_{}(", package.name, entry.name)) {
+            return Err(failed(&format!("cbindgen left {} out", entry.name)));
+        }
+    }
+    Ok(text)
+}
+
+fn config(package: &Package) -> cbindgen::Config {
+    let name = &package.name;
+    cbindgen::Config {
+        language: cbindgen::Language::C,
+        cpp_compat: true,
+        no_includes: true,
+        sys_includes: ["arraygpu.h", "stdbool.h", "stdint.h"].map(String::from).to_vec(),
+        include_guard: Some(format!("{}_H", name.to_uppercase())),
+        header: Some(format!(
+            "/* {name} {}: made by arraygpu {}. Do not edit: run the generator again. */",
+            package.version,
+            super::VERSION
+        )),
+        documentation_style: cbindgen::DocumentationStyle::Doxy,
+        usize_is_size_t: true,
+        line_length: 110,
+        tab_width: 4,
+        ..cbindgen::Config::default()
+    }
+}
+
+/// The functions as Rust declarations; the types of `arraygpu.h` are names that cbindgen does not know and prints as they are.
+fn declarations(package: &Package) -> String {
+    let mut out = String::new();
+    for entry in &package.entries {
+        let name = format!("{}_{}", package.name, entry.name);
+        declare(&mut out, entry, &name, false);
+        if entry.makes_vectors() {
+            declare(&mut out, entry, &format!("{name}_new"), true);
+        }
+    }
+    out
+}
+
+/// One function; `made`: the form that makes its vector results.
+fn declare(out: &mut String, entry: &Entry, name: &str, made: bool) {
+    for line in doc(entry, made).lines() {
+        let _ = writeln!(out, "#[doc = {:?}]", format!(" {line}").trim_end());
+    }
+    let _ = write!(
+        out,
+        "#[unsafe(no_mangle)]\npub extern \"C\" fn {name}({}: *const agpu_call",
+        entry.free_name("call")
+    );
+    for p in &entry.params {
+        let ty = if p.is_scalar() { p.ty.elem.name() } else { "agpu_view" };
+        let _ = write!(out, ", r#{}: {ty}", p.name);
+    }
+    for r in &entry.results {
+        let _ = write!(out, ", r#{}: ", r.name);
+        let _ = match (r.is_scalar(), made) {
+            (true, _) => write!(out, "*mut {}", r.ty.elem.name()),
+            (false, false) => write!(out, "agpu_view"),
+            (false, true) => write!(out, "*mut *mut agpu_buffer"),
+        };
+    }
+    out.push_str(") -> agpu_status {}\n");
+}
+
+/// The documentation: the author's text, then every parameter and result.
+fn doc(entry: &Entry, made: bool) -> String {
+    let mut out = String::new();
+    if made {
+        let names: Vec<&str> =
+            entry.results.iter().filter(|r| !r.is_scalar()).map(|r| r.name.as_str()).collect();
+        let (is, belong) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };
+        let length = if names.len() == 1 { "the right length" } else { "the right lengths" };
+        let list = names.join(", ");
+        let _ = write!(
+            out,
+            "As {}; {list} {is} made with {length} and {belong} to the caller (agpu_buffer_free).",
+            entry.name
+        );
+        return out;
+    }
+    if !entry.doc.is_empty() {
+        let _ = writeln!(out, "{}\n", entry.doc);
+    }
+    for (tag, values) in [("@param", &entry.params), ("@param[out]", &entry.results)] {
+        for v in values {
+            let _ = writeln!(out, "{tag} {} {}", v.name, v.describe());
+        }
+    }
+    // what would end the comment
+    out.replace("*/", "* /")
+}

@@ -1,0 +1,204 @@
+//! Driving the C compiler.
+//!
+//! The `cc` crate finds the compiler; the flags are ours alone, because they are part of the promise "the same bits everywhere": what
+//! `CFLAGS` and its kin say is not applied. Everything runs in a scratch folder with relative names, so no path gets into the libraries.
+
+use super::model::Package;
+use super::{ABI_VERSION, RUNTIME_SONAME, glue};
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The runtime's header, to compile the package's own code against.
+const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
+
+/// Of every C file.
+pub const FLAGS: [&str; 12] = [
+    "-std=c11",
+    "-O3",
+    "-fPIC",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-fno-builtin",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+];
+
+/// The levels of the machine that kernels are compiled for, and their flags. Other machines than x86-64 have one, the baseline.
+pub fn levels() -> &'static [(&'static str, &'static [&'static str])] {
+    if cfg!(target_arch = "x86_64") {
+        &[
+            ("v2", &["-march=x86-64-v2"]),
+            ("v3", &["-march=x86-64-v3"]),
+            ("v4", &["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+        ]
+    } else {
+        &[("v2", &[])]
+    }
+}
+
+/// Says so when the environment asks for flags that are not applied.
+pub fn refused_flags(say: impl Fn(&str)) {
+    for name in ["CFLAGS", "CPPFLAGS", "LDFLAGS", "HOST_CFLAGS", "TARGET_CFLAGS", "ARFLAGS"] {
+        if std::env::var_os(name).is_some_and(|v| !v.is_empty()) {
+            say(&format!("note: {name} is set, but not applied: packages have flags of their own"));
+        }
+    }
+}
+
+/// A C compiler and its archiver.
+pub struct Compiler {
+    cc: PathBuf,
+    ar: PathBuf,
+    strict: bool,
+    /// What it calls itself: `gcc (Debian 12.2.0-14) 12.2.0`.
+    pub version: String,
+}
+
+/// What was built, in the scratch folder.
+pub struct Built {
+    /// The static library.
+    pub archive: PathBuf,
+    /// The shared library.
+    pub shared: PathBuf,
+}
+
+fn triple() -> String {
+    let arch = std::env::consts::ARCH;
+    match std::env::consts::OS {
+        "macos" => format!("{arch}-apple-darwin"),
+        _ if cfg!(target_env = "musl") => format!("{arch}-unknown-linux-musl"),
+        os => format!("{arch}-unknown-{os}-gnu"),
+    }
+}
+
+impl Compiler {
+    /// Finds it: `CC` and `AR` of the environment, or the system's.
+    pub fn find(strict: bool) -> Result<Compiler> {
+        let missing = |e: &dyn std::fmt::Display| {
+            let help = "install one (Debian: apt-get install gcc) or set CC";
+            Error::user("E0601", format!("no C compiler that works: {e}; {help}"))
+        };
+        let mut build = cc::Build::new();
+        let (host, out) = (triple(), std::env::temp_dir());
+        build.cargo_metadata(false).cargo_warnings(false).opt_level(3).host(&host).target(&host).out_dir(out);
+        let tool = build.try_get_compiler().map_err(|e| missing(&e))?;
+        let cc = tool.path().to_path_buf();
+        let ar = build.try_get_archiver().map_or_else(|_| "ar".into(), |ar| PathBuf::from(ar.get_program()));
+        let version = Command::new(&cc).env("LC_ALL", "C").arg("--version").stdin(Stdio::null()).output();
+        let version = version.map_err(|e| missing(&format!("{}: {e}", cc.display())))?;
+        if !version.status.success() {
+            return Err(missing(&format!("{} --version fails", cc.display())));
+        }
+        let version =
+            String::from_utf8_lossy(&version.stdout).lines().next().unwrap_or("").trim().to_string();
+        Ok(Compiler { cc, ar, strict, version })
+    }
+
+    /// Compiles the kernels for every level, and the glue, and makes both libraries.
+    pub fn build(
+        &self,
+        package: &Package,
+        kernels: &str,
+        header: &str,
+        scratch: &Path,
+        say: &dyn Fn(&str),
+    ) -> Result<Built> {
+        let name = &package.name;
+        let levels = if package.kernels.is_empty() { &[] } else { levels() };
+        let names: Vec<&str> = levels.iter().map(|l| l.0).collect();
+        let (c_file, glue_file) = (format!("{name}_cpu.c"), format!("{name}_glue.c"));
+        for (file, text) in [
+            (c_file.as_str(), kernels),
+            (glue_file.as_str(), &glue::print(package, ABI_VERSION, &names)),
+            (&format!("{name}.h"), header),
+            ("arraygpu.h", ARRAYGPU_H),
+            ("arraygpu_stub.c", STUB),
+        ] {
+            std::fs::write(scratch.join(file), text).map_err(|e| {
+                Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
+            })?;
+        }
+
+        say(&format!("compiling {} kernels for {}", package.kernels.len(), names.join(", ")));
+        let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
+        let kernel = |&(level, flags): &(&str, &[&str]), object: &str| {
+            let mut command = self.compile(scratch, &c_file, object);
+            command.args(flags).arg(format!("-DAGPU_LEVEL={level}"));
+            self.run(command, scratch, &c_file)
+        };
+        let glue_object = format!("{name}_glue.o");
+        let shared = std::thread::scope(|scope| {
+            let running: Vec<_> =
+                levels.iter().zip(&objects).map(|(l, o)| scope.spawn(move || kernel(l, o))).collect();
+            // the little ones meanwhile, on this thread
+            let mut own = self.run(self.compile(scratch, &glue_file, &glue_object), scratch, &glue_file);
+            own = own.and_then(|()| self.stub(scratch));
+            for thread in running {
+                let done =
+                    thread.join().map_err(|_| Error::bug("E0604", "a thread of the package writer panicked"));
+                own = own.and(done.and_then(|r| r));
+            }
+            own
+        });
+        shared?;
+
+        let mut all: Vec<&str> = vec![&glue_object];
+        all.extend(objects.iter().map(String::as_str));
+        let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
+        let mut ar = Command::new(&self.ar);
+        // D: no times, owners or modes
+        ar.arg(if cfg!(target_os = "linux") { "rcsD" } else { "rcs" }).arg(&archive).args(&all);
+        self.run(ar, scratch, &archive)?;
+        let mut link = Command::new(&self.cc);
+        link.args([
+            "-shared",
+            "-Wl,--build-id=none",
+            "-Wl,-z,defs",
+            &format!("-Wl,-soname,{shared}"),
+            "-o",
+            &shared,
+        ]);
+        link.args(&all).args([&format!("./{RUNTIME_SONAME}"), "-lm"]);
+        self.run(link, scratch, &shared)?;
+        Ok(Built { archive: scratch.join(archive), shared: scratch.join(shared) })
+    }
+
+    fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
+        let mut command = Command::new(&self.cc);
+        command.args(FLAGS).arg(format!("-ffile-prefix-map={}=.", scratch.display()));
+        command.args(["-I.", "-c", source, "-o", object]);
+        command
+    }
+
+    /// A stand-in for libarraygpu, so that the package's library names it as needed and every symbol has a home.
+    fn stub(&self, scratch: &Path) -> Result<()> {
+        let mut command = Command::new(&self.cc);
+        command.args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{RUNTIME_SONAME}")]);
+        command.args(["-o", RUNTIME_SONAME, "arraygpu_stub.c"]);
+        self.run(command, scratch, "arraygpu_stub.c")
+    }
+
+    /// Runs a command in the scratch folder; what the tool says is in the error.
+    fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<()> {
+        command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
+        let tool = command.get_program().to_string_lossy().into_owned();
+        let out = command.output().map_err(|e| Error::user("E0601", format!("cannot run {tool}: {e}")))?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        let said: String = said.lines().take(40).collect::<Vec<_>>().join("\n");
+        if !out.status.success() {
+            return Err(Error::bug("E0602", format!("{tool} failed at {what} ({}):\n{said}", out.status)));
+        }
+        if self.strict && !said.is_empty() {
+            return Err(Error::bug("E0603", format!("{tool} warns at {what}:\n{said}")));
+        }
+        Ok(())
+    }
+}
+
+/// What packages call. Never run: libarraygpu takes its place.
+const STUB: &str = "void agpu_invoke(void);\nvoid agpu_invoke(void) {}\n";

@@ -1,0 +1,84 @@
+//! Packages: what a generator leaves for C and C++ programmers.
+//!
+//! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a manifest (the list is in
+//! `docs/c-abi.md`). The parts, each one file: [`model`] says what is in the package, [`c_header`], [`cpp_header`], [`glue`], [`cmake`],
+//! [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler, and [`place`] puts all of it into place at once.
+//!
+//! The same program gives the same bytes, in any directory: nothing here looks at the time, at the environment or at paths.
+
+pub mod c_header;
+pub mod cc;
+pub mod cmake;
+pub mod cpp_header;
+pub mod glue;
+pub mod manifest;
+pub mod model;
+pub mod names;
+pub mod pkgconfig;
+pub mod place;
+pub mod shapes;
+
+use crate::driver::Compiled;
+use crate::error::Result;
+use model::Package;
+use std::path::PathBuf;
+
+/// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
+pub const ABI_VERSION: i32 = 1;
+/// The version of the arithmetic (DESIGN: "the same bits everywhere").
+pub const ARITH_VERSION: i32 = 1;
+/// The version of arraygpu.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The runtime's soname, which packages need.
+pub const RUNTIME_SONAME: &str = "libarraygpu.so.0";
+
+/// How to write a package.
+pub struct Options {
+    /// The package's own folder (`OUT/include`, `OUT/lib`, ...). Made, or replaced if it holds a package.
+    pub out: PathBuf,
+    /// The package's version, for CMake and pkg-config.
+    pub version: String,
+    /// Warnings of the C compiler are errors: for our own tests.
+    pub strict: bool,
+    /// Told what is being done, a short line each.
+    pub progress: Box<dyn Fn(&str)>,
+}
+
+impl Options {
+    /// Into that folder, silently. `ARRAYGPU_STRICT=1` in the environment makes the C compiler's warnings errors.
+    pub fn new(out: impl Into<PathBuf>) -> Options {
+        Options {
+            out: out.into(),
+            version: VERSION.into(),
+            strict: std::env::var_os("ARRAYGPU_STRICT").is_some_and(|v| v == "1"),
+            progress: Box::new(|_| ()),
+        }
+    }
+}
+
+/// Writes the package of a compiled program. On an error nothing is left behind, and a package that was there stays.
+pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
+    let package = Package::new(compiled, &options.version);
+    names::check(&compiled.name, &compiled.functions)?;
+    let staging = place::Staging::begin(&options.out, &package.name)?;
+    let say = |text: &str| (options.progress)(text);
+
+    let name = &package.name;
+    let c_file = format!("share/{name}/{name}_cpu.c");
+    let header = c_header::print(&package, staging.scratch())?;
+    staging.put(&c_file, &compiled.c_source)?;
+    staging.put(&format!("include/{name}.h"), &header)?;
+    staging.put(&format!("include/{name}.hpp"), &cpp_header::print(&package))?;
+
+    let compiler = cc::Compiler::find(options.strict)?;
+    cc::refused_flags(say);
+    let built = compiler.build(&package, &compiled.c_source, &header, staging.scratch(), &say)?;
+    staging.copy(&built.archive, &format!("lib/lib{name}.a"))?;
+    staging.copy(&built.shared, &format!("lib/lib{name}.so"))?;
+
+    staging.put(&format!("lib/cmake/{name}/{name}-config.cmake"), &cmake::config(&package))?;
+    staging.put(&format!("lib/cmake/{name}/{name}-config-version.cmake"), &cmake::version(&package))?;
+    staging.put(&format!("lib/pkgconfig/{name}.pc"), &pkgconfig::print(&package))?;
+    staging.put(&manifest::path(name), &manifest::print(&package, &compiler))?;
+    staging.finish()
+}

@@ -1,0 +1,150 @@
+//! Names that C and C++ can use.
+//!
+//! A package's name becomes a library, a namespace and a prefix; a function's name a C++ function and, with the prefix, a C function; the
+//! names of parameters and results become parameters and fields. So none may be a keyword, a common macro, or reserved.
+
+use crate::core::Function;
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// Keywords of C11 and C++20 and names that common headers and compilers define as macros.
+const TAKEN: &str = "
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
+    consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
+    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
+    private protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct
+    switch template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while
+    xor xor_eq complex imaginary noreturn generic atomic
+    NULL EOF INFINITY NAN HUGE_VAL I errno assert stdin stdout stderr offsetof va_arg va_start va_end va_copy va_list setjmp signbit isnan
+    isinf isfinite isnormal fpclassify linux unix i386 BUFSIZ RAND_MAX CHAR_BIT INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN SIZE_MAX
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t intptr_t uintptr_t ptrdiff_t min_align_t main
+";
+
+/// What is wrong with a name, if anything.
+pub fn problem(name: &str) -> Option<String> {
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() {
+        return Some("it is empty".into());
+    }
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Some("it must begin with a letter (a to z)".into());
+    }
+    if let Some(c) = name.chars().find(|&c| !letter(c)) {
+        return Some(format!("it holds {c:?}; letters, digits and _ are possible"));
+    }
+    if name.contains("__") {
+        return Some("C++ reserves names with two underscores in a row".into());
+    }
+    if TAKEN.split_whitespace().any(|t| t == name) {
+        return Some("it means something else in C or C++".into());
+    }
+    None
+}
+
+fn require_good(what: &str, name: &str) -> Result<()> {
+    match problem(name) {
+        None => Ok(()),
+        Some(why) => Err(Error::user("E0501", format!("{what} cannot be named {name:?}: {why}"))),
+    }
+}
+
+/// Checks every name of a program: each usable, and no two the same where C or C++ would not tell them apart.
+pub fn check(package: &str, functions: &[Function]) -> Result<()> {
+    require_good("the package", package)?;
+    if ["std", "arraygpu", "agpu"].contains(&package) || package.starts_with("agpu_") {
+        return Err(Error::user(
+            "E0501",
+            format!("the package cannot be named {package:?}: that name is taken"),
+        ));
+    }
+    let mut symbols: HashMap<String, String> = HashMap::new();
+    for own in ["module", "cpu_v2", "cpu_v3", "cpu_v4"] {
+        symbols.insert(own.into(), "the package itself".into());
+    }
+    for f in functions {
+        function(f).and_then(|()| declare(f, &mut symbols)).map_err(|e| e.at(f.loc.as_ref()))?;
+    }
+    Ok(())
+}
+
+/// The names of one function.
+fn function(f: &Function) -> Result<()> {
+    require_good("a function", &f.name)?;
+    let mut seen: HashMap<&str, &str> = HashMap::new();
+    let params = f.params.iter().map(|p| ("parameter", p.name.as_str()));
+    for (kind, name) in params.chain(f.results.iter().map(|r| ("result", r.name.as_str()))) {
+        require_good(&format!("a {kind} of {}", f.name), name)?;
+        if let Some(first) = seen.insert(name, kind) {
+            let message = format!("{}: two values are named {name:?} (a {first} and a {kind})", f.name);
+            return Err(Error::user("E0502", message));
+        }
+    }
+    Ok(())
+}
+
+/// The names that a function takes in the package's namespace.
+fn declare(f: &Function, symbols: &mut HashMap<String, String>) -> Result<()> {
+    let mut names = vec![f.name.clone()];
+    if f.results.len() > 1 {
+        names.push(format!("{}_result", f.name));
+    }
+    if f.results.iter().any(|r| !f.graph.ty(r.value).is_scalar()) {
+        names.push(format!("{}_new", f.name));
+    }
+    for name in names {
+        if let Some(other) = symbols.insert(name.clone(), format!("function {:?}", f.name)) {
+            let message = if name == f.name && other == format!("function {:?}", f.name) {
+                format!("two functions are named {name:?}")
+            } else {
+                format!(
+                    "function {:?}: the name {name:?} in the generated headers belongs to {other} already",
+                    f.name
+                )
+            };
+            return Err(Error::user("E0502", message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{Output, Param, Type};
+    use crate::scalar::Ty;
+
+    fn identity(name: &str, param: &str, result: &str) -> Function {
+        let mut f = Function::new(name, vec![Param { name: param.into(), ty: Type::vector(Ty::F32) }]);
+        let value = crate::core::NodeId(0);
+        f.results = vec![Output { name: result.into(), value }];
+        f
+    }
+
+    #[test]
+    fn single_names() {
+        for good in ["rmse", "x", "camelCase", "x_1", "Result", "result"] {
+            assert_eq!(problem(good), None, "{good}");
+        }
+        for bad in ["", "1x", "_x", "x-y", "größe", "a__b", "class", "int", "NULL", "linux", "x y"] {
+            assert!(problem(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn programs() {
+        let says = |package: &str, functions: &[Function]| {
+            check(package, functions).expect_err("wrong names").to_string()
+        };
+        assert_eq!(check("stats", &[identity("f", "x", "r"), identity("g", "x", "r")]), Ok(()));
+        assert!(says("std", &[]).contains("taken"));
+        assert!(says("a-b", &[]).contains("'-'"));
+        assert!(says("s", &[identity("f", "x", "x")]).contains("two values are named \"x\""));
+        assert!(says("s", &[identity("f", "for", "r")]).contains("a parameter of f"));
+        assert!(
+            says("s", &[identity("f", "x", "r"), identity("f", "x", "r")])
+                .contains("two functions are named")
+        );
+        assert!(says("s", &[identity("f", "x", "r"), identity("f_new", "x", "r")]).contains("f_new"));
+        assert!(says("s", &[identity("module", "x", "r")]).contains("the package itself"));
+    }
+}

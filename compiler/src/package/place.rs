@@ -1,0 +1,127 @@
+//! Putting a package into place: written beside its place first, then renamed, so that nobody ever sees half of one.
+
+use super::manifest;
+use crate::error::{Error, Result};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A package that is being written.
+pub struct Staging {
+    out: PathBuf,
+    scratch: PathBuf,
+    /// Beside `out`, so that a rename stays on one file system; removed at the end, also after an error.
+    temp: TempDir,
+}
+
+fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
+    Error::user("E0504", format!("cannot {what} {}: {e}", path.display()))
+}
+
+impl Staging {
+    /// Begins a package for the folder `out`, which is not touched before [`Staging::finish`].
+    pub fn begin(out: &Path, name: &str) -> Result<Staging> {
+        let out = std::path::absolute(out).map_err(|e| failed("find", out, &e))?;
+        let Some(parent) = out.parent() else {
+            return Err(Error::user("E0503", format!("{} cannot hold a package", out.display())));
+        };
+        require_replaceable(&out)?;
+        fs::create_dir_all(parent).map_err(|e| failed("make", parent, &e))?;
+        let temp = tempfile::Builder::new().prefix(&format!(".{name}-")).suffix(".tmp").tempdir_in(parent);
+        let temp = temp.map_err(|e| failed("write into", parent, &e))?;
+        for folder in ["package", "scratch"] {
+            let path = temp.path().join(folder);
+            fs::create_dir(&path).map_err(|e| failed("make", &path, &e))?;
+        }
+        Ok(Staging { out, scratch: temp.path().join("scratch"), temp })
+    }
+
+    /// A folder for what is not part of the package.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// Writes a file of the package.
+    pub fn put(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name)?;
+        fs::write(&path, text).map_err(|e| failed("write", &path, &e))
+    }
+
+    /// Copies a file into the package.
+    pub fn copy(&self, from: &Path, name: &str) -> Result<()> {
+        let path = self.file(name)?;
+        fs::copy(from, &path).map_err(|e| failed("write", &path, &e)).map(|_| ())
+    }
+
+    fn file(&self, name: &str) -> Result<PathBuf> {
+        let path = self.temp.path().join("package").join(name);
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder).map_err(|e| failed("make", folder, &e))?;
+        Ok(path)
+    }
+
+    /// Puts the package into its place; one that was there is replaced.
+    pub fn finish(self) -> Result<()> {
+        let (new, old) = (self.temp.path().join("package"), self.temp.path().join("old"));
+        // again: time has passed
+        require_replaceable(&self.out)?;
+        let replaces = self.out.exists();
+        if replaces {
+            keep_times(&new, &self.out);
+            fs::rename(&self.out, &old).map_err(|e| failed("replace", &self.out, &e))?;
+        }
+        fs::rename(&new, &self.out).map_err(|e| {
+            if replaces {
+                // nothing else can be done if this fails, too
+                let _ = fs::rename(&old, &self.out);
+            }
+            failed("write", &self.out, &e)
+        })
+    }
+}
+
+/// A folder may be replaced if it is not there, holds no file, or is a package of ours.
+fn require_replaceable(out: &Path) -> Result<()> {
+    let refuse =
+        |why: &str| Err(Error::user("E0503", format!("{} {why}: it is left as it is", out.display())));
+    if out.is_symlink() {
+        return refuse("is a link");
+    }
+    if !out.exists() {
+        return Ok(());
+    }
+    if !out.is_dir() {
+        return refuse("is a file");
+    }
+    let manifests = fs::read_dir(out.join("share")).into_iter().flatten().flatten();
+    let ours = |path: PathBuf| fs::read_to_string(path).is_ok_and(|text| manifest::is_ours(&text));
+    if manifests.map(|e| e.path().join("manifest.json")).any(ours) || holds_no_file(out) {
+        return Ok(());
+    }
+    refuse("holds files, but is not a package made by arraygpu")
+}
+
+fn holds_no_file(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| {
+        entries
+            .map_while(|e| e.ok())
+            .all(|e| e.file_type().is_ok_and(|t| t.is_dir()) && holds_no_file(&e.path()))
+    })
+}
+
+/// Files that did not change keep their times, so that what was built from them stays fresh.
+fn keep_times(new: &Path, old: &Path) {
+    for entry in fs::read_dir(new).into_iter().flatten().flatten() {
+        let (path, before) = (entry.path(), old.join(entry.file_name()));
+        if path.is_dir() {
+            keep_times(&path, &before);
+        } else if let (Ok(a), Ok(b)) = (fs::read(&path), fs::read(&before))
+            && a == b
+        {
+            let time = fs::metadata(&before).and_then(|m| m.modified());
+            // only a matter of speed
+            let _ = time.and_then(|t| fs::File::options().append(true).open(&path)?.set_modified(t));
+        }
+    }
+}
