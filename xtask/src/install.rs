@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Nothing in it holds an absolute path: the tree can be moved. The library is built as `arraygpu_capi` (the facade crate has the
-//! name `arraygpu`) and gets its name and soname here.
+//! name `arraygpu`) and gets its file name here; its build script gives the soname.
 
 use crate::sh::{self, Result};
 use std::fs;
@@ -27,19 +27,7 @@ pub fn default_prefix() -> PathBuf {
 pub fn run(prefix: &Path) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
-    let soname = format!("-Clink-arg=-Wl,-soname,{SONAME}");
-    sh::run(&mut sh::cargo(&[
-        "rustc",
-        "--quiet",
-        "--release",
-        "--package",
-        "arraygpu-capi",
-        "--lib",
-        "--crate-type",
-        "cdylib,staticlib",
-        "--",
-        &soname,
-    ]))?;
+    sh::run(&mut sh::cargo(&["build", "--quiet", "--release", "--package", "arraygpu-capi"]))?;
     libraries(prefix)?;
     headers(&sh::root().join("include"), &prefix.join("include"))?;
     let templates = sh::root().join("cmake");
