@@ -80,14 +80,15 @@ function(arraygpu_add_package name)
       message(FATAL_ERROR "arraygpu_add_package(${name}): cargo is missing: it builds the generator ${arg_GENERATOR}")
     endif()
     _arraygpu_cargo_program("${manifest}" "${arg_GENERATOR}" select)
-    set(how "-DCARGO=${ARRAYGPU_CARGO}" "-DMANIFEST=${manifest}" "-DSELECT=${select}" "-DCARGO_ARGS=${arg_CARGO_ARGS}")
+    set(how "-DCARGO=${ARRAYGPU_CARGO}" "-DMANIFEST=${manifest}")
   endif()
 
   # Runs in every build: cargo knows what changed. The script leaves the package as it is when the generator is the same.
   set(shared "${out}/lib/lib${name}.so")
   set(static "${out}/lib/lib${name}.a")
   add_custom_target(${name}_generate ALL
-    COMMAND "${CMAKE_COMMAND}" ${how} "-DNAME=${name}" "-DOUT=${out}" "-DARGS=${arg_ARGS}" -P "${_ARRAYGPU_GENERATE_SCRIPT}"
+    COMMAND "${CMAKE_COMMAND}" ${how} "-DNAME=${name}" "-DOUT=${out}" "-DARGS=${arg_ARGS}"
+      "-DSELECT=${select}" "-DCARGO_ARGS=${arg_CARGO_ARGS}" -P "${_ARRAYGPU_GENERATE_SCRIPT}"
     BYPRODUCTS "${shared}" "${static}"
     COMMENT "arraygpu package ${name}"
     USES_TERMINAL
@@ -103,6 +104,8 @@ function(arraygpu_add_package name)
     IMPORTED_LOCATION "${shared}"
     IMPORTED_SONAME "lib${name}.so"
     INTERFACE_INCLUDE_DIRECTORIES "${out}/include"
+    # a program that calls nothing but the package still has to bring the runtime, which only it knows where to find
+    INTERFACE_LINK_OPTIONS "$<$<PLATFORM_ID:Linux>:LINKER:--no-as-needed>"
     INTERFACE_LINK_LIBRARIES arraygpu::arraygpu)
   add_dependencies(${name}::${name} ${name}_generate)
   add_library(${name}::static STATIC IMPORTED GLOBAL)

@@ -163,6 +163,8 @@ impl Compiler {
             "-o",
             &shared,
         ]);
+        // the runtime is often beside the package
+        link.arg("-Wl,-rpath,$ORIGIN");
         link.args(&all).args([&format!("./{RUNTIME_SONAME}"), "-lm"]);
         self.run(link, scratch, &shared)?;
         Ok(Built { archive: scratch.join(archive), shared: scratch.join(shared) })

@@ -10,6 +10,8 @@ if(NOT TARGET @NAME@::@NAME@)
     IMPORTED_LOCATION "${_@NAME@_prefix}/lib/lib@NAME@.so"
     IMPORTED_SONAME "lib@NAME@.so"
     INTERFACE_INCLUDE_DIRECTORIES "${_@NAME@_prefix}/include"
+    # a program that calls nothing but the package still has to bring the runtime, which only it knows where to find
+    INTERFACE_LINK_OPTIONS "$<$<PLATFORM_ID:Linux>:LINKER:--no-as-needed>"
     INTERFACE_LINK_LIBRARIES arraygpu::arraygpu)
   add_library(@NAME@::static STATIC IMPORTED)
   set_target_properties(@NAME@::static PROPERTIES
