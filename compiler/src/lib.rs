@@ -8,12 +8,18 @@
 //! kernel and by which strategy, giving a [`plan`] and kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs
 //! all of it. Nothing here does IO outside `package` and the command-line tool `arraygpu-opt`.
 
+pub mod backend;
 pub mod core;
+pub mod driver;
 pub mod error;
+pub mod explain;
+pub mod kernel;
 pub mod loc;
+pub mod package;
 pub mod passes;
 pub mod plan;
 pub mod scalar;
+pub mod schedule;
 pub mod text;
 
 pub use error::{Error, Result};

@@ -1,0 +1,153 @@
+//! Expressions in C. Every operator is one C operator, builtin or helper of the prelude.
+
+use crate::kernel::{Expr, Kernel, Mem};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// The C type of a value.
+pub fn ctype(ty: Ty) -> &'static str {
+    match ty {
+        Ty::F32 => "float",
+        Ty::F64 => "double",
+        Ty::I32 => "int32_t",
+        Ty::I64 => "int64_t",
+        Ty::U32 => "uint32_t",
+        Ty::U8 => "uint8_t",
+        Ty::Bool => "bool",
+    }
+}
+
+/// The C type of an element in memory.
+pub fn memtype(ty: Ty) -> &'static str {
+    if ty == Ty::Bool { "uint8_t" } else { ctype(ty) }
+}
+
+/// An expression, without parentheses around it.
+pub fn expr(k: &Kernel, e: &Expr) -> String {
+    match e {
+        Expr::Lit(l) => literal(*l),
+        Expr::Reg(r) => k.regs[r.0 as usize].0.clone(),
+        Expr::In(i) => k.ins[*i as usize].0.clone(),
+        Expr::Slot(i) => format!("{}[0]", k.slots[*i as usize].name),
+        Expr::Load(m, i) => load(k, *m, i),
+        Expr::LoadIf(m, i, c) => format!("{} ? {} : 0", atom(k, c), load(k, *m, i)),
+        Expr::Unary(op, a) => unary(k, *op, a),
+        Expr::Binary(op, a, b) => binary(k, *op, a, b),
+        Expr::MulAdd(a, b, c) => match k.ty(a) {
+            Ty::F32 => format!("__builtin_fmaf({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
+            Ty::F64 => format!("__builtin_fma({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
+            ty => narrow(ty, format!("{} * {} + {}", atom(k, a), atom(k, b), atom(k, c))),
+        },
+        Expr::Select(c, a, b) => format!("{} ? {} : {}", atom(k, c), atom(k, a), atom(k, b)),
+        Expr::Cast(to, a) => cast(k, *to, a),
+        Expr::TileBegin => "tile_begin".into(),
+        Expr::TileEnd => "tile_end".into(),
+    }
+}
+
+/// An expression that can stand beside any operator.
+pub fn atom(k: &Kernel, e: &Expr) -> String {
+    let text = expr(k, e);
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let is_call = match e {
+        Expr::Unary(op, a) => !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || k.ty(a) == Ty::U8,
+        Expr::Load(m, _) => k.mem(*m).1 != Ty::Bool,
+        Expr::MulAdd(a, ..) => k.ty(a).is_float(),
+        _ => false,
+    };
+    if text.chars().all(plain) || is_call || text.starts_with("agpu_") && text.ends_with(')') && matches!(e, Expr::Binary(..)) {
+        text
+    } else {
+        format!("({text})")
+    }
+}
+
+fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
+    let (name, ty) = k.mem(m);
+    let element = format!("{name}[{}]", index(k, m, i));
+    if ty == Ty::Bool { format!("{element} != 0") } else { element }
+}
+
+/// The index of a memory access: strided arrays multiply.
+pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
+    match m {
+        Mem::Array(a) if k.arrays[a as usize].strided => format!("{} * {}_stride", atom(k, i), k.arrays[a as usize].name),
+        _ => expr(k, i),
+    }
+}
+
+/// Integer promotion made the value an int: back to its type.
+fn narrow(ty: Ty, text: String) -> String {
+    if ty == Ty::U8 { format!("(uint8_t)({text})") } else { text }
+}
+
+fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
+    let ty = k.ty(a);
+    let suffix = if ty == Ty::F32 { "f" } else { "" };
+    match op {
+        UnaryOp::Neg => narrow(ty, format!("-{}", atom(k, a))),
+        UnaryOp::Not if ty == Ty::Bool => format!("!{}", atom(k, a)),
+        UnaryOp::Not => narrow(ty, format!("~{}", atom(k, a))),
+        UnaryOp::Abs if ty.is_float() => format!("__builtin_fabs{suffix}({})", expr(k, a)),
+        UnaryOp::Abs => format!("agpu_abs_{ty}({})", expr(k, a)),
+        UnaryOp::Round => format!("agpu_round_{ty}({})", expr(k, a)),
+        UnaryOp::RoundTiesEven => format!("__builtin_rint{suffix}({})", expr(k, a)),
+        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc => {
+            format!("__builtin_{op}{suffix}({})", expr(k, a))
+        }
+        _ => format!("{op}{suffix}({})", expr(k, a)),
+    }
+}
+
+fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
+    use BinaryOp::*;
+    let ty = k.ty(a);
+    let infix = |sign: &str| format!("{} {sign} {}", atom(k, a), atom(k, b));
+    let call = |name: &str| format!("{name}({}, {})", expr(k, a), expr(k, b));
+    match op {
+        Add => narrow(ty, infix("+")),
+        Sub => narrow(ty, infix("-")),
+        Mul => narrow(ty, infix("*")),
+        Div if ty.is_float() => infix("/"),
+        Div | Rem | Min | Max | Shl | Shr => call(&format!("agpu_{op}_{ty}")),
+        And => infix("&"),
+        Or => infix("|"),
+        Xor => infix("^"),
+        Eq => infix("=="),
+        Ne => infix("!="),
+        Lt => infix("<"),
+        Le => infix("<="),
+        Gt => infix(">"),
+        Ge => infix(">="),
+        Pow | Atan2 => call(&format!("{op}{}", if ty == Ty::F32 { "f" } else { "" })),
+    }
+}
+
+fn cast(k: &Kernel, to: Ty, a: &Expr) -> String {
+    let from = k.ty(a);
+    match (from.is_float(), to) {
+        (_, Ty::Bool) => format!("{} != 0", atom(k, a)),
+        (true, to) if to.is_int() => format!("agpu_{to}_of_{from}({})", expr(k, a)),
+        _ => format!("({}){}", ctype(to), atom(k, a)),
+    }
+}
+
+/// A constant with exactly its value: Rust prints the shortest decimal that reads back to the same bits.
+fn literal(l: Lit) -> String {
+    let float = |text: String, infinite: bool, negative: bool, suffix: &str| {
+        let sign = if negative { "-" } else { "" };
+        if infinite { format!("{sign}__builtin_inf{suffix}()") } else { format!("{text}{suffix}") }
+    };
+    match l.ty {
+        Ty::F32 if l.is_nan() => "__builtin_nanf(\"\")".into(),
+        Ty::F64 if l.is_nan() => "__builtin_nan(\"\")".into(),
+        Ty::F32 => float(format!("{:?}", l.as_f32()), l.as_f32().is_infinite(), l.as_f32() < 0.0, "f"),
+        Ty::F64 => float(format!("{:?}", l.as_f64()), l.as_f64().is_infinite(), l.as_f64() < 0.0, ""),
+        Ty::I32 if l.as_i32() == i32::MIN => "INT32_MIN".into(),
+        Ty::I64 if l.as_i64() == i64::MIN => "INT64_MIN".into(),
+        Ty::I64 if i32::try_from(l.as_i64()).is_err() => format!("INT64_C({})", l.as_i64()),
+        Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
+        Ty::U32 => format!("{}u", l.bits),
+        Ty::U8 => l.bits.to_string(),
+        Ty::Bool => l.as_bool().to_string(),
+    }
+}

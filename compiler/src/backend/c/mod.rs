@@ -1,0 +1,58 @@
+//! C: one self-contained file of kernels, compiled once for each x86-64 level with `-DAGPU_LEVEL=v2|v3|v4`.
+//!
+//! Names and source lines of the author's program stand in it: `a_x` is the parameter x, `out_result` the result, `n_x` x's length.
+
+mod expr;
+mod stmt;
+
+use crate::kernel::Kernel;
+use crate::schedule::Versions;
+use std::fmt::Write;
+
+/// What every file begins with.
+const PRELUDE: &str = include_str!("prelude.h");
+
+/// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is given.
+pub fn emit(package: &str, kernels: &[Versions]) -> String {
+    let mut out = format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
+    out.push_str(PRELUDE);
+    let mut table = String::new();
+    for v in kernels {
+        let name = &v.contiguous.name;
+        let _ = writeln!(out, "\n/* ---- {name} ---- */");
+        let versions = [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()];
+        let mut entries: Vec<String> = Vec::new();
+        for k in versions {
+            entries.push(match k.and_then(|k| k.main.as_ref().map(|body| (k, body))) {
+                Some((k, body)) => {
+                    stmt::function(&mut out, k, &k.name, body);
+                    k.name.clone()
+                }
+                None => "0".into(),
+            });
+        }
+        entries.push(match &v.contiguous.finish {
+            Some(body) => {
+                let finish = format!("{name}_finish");
+                stmt::function(&mut out, &v.contiguous, &finish, body);
+                finish
+            }
+            None => "0".into(),
+        });
+        let _ = writeln!(table, "    {{ {} }},", entries.join(", "));
+    }
+    let symbol = format!("AGPU_JOIN({package}_cpu_, AGPU_LEVEL)");
+    let _ = write!(out, "\nextern const agpu_cpu_kernel {symbol}[];\nconst agpu_cpu_kernel {symbol}[] = {{\n{table}}};\n");
+    out
+}
+
+/// One kernel version as C, for `--emit` and tests.
+pub fn kernel(k: &Kernel) -> String {
+    let mut out = String::new();
+    for (suffix, part) in [("", &k.main), ("_finish", &k.finish)] {
+        if let Some(body) = part {
+            stmt::function(&mut out, k, &format!("{}{suffix}", k.name), body);
+        }
+    }
+    out
+}

@@ -1,0 +1,130 @@
+/* ---- arithmetic version 1: docs/semantics.md section 2 ----
+ * Compile with -ffp-contract=off -fwrapv -fno-builtin and without -ffast-math: what is written is what is rounded. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef AGPU_LEVEL
+#define AGPU_LEVEL v2
+#endif
+
+typedef struct agpu_kernel_args {
+    void *const *arrays;
+    const int64_t *strides;
+    const uint64_t *scalars;
+    void *const *slots;
+    void *const *scratch;
+    int64_t *records;
+} agpu_kernel_args;
+typedef void (*agpu_kernel_fn)(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
+typedef struct agpu_cpu_kernel {
+    agpu_kernel_fn contiguous, in_place, strided, finish;
+} agpu_cpu_kernel;
+
+/* the system's libm, never folded by the C compiler (-fno-builtin) */
+float expf(float), exp2f(float), expm1f(float), logf(float), log2f(float), log10f(float), log1pf(float);
+float sinf(float), cosf(float), tanf(float), asinf(float), acosf(float), atanf(float);
+float sinhf(float), coshf(float), tanhf(float), cbrtf(float), erff(float), erfcf(float);
+float powf(float, float), atan2f(float, float);
+double exp(double), exp2(double), expm1(double), log(double), log2(double), log10(double), log1p(double);
+double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double);
+double sinh(double), cosh(double), tanh(double), cbrt(double), erf(double), erfc(double);
+double pow(double, double), atan2(double, double);
+
+/* A scalar argument: its bits in the low bytes of a word. */
+#define AGPU_SCALAR(T, name) \
+    static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; memcpy(&x, &args->scalars[i], sizeof x); return x; }
+AGPU_SCALAR(float, f32)
+AGPU_SCALAR(double, f64)
+AGPU_SCALAR(int32_t, i32)
+AGPU_SCALAR(int64_t, i64)
+AGPU_SCALAR(uint32_t, u32)
+AGPU_SCALAR(uint8_t, u8)
+static inline bool agpu_scalar_bool(const agpu_kernel_args *args, int i) { return args->scalars[i] != 0; }
+
+/* The lowest element that left a record, over all threads. */
+static inline void agpu_record(int64_t *slot, int64_t element)
+{
+    int64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    while (element < seen && !__atomic_compare_exchange_n(slot, &seen, element, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+/* min, max: NaN wins, -0 < +0. Equal operands differ at most in the sign of zero, so "or" of the bits is the lesser, "and" the greater. */
+#define AGPU_MINMAX(T, U, name) \
+    static inline T agpu_min_##name(T a, T b) \
+    { \
+        U x, y, both; \
+        T equal; \
+        memcpy(&x, &a, sizeof x); \
+        memcpy(&y, &b, sizeof y); \
+        both = x | y; \
+        memcpy(&equal, &both, sizeof both); \
+        T least = a < b ? a : b; \
+        least = a == b ? equal : least; \
+        return a != a ? a : least; \
+    } \
+    static inline T agpu_max_##name(T a, T b) \
+    { \
+        U x, y, both; \
+        T equal; \
+        memcpy(&x, &a, sizeof x); \
+        memcpy(&y, &b, sizeof y); \
+        both = x & y; \
+        memcpy(&equal, &both, sizeof both); \
+        T greatest = a > b ? a : b; \
+        greatest = a == b ? equal : greatest; \
+        return a != a ? a : greatest; \
+    }
+AGPU_MINMAX(float, uint32_t, f32)
+AGPU_MINMAX(double, uint64_t, f64)
+
+/* Halves away from zero: x - trunc(x) is exact. */
+#define AGPU_ROUND(T, name, s) \
+    static inline T agpu_round_##name(T x) \
+    { \
+        T whole = __builtin_trunc##s(x); \
+        T up = __builtin_fabs##s(x - whole) >= (T)0.5 ? (T)1 : (T)0; \
+        return __builtin_copysign##s(__builtin_fabs##s(whole) + up, x); \
+    }
+AGPU_ROUND(float, f32, f)
+AGPU_ROUND(double, f64, )
+
+/* Integers: total division, masked shifts; sums and products wrap (-fwrapv). */
+#define AGPU_INT(T, U, name, bits, lowest) \
+    static inline T agpu_min_##name(T a, T b) { return a < b ? a : b; } \
+    static inline T agpu_max_##name(T a, T b) { return a > b ? a : b; } \
+    static inline T agpu_div_##name(T a, T b) { return b == 0 ? 0 : (lowest != 0 && b == (T)-1) ? (T)(0 - (U)a) : (T)(a / b); } \
+    static inline T agpu_rem_##name(T a, T b) { return b == 0 ? 0 : (lowest != 0 && b == (T)-1) ? 0 : (T)(a % b); } \
+    static inline T agpu_shl_##name(T a, T b) { return (T)((U)a << ((U)b & (bits - 1))); } \
+    static inline T agpu_shr_##name(T a, T b) { return (T)(a >> ((U)b & (bits - 1))); } \
+    static inline T agpu_abs_##name(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
+AGPU_INT(int32_t, uint32_t, i32, 32, INT32_MIN)
+AGPU_INT(int64_t, uint64_t, i64, 64, INT64_MIN)
+#define AGPU_UINT(T, name, bits) \
+    static inline T agpu_min_##name(T a, T b) { return a < b ? a : b; } \
+    static inline T agpu_max_##name(T a, T b) { return a > b ? a : b; } \
+    static inline T agpu_div_##name(T a, T b) { return (T)(b == 0 ? 0 : a / b); } \
+    static inline T agpu_rem_##name(T a, T b) { return (T)(b == 0 ? 0 : a % b); } \
+    static inline T agpu_shl_##name(T a, T b) { return (T)(a << (b & (bits - 1))); } \
+    static inline T agpu_shr_##name(T a, T b) { return (T)(a >> (b & (bits - 1))); }
+AGPU_UINT(uint32_t, u32, 32)
+AGPU_UINT(uint8_t, u8, 8)
+
+/* Float to integer: truncate, saturate, NaN gives 0. `above` is the least float past the greatest integer. */
+#define AGPU_TO_INT(F, T, name, least, greatest, below, above) \
+    static inline T agpu_##name(F x) \
+    { \
+        T inside = (T)((x > below && x < above) ? x : (F)0); \
+        return x >= above ? greatest : (x <= below ? least : inside); \
+    }
+AGPU_TO_INT(float, int32_t, i32_of_f32, INT32_MIN, INT32_MAX, -2147483648.0f, 2147483648.0f)
+AGPU_TO_INT(double, int32_t, i32_of_f64, INT32_MIN, INT32_MAX, -2147483649.0, 2147483648.0)
+AGPU_TO_INT(float, int64_t, i64_of_f32, INT64_MIN, INT64_MAX, -9223372036854775808.0f, 9223372036854775808.0f)
+AGPU_TO_INT(double, int64_t, i64_of_f64, INT64_MIN, INT64_MAX, -9223372036854775808.0, 9223372036854775808.0)
+AGPU_TO_INT(float, uint32_t, u32_of_f32, 0, UINT32_MAX, -1.0f, 4294967296.0f)
+AGPU_TO_INT(double, uint32_t, u32_of_f64, 0, UINT32_MAX, -1.0, 4294967296.0)
+AGPU_TO_INT(float, uint8_t, u8_of_f32, 0, UINT8_MAX, -1.0f, 256.0f)
+AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
+
+#define AGPU_JOIN_(name, level) name##level
+#define AGPU_JOIN(name, level) AGPU_JOIN_(name, level)

@@ -1,0 +1,3 @@
+//! Backends print kernel IR. They decide nothing: every loop, load and rounding is in the IR already.
+
+pub mod c;

@@ -1,0 +1,103 @@
+//! From functions to everything a package needs, in memory.
+
+use crate::backend;
+use crate::core::{Function, print};
+use crate::error::{Error, Result};
+use crate::explain;
+use crate::passes::pipeline;
+use crate::plan::Plan;
+use crate::schedule::{self, Versions};
+
+/// The passes recurse over expressions as deep as the author's program; they get the stack for it.
+const STACK: usize = 512 << 20;
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The package's name.
+    pub name: String,
+    /// The functions as the author wrote them.
+    pub sources: Vec<Function>,
+    /// The functions after all passes, in the author's order.
+    pub functions: Vec<Function>,
+    /// Their plans; entry i is the i-th.
+    pub plans: Vec<Plan>,
+    /// All kernels, in the order of the tables.
+    pub versions: Vec<Versions>,
+    /// The kernels' names.
+    pub kernels: Vec<String>,
+    /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
+    pub c_source: String,
+}
+
+/// The stages that [`Compiled::emit`] prints.
+pub const STAGES: [&str; 5] = ["core", "fused", "plan", "kernel", "c"];
+
+/// Compiles a package's functions.
+pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
+    on_big_stack(|| compile_here(name, functions))
+}
+
+/// Runs `f` on a thread with a stack for deep programs.
+pub fn on_big_stack<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|s| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, f);
+        let thread = thread.map_err(|e| Error::limit("E0305", format!("no thread to compile on: {e}")))?;
+        match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn compile_here(name: &str, sources: Vec<Function>) -> Result<Compiled> {
+    let mut out = Compiled {
+        name: name.into(),
+        functions: Vec::new(),
+        plans: Vec::new(),
+        versions: Vec::new(),
+        kernels: Vec::new(),
+        c_source: String::new(),
+        sources,
+    };
+    for f in &out.sources {
+        let at = |e: Error| e.at(f.loc.as_ref());
+        let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
+        let scheduled = schedule::schedule(&fused, out.versions.len() as u32).map_err(at)?;
+        out.functions.push(fused);
+        out.plans.push(scheduled.plan);
+        out.versions.extend(scheduled.kernels);
+    }
+    out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
+    out.c_source = backend::c::emit(name, &out.versions);
+    Ok(out)
+}
+
+impl Compiled {
+    /// The text of a stage (one of [`STAGES`]) of the whole program.
+    pub fn emit(&self, stage: &str) -> Result<String> {
+        let join = |texts: Vec<String>| texts.join("\n");
+        Ok(match stage {
+            "core" => join(self.sources.iter().map(|f| print::print(f, true)).collect()),
+            "fused" => join(self.functions.iter().map(|f| print::print(f, true)).collect()),
+            "plan" => join(self.plans.iter().map(|p| p.to_string()).collect()),
+            "kernel" => join(self.versions.iter().map(kernels_text).collect()),
+            "c" => self.c_source.clone(),
+            other => {
+                let list = STAGES.join(", ");
+                return Err(Error::user("E0501", format!("there is no stage `{other}`; there are {list}")));
+            }
+        })
+    }
+
+    /// What was decided for each function, and why.
+    pub fn explain(&self) -> String {
+        let one = |(f, p): (&Function, &Plan)| explain::function(f, p);
+        self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn kernels_text(v: &Versions) -> String {
+    let all = [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()];
+    all.into_iter().flatten().map(|k| k.to_string()).collect::<Vec<_>>().join("\n")
+}

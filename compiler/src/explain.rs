@@ -1,0 +1,129 @@
+//! `--explain`: for each function its kernels, what was fused into each with the author's lines, what is stored, and the bytes moved.
+
+use crate::core::{Function, Graph, NodeId, Op};
+use crate::plan::{Access, Launch, Place, Plan, Step};
+use crate::schedule::items::{self, Item, Pass};
+use std::fmt::Write;
+
+/// The report on one function.
+pub fn function(f: &Function, plan: &Plan) -> String {
+    let mut out = String::new();
+    let place = f.loc.as_ref().map(|l| format!(" ({})", l.short())).unwrap_or_default();
+    let launches: Vec<&Launch> = plan
+        .steps
+        .iter()
+        .filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
+        .collect();
+    let vectors = plan.temps.iter().filter(|t| !t.ty.is_scalar()).count();
+    let scalars = plan.temps.len() - vectors;
+    let _ = writeln!(
+        out,
+        "{}{place}: {}, {}, {}",
+        f.name,
+        count(launches.len(), "kernel"),
+        count(vectors, "temporary vector"),
+        count(scalars, "scalar kept on the device")
+    );
+    let passes = items::passes(f).unwrap_or_default();
+    for (i, l) in launches.iter().enumerate() {
+        match passes.get(i) {
+            Some(p) => kernel(&mut out, f, plan, l, p),
+            None => {
+                let _ = writeln!(out, "  {}: scalars only, no pass over data", l.name);
+            }
+        }
+    }
+    if passes.len() > 1 {
+        let _ = writeln!(out, "  why {} passes:", passes.len());
+        for (i, p) in passes.iter().enumerate().skip(1) {
+            let _ = writeln!(out, "    {}: {}", launches[i].name, reason(&f.graph, &passes[..i], p));
+        }
+    }
+    for r in &plan.rules {
+        let at = r.loc.rsplit(['/', '\\']).next().unwrap_or("");
+        let _ = writeln!(out, "  checked before anything runs: {} ({}) {at}", r.rule.name(), r.subject);
+    }
+    out
+}
+
+fn count(n: usize, what: &str) -> String {
+    match (n, what) {
+        (0, _) => format!("no {what}"),
+        (1, _) => format!("1 {what}"),
+        (_, "scalar kept on the device") => format!("{n} scalars kept on the device"),
+        _ => format!("{n} {what}s"),
+    }
+}
+
+fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) {
+    let strategy = match (pass.sequential, pass.items.iter().all(|it| is_store(&f.graph, it))) {
+        (true, _) => "fold: in order, on one thread",
+        (_, true) => "map: one loop",
+        _ => "reduce: one pass with the fixed tree",
+    };
+    let _ = writeln!(out, "  {} ({strategy})", l.name);
+    for it in &pass.items {
+        let what = match (f.graph.op(it.node), it.result) {
+            (Op::Reduce { .. }, _) => "reduces".to_string(),
+            (Op::Dot { .. }, _) => "reduces by multiply-add".to_string(),
+            (Op::Fold { .. }, _) => "folds".to_string(),
+            (_, Some(r)) => format!("stores {}", f.results[r as usize].name),
+            _ => "stores a temporary (materialize)".to_string(),
+        };
+        let lines = lines(&f.graph, it.node);
+        let _ = writeln!(out, "    {what}; fused from {}", if lines.is_empty() { "its inputs".into() } else { lines });
+    }
+    let (mut bytes, mut parts) = (0, Vec::new());
+    for (place, access) in &l.arrays {
+        let (name, ty) = match place {
+            Place::Param(i) => (&plan.params[*i as usize].name, plan.params[*i as usize].ty),
+            Place::Result(i) => (&plan.results[*i as usize].name, plan.results[*i as usize].ty),
+            Place::Temp(i) => (&plan.temps[*i as usize].name, plan.temps[*i as usize].ty),
+        };
+        bytes += ty.elem.size();
+        let how = match access {
+            Access::Pointwise => "reads",
+            Access::Anywhere => "reads (shifted or indexed)",
+            Access::Write => "writes",
+        };
+        parts.push(format!("{how} {name}"));
+    }
+    let _ = writeln!(out, "    moves {bytes} bytes an element: {}", parts.join(", "));
+}
+
+fn is_store(g: &Graph, it: &Item) -> bool {
+    matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
+}
+
+/// The author's lines that were fused into an item.
+fn lines(g: &Graph, n: NodeId) -> String {
+    let stop = |m: NodeId| m != n && matches!(g.op(m), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
+    let mut lines: Vec<(String, u32)> = Vec::new();
+    let (mut stack, mut seen) = (vec![n], std::collections::HashSet::new());
+    while let Some(m) = stack.pop() {
+        if stop(m) || !seen.insert(m) {
+            continue;
+        }
+        lines.extend(g.node(m).loc.0.iter().map(|l| (l.short(), l.line)));
+        let op = g.op(m);
+        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+    }
+    lines.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.cmp(&b.0)));
+    lines.dedup();
+    lines.into_iter().map(|l| l.0).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a pass is not part of an earlier one.
+fn reason(g: &Graph, before: &[Pass], p: &Pass) -> String {
+    let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
+    let waits = p.items.iter().flat_map(|it| items::needs_of_item(g, it)).find(|n| earlier.contains(n));
+    match waits {
+        Some(n) => {
+            let at = g.node(n).loc.first().map(|l| format!(" of {}", l.short())).unwrap_or_default();
+            let what = if matches!(g.op(n), Op::Materialize(_)) { "stored vector" } else { "reduction" };
+            format!("each element needs the {what}{at}, which is known only after a whole pass")
+        }
+        None if p.sequential => "a fold runs in order, the other pass does not".into(),
+        None => "its index space is another one: the lengths are not known to be equal".into(),
+    }
+}

@@ -1,0 +1,194 @@
+//! Kernel IR: explicit loops, loads, locals and roundings. Backends print it and decide nothing.
+//!
+//! One kernel is one pass over one index space of `n` elements in tiles of 2048. `main` computes a range of tiles and may run on
+//! many threads at once; `finish` runs once, after all of it. Text form: `docs/ir.md`; well-formedness: [`verify`].
+
+pub mod print;
+pub mod parse;
+pub mod verify;
+
+use crate::loc::LocStack;
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// A register: index into [`Kernel::regs`]. Assigned once by `let` or a loop, or several times if declared by `var`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Reg(pub u32);
+
+/// An array, local, scratch, "in" scalar or slot, by position in its list.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Mem {
+    /// [`Kernel::arrays`]
+    Array(u32),
+    /// [`Kernel::locals`]
+    Local(u32),
+    /// [`Kernel::scratch`]
+    Scratch(u32),
+}
+
+/// An expression. It has no effects.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Expr {
+    Lit(Lit),
+    Reg(Reg),
+    /// An "in" scalar.
+    In(u32),
+    /// The value of a slot.
+    Slot(u32),
+    Load(Mem, Box<Expr>),
+    /// The element, or 0 when the condition (second) is false: then nothing is read.
+    LoadIf(Mem, Box<Expr>, Box<Expr>),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    Cast(Ty, Box<Expr>),
+    /// First tile of this call (main), 0 (finish).
+    TileBegin,
+    /// Behind the last tile of this call (main), the number of tiles (finish).
+    TileEnd,
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Stmt {
+    Let(Reg, Expr, LocStack),
+    /// The local array of that number lives until the end of this block; its elements are unset.
+    Local(u32),
+    Var(Reg, Expr),
+    Assign(Reg, Expr),
+    Store(Mem, Expr, Expr),
+    /// Stores to a slot.
+    StoreSlot(u32, Expr),
+    /// Iterations are independent of each other.
+    For(Reg, Expr, Expr, Vec<Stmt>),
+    /// In order.
+    Seq(Reg, Expr, Expr, Vec<Stmt>),
+    While(Expr, Vec<Stmt>),
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// Site, condition, element.
+    Record(u32, Expr, Expr),
+    /// A comment for the reader of the generated code.
+    Note(String),
+}
+
+/// An array parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Ty,
+    /// Written (at each index once) or read.
+    pub write: bool,
+    /// Element i is `base[i * stride]`, not `base[i]`.
+    pub strided: bool,
+    /// No other array of the kernel overlaps what is written through it, or through any other.
+    pub noalias: bool,
+}
+
+/// A slot: a scalar in device memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotDecl {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// Written by `finish`, or read.
+    pub write: bool,
+}
+
+/// A kernel.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Kernel {
+    /// Its name, unique in the module.
+    pub name: String,
+    /// Array parameters.
+    pub arrays: Vec<Array>,
+    /// Scalars by value.
+    pub ins: Vec<(String, Ty)>,
+    /// Scalars in device memory.
+    pub slots: Vec<SlotDecl>,
+    /// One value a tile.
+    pub scratch: Vec<(String, Ty)>,
+    /// Arrays of constant size, declared by `Stmt::Local`: name, type, length.
+    pub locals: Vec<(String, Ty, u32)>,
+    /// What to say of each place that may leave a record.
+    pub sites: Vec<String>,
+    /// Registers: name (unique) and type.
+    pub regs: Vec<(String, Ty)>,
+    /// Over tiles.
+    pub main: Option<Vec<Stmt>>,
+    /// Once.
+    pub finish: Option<Vec<Stmt>>,
+}
+
+impl Kernel {
+    /// A new register.
+    pub fn reg(&mut self, name: &str, ty: Ty) -> Reg {
+        let id = self.regs.len() as u32;
+        self.regs.push((format!("{name}{id}"), ty));
+        Reg(id)
+    }
+
+    /// A new local array, declared in the block `out`.
+    pub fn local(&mut self, name: &str, ty: Ty, len: u32, out: &mut Vec<Stmt>) -> Mem {
+        let id = self.locals.len() as u32;
+        self.locals.push((format!("{name}_{id}"), ty, len));
+        out.push(Stmt::Local(id));
+        Mem::Local(id)
+    }
+
+    /// Name and element type of a memory.
+    pub fn mem(&self, m: Mem) -> (&str, Ty) {
+        match m {
+            Mem::Array(i) => (&self.arrays[i as usize].name, self.arrays[i as usize].ty),
+            Mem::Local(i) => (&self.locals[i as usize].0, self.locals[i as usize].1),
+            Mem::Scratch(i) => (&self.scratch[i as usize].0, self.scratch[i as usize].1),
+        }
+    }
+
+    /// The type of an expression.
+    pub fn ty(&self, e: &Expr) -> Ty {
+        match e {
+            Expr::Lit(l) => l.ty,
+            Expr::Reg(r) => self.regs[r.0 as usize].1,
+            Expr::In(i) => self.ins[*i as usize].1,
+            Expr::Slot(i) => self.slots[*i as usize].ty,
+            Expr::Load(m, _) | Expr::LoadIf(m, _, _) => self.mem(*m).1,
+            Expr::Unary(_, a) => self.ty(a),
+            Expr::Binary(op, a, _) => op.result(self.ty(a)),
+            Expr::MulAdd(a, _, _) => self.ty(a),
+            Expr::Select(_, a, _) => self.ty(a),
+            Expr::Cast(ty, _) => *ty,
+            Expr::TileBegin | Expr::TileEnd => Ty::I64,
+        }
+    }
+}
+
+/// Shorthands for building expressions of indices.
+#[allow(missing_docs)]
+impl Expr {
+    pub fn int(x: i64) -> Expr {
+        Expr::Lit(Lit::i64(x))
+    }
+    pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        Expr::Binary(op, Box::new(a), Box::new(b))
+    }
+    pub fn add(self, b: Expr) -> Expr {
+        Expr::binary(BinaryOp::Add, self, b)
+    }
+    pub fn sub(self, b: Expr) -> Expr {
+        Expr::binary(BinaryOp::Sub, self, b)
+    }
+    pub fn mul(self, b: Expr) -> Expr {
+        Expr::binary(BinaryOp::Mul, self, b)
+    }
+    pub fn min(self, b: Expr) -> Expr {
+        Expr::binary(BinaryOp::Min, self, b)
+    }
+    pub fn load(m: Mem, i: Expr) -> Expr {
+        Expr::Load(m, Box::new(i))
+    }
+}

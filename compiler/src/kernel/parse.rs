@@ -1,0 +1,216 @@
+//! Reads the text form of kernels back.
+
+use super::{Array, Expr, Kernel, Mem, Reg, SlotDecl, Stmt};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::text::{Cursor, Token};
+
+/// All kernels of a text, in order.
+pub fn parse(text: &str) -> Result<Vec<Kernel>> {
+    let mut c = Cursor::new(text)?;
+    let mut out = Vec::new();
+    while !c.is_done() {
+        out.push(kernel(&mut c)?);
+    }
+    Ok(out)
+}
+
+fn kernel(c: &mut Cursor) -> Result<Kernel> {
+    c.expect("kernel")?;
+    let mut k = Kernel { name: c.global()?, ..Kernel::default() };
+    c.expect("{")?;
+    while !c.eat("}") {
+        match c.word()?.as_str() {
+            word @ ("read" | "write") => {
+                let (name, ty) = typed(c)?;
+                let (strided, noalias) = (c.eat("strided"), c.eat("noalias"));
+                k.arrays.push(Array { name, ty, write: word == "write", strided, noalias });
+            }
+            "in" => k.ins.push(typed(c)?),
+            "slot" => {
+                let write = c.eat("write");
+                if !write {
+                    c.expect("read")?;
+                }
+                let (name, ty) = typed(c)?;
+                k.slots.push(SlotDecl { name, ty, write });
+            }
+            "scratch" => k.scratch.push(typed(c)?),
+            "site" => {
+                if c.number()? != k.sites.len() as u64 {
+                    return Err(c.error("sites are numbered in order"));
+                }
+                k.sites.push(c.string()?);
+            }
+            "main" => k.main = Some(block(c, &mut k)?),
+            "finish" => k.finish = Some(block(c, &mut k)?),
+            w => return Err(c.error(format!("`{w}` starts no line of a kernel"))),
+        }
+    }
+    super::verify::verify(&k)?;
+    Ok(k)
+}
+
+fn typed(c: &mut Cursor) -> Result<(String, Ty)> {
+    let name = c.word()?;
+    c.expect(":")?;
+    Ok((name, c.elem()?))
+}
+
+fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
+    c.expect("{")?;
+    let mut out = Vec::new();
+    while !c.eat("}") {
+        out.push(stmt(c, k)?);
+    }
+    Ok(out)
+}
+
+fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
+    let name = c.value()?;
+    let ty = match ty {
+        Some(ty) => ty,
+        None => {
+            c.expect(":")?;
+            c.elem()?
+        }
+    };
+    if k.regs.iter().any(|r| r.0 == name) {
+        return Err(c.error(format!("%{name} is defined twice")));
+    }
+    k.regs.push((name, ty));
+    Ok(Reg(k.regs.len() as u32 - 1))
+}
+
+fn lookup(c: &Cursor, k: &Kernel, name: &str) -> Result<Reg> {
+    let i = k.regs.iter().position(|r| r.0 == name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
+    Ok(Reg(i as u32))
+}
+
+fn memory(k: &Kernel, name: &str) -> Option<Mem> {
+    let at = |i: usize| i as u32;
+    let array = k.arrays.iter().position(|a| a.name == name).map(|i| Mem::Array(at(i)));
+    let local = || k.locals.iter().position(|l| l.0 == name).map(|i| Mem::Local(at(i)));
+    let scratch = || k.scratch.iter().position(|s| s.0 == name).map(|i| Mem::Scratch(at(i)));
+    array.or_else(local).or_else(scratch)
+}
+
+fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
+    if let Some(Token::Value(_)) = c.peek() {
+        let name = c.value()?;
+        let r = lookup(c, k, &name)?;
+        c.expect("=")?;
+        return Ok(Stmt::Assign(r, expr(c, k)?));
+    }
+    let word = c.word()?;
+    Ok(match word.as_str() {
+        "let" | "var" => {
+            let r = define(c, k, None)?;
+            c.expect("=")?;
+            let e = expr(c, k)?;
+            if word == "let" { Stmt::Let(r, e, c.place()) } else { Stmt::Var(r, e) }
+        }
+        "for" | "seq" => {
+            let r = define(c, k, Some(Ty::I64))?;
+            c.expect("=")?;
+            let lo = expr(c, k)?;
+            c.expect("to")?;
+            let hi = expr(c, k)?;
+            let body = block(c, k)?;
+            if word == "for" { Stmt::For(r, lo, hi, body) } else { Stmt::Seq(r, lo, hi, body) }
+        }
+        "while" => Stmt::While(expr(c, k)?, block(c, k)?),
+        "if" => {
+            let condition = expr(c, k)?;
+            let then = block(c, k)?;
+            let otherwise = if c.eat("else") { block(c, k)? } else { Vec::new() };
+            Stmt::If(condition, then, otherwise)
+        }
+        "record" => {
+            let site = c.number()? as u32;
+            c.expect("if")?;
+            let condition = expr(c, k)?;
+            c.expect("at")?;
+            Stmt::Record(site, condition, expr(c, k)?)
+        }
+        "note" => Stmt::Note(c.string()?),
+        "local" => {
+            let (name, ty) = typed(c)?;
+            c.expect("[")?;
+            let len = u32::try_from(c.number()?).map_err(|_| c.error("the local is too long"))?;
+            c.expect("]")?;
+            k.locals.push((name, ty, len));
+            Stmt::Local(k.locals.len() as u32 - 1)
+        }
+        name => {
+            if c.eat("[") {
+                let m = memory(k, name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+                let i = expr(c, k)?;
+                c.expect("]")?;
+                c.expect("=")?;
+                Stmt::Store(m, i, expr(c, k)?)
+            } else {
+                let i = k.slots.iter().position(|s| s.name == name).ok_or_else(|| c.error(format!("`{name}` is no slot")))?;
+                c.expect("=")?;
+                Stmt::StoreSlot(i as u32, expr(c, k)?)
+            }
+        }
+    })
+}
+
+fn boxed(c: &mut Cursor, k: &Kernel) -> Result<Box<Expr>> {
+    expr(c, k).map(Box::new)
+}
+
+fn after(c: &mut Cursor, k: &Kernel, mark: &str) -> Result<Box<Expr>> {
+    c.expect(mark)?;
+    boxed(c, k)
+}
+
+fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
+    if let Some(l) = c.literal()? {
+        return Ok(Expr::Lit(l));
+    }
+    if let Some(Token::Value(_)) = c.peek() {
+        let name = c.value()?;
+        return lookup(c, k, &name).map(Expr::Reg);
+    }
+    let word = c.word()?;
+    if c.eat("[") {
+        let m = memory(k, &word).ok_or_else(|| c.error(format!("`{word}` is no array")))?;
+        let i = boxed(c, k)?;
+        c.expect("]")?;
+        return Ok(if c.eat("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
+    }
+    let cast = if word == "cast" { Some(c.elem()?) } else { None };
+    if c.eat("(") {
+        let e = if let Some(ty) = cast {
+            Expr::Cast(ty, boxed(c, k)?)
+        } else if let Some(op) = UnaryOp::parse(&word) {
+            Expr::Unary(op, boxed(c, k)?)
+        } else if let Some(op) = BinaryOp::parse(&word) {
+            Expr::Binary(op, boxed(c, k)?, after(c, k, ",")?)
+        } else if word == "mul_add" {
+            Expr::MulAdd(boxed(c, k)?, after(c, k, ",")?, after(c, k, ",")?)
+        } else if word == "select" {
+            Expr::Select(boxed(c, k)?, after(c, k, ",")?, after(c, k, ",")?)
+        } else {
+            return Err(c.error(format!("`{word}` is no operator")));
+        };
+        c.expect(")")?;
+        return Ok(e);
+    }
+    match word.as_str() {
+        "tile_begin" => Ok(Expr::TileBegin),
+        "tile_end" => Ok(Expr::TileEnd),
+        name => {
+            if let Some(i) = k.ins.iter().position(|s| s.0 == name) {
+                Ok(Expr::In(i as u32))
+            } else if let Some(i) = k.slots.iter().position(|s| s.name == name) {
+                Ok(Expr::Slot(i as u32))
+            } else {
+                Err(c.error(format!("`{name}` is not declared")))
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The text form of kernels (`docs/ir.md`).
+
+use super::{Expr, Kernel, Mem, Stmt};
+use crate::text::quote;
+use std::fmt::{self, Display, Formatter};
+
+impl Display for Kernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kernel @{} {{", self.name)?;
+        for a in &self.arrays {
+            let strided = if a.strided { " strided" } else { "" };
+            let noalias = if a.noalias { " noalias" } else { "" };
+            writeln!(f, "  {} {}: {}{strided}{noalias}", if a.write { "write" } else { "read" }, a.name, a.ty)?;
+        }
+        for (name, ty) in &self.ins {
+            writeln!(f, "  in {name}: {ty}")?;
+        }
+        for s in &self.slots {
+            writeln!(f, "  slot {} {}: {}", if s.write { "write" } else { "read" }, s.name, s.ty)?;
+        }
+        for (name, ty) in &self.scratch {
+            writeln!(f, "  scratch {name}: {ty}")?;
+        }
+        for (i, s) in self.sites.iter().enumerate() {
+            writeln!(f, "  site {i} {}", quote(s))?;
+        }
+        for (name, part) in [("main", &self.main), ("finish", &self.finish)] {
+            if let Some(body) = part {
+                writeln!(f, "  {name} {{")?;
+                block(f, self, body, 2)?;
+                writeln!(f, "  }}")?;
+            }
+        }
+        writeln!(f, "}}")
+    }
+}
+
+fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt::Result {
+    let pad = "  ".repeat(depth);
+    let reg = |r: &super::Reg| format!("%{}", k.regs[r.0 as usize].0);
+    let ty = |r: &super::Reg| k.regs[r.0 as usize].1;
+    let nested = |f: &mut Formatter<'_>, head: String, body: &[Stmt]| {
+        writeln!(f, "{pad}{head} {{")?;
+        block(f, k, body, depth + 1)?;
+        write!(f, "{pad}}}")
+    };
+    for s in body {
+        match s {
+            Stmt::Let(r, e, loc) => {
+                let loc = if loc.0.is_empty() { String::new() } else { format!(" {loc}") };
+                writeln!(f, "{pad}let {}: {} = {}{loc}", reg(r), ty(r), expr(k, e))?;
+            }
+            Stmt::Local(l) => {
+                let (name, ty, len) = &k.locals[*l as usize];
+                writeln!(f, "{pad}local {name}: {ty}[{len}]")?;
+            }
+            Stmt::Var(r, e) => writeln!(f, "{pad}var {}: {} = {}", reg(r), ty(r), expr(k, e))?,
+            Stmt::Assign(r, e) => writeln!(f, "{pad}{} = {}", reg(r), expr(k, e))?,
+            Stmt::Store(m, i, e) => writeln!(f, "{pad}{}[{}] = {}", mem(k, *m), expr(k, i), expr(k, e))?,
+            Stmt::StoreSlot(i, e) => writeln!(f, "{pad}{} = {}", k.slots[*i as usize].name, expr(k, e))?,
+            Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
+                let word = if matches!(s, Stmt::For(..)) { "for" } else { "seq" };
+                nested(f, format!("{word} {} = {} to {}", reg(r), expr(k, a), expr(k, b)), body)?;
+                writeln!(f)?;
+            }
+            Stmt::While(c, body) => {
+                nested(f, format!("while {}", expr(k, c)), body)?;
+                writeln!(f)?;
+            }
+            Stmt::If(c, a, b) => {
+                nested(f, format!("if {}", expr(k, c)), a)?;
+                if !b.is_empty() {
+                    writeln!(f, " else {{")?;
+                    block(f, k, b, depth + 1)?;
+                    write!(f, "{pad}}}")?;
+                }
+                writeln!(f)?;
+            }
+            Stmt::Record(site, c, at) => writeln!(f, "{pad}record {site} if {} at {}", expr(k, c), expr(k, at))?,
+            Stmt::Note(text) => writeln!(f, "{pad}note {}", quote(text))?,
+        }
+    }
+    Ok(())
+}
+
+fn mem(k: &Kernel, m: Mem) -> &str {
+    k.mem(m).0
+}
+
+fn expr(k: &Kernel, e: &Expr) -> String {
+    let x = |e: &Expr| expr(k, e);
+    match e {
+        Expr::Lit(l) => l.to_string(),
+        Expr::Reg(r) => format!("%{}", k.regs[r.0 as usize].0),
+        Expr::In(i) => k.ins[*i as usize].0.clone(),
+        Expr::Slot(i) => k.slots[*i as usize].name.clone(),
+        Expr::Load(m, i) => format!("{}[{}]", mem(k, *m), x(i)),
+        Expr::LoadIf(m, i, c) => format!("{}[{}] if {}", mem(k, *m), x(i), x(c)),
+        Expr::Unary(op, a) => format!("{op}({})", x(a)),
+        Expr::Binary(op, a, b) => format!("{op}({}, {})", x(a), x(b)),
+        Expr::MulAdd(a, b, c) => format!("mul_add({}, {}, {})", x(a), x(b), x(c)),
+        Expr::Select(a, b, c) => format!("select({}, {}, {})", x(a), x(b), x(c)),
+        Expr::Cast(ty, a) => format!("cast {ty}({})", x(a)),
+        Expr::TileBegin => "tile_begin".into(),
+        Expr::TileEnd => "tile_end".into(),
+    }
+}

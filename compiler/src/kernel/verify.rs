@@ -1,0 +1,192 @@
+//! What a well-formed kernel is. Checked after every schedule.
+//!
+//! 1. Names of arrays, locals, scratch, scalars, slots and registers are distinct in their groups; every index names something.
+//! 2. Every expression is typed: operators take their operand types, indices and bounds are i64, conditions bool.
+//! 3. A register or local is used only where it is defined, and defined once; only `var` registers are assigned.
+//! 4. Read arrays are not stored to and written arrays are not loaded from; `finish` stores to no array.
+//! 5. Slots that are read are not stored to. Slots are stored to in `finish` only.
+
+use super::{Expr, Kernel, Mem, Reg, Stmt};
+use crate::error::{Error, Result};
+use crate::scalar::Ty;
+use std::collections::HashSet;
+
+/// Checks all laws.
+pub fn verify(k: &Kernel) -> Result<()> {
+    let check = Check { k };
+    check.run().map_err(|m| Error::bug("E0402", format!("kernel @{}: {m}", k.name)))
+}
+
+struct Check<'a> {
+    k: &'a Kernel,
+}
+
+/// Registers in scope; those that may be assigned; whether this is `finish`.
+#[derive(Clone)]
+struct Scope {
+    defined: HashSet<Reg>,
+    vars: HashSet<Reg>,
+    locals: HashSet<u32>,
+    finish: bool,
+}
+
+type Check1 = std::result::Result<(), String>;
+
+impl Check<'_> {
+    fn run(&self) -> Check1 {
+        let k = self.k;
+        let mut names = HashSet::new();
+        let all = k.arrays.iter().map(|a| &a.name).chain(k.locals.iter().map(|l| &l.0));
+        let all = all.chain(k.scratch.iter().map(|s| &s.0)).chain(k.ins.iter().map(|i| &i.0));
+        for name in all.chain(k.slots.iter().map(|s| &s.name)).chain(k.regs.iter().map(|r| &r.0)) {
+            if !names.insert(name) {
+                return Err(format!("`{name}` is declared twice"));
+            }
+        }
+        for (part, finish) in [(&k.main, false), (&k.finish, true)] {
+            if let Some(body) = part {
+                let mut scope = Scope { defined: HashSet::new(), vars: HashSet::new(), locals: HashSet::new(), finish };
+                self.block(body, &mut scope)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&self, body: &[Stmt], scope: &mut Scope) -> Check1 {
+        for s in body {
+            self.stmt(s, scope)?;
+        }
+        Ok(())
+    }
+
+    fn want(&self, e: &Expr, ty: Ty, scope: &Scope) -> Check1 {
+        let actual = self.expr(e, scope)?;
+        if actual == ty { Ok(()) } else { Err(format!("{e:?} is {actual}, expected {ty}")) }
+    }
+
+    fn reg(&self, r: Reg) -> std::result::Result<Ty, String> {
+        self.k.regs.get(r.0 as usize).map(|r| r.1).ok_or_else(|| format!("{r:?} does not exist"))
+    }
+
+    fn stmt(&self, s: &Stmt, scope: &mut Scope) -> Check1 {
+        match s {
+            Stmt::Let(r, e, _) | Stmt::Var(r, e) => {
+                self.want(e, self.reg(*r)?, scope)?;
+                if !scope.defined.insert(*r) {
+                    return Err(format!("{r:?} is defined twice"));
+                }
+                if matches!(s, Stmt::Var(..)) {
+                    scope.vars.insert(*r);
+                }
+                Ok(())
+            }
+            Stmt::Local(l) => {
+                if scope.locals.insert(*l) { Ok(()) } else { Err(format!("local {l} is declared twice")) }
+            }
+            Stmt::Assign(r, e) => {
+                if !scope.vars.contains(r) {
+                    return Err(format!("{r:?} is no var"));
+                }
+                self.want(e, self.reg(*r)?, scope)
+            }
+            Stmt::Store(m, i, e) => {
+                if let Mem::Array(a) = m
+                    && (scope.finish || !self.k.arrays.get(*a as usize).is_some_and(|a| a.write))
+                {
+                    return Err(format!("store to {m:?}"));
+                }
+                self.want(i, Ty::I64, scope)?;
+                self.want(e, self.mem(*m, scope)?, scope)
+            }
+            Stmt::StoreSlot(i, e) => {
+                let slot = self.k.slots.get(*i as usize).filter(|s| s.write && scope.finish);
+                let slot = slot.ok_or_else(|| format!("store to slot {i}"))?;
+                self.want(e, slot.ty, scope)
+            }
+            Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
+                self.want(a, Ty::I64, scope)?;
+                self.want(b, Ty::I64, scope)?;
+                let mut inner = scope.clone();
+                if self.reg(*r)? != Ty::I64 || !inner.defined.insert(*r) {
+                    return Err(format!("{r:?} is no fresh i64"));
+                }
+                self.block(body, &mut inner)
+            }
+            Stmt::While(c, body) => {
+                self.want(c, Ty::Bool, scope)?;
+                self.block(body, &mut scope.clone())
+            }
+            Stmt::If(c, a, b) => {
+                self.want(c, Ty::Bool, scope)?;
+                self.block(a, &mut scope.clone())?;
+                self.block(b, &mut scope.clone())
+            }
+            Stmt::Record(site, c, at) => {
+                if *site as usize >= self.k.sites.len() {
+                    return Err(format!("site {site} does not exist"));
+                }
+                self.want(c, Ty::Bool, scope)?;
+                self.want(at, Ty::I64, scope)
+            }
+            Stmt::Note(_) => Ok(()),
+        }
+    }
+
+    fn mem(&self, m: Mem, scope: &Scope) -> std::result::Result<Ty, String> {
+        let k = self.k;
+        let ty = match m {
+            Mem::Array(i) => k.arrays.get(i as usize).map(|a| a.ty),
+            Mem::Local(i) if !scope.locals.contains(&i) => return Err(format!("{m:?} is used outside its scope")),
+            Mem::Local(i) => k.locals.get(i as usize).map(|l| l.1),
+            Mem::Scratch(i) => k.scratch.get(i as usize).map(|s| s.1),
+        };
+        ty.ok_or_else(|| format!("{m:?} does not exist"))
+    }
+
+    fn expr(&self, e: &Expr, scope: &Scope) -> std::result::Result<Ty, String> {
+        let k = self.k;
+        let missing = || format!("{e:?} names something that is not there");
+        Ok(match e {
+            Expr::Lit(l) => l.ty,
+            Expr::Reg(r) if !scope.defined.contains(r) => return Err(format!("{r:?} is used outside its scope")),
+            Expr::Reg(r) => self.reg(*r)?,
+            Expr::In(i) => k.ins.get(*i as usize).ok_or_else(missing)?.1,
+            Expr::Slot(i) => k.slots.get(*i as usize).filter(|s| !s.write).ok_or_else(missing)?.ty,
+            Expr::Load(m, i) | Expr::LoadIf(m, i, _) => {
+                if let Mem::Array(a) = m
+                    && k.arrays.get(*a as usize).is_none_or(|a| a.write)
+                {
+                    return Err(format!("load from {m:?}"));
+                }
+                self.want(i, Ty::I64, scope)?;
+                if let Expr::LoadIf(_, _, c) = e {
+                    self.want(c, Ty::Bool, scope)?;
+                }
+                self.mem(*m, scope)?
+            }
+            Expr::Unary(op, a) => {
+                let ty = self.expr(a, scope)?;
+                if op.accepts(ty) { ty } else { return Err(format!("{op} of {ty}")) }
+            }
+            Expr::Binary(op, a, b) => {
+                let ty = self.expr(a, scope)?;
+                self.want(b, ty, scope)?;
+                if op.accepts(ty) { op.result(ty) } else { return Err(format!("{op} of {ty}")) }
+            }
+            Expr::MulAdd(a, b, c) => {
+                let ty = self.expr(a, scope)?;
+                self.want(b, ty, scope)?;
+                self.want(c, ty, scope)?;
+                ty
+            }
+            Expr::Select(c, a, b) => {
+                self.want(c, Ty::Bool, scope)?;
+                let ty = self.expr(a, scope)?;
+                self.want(b, ty, scope)?;
+                ty
+            }
+            Expr::Cast(ty, a) => self.expr(a, scope).map(|_| *ty)?,
+            Expr::TileBegin | Expr::TileEnd => Ty::I64,
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree until one is left, the initial value joins last, and the
+//! scalar results that follow are computed and stored.
+
+use super::reduce::{Reduction, short_tree};
+use super::{COLUMNS, TILE, canonical};
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::plan::Place;
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+
+/// The statements, or None when there is nothing to do.
+pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
+    let mut out = Vec::new();
+    let mut known: Vec<(NodeId, Expr)> = Vec::new();
+    if pass.sequential {
+        folds(l, pass, &mut known, &mut out)?;
+    } else {
+        for r in Reduction::all(l, pass) {
+            let value = reduction(l, &r, &mut out)?;
+            known.push((r.node, value));
+        }
+    }
+    for (node, value) in known.clone() {
+        if let Some(place) = l.crossing(node) {
+            let slot = l.slot_out(place, l.g.ty(node).elem);
+            out.push(Stmt::StoreSlot(slot, value));
+        }
+    }
+    let roots: Vec<NodeId> = scalars.iter().map(|i| l.result(*i)).collect();
+    let values = l.region(&known, &roots, None, &Expr::int(0), &mut out)?;
+    for (i, e) in scalars.iter().zip(values) {
+        let ty = l.g.ty(l.result(*i)).elem;
+        let slot = l.slot_out(Place::Result(*i), ty);
+        let e = canonical(e, ty, &mut l.k, &mut out);
+        out.push(Stmt::StoreSlot(slot, e));
+    }
+    Ok((!out.is_empty()).then_some(out))
+}
+
+/// The accumulator of a fold, or its initial value when nothing was folded.
+fn folds(l: &mut Lower, pass: &Pass, known: &mut Vec<(NodeId, Expr)>, out: &mut Vec<Stmt>) -> Result<()> {
+    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    for (node, at) in nodes.into_iter().zip(0..) {
+        let Op::Fold { init, .. } = *l.g.op(node) else { continue };
+        let ty = l.g.ty(node).elem;
+        let scratch = l.scratch(at, ty);
+        let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
+        let value = l.k.reg("folded", ty);
+        out.push(Stmt::Var(value, start));
+        let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
+        out.push(Stmt::If(some, vec![Stmt::Assign(value, Expr::load(scratch, Expr::int(0)))], vec![]));
+        known.push((node, Expr::Reg(value)));
+    }
+    Ok(())
+}
+
+/// Reduces the scratch array (semantics 5.1, steps 4 and 5).
+fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
+    out.push(Stmt::Note("the tiles' results, by the same tree, until one is left".into()));
+    let m = l.k.reg("left", Ty::I64);
+    let tiles = l.k.reg("tiles", Ty::I64);
+    let t = l.k.reg("t", Ty::I64);
+    out.push(Stmt::Var(m, Expr::TileEnd));
+    let up = Expr::binary(BinaryOp::Shr, Expr::Reg(m).add(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()));
+    let tile = tile(l, r, t, &Expr::Reg(m))?;
+    let level = vec![
+        Stmt::Let(tiles, up, Default::default()),
+        Stmt::Seq(t, Expr::int(0), Expr::Reg(tiles), tile),
+        Stmt::Assign(m, Expr::Reg(tiles)),
+    ];
+    out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
+    let init = match *l.g.op(r.node) {
+        Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
+        _ => unreachable!("{:?} is a reduction", r.node),
+    };
+    let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
+    let value = l.k.reg("reduced", r.ty);
+    out.push(Stmt::Var(value, start));
+    // the initial value joins last: f(init, v)
+    let (_, a) = l.g.fresh_var(r.ty);
+    let (_, b) = l.g.fresh_var(r.ty);
+    let join = r.join(l, a, b);
+    let mut body = Vec::new();
+    let vars = [(a, Expr::Reg(value)), (b, Expr::load(r.scratch, Expr::int(0)))];
+    let joined = l.region(&vars, &[join], None, &Expr::int(0), &mut body)?.remove(0);
+    body.push(Stmt::Assign(value, joined));
+    out.push(Stmt::If(Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0)), body, vec![]));
+    Ok(Expr::Reg(value))
+}
+
+/// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile reads).
+fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result<Vec<Stmt>> {
+    let mut out = Vec::new();
+    let columns = l.k.local("columns", r.ty, COLUMNS as u32, &mut out);
+    let [base, rest, width, c, i] = ["base", "rest", "width", "c", "i"].map(|name| l.k.reg(name, Ty::I64));
+    let (_, a) = l.g.fresh_var(r.ty);
+    let (_, b) = l.g.fresh_var(r.ty);
+    let join = r.join(l, a, b);
+    let column = Expr::binary(BinaryOp::And, Expr::Reg(i), Expr::int(COLUMNS - 1));
+    let at = Expr::Reg(base).add(Expr::Reg(i));
+    let mut body = Vec::new();
+    let vars = [(a, Expr::load(columns, column.clone())), (b, Expr::load(r.scratch, at))];
+    let joined = l.region(&vars, &[join], None, &Expr::int(0), &mut body)?.remove(0);
+    body.push(Stmt::Store(columns, column, joined));
+    let copy = Stmt::Store(columns, Expr::Reg(c), Expr::load(r.scratch, Expr::Reg(base).add(Expr::Reg(c))));
+    out.extend([
+        Stmt::Let(base, Expr::Reg(t).mul(Expr::int(TILE)), Default::default()),
+        Stmt::Let(rest, m.clone().sub(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
+        Stmt::Let(width, Expr::Reg(rest).min(Expr::int(COLUMNS)), Default::default()),
+        Stmt::For(c, Expr::int(0), Expr::Reg(width), vec![copy]),
+        Stmt::Seq(i, Expr::int(COLUMNS), Expr::Reg(rest), body),
+    ]);
+    let value = short_tree(l, r, Mem::clone(&columns), Expr::Reg(width), &mut out)?;
+    out.push(Stmt::Store(r.scratch, Expr::Reg(t), value));
+    Ok(out)
+}

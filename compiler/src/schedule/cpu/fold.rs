@@ -1,0 +1,46 @@
+//! Fold: strict left folds in index order (semantics 5.5), one loop on one thread; folds over one domain share it. The accumulators end
+//! in the scratch arrays, where `finish` finds them.
+
+use super::element;
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::Ty;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+
+pub(super) fn main(l: &mut Lower, pass: &Pass) -> Result<Vec<Stmt>> {
+    let n = l.count();
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let i = l.k.reg("i", Ty::I64);
+    let (mut out, mut body, mut end) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut vars, mut roots, mut accumulators) = (vec![(index, Expr::Reg(i))], Vec::new(), Vec::new());
+    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    for (node, at) in nodes.into_iter().zip(0..) {
+        let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
+        let ty = l.g.ty(node).elem;
+        let acc = l.k.reg("acc", ty);
+        let start = l.region(&[], &[init], None, &Expr::int(0), &mut out)?.remove(0);
+        out.push(Stmt::Var(acc, start));
+        let (_, var) = l.g.fresh_var(ty);
+        vars.push((var, Expr::Reg(acc)));
+        let e = element(l, src, index);
+        roots.push(l.g.open(&step, &[var, e]));
+        accumulators.push(acc);
+        let scratch = l.scratch(at, ty);
+        end.push(Stmt::Store(scratch, Expr::int(0), Expr::Reg(acc)));
+    }
+    let values = l.region(&vars, &roots, Some(index), &Expr::Reg(i), &mut body)?;
+    // all new values are computed before any accumulator changes
+    let mut new = Vec::new();
+    for (acc, e) in accumulators.iter().zip(values) {
+        let ty = l.k.regs[acc.0 as usize].1;
+        let r = l.k.reg("next", ty);
+        body.push(Stmt::Let(r, e, Default::default()));
+        new.push(Stmt::Assign(*acc, Expr::Reg(r)));
+    }
+    body.append(&mut new);
+    out.push(Stmt::Seq(i, Expr::int(0), n, body));
+    out.append(&mut end);
+    Ok(out)
+}

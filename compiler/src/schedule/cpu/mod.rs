@@ -1,0 +1,144 @@
+//! CPU strategies: one loop over tiles (`map`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
+//! at the end (`finish`).
+
+mod finish;
+mod fold;
+mod map;
+mod reduce;
+
+use super::Versions;
+use super::items::{Item, Pass};
+use super::lower::Lower;
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt, verify};
+use crate::scalar::{Lit, Ty};
+
+/// Elements of a tile, columns of a tile: semantics 5.1.
+pub const TILE: i64 = 2048;
+/// See [`TILE`].
+pub const COLUMNS: i64 = 128;
+
+/// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
+pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
+    let stores = pass.items.iter().any(|it| is_store(l, it));
+    let build = |l: &mut Lower, suffix: &str, staged: bool, cost: bool| -> Result<()> {
+        let before = l.cost;
+        l.begin(&format!("{name}{suffix}"), false);
+        if pass.domain.is_some() {
+            let mut body = if pass.sequential {
+                fold::main(l, pass)?
+            } else if pass.items.iter().all(|it| is_store(l, it)) {
+                map::main(l, pass, staged)?
+            } else {
+                reduce::main(l, pass, staged)?
+            };
+            let mut all = std::mem::take(&mut l.prologue);
+            all.append(&mut body);
+            l.k.main = Some(all);
+        }
+        if !cost {
+            l.cost = before;
+        }
+        Ok(())
+    };
+    // the staged version first: then the signature is complete when the kernels are finished
+    if pass.domain.is_some() {
+        build(l, "_in_place", true, false)?;
+    }
+    let staged = l.k.clone();
+    build(l, "", false, true)?;
+    l.begin(name, true);
+    l.k.finish = finish::finish(l, pass, scalars)?;
+    let contiguous = l.finished(false, stores);
+    verify::verify(&contiguous)?;
+    let mut versions = Versions { contiguous, in_place: None, strided: None };
+    if pass.domain.is_some() {
+        l.k = staged;
+        versions.in_place = Some(l.finished(false, false));
+        l.k.name = format!("{name}_strided");
+        versions.strided = Some(l.finished(true, false));
+        for k in versions.in_place.iter().chain(&versions.strided) {
+            verify::verify(k)?;
+        }
+    }
+    Ok(versions)
+}
+
+/// A vector that is stored (and not a reduction or fold).
+fn is_store(l: &Lower, it: &Item) -> bool {
+    matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))
+}
+
+/// The element of a `generate` (or of the array that an item stores) at an index node.
+fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
+    match l.g.op(array).clone() {
+        Op::Generate(_, lambda) => l.g.open(&lambda, &[index]),
+        Op::Materialize(x) => element(l, x, index),
+        op => unreachable!("fused: {op:?} is no array"),
+    }
+}
+
+/// As it is stored in a result: NaN canonical (semantics 2.4).
+fn canonical(e: Expr, ty: Ty, k: &mut crate::kernel::Kernel, out: &mut Vec<Stmt>) -> Expr {
+    if !ty.is_float() {
+        return e;
+    }
+    let nan = Expr::Lit(if ty == Ty::F32 { Lit::f32(f32::NAN) } else { Lit::f64(f64::NAN) }.canonical());
+    let e = match e {
+        Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => e,
+        e => {
+            let r = k.reg("value", ty);
+            out.push(Stmt::Let(r, e, Default::default()));
+            Expr::Reg(r)
+        }
+    };
+    let is_nan = Expr::binary(crate::scalar::BinaryOp::Ne, e.clone(), e.clone());
+    Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
+}
+
+/// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied out when the tile is done, so that an
+/// output may be an input (each tile is read before it is written).
+struct Stores {
+    targets: Vec<(Mem, Option<Mem>, Ty)>,
+}
+
+impl Stores {
+    /// Nothing is declared yet: see [`Stores::begin`].
+    fn new(l: &mut Lower, items: &[&Item]) -> Stores {
+        let target = |it: &&Item| {
+            let ty = l.g.ty(it.node).elem;
+            let array = l.output(it);
+            (array, None, ty)
+        };
+        Stores { targets: items.iter().map(target).collect() }
+    }
+
+    /// Declares the buffers of a tile.
+    fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
+        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, TILE as u32, out)), t.2);
+        Stores { targets: self.targets.iter().map(target).collect() }
+    }
+
+    /// Stores the values of element `i`, which is element `in_tile` of its tile.
+    fn store(&self, l: &mut Lower, values: Vec<Expr>, i: &Expr, in_tile: &Expr, out: &mut Vec<Stmt>) {
+        for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
+            let e = canonical(e, *ty, &mut l.k, out);
+            out.push(match buffer {
+                Some(b) => Stmt::Store(*b, in_tile.clone(), e),
+                None => Stmt::Store(*array, i.clone(), e),
+            });
+        }
+    }
+
+    /// Copies the buffers of `count` elements from `base` out.
+    fn flush(&self, l: &mut Lower, base: &Expr, count: &Expr, out: &mut Vec<Stmt>) {
+        for (array, buffer, _) in &self.targets {
+            if let Some(b) = buffer {
+                let j = l.k.reg("j", Ty::I64);
+                let copy = Stmt::Store(*array, base.clone().add(Expr::Reg(j)), Expr::load(*b, Expr::Reg(j)));
+                out.push(Stmt::For(j, Expr::int(0), count.clone(), vec![copy]));
+            }
+        }
+    }
+}

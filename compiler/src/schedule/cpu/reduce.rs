@@ -1,0 +1,274 @@
+//! Reduce: one pass with the fixed tree of semantics 5.1, for any number of reductions and stored vectors over one domain.
+//!
+//! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 columns; the loop over a row's columns is
+//! independent and vectorises; rows follow in order. Then 128 columns join as a tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles have
+//! constant bounds; the last, partial tile takes a general path with the same order. Tiles' results go to a scratch array, which `finish`
+//! reduces by the same tree.
+
+use super::{COLUMNS, Stores, TILE, element, is_store};
+use crate::core::{Lambda, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::items::{Item, Pass};
+use crate::schedule::lower::Lower;
+
+/// One reduction of a pass.
+pub(super) struct Reduction {
+    /// The node.
+    pub node: NodeId,
+    /// Element and accumulator type.
+    pub ty: Ty,
+    /// One value a tile.
+    pub scratch: Mem,
+    kind: Kind,
+}
+
+enum Kind {
+    Join(Lambda, NodeId),
+    Dot(NodeId, NodeId),
+}
+
+impl Reduction {
+    /// The reductions of a pass, in order.
+    pub fn all(l: &mut Lower, pass: &Pass) -> Vec<Reduction> {
+        let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+        let mut out = Vec::new();
+        for node in nodes {
+            let kind = match l.g.op(node) {
+                Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
+                Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
+                _ => continue,
+            };
+            let ty = l.g.ty(node).elem;
+            let scratch = l.scratch(out.len(), ty);
+            out.push(Reduction { node, ty, scratch, kind });
+        }
+        out
+    }
+
+    /// f(a, b), joining accumulators.
+    pub fn join(&self, l: &mut Lower, a: NodeId, b: NodeId) -> NodeId {
+        match &self.kind {
+            Kind::Join(join, _) => l.g.open(join, &[a, b]),
+            Kind::Dot(..) => l.g.add(Op::Binary(BinaryOp::Add, a, b)),
+        }
+    }
+
+    /// The first value of a column at an index.
+    fn first(&self, l: &mut Lower, index: NodeId) -> NodeId {
+        match self.kind {
+            Kind::Join(_, src) => element(l, src, index),
+            Kind::Dot(a, b) => {
+                let (a, b) = (element(l, a, index), element(l, b, index));
+                l.g.add(Op::Binary(BinaryOp::Mul, a, b))
+            }
+        }
+    }
+
+    /// The column's value after the element at an index.
+    fn step(&self, l: &mut Lower, acc: NodeId, index: NodeId) -> NodeId {
+        match self.kind {
+            Kind::Join(_, src) => {
+                let e = element(l, src, index);
+                self.join(l, acc, e)
+            }
+            Kind::Dot(a, b) => {
+                let (a, b) = (element(l, a, index), element(l, b, index));
+                l.g.add(Op::MulAdd(a, b, acc))
+            }
+        }
+    }
+
+    /// A value that may stand for an absent column, exactly (-0 for float sums).
+    fn identity(&self, l: &Lower) -> Option<Lit> {
+        let op = match &self.kind {
+            Kind::Dot(..) => BinaryOp::Add,
+            Kind::Join(join, _) => match *l.g.op(join.body) {
+                Op::Binary(op, a, b) if op.is_commutative() => {
+                    let var = |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
+                    if !(var(a, 0) && var(b, 1) || var(a, 1) && var(b, 0)) {
+                        return None;
+                    }
+                    op
+                }
+                _ => return None,
+            },
+        };
+        let zero = Lit::zero(self.ty);
+        Some(match op {
+            BinaryOp::Add if self.ty.is_float() => crate::scalar::eval_unary(UnaryOp::Neg, zero),
+            BinaryOp::Add | BinaryOp::Or | BinaryOp::Xor => zero,
+            BinaryOp::Mul => Lit::one(self.ty),
+            BinaryOp::Min => Lit::greatest(self.ty),
+            BinaryOp::Max => Lit::least(self.ty),
+            BinaryOp::And if self.ty == Ty::Bool => Lit::bool(true),
+            _ => return None,
+        })
+    }
+}
+
+pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = pass.items.iter().filter(|it| is_store(l, it)).collect();
+    let n = l.count();
+    let reductions = Reduction::all(l, pass);
+    let stores = Stores::new(l, &items);
+    let t = l.k.reg("t", Ty::I64);
+    let base = l.k.reg("base", Ty::I64);
+    let rest = l.k.reg("rest", Ty::I64);
+    let mut tile = vec![
+        Stmt::Let(base, Expr::Reg(t).mul(Expr::int(TILE)), Default::default()),
+        Stmt::Let(rest, n.sub(Expr::Reg(base)), Default::default()),
+    ];
+    let stores = if staged { stores.begin(l, &mut tile) } else { stores };
+    let shape = Tile { items: &items, reductions: &reductions, stores: &stores, base: Expr::Reg(base), rest: Expr::Reg(rest), t: Expr::Reg(t) };
+    let full = shape.body(l, true)?;
+    let partial = shape.body(l, false)?;
+    let is_full = Expr::binary(BinaryOp::Ge, Expr::Reg(rest), Expr::int(TILE));
+    tile.push(Stmt::If(is_full, full, partial));
+    Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
+}
+
+/// What the code of one tile is made of.
+struct Tile<'a> {
+    items: &'a [&'a Item],
+    reductions: &'a [Reduction],
+    stores: &'a Stores,
+    base: Expr,
+    rest: Expr,
+    t: Expr,
+}
+
+impl Tile<'_> {
+    fn body(&self, l: &mut Lower, full: bool) -> Result<Vec<Stmt>> {
+        let mut out = vec![Stmt::Note(if full { "a full tile: 16 rows of 128 columns" } else { "the last tile" }.into())];
+        let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, &mut out));
+        let columns: Vec<Mem> = columns.collect();
+        let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l)).collect();
+        let mut width = Expr::int(COLUMNS);
+        if !full {
+            let w = l.k.reg("width", Ty::I64);
+            out.push(Stmt::Let(w, self.rest.clone().min(Expr::int(COLUMNS)), Default::default()));
+            width = Expr::Reg(w);
+        }
+        // columns start from an identity where there is one, else from the first row
+        let mut first_row = 0;
+        if identities.iter().all(Option::is_some) {
+            let c = l.k.reg("c", Ty::I64);
+            let fill = columns.iter().zip(&identities);
+            let fill = fill.filter_map(|(m, id)| id.map(|id| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(id)))).collect();
+            out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
+        } else {
+            out.push(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
+            first_row = 1;
+        }
+        let r = l.k.reg("r", Ty::I64);
+        let (rows, mut inner, mut count) = (Expr::int(TILE / COLUMNS), Vec::new(), Expr::int(COLUMNS));
+        let row = l.k.reg("row", Ty::I64);
+        inner.push(Stmt::Let(row, Expr::Reg(r).mul(Expr::int(COLUMNS)), Default::default()));
+        let mut rows_expr = rows;
+        if !full {
+            let rows = l.k.reg("rows", Ty::I64);
+            let up = self.rest.clone().add(Expr::int(COLUMNS - 1));
+            let up = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+            out.push(Stmt::Let(rows, up, Default::default()));
+            rows_expr = Expr::Reg(rows);
+            let m = l.k.reg("m", Ty::I64);
+            inner.push(Stmt::Let(m, self.rest.clone().sub(Expr::Reg(row)).min(Expr::int(COLUMNS)), Default::default()));
+            count = Expr::Reg(m);
+        }
+        inner.push(self.row(l, &columns, Expr::Reg(row), count, false)?);
+        out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
+        for (reduction, columns) in self.reductions.iter().zip(&columns) {
+            let value = if full {
+                tree(l, reduction, *columns, &mut out)?
+            } else {
+                short_tree(l, reduction, *columns, width.clone(), &mut out)?
+            };
+            out.push(Stmt::Store(reduction.scratch, self.t.clone(), value));
+        }
+        let count = self.rest.clone().min(Expr::int(TILE));
+        self.stores.flush(l, &self.base, &count, &mut out);
+        Ok(out)
+    }
+
+    /// One row: `count` columns from element `row` of the tile on.
+    fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Stmt> {
+        let c = l.k.reg("c", Ty::I64);
+        let i = l.k.reg("i", Ty::I64);
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let in_tile = row.clone().add(Expr::Reg(c));
+        let mut body = vec![Stmt::Let(i, self.base.clone().add(in_tile.clone()), Default::default())];
+        let mut vars = vec![(index, Expr::Reg(i))];
+        let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
+        for (reduction, m) in self.reductions.iter().zip(columns) {
+            roots.push(if first {
+                reduction.first(l, index)
+            } else {
+                let (_, acc) = l.g.fresh_var(reduction.ty);
+                let old = l.k.reg("acc", reduction.ty);
+                body.push(Stmt::Let(old, Expr::load(*m, Expr::Reg(c)), Default::default()));
+                vars.push((acc, Expr::Reg(old)));
+                reduction.step(l, acc, index)
+            });
+        }
+        let mut values = l.region(&vars, &roots, Some(index), &Expr::Reg(i), &mut body)?;
+        let sums = values.split_off(self.items.len());
+        self.stores.store(l, values, &Expr::Reg(i), &in_tile, &mut body);
+        for (m, e) in columns.iter().zip(sums) {
+            body.push(Stmt::Store(*m, Expr::Reg(c), e));
+        }
+        Ok(Stmt::For(c, Expr::int(0), count, body))
+    }
+}
+
+/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises.
+fn tree(l: &mut Lower, r: &Reduction, columns: Mem, out: &mut Vec<Stmt>) -> Result<Expr> {
+    let (mut from, mut width) = (columns, COLUMNS / 2);
+    while width > 0 {
+        let to = l.k.local("joined", r.ty, width as u32, out);
+        let k = l.k.reg("k", Ty::I64);
+        let mut body = Vec::new();
+        let value = pair(l, r, from, &Expr::Reg(k), &mut body)?;
+        body.push(Stmt::Store(to, Expr::Reg(k), value));
+        out.push(Stmt::For(k, Expr::int(0), Expr::int(width), body));
+        (from, width) = (to, width / 2);
+    }
+    Ok(Expr::load(from, Expr::int(0)))
+}
+
+/// f(m[2k], m[2k + 1])
+fn pair(l: &mut Lower, r: &Reduction, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
+    let (_, a) = l.g.fresh_var(r.ty);
+    let (_, b) = l.g.fresh_var(r.ty);
+    let even = k.clone().mul(Expr::int(2));
+    let low = l.k.reg("low", r.ty);
+    let high = l.k.reg("high", r.ty);
+    body.push(Stmt::Let(low, Expr::load(m, even.clone()), Default::default()));
+    body.push(Stmt::Let(high, Expr::load(m, even.add(Expr::int(1))), Default::default()));
+    let join = r.join(l, a, b);
+    Ok(l.region(&[(a, Expr::Reg(low)), (b, Expr::Reg(high))], &[join], None, k, body)?.remove(0))
+}
+
+/// Joins the first `width` columns in place, in order; a column without neighbour moves up.
+pub(super) fn short_tree(l: &mut Lower, r: &Reduction, m: Mem, width: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+    let w = l.k.reg("w", Ty::I64);
+    let half = l.k.reg("half", Ty::I64);
+    let k = l.k.reg("k", Ty::I64);
+    out.push(Stmt::Var(w, width));
+    let shr = |e: Expr| Expr::binary(BinaryOp::Shr, e, Expr::int(1));
+    let mut pairs = Vec::new();
+    let value = pair(l, r, m, &Expr::Reg(k), &mut pairs)?;
+    pairs.push(Stmt::Store(m, Expr::Reg(k), value));
+    let odd = Expr::binary(BinaryOp::And, Expr::Reg(w), Expr::int(1));
+    let odd = Expr::binary(BinaryOp::Ne, odd, Expr::int(0));
+    let last = Expr::load(m, Expr::Reg(w).sub(Expr::int(1)));
+    let body = vec![
+        Stmt::Let(half, shr(Expr::Reg(w)), Default::default()),
+        Stmt::Seq(k, Expr::int(0), Expr::Reg(half), pairs),
+        Stmt::If(odd, vec![Stmt::Store(m, Expr::Reg(half), last)], vec![]),
+        Stmt::Assign(w, shr(Expr::Reg(w).add(Expr::int(1)))),
+    ];
+    out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(w), Expr::int(1)), body));
+    Ok(Expr::load(m, Expr::int(0)))
+}

@@ -1,0 +1,107 @@
+//! What must be computed by a pass over an index space, and which items share a pass.
+
+use crate::core::{Function, Graph, NodeId, Op};
+use crate::error::{Error, Result};
+use std::collections::{HashMap, HashSet};
+
+/// A stored vector, a reduction or a fold.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// `generate` (a result), `materialize`, `reduce`, `dot` or `fold`.
+    pub node: NodeId,
+    /// The vector result that it is.
+    pub result: Option<u32>,
+}
+
+/// One pass over one index space.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// Number of elements; None for a kernel that only has a `finish`.
+    pub domain: Option<NodeId>,
+    /// In order, on one thread.
+    pub sequential: bool,
+    /// What it computes.
+    pub items: Vec<Item>,
+}
+
+/// All passes of a function, in an order in which they can run.
+pub fn passes(f: &Function) -> Result<Vec<Pass>> {
+    let g = &f.graph;
+    let items = items(f)?;
+    let mut levels: HashMap<NodeId, u32> = HashMap::new();
+    let mut passes: Vec<(u32, Pass)> = Vec::new();
+    for it in items {
+        let level = needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
+        if !matches!(g.op(it.node), Op::Generate(..)) {
+            levels.insert(it.node, level);
+        }
+        let domain = Some(domain(g, it.node));
+        let sequential = matches!(g.op(it.node), Op::Fold { .. });
+        let fits = |p: &&mut (u32, Pass)| p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
+        match passes.iter_mut().find(fits) {
+            Some(p) => p.1.items.push(it),
+            None => passes.push((level, Pass { domain, sequential, items: vec![it] })),
+        }
+    }
+    passes.sort_by_key(|p| p.0);
+    Ok(passes.into_iter().map(|p| p.1).collect())
+}
+
+/// Items in dependency order.
+fn items(f: &Function) -> Result<Vec<Item>> {
+    let g = &f.graph;
+    let mut out = Vec::new();
+    let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
+    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+        let is_item = matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
+        if is_item && !g.is_closed(n) {
+            let what = "an array operation that depends on the element of an enclosing one is not supported in this version";
+            let advice = "; operations that do not depend on it are hoisted out";
+            return Err(Error::limit("E0401", format!("{}: {what}{advice}", f.name)).at(g.node(n).loc.first()));
+        }
+        if is_item {
+            out.push(Item { node: n, result: None });
+        }
+        if results.contains(&n) && !g.ty(n).is_scalar() {
+            // one vector under two names is stored twice
+            let named = f.results.iter().zip(0..).filter(|(r, _)| r.value == n);
+            out.extend(named.map(|(_, i)| Item { node: n, result: Some(i) }));
+        }
+    }
+    Ok(out)
+}
+
+/// The number of elements an item runs over.
+pub fn domain(g: &Graph, item: NodeId) -> NodeId {
+    match g.op(item) {
+        Op::Generate(n, _) => *n,
+        Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => domain(g, *x),
+        op => unreachable!("{op:?} is no item"),
+    }
+}
+
+/// The reductions and materialized arrays that a value needs directly (not through each other).
+pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
+    let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::new(), vec![n]);
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) {
+            continue;
+        }
+        if matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_)) {
+            out.push(n);
+        } else {
+            let op = g.op(n);
+            stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+        }
+    }
+    out
+}
+
+/// What an item needs before it can run.
+pub fn needs_of_item(g: &Graph, it: &Item) -> Vec<NodeId> {
+    let op = g.op(it.node);
+    let mut out: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).flat_map(|o| needs(g, o)).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}

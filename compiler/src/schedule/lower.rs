@@ -1,0 +1,444 @@
+//! From core IR scalars to kernel IR statements: what one element is, written out.
+//!
+//! A node used more than once, or bound by `slet`, becomes a register; others stay inside the expression that uses them. What does not depend on the element is computed
+//! before the loop: on the host where the host can, else at the top of the kernel.
+
+use super::items::Pass;
+use super::{Scheduler, records};
+use crate::core::{Graph, NodeId, Op, verify};
+use crate::error::{Error, Result};
+use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::plan::{Access, HostId, Place};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::{HashMap, HashSet};
+
+/// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
+const MAX_DEPTH: u32 = 10;
+
+/// What a kernel gets from its launch, in order. All versions of a kernel share one.
+#[derive(Default)]
+pub struct Signature {
+    /// (place, written) -> name, type, access
+    pub arrays: IndexMap<(Place, bool), ArrayUse>,
+    /// "in" scalars with their names
+    pub ins: IndexMap<HostId, (String, Ty)>,
+    /// (place, written) -> name and type
+    pub slots: IndexMap<(Place, bool), (String, Ty)>,
+    /// scratch arrays
+    pub scratch: Vec<(String, Ty)>,
+    /// What to say of a record, a site each.
+    pub sites: IndexSet<String>,
+}
+
+/// How a kernel uses an array.
+pub struct ArrayUse {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Ty,
+    /// Where it is read or written.
+    pub access: Access,
+}
+
+/// Lowering for one launch.
+pub struct Lower<'s, 'a> {
+    /// The function's graph, which grows by conditions and opened lambdas.
+    pub g: Graph,
+    scheduler: &'s mut Scheduler<'a>,
+    /// Shared by all versions.
+    pub signature: Signature,
+    /// The kernel being built.
+    pub k: Kernel,
+    /// Statements before the loop.
+    pub prologue: Vec<Stmt>,
+    invariant: HashMap<NodeId, Expr>,
+    /// Lowering `finish`: nothing is hoisted, everything runs once.
+    pub in_finish: bool,
+    /// Estimated operations of one element.
+    pub cost: u32,
+    host_memo: HashMap<NodeId, bool>,
+    domain: Option<NodeId>,
+}
+
+/// One region being lowered.
+struct Region {
+    memo: HashMap<NodeId, (Expr, u32)>,
+    uses: HashMap<NodeId, u32>,
+    conditions: HashMap<NodeId, NodeId>,
+    records: Vec<(u32, NodeId, Expr)>,
+    /// The domain's index node, to tell pointwise reads.
+    index: Option<NodeId>,
+    out: Vec<Stmt>,
+}
+
+impl<'s, 'a> Lower<'s, 'a> {
+    /// For one pass.
+    pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
+        Lower {
+            g: scheduler.f.graph.clone(),
+            scheduler,
+            signature: Signature::default(),
+            k: Kernel::default(),
+            prologue: Vec::new(),
+            invariant: HashMap::new(),
+            in_finish: false,
+            cost: 0,
+            host_memo: HashMap::new(),
+            domain: pass.domain,
+        }
+    }
+
+    /// The function's results' values.
+    pub fn result(&self, i: u32) -> NodeId {
+        self.scheduler.f.results[i as usize].value
+    }
+
+    /// Begins another version or part.
+    pub fn begin(&mut self, name: &str, in_finish: bool) {
+        if !in_finish {
+            self.k = Kernel { name: name.into(), ..Kernel::default() };
+        }
+        self.prologue = Vec::new();
+        self.invariant = HashMap::new();
+        self.in_finish = in_finish;
+    }
+
+    /// The "in" scalar of a host scalar.
+    pub fn host(&mut self, n: NodeId) -> Expr {
+        if let Some(l) = self.g.as_lit(n) {
+            return Expr::Lit(l);
+        }
+        let id = self.scheduler.host.of(&self.g, n);
+        let name = match self.g.op(n) {
+            Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
+            Op::Len(x) => format!("n_{}", self.array_name(*x)),
+            _ => format!("h{}", id.0),
+        };
+        let entry = self.signature.ins.insert_full(id, (name, self.g.ty(n).elem));
+        Expr::In(entry.0 as u32)
+    }
+
+    /// The number of elements of the index space.
+    pub fn count(&mut self) -> Expr {
+        self.domain.map_or(Expr::int(0), |n| self.host(n))
+    }
+
+    fn array_name(&self, x: NodeId) -> String {
+        match self.scheduler.places.get(&x) {
+            Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
+            Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),
+            _ => "array".into(),
+        }
+    }
+
+    /// The array that an item is stored to.
+    pub fn output(&mut self, it: &super::items::Item) -> Mem {
+        let place = self.scheduler.destination(it);
+        let name = match place {
+            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
+            _ => format!("to_{}", self.array_name(it.node)),
+        };
+        let used = ArrayUse { name, ty: self.g.ty(it.node).elem, access: Access::Write };
+        Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
+    }
+
+    fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
+        let place = self.scheduler.places[&x];
+        let name = match place {
+            Place::Param(_) => format!("a_{}", self.array_name(x)),
+            _ => self.array_name(x),
+        };
+        let fresh = ArrayUse { name, ty: self.g.ty(x).elem, access: Access::Pointwise };
+        let entry = self.signature.arrays.entry((place, false));
+        let index = entry.index() as u32;
+        let used = entry.or_insert(fresh);
+        if !pointwise {
+            used.access = Access::Anywhere;
+        }
+        Mem::Array(index)
+    }
+
+    /// The slot of a place that is written.
+    pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
+        let name = match place {
+            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
+            Place::Temp(i) => format!("to_s{i}"),
+            Place::Param(i) => format!("to_p{i}"),
+        };
+        self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
+    }
+
+    /// The scalar temporary of a reduction that other passes need.
+    pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
+        self.scheduler.slots.get(&reduction).copied()
+    }
+
+    /// A scratch array of this launch, by position.
+    pub fn scratch(&mut self, i: usize, ty: Ty) -> Mem {
+        if i == self.signature.scratch.len() {
+            self.signature.scratch.push((format!("partial{i}"), ty));
+        }
+        Mem::Scratch(i as u32)
+    }
+
+    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `index` the domain's index among them, `at` the element that records name.
+    pub fn region(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        index: Option<NodeId>,
+        at: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut r = Region {
+            memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
+            uses: self.uses(roots, vars),
+            conditions: records::conditions(&mut self.g, roots),
+            records: Vec::new(),
+            index,
+            out: Vec::new(),
+        };
+        let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
+        let mut i = 0;
+        while i < r.records.len() {
+            let (site, condition, bad) = r.records[i].clone();
+            let needed = self.value(condition, &mut r)?.0;
+            let when = match needed {
+                Expr::Lit(l) if l.as_bool() => bad,
+                needed => Expr::binary(BinaryOp::And, needed, bad),
+            };
+            r.out.push(Stmt::Record(site, when, at.clone()));
+            i += 1;
+        }
+        out.append(&mut r.out);
+        values
+    }
+
+    /// How often each node is used in the region.
+    fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
+        let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
+        let mut uses: HashMap<NodeId, u32> = HashMap::new();
+        let mut stack: Vec<NodeId> = roots.to_vec();
+        while let Some(n) = stack.pop() {
+            let count = uses.entry(n).or_insert(0);
+            *count += 1;
+            if *count == 1 && !known.contains(&n) {
+                stack.extend(self.g.op(n).operands());
+            }
+        }
+        uses
+    }
+
+    /// A node whose value does not change during the loop and leaves no record.
+    fn is_invariant(&mut self, n: NodeId) -> bool {
+        !self.in_finish && self.g.is_closed(n) && {
+            let g = &self.g;
+            g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g))
+        }
+    }
+
+    fn is_host(&mut self, n: NodeId) -> bool {
+        if let Some(&h) = self.host_memo.get(&n) {
+            return h;
+        }
+        let g = &self.g;
+        // a division that may leave a record stays where its record can be left
+        let quiet = |g: &Graph| g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g));
+        let h = g.is_closed(n) && g.ty(n).is_scalar() && verify::is_host(g, n) && quiet(g);
+        self.host_memo.insert(n, h);
+        h
+    }
+
+    /// The value of a node and the depth of its expression.
+    fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+        if let Some(known) = r.memo.get(&n) {
+            return Ok(known.clone());
+        }
+        if let Some(l) = self.g.as_lit(n) {
+            return Ok((Expr::Lit(l), 0));
+        }
+        if self.is_host(n) {
+            return Ok((self.host(n), 0));
+        }
+        if let Some(place) = self.crossing(n) {
+            return self.slot_in(n, place).map(|e| (e, 0));
+        }
+        if self.is_invariant(n) {
+            return self.hoisted(n).map(|e| (e, 0));
+        }
+        let (e, depth) = self.compute(n, r)?;
+        self.cost += cost(self.g.op(n));
+        let shared = r.uses.get(&n).is_none_or(|u| *u > 1) || self.g.node(n).bound || depth > MAX_DEPTH;
+        let known = if shared { (bind(&mut self.k, &self.g, n, e, &mut r.out), 1) } else { (e, depth + 1) };
+        r.memo.insert(n, known.clone());
+        Ok(known)
+    }
+
+    fn slot_in(&mut self, n: NodeId, place: Place) -> Result<Expr> {
+        let name = match place {
+            Place::Temp(i) => format!("s{i}"),
+            _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
+        };
+        let slot = self.signature.slots.insert_full((place, false), (name, self.g.ty(n).elem)).0;
+        Ok(Expr::Slot(slot as u32))
+    }
+
+    /// Computed once, before the loop.
+    fn hoisted(&mut self, n: NodeId) -> Result<Expr> {
+        if let Some(e) = self.invariant.get(&n) {
+            return Ok(e.clone());
+        }
+        let mut r = Region {
+            memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
+            uses: HashMap::new(),
+            conditions: HashMap::new(),
+            records: Vec::new(),
+            index: None,
+            out: Vec::new(),
+        };
+        let (e, _) = self.compute(n, &mut r)?;
+        let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
+        self.prologue.append(&mut r.out);
+        self.invariant.insert(n, e.clone());
+        Ok(e)
+    }
+
+    fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+        let op = self.g.op(n).clone();
+        if let Op::At(x, i) | Op::Elem(x, i) = op {
+            return self.read(n, x, i, r);
+        }
+        if let Op::Within(i, len) = op {
+            return self.inside(n, i, len, r).map(|e| (e, 0));
+        }
+        let mut depth = 0;
+        let mut operands = Vec::new();
+        for o in op.operands() {
+            let (e, d) = self.value(o, r)?;
+            operands.push(Box::new(e));
+            depth = depth.max(d);
+        }
+        let mut it = operands.into_iter();
+        let mut next = || it.next().unwrap_or_else(|| Box::new(Expr::int(0)));
+        let e = match op {
+            Op::Unary(op, _) => Expr::Unary(op, next()),
+            Op::Binary(op, ..) => {
+                let (a, b) = (next(), next());
+                if self.g.op(n).may_record(&self.g) {
+                    let zero = Expr::Lit(Lit::zero(self.k_ty(&b)));
+                    let bad = Expr::Binary(BinaryOp::Eq, b.clone(), Box::new(zero));
+                    self.record(n, "an integer is divided by zero".into(), bad, r);
+                }
+                Expr::Binary(op, a, b)
+            }
+            Op::MulAdd(..) => Expr::MulAdd(next(), next(), next()),
+            Op::Select(..) => Expr::Select(next(), next(), next()),
+            Op::Cast(ty, _) => Expr::Cast(ty, next()),
+            op => return Err(Error::bug("E0404", format!("{op:?} inside a kernel"))),
+        };
+        Ok((e, depth))
+    }
+
+    fn k_ty(&self, e: &Expr) -> Ty {
+        match e {
+            Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
+                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty)
+            }
+            Expr::Unary(_, a) | Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
+            Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
+            e => self.k.ty(e),
+        }
+    }
+
+    fn read(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+        let pointwise = r.index == Some(i);
+        let total = matches!(self.g.op(n), Op::At(..));
+        let mem = self.input(x, pointwise && !total);
+        let (index, depth) = self.value(i, r)?;
+        if !total {
+            return Ok((Expr::load(mem, index), depth));
+        }
+        let len = self.length(x);
+        let inside = self.inside(n, i, len, r)?;
+        Ok((Expr::LoadIf(mem, Box::new(index), Box::new(inside)), depth))
+    }
+
+    fn length(&mut self, x: NodeId) -> NodeId {
+        match *self.g.op(x) {
+            Op::Materialize(y) => self.length(y),
+            Op::Generate(n, _) => n,
+            _ => self.g.add(Op::Len(x)),
+        }
+    }
+
+    /// 0 <= i < len, with the record if not.
+    fn inside(&mut self, n: NodeId, i: NodeId, len: NodeId, r: &mut Region) -> Result<Expr> {
+        let index = self.value(i, r)?.0;
+        let len = self.value(len, r)?.0;
+        let low = Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(0));
+        let high = Expr::binary(BinaryOp::Lt, index, len);
+        let reg = self.k.reg("inside", Ty::Bool);
+        r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.g.node(n).loc.clone()));
+        let what = match *self.g.op(n) {
+            Op::At(x, _) => format!("a read of {} is out of range", self.array_name(x)),
+            _ => "a read of a computed vector is out of range".into(),
+        };
+        self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
+        Ok(Expr::Reg(reg))
+    }
+
+    /// Notes that `n` leaves a record when `bad` holds on a path that needs it.
+    fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
+        let Some(&condition) = r.conditions.get(&n) else { return };
+        let place = self.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
+        let site = self.signature.sites.insert_full(format!("{what}{place}")).0;
+        r.records.push((site as u32, condition, bad));
+    }
+
+    /// The finished version: the signature's lists become the kernel's.
+    pub fn finished(&self, strided: bool, noalias: bool) -> Kernel {
+        let s = &self.signature;
+        let mut k = self.k.clone();
+        let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
+            name: a.name.clone(),
+            ty: a.ty,
+            write: key.1,
+            strided,
+            noalias,
+        };
+        k.arrays = s.arrays.iter().map(array).collect();
+        k.ins = s.ins.values().cloned().collect();
+        let slot = |(key, v): (&(Place, bool), &(String, Ty))| crate::kernel::SlotDecl {
+            name: v.0.clone(),
+            ty: v.1,
+            write: key.1,
+        };
+        k.slots = s.slots.iter().map(slot).collect();
+        k.scratch = s.scratch.clone();
+        k.sites = s.sites.iter().cloned().collect();
+        k
+    }
+}
+
+/// Gives an expression a register, unless it is one.
+fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
+        return e;
+    }
+    let reg = k.reg(if g.node(n).bound { "let" } else { "t" }, g.ty(n).elem);
+    out.push(Stmt::Let(reg, e, g.node(n).loc.clone()));
+    Expr::Reg(reg)
+}
+
+/// Rough operations of one node.
+fn cost(op: &Op) -> u32 {
+    match op {
+        Op::Unary(op, _) if op.is_elementary() => 20,
+        Op::Binary(op, ..) if op.is_elementary() => 40,
+        Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
+        _ => 1,
+    }
+}

@@ -1,0 +1,189 @@
+//! The schedule: what is a kernel, in which strategy, and the plan that runs it. Every decision is made here; backends print.
+//!
+//! 1. [`items`] finds what must be computed by a pass over an index space: results and `materialize`d arrays that are stored, reductions, folds.
+//!    Items over one symbolic domain that do not wait for each other share a pass.
+//! 2. Each pass becomes a launch and its kernel versions ([`cpu`]), lowered from core IR by [`lower`].
+//! 3. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
+
+pub mod cpu;
+pub mod host;
+pub mod items;
+pub mod lower;
+pub mod records;
+
+use crate::core::{Function, NodeId, Op};
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::plan::{HostRule, Launch, Place, Plan, Slot, Step};
+use items::{Item, Pass};
+use std::collections::HashMap;
+
+/// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
+#[derive(Clone, Debug)]
+pub struct Versions {
+    /// Strides 1, no output overlaps an input. Holds the `finish` part of all versions.
+    pub contiguous: Kernel,
+    /// Strides 1, outputs may be inputs read at the same index. None without an index space.
+    pub in_place: Option<Kernel>,
+    /// Any strides, otherwise as `in_place`.
+    pub strided: Option<Kernel>,
+}
+
+/// What the schedule makes of one function.
+pub struct Scheduled {
+    /// The plan; its launches count kernels from `first_kernel`.
+    pub plan: Plan,
+    /// One entry a launch, in order.
+    pub kernels: Vec<Versions>,
+}
+
+/// Schedules a function in fused form for the CPU. Its kernels are numbered from `first_kernel` on in the module.
+pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
+    let passes = items::passes(f)?;
+    let mut s = Scheduler { f, plan: Plan::default(), host: host::Hosts::default(), places: HashMap::new(), slots: HashMap::new() };
+    s.head();
+    let scalars = s.assign_scalars(&passes);
+    s.declare_temps(&passes, &scalars);
+    let mut kernels = Vec::new();
+    for (i, pass) in passes.iter().enumerate() {
+        let name = format!("{}_{i}", f.name);
+        let (launch, versions) = s.launch(name, pass, &scalars[i], first_kernel + i as u32)?;
+        s.step(i, &passes, launch);
+        kernels.push(versions);
+    }
+    if passes.is_empty() {
+        let pass = Pass { domain: None, sequential: false, items: Vec::new() };
+        let (launch, versions) = s.launch(format!("{}_0", f.name), &pass, &scalars[0], first_kernel)?;
+        s.plan.steps.push(Step::Launch(launch));
+        kernels.push(versions);
+    }
+    s.plan.host = s.host.into_list();
+    Ok(Scheduled { plan: s.plan, kernels })
+}
+
+/// State of scheduling one function.
+pub struct Scheduler<'a> {
+    f: &'a Function,
+    plan: Plan,
+    host: host::Hosts,
+    /// Where arrays are that kernels read: parameters and stored temporaries.
+    places: HashMap<NodeId, Place>,
+    /// Reductions that other passes need: their scalar temporaries.
+    slots: HashMap<NodeId, Place>,
+}
+
+impl Scheduler<'_> {
+    /// Parameters, results, shape rules.
+    fn head(&mut self) {
+        let (f, g) = (self.f, &self.f.graph);
+        self.plan.name = f.name.clone();
+        self.plan.params = f.params.iter().map(|p| Slot { name: p.name.clone(), ty: p.ty, extent: None }).collect();
+        for (i, p) in f.params.iter().enumerate() {
+            if let (1, Some(n)) = (p.ty.rank, g.find(&Op::Param(i as u32))) {
+                self.places.insert(n, Place::Param(i as u32));
+            }
+        }
+        for r in &f.requires {
+            let (a, b) = (self.host.of(g, r.a), self.host.of(g, r.b));
+            let loc = r.loc.first().map(|l| l.to_string()).unwrap_or_default();
+            self.plan.rules.push(HostRule { rule: r.rule, a, b, subject: r.subject.clone(), loc });
+        }
+        for r in &f.results {
+            let extent = match g.op(r.value) {
+                Op::Generate(n, _) => Some(self.host.of(g, *n)),
+                _ => None,
+            };
+            self.plan.results.push(Slot { name: r.name.clone(), ty: g.ty(r.value), extent });
+        }
+    }
+
+    /// For each pass the scalar results that its `finish` computes: those whose last reduction it has. What waits for no reduction goes to the last pass.
+    fn assign_scalars(&self, passes: &[Pass]) -> Vec<Vec<u32>> {
+        let g = &self.f.graph;
+        let mut out = vec![Vec::new(); passes.len().max(1)];
+        for (r, i) in self.f.results.iter().zip(0..) {
+            if !g.ty(r.value).is_scalar() {
+                continue;
+            }
+            let needs = items::needs(g, r.value);
+            let last = passes.iter().rposition(|p| p.items.iter().any(|it| needs.contains(&it.node)));
+            out[last.unwrap_or(passes.len().saturating_sub(1))].push(i);
+        }
+        out
+    }
+
+    /// Temporaries: materialized vectors, and reductions that cross passes.
+    fn declare_temps(&mut self, passes: &[Pass], scalars: &[Vec<u32>]) {
+        let g = &self.f.graph;
+        let owner = |n: NodeId| passes.iter().position(|p| p.items.iter().any(|it| it.node == n));
+        for (i, pass) in passes.iter().enumerate() {
+            let bodies = pass.items.iter().flat_map(|it| items::needs_of_item(g, it));
+            let results = scalars[i].iter().flat_map(|r| items::needs(g, self.f.results[*r as usize].value));
+            for n in bodies.chain(results).filter(|n| owner(*n) != Some(i)) {
+                if g.ty(n).is_scalar() && !self.slots.contains_key(&n) {
+                    let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), None);
+                    self.slots.insert(n, place);
+                }
+            }
+            for it in pass.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
+                let extent = pass.domain.map(|n| self.host.of(g, n));
+                let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extent);
+                self.places.insert(it.node, place);
+            }
+        }
+    }
+
+    fn temp(&mut self, name: String, ty: crate::core::Type, extent: Option<crate::plan::HostId>) -> Place {
+        self.plan.temps.push(Slot { name, ty, extent });
+        Place::Temp(self.plan.temps.len() as u32 - 1)
+    }
+
+    /// Where a stored item goes.
+    fn destination(&self, it: &Item) -> Place {
+        match it.result {
+            Some(r) => Place::Result(r),
+            None => self.places[&it.node],
+        }
+    }
+
+    fn launch(&mut self, name: String, pass: &Pass, scalars: &[u32], kernel: u32) -> Result<(Launch, Versions)> {
+        let mut l = lower::Lower::new(self, pass);
+        let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
+        let (signature, cost) = (l.signature, l.cost);
+        let launch = Launch {
+            kernel,
+            name,
+            domain: pass.domain.map(|n| self.host.of(&self.f.graph, n)),
+            sequential: pass.sequential,
+            cost,
+            arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
+            scalars: signature.ins.keys().copied().collect(),
+            slots: signature.slots.iter().map(|(k, _)| k.0).collect(),
+            scratch: signature.scratch.iter().map(|s| s.1).collect(),
+            sites: signature.sites.iter().cloned().collect(),
+            finish: versions.contiguous.finish.is_some(),
+        };
+        Ok((launch, versions))
+    }
+
+    /// The launch, with its temporaries allocated before and freed after their last use.
+    fn step(&mut self, i: usize, passes: &[Pass], launch: Launch) {
+        let vector_temps = |s: &Self| -> Vec<u32> {
+            (0..s.plan.temps.len() as u32).filter(|t| s.plan.temps[*t as usize].extent.is_some()).collect()
+        };
+        let all = vector_temps(self);
+        let writes = |t: u32| launch.arrays.iter().any(|a| a.0 == Place::Temp(t) && a.1 == crate::plan::Access::Write);
+        for t in all.iter().copied().filter(|t| writes(*t)) {
+            self.plan.steps.push(Step::Alloc(t));
+        }
+        self.plan.steps.push(Step::Launch(launch));
+        if i + 1 == passes.len() {
+            for t in all {
+                let last_use = |s: &Step| matches!(s, Step::Launch(l) if l.arrays.iter().any(|a| a.0 == Place::Temp(t)));
+                if let Some(at) = self.plan.steps.iter().rposition(last_use) {
+                    self.plan.steps.insert(at + 1, Step::Free(t));
+                }
+            }
+        }
+    }
+}
