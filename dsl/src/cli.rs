@@ -1,0 +1,175 @@
+//! The command line of a generator.
+//!
+//! Without options it writes the package. `--emit`, `--list` and `--explain` print to stdout, and write nothing unless `--out` is given, too.
+//! Everything else that is said goes to stderr.
+
+use crate::error::{Error, Result};
+use crate::package::Package;
+use crate::progress::Progress;
+use arraygpu_compiler as compiler;
+use arraygpu_compiler::core::{Function, Type};
+use arraygpu_compiler::package::model::c_type;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Writes this generator's package: headers, libraries, CMake and pkg-config files for C and C++.
+#[derive(Parser, Debug)]
+#[command(disable_version_flag = true)]
+struct Arguments {
+    /// The package's folder, made or replaced [default: ./<package>]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// What the package runs on
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu", value_name = "TARGET,..")]
+    target: Vec<Target>,
+
+    /// Print these stages of the compiler
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "STAGE,..")]
+    emit: Vec<Stage>,
+
+    /// Print what was decided for each function, and why: kernels, what fused, what is stored, bytes moved
+    #[arg(long)]
+    explain: bool,
+
+    /// Print the functions with their C++ signatures
+    #[arg(long)]
+    list: bool,
+
+    /// Do not report progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Target {
+    /// x86-64 processors
+    Cpu,
+    /// NVIDIA GPUs (not in this version)
+    Cuda,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stage {
+    /// core IR as the author wrote it
+    Core,
+    /// core IR after all passes
+    Fused,
+    /// the plan of each function
+    Plan,
+    /// kernel IR
+    Kernel,
+    /// the C source of the CPU
+    C,
+}
+
+impl Stage {
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Core => "core",
+            Stage::Fused => "fused",
+            Stage::Plan => "plan",
+            Stage::Kernel => "kernel",
+            Stage::C => "c",
+        }
+    }
+
+    /// How a comment begins in the stage's text.
+    fn comment(self) -> &'static str {
+        if self == Stage::C { "//" } else { ";" }
+    }
+}
+
+/// Runs with the program's arguments. A wrong command line ends the program as clap does: usage on stderr, exit code 2.
+pub(crate) fn run(package: &Package) -> Result<()> {
+    let arguments = parse(package, std::env::args_os().skip(1).collect()).unwrap_or_else(|e| e.exit());
+    execute(package, &arguments, &mut std::io::stdout())
+}
+
+/// Runs with these arguments.
+pub(crate) fn run_with(package: &Package, arguments: Vec<OsString>) -> Result<()> {
+    let out = &mut std::io::stdout();
+    match parse(package, arguments) {
+        Ok(arguments) => execute(package, &arguments, out),
+        Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string())),
+        Err(help) => print(out, &help.to_string()),
+    }
+}
+
+fn parse(package: &Package, arguments: Vec<OsString>) -> std::result::Result<Arguments, clap::Error> {
+    let program = format!("{}-generator", package.name());
+    let words = std::iter::once(program.clone().into()).chain(arguments);
+    let command = Arguments::command().bin_name(program);
+    command.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches))
+}
+
+fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> Result<()> {
+    if arguments.target.contains(&Target::Cuda) {
+        let message = "the target `cuda`; leave `--target` out, or give `--target cpu`";
+        return Err(compiler::Error::limit("E0210", message).into());
+    }
+    if arguments.list {
+        let functions = package.functions()?;
+        print(stdout, &functions.iter().map(|f| listed(package.name(), f)).collect::<String>())?;
+        if arguments.emit.is_empty() && !arguments.explain && arguments.out.is_none() {
+            return Ok(());
+        }
+    }
+    let progress = Progress::new(package.name(), arguments.quiet);
+    progress.say("compiling the functions");
+    let compiled = package.compile()?;
+    for stage in &arguments.emit {
+        if arguments.emit.len() > 1 {
+            print(stdout, &format!("{} ---- {} ----\n", stage.comment(), stage.name()))?;
+        }
+        print(stdout, &compiled.emit(stage.name())?)?;
+    }
+    if arguments.explain {
+        print(stdout, &compiled.explain())?;
+    }
+    let only_prints = arguments.list || arguments.explain || !arguments.emit.is_empty();
+    if only_prints && arguments.out.is_none() {
+        return Ok(());
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| package.name().into());
+    let options = compiler::package::Options {
+        progress: Box::new(move |text| progress.say(text)),
+        ..compiler::package::Options::new(out)
+    };
+    Ok(compiler::package::write(&compiled, &options)?)
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no error.
+fn print(out: &mut dyn Write, text: &str) -> Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::command_line(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The function in `--list`: its documentation and its form with out-parameters.
+fn listed(package: &str, f: &Function) -> String {
+    let mut params = Vec::new();
+    for p in &f.params {
+        let elem = c_type(p.ty.elem);
+        params.push(match p.ty.is_scalar() {
+            true => format!("{elem} {}", p.name),
+            false => format!("gpu_vector_view<const {elem}> {}", p.name),
+        });
+    }
+    for r in &f.results {
+        let Type { elem, rank } = f.graph.ty(r.value);
+        let elem = c_type(elem);
+        params.push(match rank {
+            0 => format!("{elem}& {}", r.name),
+            _ => format!("gpu_vector_view<{elem}> {}", r.name),
+        });
+    }
+    let doc: String =
+        f.doc.trim().lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect();
+    format!("{doc}void {package}::{}({});\n", f.name, params.join(", "))
+}

@@ -1,0 +1,94 @@
+//! Element types, and what each can do.
+//!
+//! The traits are ours and sealed, so that rustc's messages about a wrong type are ours, too.
+
+use arraygpu_compiler::scalar::{Lit, Ty};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// An element type: `f32 f64 i32 i64 u32 u8 bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element type of arraygpu",
+    label = "expected f32, f64, i32, i64, u32, u8 or bool",
+    note = "lengths and indices are i64: write `n as i64` for a `usize`"
+)]
+pub trait Elem: sealed::Sealed + Copy + 'static {
+    #[doc(hidden)]
+    const TY: Ty;
+    #[doc(hidden)]
+    fn lit(self) -> Lit;
+}
+
+/// A number: every element type but bool.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number type: it has no arithmetic and no order",
+    label = "this operation needs f32, f64, i32, i64, u32 or u8",
+    note = "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`"
+)]
+pub trait Num: Elem {}
+
+/// A number with a sign.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no sign",
+    label = "this operation needs f32, f64, i32 or i64",
+    note = "an unsigned number is its own absolute value"
+)]
+pub trait Signed: Num {}
+
+/// `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a floating-point type",
+    label = "this operation needs f32 or f64",
+    note = "element types never convert by themselves: write `.cast::<f32>()` or `.cast::<f64>()` first"
+)]
+pub trait Float: Signed {}
+
+/// An integer type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an integer type",
+    label = "this operation needs i32, i64, u32 or u8",
+    note = "element types never convert by themselves: write `.cast::<i32>()` or another integer type first"
+)]
+pub trait Int: Num + Bits {}
+
+/// Types with bitwise operators: integers and bool.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bitwise operators",
+    label = "this operation needs an integer type or bool",
+    note = "compare numbers to get a bool: `.gt(0.0)`, `.ne(0.0)`"
+)]
+pub trait Bits: Elem {}
+
+macro_rules! elements {
+    ($($ty:ident $variant:ident: $($class:ident)*;)*) => { $(
+        impl sealed::Sealed for $ty {}
+        impl Elem for $ty {
+            const TY: Ty = Ty::$variant;
+            fn lit(self) -> Lit {
+                Lit::$ty(self)
+            }
+        }
+        $(impl $class for $ty {})*
+    )* };
+}
+
+elements! {
+    f32 F32: Num Signed Float;
+    f64 F64: Num Signed Float;
+    i32 I32: Num Signed Int Bits;
+    i64 I64: Num Signed Int Bits;
+    u32 U32: Num Int Bits;
+    u8 U8: Num Int Bits;
+    bool Bool: Bits;
+}
+
+/// An `i32` literal written beside floats, if the float type holds it exactly.
+pub(crate) fn exact_float(value: i32, ty: Ty) -> Option<Lit> {
+    match ty {
+        Ty::F64 => Some(Lit::f64(value.into())),
+        Ty::F32 if (value as f32) as f64 == f64::from(value) => Some(Lit::f32(value as f32)),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! The typed handles, and what may stand where one is expected.
+
+use crate::elem::{Elem, exact_float};
+use crate::node::{self, NodeRef};
+use crate::scope::Place;
+use arraygpu_compiler::Error;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::loc::Loc;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[must_use = "an expression does nothing unless a function's result uses it"]
+        pub struct $name<T>(NodeRef, PhantomData<*const T>);
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $name<T> {}
+
+        impl<T> $name<T> {
+            pub(crate) fn of(node: NodeRef) -> Self {
+                $name(node, PhantomData)
+            }
+            pub(crate) fn node(self) -> NodeRef {
+                self.0
+            }
+        }
+
+        impl<T: Elem> std::fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}<{}> made at {}", stringify!($name), T::TY, self.0.at)
+            }
+        }
+    };
+}
+
+handle! {
+    /// A scalar expression.
+    ///
+    /// `Copy`, 8 bytes, without a lifetime. It stands for a value that the generated code will compute; used twice it is one
+    /// value, computed once for each element. It belongs to the closure or function whose variables it mentions: carried out of
+    /// there, its use is a panic that names both source lines.
+    SExp
+}
+
+handle! {
+    /// A vector expression: a length and that many elements.
+    ///
+    /// Nothing is stored because it has a name: array expressions fuse into whatever uses them. See [`SExp`] for what a handle is.
+    VExp
+}
+
+/// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32` literal beside floats.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
+    label = "expected `SExp<{T}>` or a `{T}` constant",
+    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
+    note = "to use a vector here, reduce it (`.sum()`) or read one element (`.at(i)`)"
+)]
+pub trait IntoScalar<T: Elem>: Sized {
+    #[doc(hidden)]
+    fn scalar_at(self, at: Place) -> NodeRef;
+
+    /// The scalar expression.
+    #[track_caller]
+    fn into_scalar(self) -> SExp<T> {
+        SExp::of(self.scalar_at(Location::caller()))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem> IntoScalar<T> for SExp<T> {
+    fn scalar_at(self, _: Place) -> NodeRef {
+        self.node()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem> IntoScalar<T> for T {
+    fn scalar_at(self, at: Place) -> NodeRef {
+        node::constant(at, self.lit())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoScalar<f32> for i32 {
+    fn scalar_at(self, at: Place) -> NodeRef {
+        float_literal::<f32>(self, at)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoScalar<f64> for i32 {
+    fn scalar_at(self, at: Place) -> NodeRef {
+        float_literal::<f64>(self, at)
+    }
+}
+
+/// `2` beside floats means `2.0`; what the float type cannot hold exactly is a mistake.
+pub(crate) fn float_literal<T: Elem>(value: i32, at: Place) -> NodeRef {
+    match exact_float(value, T::TY) {
+        Some(lit) => node::constant(at, lit),
+        None => {
+            let message = format!(
+                "{value} is not exactly a value of {ty}: write {value}.0 to round it to {near:?}",
+                ty = T::TY,
+                near = value as f32
+            );
+            let error = Error::user("E0206", message).at(Some(&Loc::caller(at)));
+            node::invalid(at, Type::scalar(T::TY), error)
+        }
+    }
+}

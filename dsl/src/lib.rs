@@ -1,0 +1,54 @@
+//! The language of arraygpu: array programs as Rust closures over typed handles, and the command line of generators.
+//!
+//! ```
+//! use arraygpu_dsl::prelude::*;
+//!
+//! /// Root mean square error of two vectors of one length.
+//! fn rmse(x: VExp<f32>, y: VExp<f32>) -> SExp<f32> {
+//!     let d2 = x.zip_with(y, |a, b| slet(a - b, |d| d * d));
+//!     (d2.sum() / x.len().cast::<f32>()).sqrt()
+//! }
+//!
+//! # fn generator() -> arraygpu_dsl::Result<()> {
+//! Package::new("stats").function("rmse", ["x", "y"], "result", rmse).run()
+//! # }
+//! ```
+//!
+//! How it works, bottom up: a handle points to a [`node`] in a per-thread arena; a node knows the [`scope`]s (closures, functions) that
+//! it depends on, so that carrying a handle out of its closure is noticed; [`elem`] has the element types and their classes, [`handle`]
+//! the handles `SExp` and `VExp`, [`ops`], [`scalar`], [`vector`] and [`reduce`] what they can do, [`results`] and [`kernel_fn`] tuples
+//! and functions; [`lower`] turns nodes into core IR, [`mod@package`] collects functions, [`cli`] is the command line. All of the cleverness with types of
+//! this project is in this crate; what leaves it is plain data.
+
+mod cli;
+mod elem;
+mod error;
+mod handle;
+mod kernel_fn;
+mod lower;
+mod node;
+mod ops;
+mod package;
+mod progress;
+mod reduce;
+mod results;
+mod scalar;
+mod scope;
+mod vector;
+
+pub use elem::{Bits, Elem, Float, Int, Num, Signed};
+pub use error::{Error, Result};
+pub use handle::{IntoScalar, SExp, VExp};
+pub use kernel_fn::{Argument, KernelFn};
+pub use ops::{ScalarRhs, VectorRhs};
+pub use package::Package;
+pub use reduce::{all, any};
+pub use results::{ResultNames, Results, Scalars};
+pub use scalar::{cond, lit, slet};
+pub use vector::{fill, generate, iota};
+
+/// What generators write `use .. ::prelude::*` for.
+pub mod prelude {
+    pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, SExp, Scalars, Signed, VExp};
+    pub use crate::{all, any, cond, fill, generate, iota, lit, slet};
+}

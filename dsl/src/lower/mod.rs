@@ -1,0 +1,196 @@
+//! From nodes to core IR.
+//!
+//! Nodes are numbered in the order of the author's program, operands before users, so lowering is one loop over the nodes that
+//! the results need, in that order: no recursion, however deep the expression, and the shape rules ([`rules`]) come out in the order of the
+//! program. Variables become fresh variables of core IR; a combinator's body is complete when the combinator comes, and is closed then.
+//!
+//! Lengths are resolved here: `len` of an array expression becomes an expression over lengths of parameters and scalar parameters, so
+//! that rules never mention an array that is not a parameter.
+
+mod rules;
+
+use crate::node::{Lambda, Node, NodeRef, Op};
+use crate::scope::Place;
+use arraygpu_compiler::core::{self, Function, NodeId, Output, Param};
+use arraygpu_compiler::loc::{Loc, LocStack};
+use arraygpu_compiler::passes::simplify;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::{Error, Result};
+use std::collections::{HashMap, HashSet};
+
+/// A function as the author registered it.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub name: String,
+    pub doc: String,
+    pub at: Place,
+    pub params: Vec<Param>,
+    pub result_names: Vec<String>,
+    pub results: Vec<NodeRef>,
+}
+
+/// Lowers a function.
+pub(crate) fn lower(definition: &Definition) -> Result<Function> {
+    let place = Loc::caller(definition.at);
+    let mut function = Function::new(&definition.name, definition.params.clone());
+    function.doc.clone_from(&definition.doc);
+    function.loc = Some(place.clone());
+    let mut lowering = Lowering {
+        f: function,
+        ids: HashMap::new(),
+        lengths: HashMap::new(),
+        places: HashMap::new(),
+        facts: Vec::new(),
+        seen: HashSet::new(),
+    };
+    for node in needed(&definition.results) {
+        lowering.node(node).map_err(|e| e.at(Some(&place)))?;
+    }
+    let mut function = lowering.f;
+    let value = |node: &NodeRef| lowering.ids[&std::ptr::from_ref::<Node>(node)];
+    let outputs = definition.result_names.iter().zip(&definition.results);
+    function.results =
+        outputs.map(|(name, node)| Output { name: name.clone(), value: value(node) }).collect();
+    Ok(function)
+}
+
+/// The nodes that the results need, in the order of the program.
+fn needed(results: &[NodeRef]) -> Vec<NodeRef> {
+    let mut seen: HashSet<*const Node> = HashSet::new();
+    let (mut stack, mut all) = (results.to_vec(), Vec::new());
+    while let Some(node) = stack.pop() {
+        if seen.insert(std::ptr::from_ref(node)) {
+            all.push(node);
+            stack.extend(node.op.operands());
+            if let Some(lambda) = node.op.lambda() {
+                stack.extend(&lambda.vars);
+                stack.push(lambda.body);
+            }
+        }
+    }
+    all.sort_unstable_by_key(|n| n.number);
+    all
+}
+
+struct Lowering {
+    f: Function,
+    /// What each node became.
+    ids: HashMap<*const Node, NodeId>,
+    /// The length of each vector.
+    lengths: HashMap<NodeId, NodeId>,
+    /// Each place of the author's program once.
+    places: HashMap<*const std::panic::Location<'static>, LocStack>,
+    /// What rules must know of each node of the graph.
+    facts: Vec<rules::Fact>,
+    /// The rules that stand already.
+    seen: HashSet<rules::Key>,
+}
+
+impl Lowering {
+    fn node(&mut self, node: NodeRef) -> Result<()> {
+        let place = self.place(node.at);
+        self.f.graph.set_loc(place);
+        let id = self.operation(node)?;
+        self.ids.insert(std::ptr::from_ref(node), id);
+        if !node.ty.is_scalar() && !self.lengths.contains_key(&id) {
+            let length = self.length(id);
+            self.lengths.insert(id, length);
+        }
+        self.rules(node)
+    }
+
+    fn place(&mut self, at: Place) -> LocStack {
+        self.places.entry(at).or_insert_with(|| LocStack::one(Loc::caller(at))).clone()
+    }
+
+    /// What a node became that came before.
+    fn id(&self, node: NodeRef) -> NodeId {
+        self.ids[&std::ptr::from_ref(node)]
+    }
+
+    /// Binds the variables of a closure whose body is complete.
+    fn close(&mut self, lambda: &Lambda) -> core::Lambda {
+        let var = |v: &NodeRef| match *self.f.graph.op(self.id(v)) {
+            core::Op::Var(var, ty) => (var, ty),
+            ref op => unreachable!("a variable became {op:?}"),
+        };
+        let vars: Vec<_> = lambda.vars.iter().map(var).collect();
+        let body = self.id(lambda.body);
+        self.f.graph.close(&vars, body)
+    }
+
+    fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
+        let id = |n: &NodeRef| self.id(n);
+        let op = match &node.op {
+            Op::Const(value) => core::Op::Const(*value),
+            Op::Param(i) => core::Op::Param(*i),
+            Op::Var => return Ok(self.f.graph.fresh_var(node.ty.elem).1),
+            Op::Unary(op, a) => core::Op::Unary(*op, id(a)),
+            Op::Binary(op, a, b) => core::Op::Binary(*op, id(a), id(b)),
+            Op::MulAdd(a, b, c) => core::Op::MulAdd(id(a), id(b), id(c)),
+            Op::Select(c, a, b) => core::Op::Select(id(c), id(a), id(b)),
+            Op::Cast(ty, a) => core::Op::Cast(*ty, id(a)),
+            Op::Bound(a) => return Ok(self.bound(a)),
+            Op::Len(x) => return Ok(self.lengths[&id(x)]),
+            Op::At(x, i) => core::Op::At(id(x), id(i)),
+            Op::Map { lambda, srcs, .. } => {
+                let srcs = srcs.iter().map(id).collect();
+                core::Op::Map(self.close(lambda), srcs)
+            }
+            Op::Generate(n, lambda) => {
+                let n = id(n);
+                core::Op::Generate(n, self.close(lambda))
+            }
+            Op::Slice { src, start, stop, stride, .. } => {
+                core::Op::Slice { src: id(src), start: id(start), stop: id(stop), stride: id(stride) }
+            }
+            Op::Reverse(x) => core::Op::Reverse(id(x)),
+            Op::Iota(n) => core::Op::Iota(id(n)),
+            Op::Fill(n, x) => core::Op::Fill(id(n), id(x)),
+            Op::Materialize(x) => core::Op::Materialize(id(x)),
+            Op::Reduce { lambda, init, src } => {
+                let (init, src) = (id(init), id(src));
+                core::Op::Reduce { join: self.close(lambda), init, src }
+            }
+            Op::Fold { lambda, init, src } => {
+                let (init, src) = (id(init), id(src));
+                core::Op::Fold { step: self.close(lambda), init, src }
+            }
+            Op::Dot(a, b) => {
+                let (a, b) = (id(a), id(b));
+                let init = self.f.graph.lit(Lit::zero(node.ty.elem));
+                core::Op::Dot { init, a, b }
+            }
+            Op::Invalid(error) => return Err(Error::clone(error)),
+        };
+        Ok(self.f.graph.add(op))
+    }
+
+    /// `slet`: constants and variables have names already.
+    fn bound(&mut self, value: NodeRef) -> NodeId {
+        use core::Op::{Const, Param, Var};
+        let id = self.id(value);
+        if !matches!(self.f.graph.op(id), Const(_) | Param(_) | Var(..)) {
+            self.f.graph.mark_bound(id);
+        }
+        id
+    }
+
+    /// The length of a vector whose operands have theirs.
+    fn length(&mut self, vector: NodeId) -> NodeId {
+        debug_assert_eq!(self.f.graph.ty(vector).rank, 1);
+        let of = match *self.f.graph.op(vector) {
+            core::Op::Map(_, ref srcs) => srcs[0],
+            core::Op::Reverse(x) | core::Op::Materialize(x) => x,
+            // of parameters, and in terms of their own operands
+            _ => return simplify::length(&mut self.f.graph, vector),
+        };
+        self.lengths[&of]
+    }
+
+    /// A constant of type i64.
+    fn number(&mut self, value: i64) -> NodeId {
+        debug_assert_eq!(Lit::i64(value).ty, Ty::I64);
+        self.f.graph.lit(Lit::i64(value))
+    }
+}

@@ -1,0 +1,204 @@
+//! The shape rules of a function: which constructs need them, whether the host can check them, and which say nothing new.
+//!
+//! | construct | rules |
+//! |---|---|
+//! | several vectors joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's |
+//! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
+//! | `generate`, `iota`, `fill` | `extent`: 0 <= n |
+//!
+//! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
+//! what an earlier one says. Whether a rule can never hold is for the compiler to find; the author's line is in it.
+
+use super::Lowering;
+use crate::node::{NodeRef, Op};
+use arraygpu_compiler::core::linear::Linear;
+use arraygpu_compiler::core::{self, Graph, NodeId, Require, Rule};
+use arraygpu_compiler::{Error, Result};
+use std::rc::Rc;
+
+/// What is known of a node of the graph.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    /// The parameters that it is computed from, as they appear.
+    params: Rc<[u32]>,
+    /// Why the host cannot compute it before the function runs, if it cannot.
+    obstacle: Option<&'static str>,
+}
+
+/// What makes two rules one: the same comparison of the same difference.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Key {
+    /// Of lengths of parameters: `b - a` as constant and terms.
+    Difference(bool, i64, Vec<(NodeId, i64)>),
+    /// Of anything else, which may wrap: the operands themselves.
+    Operands(Rule, NodeId, NodeId),
+}
+
+impl Lowering {
+    /// Emits the rules that a node needs.
+    pub(super) fn rules(&mut self, node: NodeRef) -> Result<()> {
+        match &node.op {
+            Op::Map { construct, srcs, .. } if srcs.len() > 1 => {
+                // the slices of a weighted sum are as long as one another by their bounds
+                if *construct == "weighted_sum" { Ok(()) } else { self.same(node, construct, srcs) }
+            }
+            Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
+            Op::Slice { construct, src, start, stop, stride } => {
+                let [src, start, stop, stride] = [src, start, stop, stride].map(|n| self.id(n));
+                let subject = self.slice_subject(construct, src, [start, stop, stride]);
+                let (zero, one, length) = (self.number(0), self.number(1), self.lengths[&src]);
+                self.require(node, &subject, Rule::Start, zero, start)?;
+                self.require(node, &subject, Rule::Order, start, stop)?;
+                self.require(node, &subject, Rule::Stop, stop, length)?;
+                self.require(node, &subject, Rule::Stride, one, stride)
+            }
+            Op::Generate(n, _) => self.extent(node, "generate", n),
+            Op::Iota(n) => self.extent(node, "iota", n),
+            Op::Fill(n, _) => self.extent(node, "fill", n),
+            _ => Ok(()),
+        }
+    }
+
+    fn same(&mut self, node: NodeRef, construct: &str, srcs: &[NodeRef]) -> Result<()> {
+        let srcs: Vec<NodeId> = srcs.iter().map(|s| self.id(s)).collect();
+        let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
+        let subject = self.subject(format!("{operator}{construct}"), &srcs);
+        let first = self.lengths[&srcs[0]];
+        for src in &srcs[1..] {
+            self.require(node, &subject, Rule::Same, first, self.lengths[src])?;
+        }
+        Ok(())
+    }
+
+    fn extent(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
+        let n = self.id(n);
+        let subject = self.subject(construct.into(), &[n]);
+        let zero = self.number(0);
+        self.require(node, &subject, Rule::Extent, zero, n)
+    }
+
+    /// Keeps a rule if the host can check it and it says something.
+    fn require(&mut self, node: NodeRef, subject: &str, rule: Rule, a: NodeId, b: NodeId) -> Result<()> {
+        for operand in [a, b] {
+            if let Some(obstacle) = self.fact(operand).obstacle {
+                let message = format!(
+                    "{subject}: {} {obstacle}; this version computes lengths and the bounds of slices before the function runs, from \
+                     lengths, constants and scalar parameters",
+                    role(rule)
+                );
+                let place = self.place(node.at);
+                return Err(Error::limit("E0209", message).at(place.first()));
+            }
+        }
+        let (key, always) = key(&self.f.graph, rule, a, b);
+        if !always && self.seen.insert(key) {
+            let loc = self.place(node.at);
+            self.f.requires.push(Require { rule, a, b, subject: subject.into(), loc });
+        }
+        Ok(())
+    }
+
+    /// `zip_with: x, y`
+    fn subject(&mut self, construct: String, nodes: &[NodeId]) -> String {
+        let names = self.names(nodes);
+        if names.is_empty() { construct } else { format!("{construct}: {}", names.join(", ")) }
+    }
+
+    /// `slice of xs`, `slice of xs: k`
+    fn slice_subject(&mut self, construct: &str, src: NodeId, bounds: [NodeId; 3]) -> String {
+        let of = self.names(&[src]);
+        let mut others = self.names(&bounds);
+        others.retain(|name| !of.contains(name));
+        let construct =
+            if of.is_empty() { construct.into() } else { format!("{construct} of {}", of.join(", ")) };
+        if others.is_empty() { construct } else { format!("{construct}: {}", others.join(", ")) }
+    }
+
+    /// The names of the parameters that the nodes are computed from.
+    fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
+        let mut params: Vec<u32> = Vec::new();
+        for node in nodes {
+            join(&mut params, &self.fact(*node).params);
+        }
+        params.iter().map(|p| self.f.params[*p as usize].name.clone()).collect()
+    }
+
+    /// What is known of a node. Operands have lower numbers than their users.
+    fn fact(&mut self, node: NodeId) -> Fact {
+        for i in self.facts.len()..=node.0 as usize {
+            let fact = self.learn(NodeId(i as u32));
+            self.facts.push(fact);
+        }
+        self.facts[node.0 as usize].clone()
+    }
+
+    fn learn(&self, node: NodeId) -> Fact {
+        let op = self.f.graph.op(node);
+        let mut params = Vec::new();
+        let mut obstacle = match op {
+            core::Op::Var(..) => Some("depends on the variable of a closure"),
+            core::Op::At(..) | core::Op::Elem(..) => Some("is read from a vector"),
+            core::Op::Reduce { .. } | core::Op::Dot { .. } | core::Op::Fold { .. } => {
+                Some("is computed by a reduction")
+            }
+            _ => None,
+        };
+        if let core::Op::Param(i) = op {
+            params.push(*i);
+        }
+        let operands: Vec<&Fact> = op.operands().map(|o| &self.facts[o.0 as usize]).collect();
+        for operand in &operands {
+            join(&mut params, &operand.params);
+            // the length of a vector is known whatever its elements are
+            if self.f.graph.ty(node).is_scalar() && !matches!(op, core::Op::Len(_)) {
+                obstacle = obstacle.or(operand.obstacle);
+            }
+        }
+        let params = match operands.first() {
+            Some(first) if *first.params == *params => first.params.clone(),
+            _ => params.into(),
+        };
+        Fact { params, obstacle }
+    }
+}
+
+fn join(all: &mut Vec<u32>, more: &[u32]) {
+    for p in more {
+        if !all.contains(p) {
+            all.push(*p);
+        }
+    }
+}
+
+/// What the rule is about, in an error.
+fn role(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Same => "a length",
+        Rule::Start | Rule::Order | Rule::Stop => "a bound",
+        Rule::Stride => "the stride",
+        Rule::Extent => "the length",
+    }
+}
+
+/// What the rule says, and whether it holds whatever the lengths are.
+fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
+    let (from, to) = (Linear::of(g, a), Linear::of(g, b));
+    let same = rule == Rule::Same;
+    if !(cannot_wrap(g, &from) && cannot_wrap(g, &to)) {
+        return (Key::Operands(rule, a, b), a == b);
+    }
+    let difference = to.minus(&from);
+    let always = if same { difference.as_constant() == Some(0) } else { difference.at_least(g, 0) };
+    // equality has no sides
+    let flip = same && difference.terms.values().next().is_some_and(|k| *k < 0);
+    let sign = if flip { -1 } else { 1 };
+    let terms = difference.terms.iter().map(|(t, k)| (*t, sign * k)).collect();
+    (Key::Difference(same, sign * difference.constant, terms), always)
+}
+
+/// Small sums of small multiples of lengths (which are far below 2^63) are what they are in the integers.
+fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
+    form.constant.unsigned_abs() < 1 << 48
+        && form.terms.len() < 16
+        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), core::Op::Len(_)))
+}

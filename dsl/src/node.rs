@@ -1,0 +1,244 @@
+//! Nodes: what the typed handles point to.
+//!
+//! An expression is a graph of nodes in a per-thread arena that is never freed (a generator makes some thousands of nodes and ends). So a
+//! handle is one pointer, `Copy` and without a lifetime, and a handle used twice is one node. A node knows its type, the
+//! scopes it depends on ([`crate::scope`]), the author's line, and its number in the order of the program. All of the untyped building is here;
+//! the typed layer above calls it and cannot make an ill-typed node.
+
+use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, next_number};
+use arraygpu_compiler::Error;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use typed_arena::Arena;
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    pub(crate) op: Op,
+    pub(crate) ty: Type,
+    /// The scopes it depends on.
+    pub(crate) scopes: ScopeSet,
+    /// Where the author wrote it.
+    pub(crate) at: Place,
+    /// Nodes of one thread, in the order in which the program made them.
+    pub(crate) number: u64,
+}
+
+/// Nodes are shared and live for ever.
+pub type NodeRef = &'static Node;
+
+/// A closure of the author, called once on variables.
+#[derive(Clone, Debug)]
+pub(crate) struct Lambda {
+    pub scope: ScopeRef,
+    pub vars: Vec<NodeRef>,
+    pub body: NodeRef,
+}
+
+/// Operations: those of core IR, with the name of the construct where shape rules will need it.
+#[derive(Debug)]
+pub(crate) enum Op {
+    Const(Lit),
+    Param(u32),
+    /// A closure's variable. It is the node that is its identity.
+    Var,
+    Unary(UnaryOp, NodeRef),
+    Binary(BinaryOp, NodeRef, NodeRef),
+    MulAdd(NodeRef, NodeRef, NodeRef),
+    Select(NodeRef, NodeRef, NodeRef),
+    Cast(Ty, NodeRef),
+    /// `slet`: the operand, to be bound in the generated code.
+    Bound(NodeRef),
+    Len(NodeRef),
+    At(NodeRef, NodeRef),
+    Map {
+        construct: &'static str,
+        lambda: Lambda,
+        srcs: Vec<NodeRef>,
+    },
+    Generate(NodeRef, Lambda),
+    Slice {
+        construct: &'static str,
+        src: NodeRef,
+        start: NodeRef,
+        stop: NodeRef,
+        stride: NodeRef,
+    },
+    Reverse(NodeRef),
+    Iota(NodeRef),
+    Fill(NodeRef, NodeRef),
+    Materialize(NodeRef),
+    Reduce {
+        lambda: Lambda,
+        init: NodeRef,
+        src: NodeRef,
+    },
+    Fold {
+        lambda: Lambda,
+        init: NodeRef,
+        src: NodeRef,
+    },
+    Dot(NodeRef, NodeRef),
+    /// A mistake that the types could not catch, reported if the function needs the value.
+    Invalid(Box<Error>),
+}
+
+impl Op {
+    /// The operands, without a closure's body.
+    pub fn operands(&self) -> Vec<NodeRef> {
+        match self {
+            Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
+            Op::Unary(_, a) | Op::Cast(_, a) | Op::Bound(a) | Op::Len(a) => vec![a],
+            Op::Reverse(a) | Op::Iota(a) | Op::Materialize(a) | Op::Generate(a, _) => vec![a],
+            Op::Binary(_, a, b) | Op::At(a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
+            Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
+            Op::Map { srcs, .. } => srcs.clone(),
+            Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
+        }
+    }
+
+    /// The closure of a combinator.
+    pub fn lambda(&self) -> Option<&Lambda> {
+        match self {
+            Op::Map { lambda, .. } | Op::Generate(_, lambda) => Some(lambda),
+            Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } => Some(lambda),
+            _ => None,
+        }
+    }
+}
+
+thread_local! {
+    static NODES: &'static Arena<Node> = Box::leak(Box::default());
+}
+
+fn alloc(at: Place, ty: Type, op: Op, scopes: ScopeSet) -> NodeRef {
+    let node = Node { op, ty, scopes, at, number: next_number() };
+    NODES.with(|a| &*a.alloc(node))
+}
+
+/// Makes a node. Every operand passes the escape check here.
+pub(crate) fn make(at: Place, ty: Type, op: Op) -> NodeRef {
+    let mut scopes = ScopeSet::EMPTY;
+    for operand in op.operands() {
+        operand.scopes.check_open(operand.at, at);
+        scopes = scopes.union(operand.scopes);
+    }
+    if let Some(lambda) = op.lambda() {
+        scopes = scopes.union(lambda.body.scopes.without(lambda.scope));
+    }
+    alloc(at, ty, op, scopes)
+}
+
+/// A node that belongs to a scope: a variable or a parameter.
+pub(crate) fn make_in(at: Place, ty: Type, op: Op, scope: ScopeRef) -> NodeRef {
+    alloc(at, ty, op, ScopeSet::one(scope))
+}
+
+/// Calls an author's closure once, on fresh variables in a scope of its own. It may give several values (a tuple); each
+/// becomes the body of one lambda over the same variables.
+pub(crate) fn bind(
+    at: Place,
+    construct: &'static str,
+    types: &[Ty],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<Lambda> {
+    let open = Open::new(Owner::Closure(construct), at);
+    let vars: Vec<NodeRef> = types.iter().map(|&ty| make_in(at, Type::scalar(ty), Op::Var, open.0)).collect();
+    let bodies = f(&vars);
+    for body in &bodies {
+        body.scopes.check_open(body.at, at);
+    }
+    bodies.into_iter().map(|body| Lambda { scope: open.0, vars: vars.clone(), body }).collect()
+}
+
+/// As [`bind`], for a closure that gives one value.
+pub(crate) fn bind_one(
+    at: Place,
+    construct: &'static str,
+    types: &[Ty],
+    f: impl FnOnce(&[NodeRef]) -> NodeRef,
+) -> Lambda {
+    let mut lambdas = bind(at, construct, types, |vars| vec![f(vars)]);
+    lambdas.pop().expect("one value was given")
+}
+
+/// A constant.
+pub(crate) fn constant(at: Place, value: Lit) -> NodeRef {
+    make(at, Type::scalar(value.ty), Op::Const(value))
+}
+
+/// A value that stands for a mistake.
+pub(crate) fn invalid(at: Place, ty: Type, error: Error) -> NodeRef {
+    make(at, ty, Op::Invalid(Box::new(error)))
+}
+
+/// `map` of one closure over vectors of one length; one vector for each value that the closure gives.
+pub(crate) fn map(
+    at: Place,
+    construct: &'static str,
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let types: Vec<Ty> = srcs.iter().map(|s| s.ty.elem).collect();
+    let lambdas = bind(at, construct, &types, f);
+    let vector = |lambda: Lambda| {
+        let ty = Type::vector(lambda.body.ty.elem);
+        make(at, ty, Op::Map { construct, lambda, srcs: srcs.to_vec() })
+    };
+    lambdas.into_iter().map(vector).collect()
+}
+
+/// `map` of a closure that gives one value.
+pub(crate) fn map_one(
+    at: Place,
+    construct: &'static str,
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> NodeRef,
+) -> NodeRef {
+    map(at, construct, srcs, |vars| vec![f(vars)])[0]
+}
+
+/// A unary operator; elementwise on a vector.
+pub(crate) fn unary(at: Place, op: UnaryOp, a: NodeRef) -> NodeRef {
+    if a.ty.is_scalar() {
+        return make(at, a.ty, Op::Unary(op, a));
+    }
+    map_one(at, op.name(), &[a], |v| unary(at, op, v[0]))
+}
+
+/// A cast; elementwise on a vector.
+pub(crate) fn cast(at: Place, to: Ty, a: NodeRef) -> NodeRef {
+    if a.ty.is_scalar() {
+        return make(at, Type::scalar(to), Op::Cast(to, a));
+    }
+    map_one(at, "cast", &[a], |v| cast(at, to, v[0]))
+}
+
+/// A binary operator; elementwise where an operand is a vector, the other one being as long or a scalar.
+pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef {
+    match (a.ty.is_scalar(), b.ty.is_scalar()) {
+        (true, true) => make(at, Type::scalar(op.result(a.ty.elem)), Op::Binary(op, a, b)),
+        (false, false) => map_one(at, symbol(op), &[a, b], |v| binary(at, op, v[0], v[1])),
+        (false, true) => map_one(at, symbol(op), &[a], |v| binary(at, op, v[0], b)),
+        (true, false) => map_one(at, symbol(op), &[b], |v| binary(at, op, a, v[0])),
+    }
+}
+
+/// The operator as the author wrote it.
+fn symbol(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Rem => "%",
+        BinaryOp::And => "&",
+        BinaryOp::Or => "|",
+        BinaryOp::Xor => "^",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::Pow => "powf",
+        op => op.name(),
+    }
+}

@@ -1,0 +1,174 @@
+//! The operators, with handles and literals on either side.
+//!
+//! | left | right | result |
+//! |---|---|---|
+//! | `SExp<T>` | `SExp<T>`, a `T` | `SExp<T>` |
+//! | `VExp<T>` | `VExp<T>`, `SExp<T>`, a `T` | `VExp<T>` |
+//! | `SExp<T>`, a `T` | `VExp<T>` | `VExp<T>` |
+//! | a `T` | `SExp<T>` | `SExp<T>` |
+//!
+//! An `i32` literal may stand beside floats. The right-hand sides are traits of ours, so that their messages are, too. (For a
+//! wrong literal on the *left* rustc lists the standard library's impls instead: nothing can be done about that.)
+
+use crate::elem::{Bits, Elem, Int, Num};
+use crate::handle::{IntoScalar, SExp, VExp, float_literal};
+use crate::node::{self, NodeRef};
+use crate::results::Results;
+use crate::scope::Place;
+use arraygpu_compiler::scalar::{BinaryOp, UnaryOp};
+use std::ops;
+use std::panic::Location;
+
+/// What may stand to the right of an operator whose left side is `SExp<T>`.
+#[diagnostic::on_unimplemented(
+    message = "`SExp<{T}>` and `{Self}` do not mix in one expression",
+    label = "expected `SExp<{T}>`, `VExp<{T}>` or a `{T}` constant",
+    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
+)]
+pub trait ScalarRhs<T: Elem>: Sized {
+    /// A scalar, or a vector if this is one.
+    type Out: Results;
+    #[doc(hidden)]
+    fn operand_at(self, at: Place) -> NodeRef;
+}
+
+/// What may stand to the right of an operator whose left side is `VExp<T>`.
+#[diagnostic::on_unimplemented(
+    message = "`VExp<{T}>` and `{Self}` do not mix in one expression",
+    label = "expected `VExp<{T}>`, `SExp<{T}>` or a `{T}` constant",
+    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
+)]
+pub trait VectorRhs<T: Elem>: Sized {
+    #[doc(hidden)]
+    fn operand_at(self, at: Place) -> NodeRef;
+}
+
+macro_rules! right_hand_sides {
+    ($($ty:ty => $out:ident, ($($generics:tt)*), $elem:ty, |$value:ident, $at:ident| $node:expr;)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> ScalarRhs<$elem> for $ty {
+            type Out = $out<$elem>;
+            fn operand_at(self, $at: Place) -> NodeRef {
+                let $value = self;
+                $node
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> VectorRhs<$elem> for $ty {
+            fn operand_at(self, $at: Place) -> NodeRef {
+                let $value = self;
+                $node
+            }
+        }
+    )* };
+}
+
+right_hand_sides! {
+    SExp<T> => SExp, (T: Elem), T, |x, _at| x.node();
+    VExp<T> => VExp, (T: Elem), T, |x, _at| x.node();
+    T => SExp, (T: Elem), T, |x, at| node::constant(at, x.lit());
+    i32 => SExp, (), f32, |x, at| float_literal::<f32>(x, at);
+    i32 => SExp, (), f64, |x, at| float_literal::<f64>(x, at);
+}
+
+fn results<R: Results>(node: NodeRef) -> R {
+    R::from_nodes(&mut std::iter::once(node))
+}
+
+/// One operator for handles on the left.
+macro_rules! operator {
+    ($class:ident $trait:ident $method:ident $assign:ident $assign_method:ident $op:ident) => {
+        impl<T: $class, R: ScalarRhs<T>> ops::$trait<R> for SExp<T> {
+            type Output = R::Out;
+            #[track_caller]
+            fn $method(self, right: R) -> R::Out {
+                let at = Location::caller();
+                results(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
+            }
+        }
+        impl<T: $class, R: VectorRhs<T>> ops::$trait<R> for VExp<T> {
+            type Output = VExp<T>;
+            #[track_caller]
+            fn $method(self, right: R) -> VExp<T> {
+                let at = Location::caller();
+                VExp::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
+            }
+        }
+        impl<T: $class, R: IntoScalar<T>> ops::$assign<R> for SExp<T> {
+            #[track_caller]
+            fn $assign_method(&mut self, right: R) {
+                let at = Location::caller();
+                *self = SExp::of(node::binary(at, BinaryOp::$op, self.node(), right.scalar_at(at)));
+            }
+        }
+        impl<T: $class, R: VectorRhs<T>> ops::$assign<R> for VExp<T> {
+            #[track_caller]
+            fn $assign_method(&mut self, right: R) {
+                let at = Location::caller();
+                *self = VExp::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)));
+            }
+        }
+    };
+}
+
+operator!(Num Add add AddAssign add_assign Add);
+operator!(Num Sub sub SubAssign sub_assign Sub);
+operator!(Num Mul mul MulAssign mul_assign Mul);
+operator!(Num Div div DivAssign div_assign Div);
+operator!(Int Rem rem RemAssign rem_assign Rem);
+operator!(Bits BitAnd bitand BitAndAssign bitand_assign And);
+operator!(Bits BitOr bitor BitOrAssign bitor_assign Or);
+operator!(Bits BitXor bitxor BitXorAssign bitxor_assign Xor);
+operator!(Int Shl shl ShlAssign shl_assign Shl);
+operator!(Int Shr shr ShrAssign shr_assign Shr);
+
+/// Literals on the left. The orphan rule wants each type by its name.
+macro_rules! literals {
+    ($left:ty, $elem:ty: $($trait:ident $method:ident $op:ident)*) => { $(
+        literals!(@one $left, $elem, SExp, $trait $method $op);
+        literals!(@one $left, $elem, VExp, $trait $method $op);
+    )* };
+    (@one $left:ty, $elem:ty, $handle:ident, $trait:ident $method:ident $op:ident) => {
+        impl ops::$trait<$handle<$elem>> for $left {
+            type Output = $handle<$elem>;
+            #[track_caller]
+            fn $method(self, right: $handle<$elem>) -> $handle<$elem> {
+                let at = Location::caller();
+                let left = IntoScalar::<$elem>::scalar_at(self, at);
+                $handle::of(node::binary(at, BinaryOp::$op, left, right.node()))
+            }
+        }
+    };
+}
+
+literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+macro_rules! integer_literals {
+    ($($ty:ty)*) => { $(
+        literals!($ty, $ty: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+        literals!($ty, $ty: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor Shl shl Shl Shr shr Shr);
+    )* };
+}
+integer_literals!(i32 i64 u32 u8);
+literals!(bool, bool: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor);
+
+macro_rules! unary_operator {
+    ($class:ident $trait:ident $method:ident $op:ident) => {
+        unary_operator!(@one SExp $class $trait $method $op);
+        unary_operator!(@one VExp $class $trait $method $op);
+    };
+    (@one $handle:ident $class:ident $trait:ident $method:ident $op:ident) => {
+        impl<T: $class> ops::$trait for $handle<T> {
+            type Output = $handle<T>;
+            #[track_caller]
+            fn $method(self) -> $handle<T> {
+                $handle::of(node::unary(Location::caller(), UnaryOp::$op, self.node()))
+            }
+        }
+    };
+}
+
+unary_operator!(Num Neg neg Neg);
+unary_operator!(Bits Not not Not);

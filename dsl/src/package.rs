@@ -1,0 +1,163 @@
+//! The package builder: functions with names, documentation and the author's lines.
+//!
+//! A closure is called when it is registered, so handles that escape panic at that line. Everything else that can be wrong is an error value of
+//! [`Package::run`], found before anything is written: names (whose rules are the compiler's, beside the header writers), wrong counts, and
+//! what lowering and compiling say.
+
+use crate::cli;
+use crate::error::Result;
+use crate::kernel_fn::KernelFn;
+use crate::lower::{self, Definition};
+use crate::node::{NodeRef, Op, make_in};
+use crate::results::ResultNames;
+use crate::scope::{Open, Owner, Place};
+use arraygpu_compiler::core::{Function, Param, Type};
+use arraygpu_compiler::driver::{self, Compiled};
+use arraygpu_compiler::loc::Loc;
+use arraygpu_compiler::{Error, package};
+use std::ffi::OsString;
+use std::panic::Location;
+
+/// A package under construction.
+///
+/// ```
+/// use arraygpu_dsl::prelude::*;
+///
+/// let package = Package::new("stats")
+///     .function("mean", ["x"], "result", |x: VExp<f32>| x.sum() / x.len().cast::<f32>())
+///     .doc("The mean of the elements.");
+/// assert_eq!(package.functions().unwrap()[0].name, "mean");
+/// ```
+#[must_use = "a package does nothing until `.run()`"]
+#[derive(Debug)]
+pub struct Package {
+    name: String,
+    at: Place,
+    functions: Vec<Definition>,
+    /// The first mistake that a registration found.
+    mistake: Option<Error>,
+}
+
+impl Package {
+    /// A package without functions. Its name becomes the library, the C++ namespace and the prefix of the C functions.
+    #[track_caller]
+    pub fn new(name: impl Into<String>) -> Package {
+        Package { name: name.into(), at: Location::caller(), functions: Vec::new(), mistake: None }
+    }
+
+    /// Exports a function: its name, a name for each parameter, a name for the result (an array of names for a tuple), and a closure or
+    /// `fn` of [`SExp`](crate::SExp) and [`VExp`](crate::VExp) parameters. It is called here, once.
+    #[track_caller]
+    pub fn function<const K: usize, A>(
+        mut self,
+        name: impl Into<String>,
+        params: [&str; K],
+        results: impl ResultNames,
+        f: impl KernelFn<K, A>,
+    ) -> Package {
+        let (name, at) = (name.into(), Location::caller());
+        let (types, nodes) = call(&name, at, f);
+        let names = params.iter().zip(types);
+        let definition = Definition {
+            doc: String::new(),
+            at,
+            params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
+            result_names: results.names(),
+            results: nodes,
+            name,
+        };
+        let (values, names) = (definition.results.len(), definition.result_names.len());
+        if values != names {
+            self.wrong(wrong_count(&definition.name, values, names), at);
+        }
+        self.functions.push(definition);
+        self
+    }
+
+    /// Documents the function exported last; its text goes into the generated headers.
+    #[track_caller]
+    pub fn doc(mut self, text: impl Into<String>) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.doc = text.into(),
+            None => {
+                let message = "`.doc(..)` documents the function before it, and there is none yet";
+                self.wrong(Error::user("E0202", message), Location::caller());
+            }
+        }
+        self
+    }
+
+    /// Remembers the first mistake.
+    fn wrong(&mut self, error: Error, at: Place) {
+        self.mistake.get_or_insert(error.at(Some(&Loc::caller(at))));
+    }
+
+    /// The package's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The functions in core IR, with all names checked.
+    pub fn functions(&self) -> Result<Vec<Function>> {
+        if let Some(mistake) = &self.mistake {
+            return Err(mistake.clone().into());
+        }
+        let place = Loc::caller(self.at);
+        if self.functions.is_empty() {
+            let message = format!("the package `{}` has no functions", self.name);
+            return Err(Error::user("E0203", message).at(Some(&place)).into());
+        }
+        let definitions = &self.functions;
+        let functions: Vec<Function> =
+            driver::on_big_stack(|| definitions.iter().map(lower::lower).collect())?;
+        package::names::check(&self.name, &functions).map_err(|e| e.at(Some(&place)))?;
+        Ok(functions)
+    }
+
+    /// The compiled package, in memory.
+    pub fn compile(&self) -> Result<Compiled> {
+        Ok(driver::compile(&self.name, self.functions()?)?)
+    }
+
+    /// The generator's command line: does what the program's arguments say, by default writes the package to `./NAME`. The result is
+    /// `main`'s: an error is printed with the author's file and line, and the exit code is not 0.
+    pub fn run(self) -> Result<()> {
+        cli::run(&self)
+    }
+
+    /// As [`Package::run`] with these arguments, without the program's name.
+    pub fn run_with<S: Into<OsString>>(self, arguments: impl IntoIterator<Item = S>) -> Result<()> {
+        cli::run_with(&self, arguments.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Calls an author's function on its parameters.
+fn call<const K: usize, A>(name: &str, at: Place, f: impl KernelFn<K, A>) -> (Vec<Type>, Vec<NodeRef>) {
+    let open = Open::new(Owner::Function(name.into()), at);
+    let mut types = Vec::new();
+    let results = f.call(&mut |ty| {
+        types.push(ty);
+        make_in(at, ty, Op::Param(types.len() as u32 - 1), open.0)
+    });
+    for result in &results {
+        result.scopes.check_open(result.at, at);
+    }
+    (types, results)
+}
+
+fn wrong_count(function: &str, values: usize, names: usize) -> Error {
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let hint = match values {
+        1 => "give one name, `\"result\"`",
+        _ => "give one name for each element of the tuple, `[\"lo\", \"hi\"]`",
+    };
+    let message = format!(
+        "{function} returns {}, but {} for results: {hint}",
+        plural(values, "value"),
+        match names {
+            1 => "there is 1 name".into(),
+            n => format!("there are {}", plural(n, "name")),
+        }
+    );
+    Error::user("E0201", message)
+}

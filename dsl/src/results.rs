@@ -1,0 +1,124 @@
+//! Tuples: what a closure may give, what a function may return, and how results are named.
+
+use crate::elem::Elem;
+use crate::handle::{SExp, VExp};
+use crate::node::NodeRef;
+
+/// What a function may return: `SExp`, `VExp`, or a tuple of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a function",
+    label = "not an expression",
+    note = "a function returns `SExp<T>`, `VExp<T>`, or a tuple of up to 8 of them",
+    note = "a Rust number becomes an expression by `lit(x)`"
+)]
+pub trait Results: Copy {
+    #[doc(hidden)]
+    fn nodes(self, out: &mut Vec<NodeRef>);
+    #[doc(hidden)]
+    fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self;
+}
+
+/// What the closure of `map`, `zip_with` or `generate` may give: a scalar, or a tuple of scalars (then the combinator gives a tuple of
+/// vectors).
+#[diagnostic::on_unimplemented(
+    message = "the closure must give a scalar expression or a tuple of them, not `{Self}`",
+    label = "not a scalar expression",
+    note = "a constant becomes an expression by `lit(x)`",
+    note = "vectors do not nest: reduce the inner vector first (`.sum()`, `.max()`), or compute its elements with `generate(n, |i| ..)`"
+)]
+pub trait Scalars: Results {
+    /// The same shape with vectors for scalars.
+    type Vectors: Results;
+}
+
+macro_rules! handle_results {
+    ($($handle:ident)*) => { $(
+        impl<T: Elem> Results for $handle<T> {
+            fn nodes(self, out: &mut Vec<NodeRef>) {
+                out.push(self.node());
+            }
+            fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
+                $handle::of(nodes.next().expect("as many nodes as handles"))
+            }
+        }
+    )* };
+}
+handle_results!(SExp VExp);
+
+impl<T: Elem> Scalars for SExp<T> {
+    type Vectors = VExp<T>;
+}
+
+macro_rules! tuple_results {
+    ($($name:ident)+) => {
+        impl<$($name: Results),+> Results for ($($name,)+) {
+            #[allow(non_snake_case)]
+            fn nodes(self, out: &mut Vec<NodeRef>) {
+                let ($($name,)+) = self;
+                $($name.nodes(out);)+
+            }
+            fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self {
+                ($($name::from_nodes(nodes),)+)
+            }
+        }
+        impl<$($name: Scalars),+> Scalars for ($($name,)+) {
+            type Vectors = ($($name::Vectors,)+);
+        }
+    };
+}
+tuple_results!(A);
+tuple_results!(A B);
+tuple_results!(A B C);
+tuple_results!(A B C D);
+tuple_results!(A B C D E);
+tuple_results!(A B C D E F);
+tuple_results!(A B C D E F G);
+tuple_results!(A B C D E F G H);
+
+/// The nodes of a tuple, in order.
+pub(crate) fn nodes_of(results: impl Results) -> Vec<NodeRef> {
+    let mut nodes = Vec::new();
+    results.nodes(&mut nodes);
+    nodes
+}
+
+/// The names of a function's results: `"result"`, or `["lo", "hi"]` for a tuple.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name the results of a function",
+    label = "expected one name or an array of names",
+    note = "write `\"result\"` for one result, `[\"lo\", \"hi\"]` for a tuple of two"
+)]
+pub trait ResultNames {
+    #[doc(hidden)]
+    fn names(self) -> Vec<String>;
+}
+
+impl ResultNames for &str {
+    fn names(self) -> Vec<String> {
+        vec![self.into()]
+    }
+}
+
+impl ResultNames for String {
+    fn names(self) -> Vec<String> {
+        vec![self]
+    }
+}
+
+impl<S: Into<String>, const K: usize> ResultNames for [S; K] {
+    fn names(self) -> Vec<String> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<S: Into<String>> ResultNames for Vec<S> {
+    fn names(self) -> Vec<String> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl ResultNames for &[&str] {
+    fn names(self) -> Vec<String> {
+        self.iter().map(|s| s.to_string()).collect()
+    }
+}

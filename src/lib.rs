@@ -1,0 +1,34 @@
+//! arraygpu: array programs written as Rust closures, compiled to packages that C and C++ programs link.
+//!
+//! A *generator* is an ordinary Rust program. It registers functions of typed expressions and runs the command line:
+//!
+//! ```no_run
+//! use arraygpu::prelude::*;
+//!
+//! /// Root mean square error of two vectors of one length.
+//! fn rmse(x: VExp<f32>, y: VExp<f32>) -> SExp<f32> {
+//!     let d2 = x.zip_with(y, |a, b| slet(a - b, |d| d * d));
+//!     (d2.sum() / x.len().cast::<f32>()).sqrt()
+//! }
+//!
+//! fn main() -> arraygpu::Result<()> {
+//!     Package::new("stats")
+//!         .function("rmse", ["x", "y"], "result", rmse)
+//!         .doc("Root mean square error of two vectors of one length.")
+//!         .function("minmax", ["x"], ["lo", "hi"], |x: VExp<f32>| (x.min(), x.max()))
+//!         .run()
+//! }
+//! ```
+//!
+//! `docs/language.md` is the language on a page, `docs/semantics.md` what a program means, to the bit.
+
+pub use arraygpu_dsl::{
+    Argument, Bits, Elem, Error, Float, Int, IntoScalar, KernelFn, Num, Package, Result, ResultNames,
+    Results, SExp, ScalarRhs, Scalars, Signed, VExp, VectorRhs, all, any, cond, fill, generate, iota, lit,
+    slet,
+};
+
+/// All that a generator needs.
+pub mod prelude {
+    pub use arraygpu_dsl::prelude::*;
+}
