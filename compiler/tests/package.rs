@@ -47,7 +47,7 @@ fn program() -> Compiled {
     let param = |name: &str, ty| Param { name: name.into(), ty };
     let params = [("a", f), ("x", v), ("y", v)];
     let mut saxpy = Function::new("saxpy", params.iter().map(|(n, t)| param(n, *t)).collect());
-    saxpy.doc = "a x + y; ends with */ and \\".into();
+    saxpy.doc = "a x + y; holds /* and */ and ends with \\".into();
     let value = saxpy.graph.add(Op::Materialize(NodeId(1)));
     saxpy.results = vec![Output { name: "result".into(), value }];
     let launch = Launch {

@@ -53,11 +53,16 @@ pub fn ensure(needs: &[Need]) -> Result {
         return Err(ask());
     }
     println!("installing {list} from the system's packages (apt-get) ...");
-    let apt =
-        |args: &[&str]| sh::run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args));
-    // an old list of packages may do; a missing one does not
+    let apt = |args: &[&str]| {
+        let out = Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args).output();
+        let out = out.map_err(|e| format!("cannot run apt-get: {e}"))?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        if out.status.success() { Ok(()) } else { Err(format!("apt-get {} failed:\n{said}", args[0])) }
+    };
+    // the list of packages may be missing or old; if it cannot be had, the one that is there may do
+    let updated = apt(&["update", "-qq"]);
     let install = [&["install", "-y", "-qq", "--no-install-recommends"][..], &missing].concat();
-    apt(&["update", "-qq"]).and_then(|()| apt(&install)).map_err(|e| format!("{e}; {}", ask()))?;
+    apt(&install).map_err(|e| format!("{}{e}{}", updated.err().unwrap_or_default(), ask()))?;
     match needs.iter().find(|n| !(n.found)()) {
         None => Ok(()),
         Some(n) => Err(format!("{} was installed, but does not work", n.package)),

@@ -20,6 +20,16 @@ const TAKEN: &str = "
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t intptr_t uintptr_t ptrdiff_t min_align_t main
 ";
 
+/// Headers and libraries of the system: a package of that name would stand in their way.
+const SYSTEM: &str = "
+    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint
+    stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype aio aliases alloca ar argp argz byteswap crypt dirent dlfcn elf
+    endian envz err error execinfo fcntl features fmtmsg fnmatch fstab fts ftw gconv getopt glob grp iconv ifaddrs langinfo libgen libintl
+    link malloc mcheck memory mntent monetary netdb nl_types obstack paths poll printf proc_service pthread pty pwd re_comp regex regexp
+    resolv sched search semaphore sgtty shadow spawn strings syscall sysexits syslog tar termio termios ttyent ucontext ulimit unistd
+    utime utmp utmpx values wait wordexp c m dl rt util gcc gcc_s stdc anl nsl z
+";
+
 /// What is wrong with a name, if anything.
 pub fn problem(name: &str) -> Option<String> {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -34,6 +44,9 @@ pub fn problem(name: &str) -> Option<String> {
     }
     if name.contains("__") {
         return Some("C++ reserves names with two underscores in a row".into());
+    }
+    if name.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("agpu_")) {
+        return Some("names with agpu_ are arraygpu's own".into());
     }
     if TAKEN.split_whitespace().any(|t| t == name) {
         return Some("it means something else in C or C++".into());
@@ -51,11 +64,16 @@ fn require_good(what: &str, name: &str) -> Result<()> {
 /// Checks every name of a program: each usable, and no two the same where C or C++ would not tell them apart.
 pub fn check(package: &str, functions: &[Function]) -> Result<()> {
     require_good("the package", package)?;
-    if ["std", "arraygpu", "agpu"].contains(&package) || package.starts_with("agpu_") {
+    let lower = package.to_lowercase();
+    if ["std", "arraygpu", "agpu"].contains(&lower.as_str()) {
         return Err(Error::user(
             "E0501",
             format!("the package cannot be named {package:?}: that name is taken"),
         ));
+    }
+    if SYSTEM.split_whitespace().any(|s| s == lower) {
+        let why = format!("the system has a {package}.h or lib{package} of its own");
+        return Err(Error::user("E0501", format!("the package cannot be named {package:?}: {why}")));
     }
     let mut symbols: HashMap<String, String> = HashMap::new();
     for own in ["module", "cpu_v2", "cpu_v3", "cpu_v4"] {
@@ -137,6 +155,9 @@ mod tests {
         };
         assert_eq!(check("stats", &[identity("f", "x", "r"), identity("g", "x", "r")]), Ok(()));
         assert!(says("std", &[]).contains("taken"));
+        assert!(says("math", &[]).contains("math.h"));
+        assert!(says("Arraygpu", &[]).contains("taken"));
+        assert!(says("s", &[identity("f", "agpu_view", "r")]).contains("arraygpu's own"));
         assert!(says("a-b", &[]).contains("'-'"));
         assert!(says("s", &[identity("f", "x", "x")]).contains("two values are named \"x\""));
         assert!(says("s", &[identity("f", "for", "r")]).contains("a parameter of f"));

@@ -12,7 +12,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * a x + y; ends with * / and \
+ * a x + y; holds / * and * / and ends with \
  *
  * @param a float
  * @param x vector of float

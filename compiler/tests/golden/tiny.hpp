@@ -20,7 +20,7 @@ inline void saxpy(
     arraygpu::check(::tiny_saxpy(options.c_call(), a, x.c_view(), y.c_view(), result.c_view()));
 }
 
-/// a x + y; ends with */ and
+/// a x + y; holds /* and */ and ends with
 /// @param a float
 /// @param x vector of float
 /// @param y vector of float, as long as x
@@ -46,7 +46,7 @@ inline arraygpu::gpu_vector<float> saxpy(
     return arraygpu::gpu_vector<float>::adopt(result);
 }
 
-/// a x + y; ends with */ and
+/// a x + y; holds /* and */ and ends with
 /// @param a float
 /// @param x vector of float
 /// @param y vector of float, as long as x
