@@ -9,11 +9,8 @@ use std::fmt::Write;
 pub fn function(f: &Function, plan: &Plan) -> String {
     let mut out = String::new();
     let place = f.loc.as_ref().map(|l| format!(" ({})", l.short())).unwrap_or_default();
-    let launches: Vec<&Launch> = plan
-        .steps
-        .iter()
-        .filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
-        .collect();
+    let launches: Vec<&Launch> =
+        plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None }).collect();
     let vectors = plan.temps.iter().filter(|t| !t.ty.is_scalar()).count();
     let scalars = plan.temps.len() - vectors;
     let _ = writeln!(
@@ -71,7 +68,11 @@ fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) 
             _ => "stores a temporary (materialize)".to_string(),
         };
         let lines = lines(&f.graph, it.node);
-        let _ = writeln!(out, "    {what}; fused from {}", if lines.is_empty() { "its inputs".into() } else { lines });
+        let _ = writeln!(
+            out,
+            "    {what}; fused from {}",
+            if lines.is_empty() { "its inputs".into() } else { lines }
+        );
     }
     let (mut bytes, mut parts) = (0, Vec::new());
     for (place, access) in &l.arrays {
@@ -97,7 +98,9 @@ fn is_store(g: &Graph, it: &Item) -> bool {
 
 /// The author's lines that were fused into an item.
 fn lines(g: &Graph, n: NodeId) -> String {
-    let stop = |m: NodeId| m != n && matches!(g.op(m), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
+    let stop = |m: NodeId| {
+        m != n && matches!(g.op(m), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_))
+    };
     let mut lines: Vec<(String, u32)> = Vec::new();
     let (mut stack, mut seen) = (vec![n], std::collections::HashSet::new());
     while let Some(m) = stack.pop() {

@@ -15,6 +15,7 @@ pub mod error;
 pub mod explain;
 pub mod kernel;
 pub mod loc;
+pub mod opt;
 pub mod package;
 pub mod passes;
 pub mod plan;

@@ -1,17 +1,9 @@
-//! `arraygpu-opt`: core IR text in, any stage out. For tests and for people.
-//!
-//! ```text
-//! arraygpu-opt FILE [--dump-after PASS]... [--emit core|fused|plan|kernel|c]... [--explain] [--locs]
-//! ```
+//! `arraygpu-opt FILE|- [options]`: core IR text in, any stage out. For tests and for people; see `opt::USAGE`.
 
-use arraygpu_compiler::core::{parse, print, verify};
-use arraygpu_compiler::driver;
 use arraygpu_compiler::error::{Error, Result};
-use arraygpu_compiler::passes::pipeline;
+use arraygpu_compiler::opt;
 use std::io::Read;
 use std::process::ExitCode;
-
-const USAGE: &str = "arraygpu-opt FILE|- [--dump-after PASS|all]... [--emit core|fused|plan|kernel|c]... [--explain] [--locs]";
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1).collect()) {
@@ -26,50 +18,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Vec<String>) -> Result<String> {
-    let usage = |m: &str| Error::user("E0104", format!("{m}\nusage: {USAGE}"));
-    let (mut file, mut dumps, mut stages) = (None, Vec::new(), Vec::new());
-    let (mut explain, mut locs) = (false, false);
-    let mut it = args.into_iter();
-    while let Some(a) = it.next() {
-        match a.as_str() {
-            "--dump-after" => dumps.push(it.next().ok_or_else(|| usage("--dump-after needs a pass"))?),
-            "--emit" => stages.push(it.next().ok_or_else(|| usage("--emit needs a stage"))?),
-            "--explain" => explain = true,
-            "--locs" => locs = true,
-            "--help" => return Ok(format!("{USAGE}\n")),
-            a if a.starts_with("--") => return Err(usage(&format!("there is no option {a}"))),
-            _ => file = Some(a),
-        }
+fn run(mut args: Vec<String>) -> Result<String> {
+    let usage = format!("usage: arraygpu-opt FILE|- {}", opt::USAGE);
+    if args.iter().any(|a| a == "--help") {
+        return Ok(usage + "\n");
     }
-    let file = file.ok_or_else(|| usage("no file"))?;
-    if let Some(p) = dumps.iter().find(|d| *d != "all" && !pipeline::PASSES.iter().any(|p| p.name == **d)) {
-        let list: Vec<_> = pipeline::PASSES.iter().map(|p| p.name).collect();
-        return Err(usage(&format!("there is no pass `{p}`; there are {}", list.join(", "))));
-    }
-    let functions = parse::parse(&read(&file)?)?;
-    let mut out = String::new();
-    for f in &functions {
-        verify::verify(f)?;
-        pipeline::run(f, &mut |name, f| {
-            if dumps.iter().any(|d| d == name || d == "all") {
-                out.push_str(&format!("; after {name}\n{}", print::print(f, locs)));
-            }
-        })?;
-    }
-    if stages.is_empty() && dumps.is_empty() && !explain {
-        stages.push("fused".into());
-    }
-    if !stages.is_empty() || explain {
-        let compiled = driver::compile("module", functions)?;
-        for s in &stages {
-            out.push_str(&compiled.emit(s)?);
-        }
-        if explain {
-            out.push_str(&compiled.explain());
-        }
-    }
-    Ok(out)
+    let is_file = |a: &String| !a.starts_with("--");
+    let options =
+        |at: usize, args: &[String]| at == 0 || !matches!(args[at - 1].as_str(), "--emit" | "--dump-after");
+    let at = (0..args.len()).find(|i| is_file(&args[*i]) && options(*i, &args));
+    let file = args.remove(at.ok_or_else(|| Error::user("E0104", usage))?);
+    opt::run(&read(&file)?, &args)
 }
 
 fn read(file: &str) -> Result<String> {

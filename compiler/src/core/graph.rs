@@ -192,7 +192,8 @@ impl Graph {
                 let operands: Vec<_> = op.operands().map(|c| self.subst(c, env, memo)).collect();
                 let lambda = op.lambda().map(|lambda| {
                     // the body may grow binders: open with fresh variables and close again
-                    let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
+                    let vars: Vec<_> =
+                        lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
                     let mut inner = env.clone();
                     inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
                     let body = self.subst(lambda.body, &inner, &mut HashMap::new());
@@ -224,7 +225,9 @@ impl Graph {
             } else if !std::mem::replace(&mut seen[n.0 as usize], true) {
                 stack.push((n, true));
                 let op = self.op(n);
-                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)).map(|c| (c, false)));
+                // the first operand comes off the stack first: texts and kernels follow the author's order
+                let children: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
+                stack.extend(children.into_iter().rev().map(|c| (c, false)));
             }
         }
         order
@@ -236,9 +239,16 @@ impl Op {
     pub fn operands(&self) -> impl Iterator<Item = NodeId> + use<> {
         let list: Vec<NodeId> = match self {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Len(a) | Op::Reverse(a) | Op::Iota(a) | Op::Materialize(a) => vec![*a],
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Len(a)
+            | Op::Reverse(a)
+            | Op::Iota(a)
+            | Op::Materialize(a) => vec![*a],
             Op::Generate(n, _) => vec![*n],
-            Op::Binary(_, a, b) | Op::At(a, b) | Op::Elem(a, b) | Op::Within(a, b) | Op::Fill(a, b) => vec![*a, *b],
+            Op::Binary(_, a, b) | Op::At(a, b) | Op::Elem(a, b) | Op::Within(a, b) | Op::Fill(a, b) => {
+                vec![*a, *b]
+            }
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![*a, *b, *c],
             Op::Map(_, srcs) => srcs.clone(),
             Op::Slice { src, start, stop, stride } => vec![*src, *start, *stop, *stride],
@@ -251,7 +261,9 @@ impl Op {
     /// The lambda of a combinator.
     pub fn lambda(&self) -> Option<&Lambda> {
         match self {
-            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => Some(l),
+            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
+                Some(l)
+            }
             _ => None,
         }
     }

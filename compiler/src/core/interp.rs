@@ -39,7 +39,8 @@ const STACK: usize = 1 << 30;
 pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     std::thread::scope(|s| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, || run_here(f, args));
-        let thread = thread.map_err(|e| Error::limit("E0305", format!("no thread for the interpreter: {e}")))?;
+        let thread =
+            thread.map_err(|e| Error::limit("E0305", format!("no thread for the interpreter: {e}")))?;
         thread.join().unwrap_or_else(|_| Err(Error::bug("E0306", "the interpreter panicked")))
     })
 }
@@ -175,7 +176,10 @@ impl Machine<'_> {
                 let (x_values, i) = (self.array(*x, env), self.scalar(*i, env).as_i64());
                 let value = usize::try_from(i).ok().and_then(|i| x_values.get(i).copied());
                 self.recorded |= value.is_none();
-                assert!(value.is_some() || !matches!(g.op(n), Op::Elem(..)), "elem out of bounds: a pass proved wrongly");
+                assert!(
+                    value.is_some() || !matches!(g.op(n), Op::Elem(..)),
+                    "elem out of bounds: a pass proved wrongly"
+                );
                 value.unwrap_or(Lit::zero(g.ty(*x).elem))
             }
             Op::Within(i, len) => {
@@ -185,9 +189,10 @@ impl Machine<'_> {
             }
             Op::Reduce { join, init, src } => {
                 let v = self.array(*src, env).to_vec();
-                let v = self.tree(v, &mut |m, _, acc, next| m.apply(join, &[acc, next], env), &mut |m, a, b| {
-                    m.apply(join, &[a, b], env)
-                });
+                let v =
+                    self.tree(v, &mut |m, _, acc, next| m.apply(join, &[acc, next], env), &mut |m, a, b| {
+                        m.apply(join, &[a, b], env)
+                    });
                 let init = self.scalar(*init, env);
                 v.map_or(init, |v| self.apply(join, &[init, v], env))
             }
@@ -197,9 +202,11 @@ impl Machine<'_> {
                 let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
                 // the first level's values are the products, but a column goes on by multiply-add
                 let products = (0..a.len()).map(mul).collect();
-                let v = self.tree(products, &mut |_, i, s, p| i.map_or(plus(s, p), |i| eval_mul_add(a[i], b[i], s)), &mut |_, a, b| {
-                    plus(a, b)
-                });
+                let v = self.tree(
+                    products,
+                    &mut |_, i, s, p| i.map_or(plus(s, p), |i| eval_mul_add(a[i], b[i], s)),
+                    &mut |_, a, b| plus(a, b),
+                );
                 let init = self.scalar(*init, env);
                 v.map_or(init, |v| plus(init, v))
             }
@@ -224,7 +231,8 @@ impl Machine<'_> {
             }
             Op::Slice { src, start, stop, stride } => {
                 let src = self.array(*src, env);
-                let [start, stop, stride] = [start, stop, stride].map(|n| self.scalar(*n, env).as_i64() as usize);
+                let [start, stop, stride] =
+                    [start, stop, stride].map(|n| self.scalar(*n, env).as_i64() as usize);
                 (start..stop).step_by(stride).map(|i| src[i]).collect()
             }
             Op::Reverse(x) => self.array(*x, env).iter().rev().copied().collect(),
@@ -256,7 +264,10 @@ impl Machine<'_> {
                     columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS], x);
                 }
                 while columns.len() > 1 {
-                    columns = columns.chunks(2).map(|p| if p.len() == 2 { join(self, p[0], p[1]) } else { p[0] }).collect();
+                    columns = columns
+                        .chunks(2)
+                        .map(|p| if p.len() == 2 { join(self, p[0], p[1]) } else { p[0] })
+                        .collect();
                 }
                 tiles.push(columns[0]);
             }

@@ -40,12 +40,17 @@ impl Linear {
                 self.accumulate(g, b, k.wrapping_neg());
             }
             Op::Binary(BinaryOp::Mul, a, b) if g.as_lit(a).is_some() || g.as_lit(b).is_some() => {
-                let (c, x) = if let Some(c) = g.as_lit(a) { (c, b) } else { (g.as_lit(b).unwrap_or(Lit::i64(1)), a) };
+                let (c, x) =
+                    if let Some(c) = g.as_lit(a) { (c, b) } else { (g.as_lit(b).unwrap_or(Lit::i64(1)), a) };
                 self.accumulate(g, x, k.wrapping_mul(c.as_i64()));
             }
             _ => {
                 let sum = self.terms.get(&n).copied().unwrap_or(0).wrapping_add(k);
-                if sum == 0 { self.terms.remove(&n) } else { self.terms.insert(n, sum) };
+                if sum == 0 {
+                    self.terms.remove(&n)
+                } else {
+                    self.terms.insert(n, sum)
+                };
             }
         }
     }
@@ -60,7 +65,11 @@ impl Linear {
         out.constant = out.constant.wrapping_sub(other.constant);
         for (&t, &k) in &other.terms {
             let sum = out.terms.get(&t).copied().unwrap_or(0).wrapping_sub(k);
-            if sum == 0 { out.terms.remove(&t) } else { out.terms.insert(t, sum) };
+            if sum == 0 {
+                out.terms.remove(&t)
+            } else {
+                out.terms.insert(t, sum)
+            };
         }
         out
     }
@@ -73,12 +82,16 @@ impl Linear {
     /// Whether it is at least `bound` whatever its terms are, given that lengths are 0 and up. (Lengths are far below
     /// 2^63 and so is what small multiples of them add up to; a form that could wrap proves nothing.)
     pub fn at_least(&self, g: &Graph, bound: i64) -> bool {
-        self.constant >= bound && self.small() && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(_)))
+        self.constant >= bound
+            && self.small()
+            && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(_)))
     }
 
     /// Whether it is at most `bound` likewise.
     pub fn at_most(&self, g: &Graph, bound: i64) -> bool {
-        self.constant <= bound && self.small() && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(_)))
+        self.constant <= bound
+            && self.small()
+            && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(_)))
     }
 
     fn small(&self) -> bool {

@@ -102,7 +102,12 @@ pub enum Op {
     Map(Lambda, Vec<NodeId>),
     /// n, and the function of the index.
     Generate(NodeId, Lambda),
-    Slice { src: NodeId, start: NodeId, stop: NodeId, stride: NodeId },
+    Slice {
+        src: NodeId,
+        start: NodeId,
+        stop: NodeId,
+        stride: NodeId,
+    },
     Reverse(NodeId),
     /// 0, 1, .. n-1 as i64.
     Iota(NodeId),
@@ -112,11 +117,23 @@ pub enum Op {
     Materialize(NodeId),
 
     /// semantics 5.1
-    Reduce { join: Lambda, init: NodeId, src: NodeId },
+    Reduce {
+        join: Lambda,
+        init: NodeId,
+        src: NodeId,
+    },
     /// semantics 5.3
-    Dot { init: NodeId, a: NodeId, b: NodeId },
+    Dot {
+        init: NodeId,
+        a: NodeId,
+        b: NodeId,
+    },
     /// semantics 5.5: step(accumulator, element)
-    Fold { step: Lambda, init: NodeId, src: NodeId },
+    Fold {
+        step: Lambda,
+        init: NodeId,
+        src: NodeId,
+    },
 }
 
 /// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host scalars (i64).

@@ -50,7 +50,11 @@ fn function(c: &mut Cursor) -> Result<Function> {
     }
     let values = p.c.list("}", |c| operand(c, &p.names, &mut p.f))?;
     if values.len() != results.len() {
-        return Err(p.c.error(format!("@{name} declares {} results and returns {}", results.len(), values.len())));
+        return Err(p.c.error(format!(
+            "@{name} declares {} results and returns {}",
+            results.len(),
+            values.len()
+        )));
     }
     for ((name, ty), value) in results.into_iter().zip(values) {
         if p.f.graph.ty(value) != ty {

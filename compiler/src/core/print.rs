@@ -40,7 +40,8 @@ impl Printer<'_> {
     fn function(&mut self) {
         let f = self.f;
         let params: Vec<_> = f.params.iter().map(|p| format!("%{}: {}", p.name, p.ty)).collect();
-        let results: Vec<_> = f.results.iter().map(|r| format!("{}: {}", r.name, f.graph.ty(r.value))).collect();
+        let results: Vec<_> =
+            f.results.iter().map(|r| format!("{}: {}", r.name, f.graph.ty(r.value))).collect();
         let _ = writeln!(self.out, "func @{}({}) -> ({}) {{", f.name, params.join(", "), results.join(", "));
         let mut scope = Scope::default();
         for r in &f.requires {
@@ -80,7 +81,8 @@ impl Printer<'_> {
         let g = &self.f.graph;
         for n in g.reachable(roots.iter().copied()) {
             let leaf = matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..));
-            if leaf || scope.names.contains_key(&n) || !g.node(n).free.iter().all(|v| scope.open.contains(v)) {
+            if leaf || scope.names.contains_key(&n) || !g.node(n).free.iter().all(|v| scope.open.contains(v))
+            {
                 continue;
             }
             let pad = "  ".repeat(self.indent);

@@ -7,10 +7,21 @@ use std::collections::{HashMap, HashSet};
 /// lambdas the variables are fresh. What the results and rules do not reach is dropped. Shape rules go through `rule` as well
 /// if `rules_too`.
 pub fn rewrite(f: &Function, rules_too: bool, rule: &mut dyn FnMut(&mut Graph, Op) -> NodeId) -> Function {
-    let mut new = Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
+    rewrite_from(f, rules_too, &mut |g, op, _| rule(g, op))
+}
+
+/// As [`rewrite`]; `rule` is also told which node of the old graph it stands for.
+pub fn rewrite_from(
+    f: &Function,
+    rules_too: bool,
+    rule: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
+) -> Function {
+    let mut new =
+        Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
     new.graph.declare_params(f.params.iter().map(|p| p.ty));
-    let mut copy = |g: &mut Graph, op: Op| g.add(op);
-    let mut rules = Rebuild { old: &f.graph, new: &mut new.graph, rule: if rules_too { rule } else { &mut copy } };
+    let mut copy = |g: &mut Graph, op: Op, _: NodeId| g.add(op);
+    let mut rules =
+        Rebuild { old: &f.graph, new: &mut new.graph, rule: if rules_too { rule } else { &mut copy } };
     let mut memo = HashMap::new();
     for r in &f.requires {
         rules.region(&[r.a, r.b], &mut memo, &HashSet::new());
@@ -42,7 +53,7 @@ impl Function {
 struct Rebuild<'a> {
     old: &'a Graph,
     new: &'a mut Graph,
-    rule: &'a mut dyn FnMut(&mut Graph, Op) -> NodeId,
+    rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
 }
 
 impl Rebuild<'_> {
@@ -71,7 +82,7 @@ impl Rebuild<'_> {
                 self.new.close(&vars, inner[&l.body])
             });
             self.new.set_loc(node.loc.clone());
-            let made = (self.rule)(self.new, op.with(&operands, lambda));
+            let made = (self.rule)(self.new, op.with(&operands, lambda), n);
             if node.bound {
                 self.new.mark_bound(made);
             }

@@ -2,7 +2,7 @@
 //!
 //! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] sees to it).
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.
-//! 3. Operands of shape rules are host scalars: made of constants, lengths of parameters and scalar parameters only.
+//! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
 //! 5. `elem` reads a parameter or a materialized array.
 //! 6. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only.
@@ -26,7 +26,10 @@ pub fn verify(f: &Function) -> Result<()> {
     for r in &f.requires {
         for n in [r.a, r.b] {
             if !is_host(g, n) {
-                return bad(format!("the rule `{}` is about {n:?}, which the host cannot compute", r.subject));
+                return bad(format!(
+                    "the rule `{}` is about {n:?}, which the host cannot compute",
+                    r.subject
+                ));
             }
         }
     }
@@ -52,14 +55,37 @@ pub fn verify(f: &Function) -> Result<()> {
     Ok(())
 }
 
-/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2).
+/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length of a computed array is one if
+/// the scalars that it follows from are.
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
-    g.reachable([n]).into_iter().all(|n| match g.op(n) {
-        Op::Const(_) | Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => true,
-        Op::Param(_) => true,
-        Op::Len(x) => matches!(g.op(*x), Op::Param(_)),
-        _ => false,
-    })
+    let (mut stack, mut seen) = (vec![n], std::collections::HashSet::new());
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) {
+            continue;
+        }
+        match g.op(n) {
+            Op::Const(_) | Op::Param(_) => {}
+            Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => {
+                stack.extend(g.op(n).operands());
+            }
+            Op::Len(x) => stack.extend(length_needs(g, *x)),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The scalars that an array's length follows from.
+fn length_needs(g: &Graph, mut x: NodeId) -> Vec<NodeId> {
+    loop {
+        match g.op(x) {
+            Op::Map(_, srcs) => x = srcs[0],
+            Op::Reverse(y) | Op::Materialize(y) => x = *y,
+            Op::Generate(n, _) | Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
+            Op::Slice { start, stop, stride, .. } => return vec![*start, *stop, *stride],
+            _ => return vec![],
+        }
+    }
 }
 
 /// Law 6.

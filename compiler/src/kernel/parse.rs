@@ -83,7 +83,8 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
 }
 
 fn lookup(c: &Cursor, k: &Kernel, name: &str) -> Result<Reg> {
-    let i = k.regs.iter().position(|r| r.0 == name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
+    let i =
+        k.regs.iter().position(|r| r.0 == name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
     Ok(Reg(i as u32))
 }
 
@@ -150,7 +151,11 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
                 c.expect("=")?;
                 Stmt::Store(m, i, expr(c, k)?)
             } else {
-                let i = k.slots.iter().position(|s| s.name == name).ok_or_else(|| c.error(format!("`{name}` is no slot")))?;
+                let i = k
+                    .slots
+                    .iter()
+                    .position(|s| s.name == name)
+                    .ok_or_else(|| c.error(format!("`{name}` is no slot")))?;
                 c.expect("=")?;
                 Stmt::StoreSlot(i as u32, expr(c, k)?)
             }

@@ -10,7 +10,13 @@ impl Display for Kernel {
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };
             let noalias = if a.noalias { " noalias" } else { "" };
-            writeln!(f, "  {} {}: {}{strided}{noalias}", if a.write { "write" } else { "read" }, a.name, a.ty)?;
+            writeln!(
+                f,
+                "  {} {}: {}{strided}{noalias}",
+                if a.write { "write" } else { "read" },
+                a.name,
+                a.ty
+            )?;
         }
         for (name, ty) in &self.ins {
             writeln!(f, "  in {name}: {ty}")?;
@@ -76,7 +82,9 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 }
                 writeln!(f)?;
             }
-            Stmt::Record(site, c, at) => writeln!(f, "{pad}record {site} if {} at {}", expr(k, c), expr(k, at))?,
+            Stmt::Record(site, c, at) => {
+                writeln!(f, "{pad}record {site} if {} at {}", expr(k, c), expr(k, at))?
+            }
             Stmt::Note(text) => writeln!(f, "{pad}note {}", quote(text))?,
         }
     }

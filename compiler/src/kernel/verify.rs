@@ -45,7 +45,8 @@ impl Check<'_> {
         }
         for (part, finish) in [(&k.main, false), (&k.finish, true)] {
             if let Some(body) = part {
-                let mut scope = Scope { defined: HashSet::new(), vars: HashSet::new(), locals: HashSet::new(), finish };
+                let mut scope =
+                    Scope { defined: HashSet::new(), vars: HashSet::new(), locals: HashSet::new(), finish };
                 self.block(body, &mut scope)?;
             }
         }
@@ -81,7 +82,11 @@ impl Check<'_> {
                 Ok(())
             }
             Stmt::Local(l) => {
-                if scope.locals.insert(*l) { Ok(()) } else { Err(format!("local {l} is declared twice")) }
+                if scope.locals.insert(*l) {
+                    Ok(())
+                } else {
+                    Err(format!("local {l} is declared twice"))
+                }
             }
             Stmt::Assign(r, e) => {
                 if !scope.vars.contains(r) {
@@ -136,7 +141,9 @@ impl Check<'_> {
         let k = self.k;
         let ty = match m {
             Mem::Array(i) => k.arrays.get(i as usize).map(|a| a.ty),
-            Mem::Local(i) if !scope.locals.contains(&i) => return Err(format!("{m:?} is used outside its scope")),
+            Mem::Local(i) if !scope.locals.contains(&i) => {
+                return Err(format!("{m:?} is used outside its scope"));
+            }
             Mem::Local(i) => k.locals.get(i as usize).map(|l| l.1),
             Mem::Scratch(i) => k.scratch.get(i as usize).map(|s| s.1),
         };
@@ -148,7 +155,9 @@ impl Check<'_> {
         let missing = || format!("{e:?} names something that is not there");
         Ok(match e {
             Expr::Lit(l) => l.ty,
-            Expr::Reg(r) if !scope.defined.contains(r) => return Err(format!("{r:?} is used outside its scope")),
+            Expr::Reg(r) if !scope.defined.contains(r) => {
+                return Err(format!("{r:?} is used outside its scope"));
+            }
             Expr::Reg(r) => self.reg(*r)?,
             Expr::In(i) => k.ins.get(*i as usize).ok_or_else(missing)?.1,
             Expr::Slot(i) => k.slots.get(*i as usize).filter(|s| !s.write).ok_or_else(missing)?.ty,

@@ -7,18 +7,23 @@
 //! %4 = mul %2, %3
 //! ```
 
-use crate::core::{Function, Op, rewrite::rewrite};
+use crate::core::{Function, NodeId, Op, rewrite::rewrite_from};
 use crate::error::Result;
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite(f, true, &mut |g, op| {
-        let swapped = match op {
-            Op::Binary(o, a, b) if o.is_commutative() => Op::Binary(o, b, a),
-            Op::MulAdd(a, b, c) => Op::MulAdd(b, a, c),
-            _ => return g.add(op),
+    // variables of finished lambdas are canonical, so equal operands of different lambdas are one node of the old graph: its order serves all
+    let order = |a: NodeId, b: NodeId| a > b;
+    Ok(rewrite_from(f, true, &mut |g, op, old| {
+        let swap = match *f.graph.op(old) {
+            Op::Binary(o, a, b) => o.is_commutative() && order(a, b),
+            Op::MulAdd(a, b, _) => order(a, b),
+            _ => false,
         };
-        // the order that the author wrote first stays: the text keeps its look
-        g.find(&swapped).unwrap_or_else(|| g.add(op))
+        g.add(match op {
+            Op::Binary(o, a, b) if swap => Op::Binary(o, b, a),
+            Op::MulAdd(a, b, c) if swap => Op::MulAdd(b, a, c),
+            op => op,
+        })
     }))
 }

@@ -163,7 +163,12 @@ fn prove(g: &mut Graph, body: NodeId, n: NodeId, i: NodeId) -> NodeId {
 }
 
 /// The node with some nodes replaced, outside nested lambdas (whose reads keep their tests).
-fn replace(g: &mut Graph, n: NodeId, by: &HashMap<NodeId, NodeId>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+fn replace(
+    g: &mut Graph,
+    n: NodeId,
+    by: &HashMap<NodeId, NodeId>,
+    memo: &mut HashMap<NodeId, NodeId>,
+) -> NodeId {
     if let Some(m) = by.get(&n).or(memo.get(&n)) {
         return *m;
     }

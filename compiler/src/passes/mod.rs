@@ -4,6 +4,7 @@
 pub mod cse;
 pub mod dce;
 pub mod fuse;
+pub mod lengths;
 pub mod pipeline;
 pub mod shapes;
 pub mod simplify;

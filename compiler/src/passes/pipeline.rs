@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, fuse, shapes, simplify};
+use super::{cse, dce, fuse, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 
@@ -16,10 +16,12 @@ pub struct Pass {
 pub const PASSES: &[Pass] = &[
     // constants, algebra and lengths first, so that equal sizes look equal
     Pass { name: "simplify", run: simplify::run },
-    // shape rules that can never hold are errors here; rules give equal names to equal lengths
+    // shape rules that can never hold are errors here
     Pass { name: "shapes", run: shapes::run },
     // every array expression becomes an index function of parameters
     Pass { name: "fuse", run: fuse::run },
+    // now that every length is one of a parameter, equal ones get one name
+    Pass { name: "lengths", run: lengths::run },
     // composed index functions leave sums of offsets and selects of constants behind
     Pass { name: "simplify2", run: simplify::run },
     Pass { name: "cse", run: cse::run },
@@ -32,7 +34,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     let mut f = f.clone();
     for pass in PASSES {
         f = (pass.run)(&f)?;
-        verify::verify(&f).map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;
+        verify::verify(&f)
+            .map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;
         seen(pass.name, &f);
     }
     if !verify::is_fused(&f) {

@@ -59,7 +59,10 @@ fn unary(g: &mut Graph, o: UnaryOp, a: NodeId) -> Option<NodeId> {
         // rounding what is rounded
         (
             UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::RoundTiesEven,
-            Op::Unary(UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::RoundTiesEven, _),
+            Op::Unary(
+                UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::RoundTiesEven,
+                _,
+            ),
         ) => Some(a),
         (UnaryOp::Neg, _) if is_i64(g, a) => normal(g, Op::Unary(o, a)),
         _ => None,
@@ -135,7 +138,9 @@ fn int_binary(g: &mut Graph, o: BinaryOp, a: NodeId, b: NodeId, ty: Ty) -> Optio
     use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Or, Shl, Shr, Sub, Xor};
     let zero = |g: &Graph, n: NodeId| g.as_lit(n).is_some_and(|l| l.bits == 0);
     let one = |g: &Graph, n: NodeId| g.as_lit(n) == Some(Lit::one(ty));
-    let all = |g: &Graph, n: NodeId| ty == Ty::Bool && one(g, n) || g.as_lit(n) == Some(eval_unary(UnaryOp::Not, Lit::zero(ty)));
+    let all = |g: &Graph, n: NodeId| {
+        ty == Ty::Bool && one(g, n) || g.as_lit(n) == Some(eval_unary(UnaryOp::Not, Lit::zero(ty)))
+    };
     match o {
         // x + 0 = 0 + x = x - 0 = x | 0 = x ^ 0 = x << 0 = x >> 0 = x
         Add | Sub | Or | Xor | Shl | Shr if zero(g, b) => Some(a),

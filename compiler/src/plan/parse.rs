@@ -101,7 +101,8 @@ fn host_op(c: &mut Cursor) -> Result<HostOp> {
 
 fn rule(c: &mut Cursor) -> Result<HostRule> {
     let name = c.word()?;
-    let rule = Rule::ALL.iter().find(|r| r.1 == name).ok_or_else(|| c.error(format!("`{name}` is no rule")))?.0;
+    let rule =
+        Rule::ALL.iter().find(|r| r.1 == name).ok_or_else(|| c.error(format!("`{name}` is no rule")))?.0;
     let a = host(c)?;
     c.expect(",")?;
     Ok(HostRule { rule, a, b: host(c)?, subject: c.string()?, loc: c.string()? })
@@ -160,8 +161,12 @@ fn check(p: &Plan) -> Result<()> {
             HostOp::Len(k) => param(k).filter(|t| t.rank == 1).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
             HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)),
-            HostOp::Binary(op, a, b) => at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t)),
-            HostOp::MulAdd(a, b, c) => at(a).filter(|t| at(b) == Some(*t) && at(c) == Some(*t) && *t != Ty::Bool),
+            HostOp::Binary(op, a, b) => {
+                at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t))
+            }
+            HostOp::MulAdd(a, b, c) => {
+                at(a).filter(|t| at(b) == Some(*t) && at(c) == Some(*t) && *t != Ty::Bool)
+            }
             HostOp::Select(c, a, b) => at(a).filter(|t| at(b) == Some(*t) && at(c) == Some(Ty::Bool)),
             HostOp::Cast(to, a) => at(a).map(|_| to),
         };

@@ -94,7 +94,15 @@ impl Display for Plan {
             slot(f, "temp", t)?;
         }
         for r in &self.rules {
-            writeln!(f, "  require {} {}, {} {} {}", r.rule.name(), r.a, r.b, quote(&r.subject), quote(&r.loc))?;
+            writeln!(
+                f,
+                "  require {} {}, {} {} {}",
+                r.rule.name(),
+                r.a,
+                r.b,
+                quote(&r.subject),
+                quote(&r.loc)
+            )?;
         }
         for step in &self.steps {
             match step {

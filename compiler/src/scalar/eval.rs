@@ -87,8 +87,12 @@ macro_rules! float_binary {
             BinaryOp::Mul => $lit(a * b),
             BinaryOp::Div => $lit(a / b),
             // IEEE 754-2019 minimum and maximum; equal operands differ at most in the sign of zero
-            BinaryOp::Min => $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }),
-            BinaryOp::Max => $lit(if a.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }),
+            BinaryOp::Min => {
+                $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b })
+            }
+            BinaryOp::Max => {
+                $lit(if a.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b })
+            }
             BinaryOp::Pow => $lit(libm::$pow(a, b)),
             BinaryOp::Atan2 => $lit(libm::$atan2(a, b)),
             _ => Lit::bool(compare($op, a, b)),
@@ -224,7 +228,14 @@ mod tests {
 
     #[test]
     fn literals_round_trip() {
-        for l in [Lit::f32(-0.0), Lit::f32(f32::NAN), Lit::f64(f64::NEG_INFINITY), Lit::f32(1e-42), Lit::i64(i64::MIN), Lit::u8(7)] {
+        for l in [
+            Lit::f32(-0.0),
+            Lit::f32(f32::NAN),
+            Lit::f64(f64::NEG_INFINITY),
+            Lit::f32(1e-42),
+            Lit::i64(i64::MIN),
+            Lit::u8(7),
+        ] {
             assert_eq!(l.to_string().parse::<Lit>().unwrap(), l, "{l}");
         }
         assert!("300u8".parse::<Lit>().is_err() && "1.5".parse::<Lit>().is_err());

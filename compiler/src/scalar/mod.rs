@@ -240,7 +240,11 @@ impl std::str::FromStr for Lit {
         let bad = || format!("`{number}` is not a value of {ty}");
         if let Some(hex) = number.strip_prefix("0x") {
             let bits = u64::from_str_radix(hex, 16).map_err(|_| bad())?;
-            return if ty.size() == 8 || bits >> (8 * ty.size()) == 0 { Ok(Lit { ty, bits }) } else { Err(bad()) };
+            return if ty.size() == 8 || bits >> (8 * ty.size()) == 0 {
+                Ok(Lit { ty, bits })
+            } else {
+                Err(bad())
+            };
         }
         Ok(match ty {
             Ty::F32 => Lit::f32(number.parse().map_err(|_| bad())?),

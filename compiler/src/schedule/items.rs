@@ -31,13 +31,15 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
     let mut levels: HashMap<NodeId, u32> = HashMap::new();
     let mut passes: Vec<(u32, Pass)> = Vec::new();
     for it in items {
-        let level = needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
+        let level =
+            needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
         if !matches!(g.op(it.node), Op::Generate(..)) {
             levels.insert(it.node, level);
         }
         let domain = Some(domain(g, it.node));
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
-        let fits = |p: &&mut (u32, Pass)| p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
+        let fits =
+            |p: &&mut (u32, Pass)| p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
         match passes.iter_mut().find(fits) {
             Some(p) => p.1.items.push(it),
             None => passes.push((level, Pass { domain, sequential, items: vec![it] })),
@@ -53,11 +55,14 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let mut out = Vec::new();
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
-        let is_item = matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
+        let is_item =
+            matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
         if is_item && !g.is_closed(n) {
             let what = "an array operation that depends on the element of an enclosing one is not supported in this version";
             let advice = "; operations that do not depend on it are hoisted out";
-            return Err(Error::limit("E0401", format!("{}: {what}{advice}", f.name)).at(g.node(n).loc.first()));
+            return Err(
+                Error::limit("E0401", format!("{}: {what}{advice}", f.name)).at(g.node(n).loc.first())
+            );
         }
         if is_item {
             out.push(Item { node: n, result: None });
@@ -75,7 +80,9 @@ fn items(f: &Function) -> Result<Vec<Item>> {
 pub fn domain(g: &Graph, item: NodeId) -> NodeId {
     match g.op(item) {
         Op::Generate(n, _) => *n,
-        Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => domain(g, *x),
+        Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => {
+            domain(g, *x)
+        }
         op => unreachable!("{op:?} is no item"),
     }
 }
@@ -100,7 +107,8 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 /// What an item needs before it can run.
 pub fn needs_of_item(g: &Graph, it: &Item) -> Vec<NodeId> {
     let op = g.op(it.node);
-    let mut out: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).flat_map(|o| needs(g, o)).collect();
+    let mut out: Vec<NodeId> =
+        op.operands().chain(op.lambda().map(|l| l.body)).flat_map(|o| needs(g, o)).collect();
     out.sort_unstable();
     out.dedup();
     out

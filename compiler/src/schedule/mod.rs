@@ -23,9 +23,10 @@ use std::collections::HashMap;
 pub struct Versions {
     /// Strides 1, no output overlaps an input. Holds the `finish` part of all versions.
     pub contiguous: Kernel,
-    /// Strides 1, outputs may be inputs read at the same index. None without an index space.
+    /// Strides 1, outputs may be inputs read at the same index. None without stored vectors:
+    /// then it is `contiguous`.
     pub in_place: Option<Kernel>,
-    /// Any strides, otherwise as `in_place`.
+    /// Any strides, otherwise as `in_place`. None without an index space.
     pub strided: Option<Kernel>,
 }
 
@@ -40,7 +41,13 @@ pub struct Scheduled {
 /// Schedules a function in fused form for the CPU. Its kernels are numbered from `first_kernel` on in the module.
 pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
     let passes = items::passes(f)?;
-    let mut s = Scheduler { f, plan: Plan::default(), host: host::Hosts::default(), places: HashMap::new(), slots: HashMap::new() };
+    let mut s = Scheduler {
+        f,
+        plan: Plan::default(),
+        host: host::Hosts::default(),
+        places: HashMap::new(),
+        slots: HashMap::new(),
+    };
     s.head();
     let scalars = s.assign_scalars(&passes);
     s.declare_temps(&passes, &scalars);
@@ -77,7 +84,8 @@ impl Scheduler<'_> {
     fn head(&mut self) {
         let (f, g) = (self.f, &self.f.graph);
         self.plan.name = f.name.clone();
-        self.plan.params = f.params.iter().map(|p| Slot { name: p.name.clone(), ty: p.ty, extent: None }).collect();
+        self.plan.params =
+            f.params.iter().map(|p| Slot { name: p.name.clone(), ty: p.ty, extent: None }).collect();
         for (i, p) in f.params.iter().enumerate() {
             if let (1, Some(n)) = (p.ty.rank, g.find(&Op::Param(i as u32))) {
                 self.places.insert(n, Place::Param(i as u32));
@@ -146,7 +154,13 @@ impl Scheduler<'_> {
         }
     }
 
-    fn launch(&mut self, name: String, pass: &Pass, scalars: &[u32], kernel: u32) -> Result<(Launch, Versions)> {
+    fn launch(
+        &mut self,
+        name: String,
+        pass: &Pass,
+        scalars: &[u32],
+        kernel: u32,
+    ) -> Result<(Launch, Versions)> {
         let mut l = lower::Lower::new(self, pass);
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
         let (signature, cost) = (l.signature, l.cost);
@@ -172,14 +186,16 @@ impl Scheduler<'_> {
             (0..s.plan.temps.len() as u32).filter(|t| s.plan.temps[*t as usize].extent.is_some()).collect()
         };
         let all = vector_temps(self);
-        let writes = |t: u32| launch.arrays.iter().any(|a| a.0 == Place::Temp(t) && a.1 == crate::plan::Access::Write);
+        let writes =
+            |t: u32| launch.arrays.iter().any(|a| a.0 == Place::Temp(t) && a.1 == crate::plan::Access::Write);
         for t in all.iter().copied().filter(|t| writes(*t)) {
             self.plan.steps.push(Step::Alloc(t));
         }
         self.plan.steps.push(Step::Launch(launch));
         if i + 1 == passes.len() {
             for t in all {
-                let last_use = |s: &Step| matches!(s, Step::Launch(l) if l.arrays.iter().any(|a| a.0 == Place::Temp(t)));
+                let last_use =
+                    |s: &Step| matches!(s, Step::Launch(l) if l.arrays.iter().any(|a| a.0 == Place::Temp(t)));
                 if let Some(at) = self.plan.steps.iter().rposition(last_use) {
                     self.plan.steps.insert(at + 1, Step::Free(t));
                 }

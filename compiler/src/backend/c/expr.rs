@@ -49,12 +49,17 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
     let text = expr(k, e);
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let is_call = match e {
-        Expr::Unary(op, a) => !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || k.ty(a) == Ty::U8,
+        Expr::Unary(op, a) => {
+            !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || k.ty(a) == Ty::U8
+        }
         Expr::Load(m, _) => k.mem(*m).1 != Ty::Bool,
         Expr::MulAdd(a, ..) => k.ty(a).is_float(),
         _ => false,
     };
-    if text.chars().all(plain) || is_call || text.starts_with("agpu_") && text.ends_with(')') && matches!(e, Expr::Binary(..)) {
+    if text.chars().all(plain)
+        || is_call
+        || text.starts_with("agpu_") && text.ends_with(')') && matches!(e, Expr::Binary(..))
+    {
         text
     } else {
         format!("({text})")
@@ -70,7 +75,9 @@ fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
 /// The index of a memory access: strided arrays multiply.
 pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
     match m {
-        Mem::Array(a) if k.arrays[a as usize].strided => format!("{} * {}_stride", atom(k, i), k.arrays[a as usize].name),
+        Mem::Array(a) if k.arrays[a as usize].strided => {
+            format!("{} * {}_stride", atom(k, i), k.arrays[a as usize].name)
+        }
         _ => expr(k, i),
     }
 }
@@ -108,6 +115,17 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         Sub => narrow(ty, infix("-")),
         Mul => narrow(ty, infix("*")),
         Div if ty.is_float() => infix("/"),
+        // a constant count inside the width needs no mask
+        Shl | Shr if matches!(b, Expr::Lit(l) if l.as_int().is_some_and(|c| (0..8 * ty.size() as i64).contains(&c))) => {
+            narrow(
+                ty,
+                if op == Shl && ty.is_signed() {
+                    call(&format!("agpu_shl_{ty}"))
+                } else {
+                    infix(if op == Shl { "<<" } else { ">>" })
+                },
+            )
+        }
         Div | Rem | Min | Max | Shl | Shr => call(&format!("agpu_{op}_{ty}")),
         And => infix("&"),
         Or => infix("|"),

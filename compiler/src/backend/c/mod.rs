@@ -14,13 +14,15 @@ const PRELUDE: &str = include_str!("prelude.h");
 
 /// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is given.
 pub fn emit(package: &str, kernels: &[Versions]) -> String {
-    let mut out = format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
+    let mut out =
+        format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
     out.push_str(PRELUDE);
     let mut table = String::new();
     for v in kernels {
         let name = &v.contiguous.name;
         let _ = writeln!(out, "\n/* ---- {name} ---- */");
         let versions = [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()];
+        let in_place_too = v.in_place.is_none() && v.contiguous.main.is_some();
         let mut entries: Vec<String> = Vec::new();
         for k in versions {
             entries.push(match k.and_then(|k| k.main.as_ref().map(|body| (k, body))) {
@@ -28,6 +30,7 @@ pub fn emit(package: &str, kernels: &[Versions]) -> String {
                     stmt::function(&mut out, k, &k.name, body);
                     k.name.clone()
                 }
+                None if in_place_too && entries.len() == 1 => name.clone(),
                 None => "0".into(),
             });
         }
@@ -42,7 +45,10 @@ pub fn emit(package: &str, kernels: &[Versions]) -> String {
         let _ = writeln!(table, "    {{ {} }},", entries.join(", "));
     }
     let symbol = format!("AGPU_JOIN({package}_cpu_, AGPU_LEVEL)");
-    let _ = write!(out, "\nextern const agpu_cpu_kernel {symbol}[];\nconst agpu_cpu_kernel {symbol}[] = {{\n{table}}};\n");
+    let _ = write!(
+        out,
+        "\nextern const agpu_cpu_kernel {symbol}[];\nconst agpu_cpu_kernel {symbol}[] = {{\n{table}}};\n"
+    );
     out
 }
 

@@ -2,7 +2,6 @@
  * Compile with -ffp-contract=off -fwrapv -fno-builtin and without -ffast-math: what is written is what is rounded. */
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #ifndef AGPU_LEVEL
 #define AGPU_LEVEL v2
@@ -33,7 +32,7 @@ double pow(double, double), atan2(double, double);
 
 /* A scalar argument: its bits in the low bytes of a word. */
 #define AGPU_SCALAR(T, name) \
-    static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; memcpy(&x, &args->scalars[i], sizeof x); return x; }
+    static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; __builtin_memcpy(&x, &args->scalars[i], sizeof x); return x; }
 AGPU_SCALAR(float, f32)
 AGPU_SCALAR(double, f64)
 AGPU_SCALAR(int32_t, i32)
@@ -55,10 +54,10 @@ static inline void agpu_record(int64_t *slot, int64_t element)
     { \
         U x, y, both; \
         T equal; \
-        memcpy(&x, &a, sizeof x); \
-        memcpy(&y, &b, sizeof y); \
+        __builtin_memcpy(&x, &a, sizeof x); \
+        __builtin_memcpy(&y, &b, sizeof y); \
         both = x | y; \
-        memcpy(&equal, &both, sizeof both); \
+        __builtin_memcpy(&equal, &both, sizeof both); \
         T least = a < b ? a : b; \
         least = a == b ? equal : least; \
         return a != a ? a : least; \
@@ -67,10 +66,10 @@ static inline void agpu_record(int64_t *slot, int64_t element)
     { \
         U x, y, both; \
         T equal; \
-        memcpy(&x, &a, sizeof x); \
-        memcpy(&y, &b, sizeof y); \
+        __builtin_memcpy(&x, &a, sizeof x); \
+        __builtin_memcpy(&y, &b, sizeof y); \
         both = x & y; \
-        memcpy(&equal, &both, sizeof both); \
+        __builtin_memcpy(&equal, &both, sizeof both); \
         T greatest = a > b ? a : b; \
         greatest = a == b ? equal : greatest; \
         return a != a ? a : greatest; \

@@ -11,7 +11,10 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
     p.block(body, 1);
     let sites = sites(body);
     let start = out.len();
-    let _ = writeln!(out, "\nstatic void {name}(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end)\n{{");
+    let _ = writeln!(
+        out,
+        "\nstatic void {name}(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end)\n{{"
+    );
     for (i, a) in k.arrays.iter().enumerate().filter(|(_, a)| uses(&text, &a.name)) {
         let constant = if a.write { "" } else { "const " };
         let restrict = if a.noalias { "restrict " } else { "" };
@@ -72,6 +75,14 @@ fn sites(body: &[Stmt]) -> Vec<u32> {
     out
 }
 
+fn has_loop(body: &[Stmt]) -> bool {
+    body.iter().any(|s| match s {
+        Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..) => true,
+        Stmt::If(_, a, b) => has_loop(a) || has_loop(b),
+        _ => false,
+    })
+}
+
 fn comment(text: &str) -> String {
     text.replace("*/", "* /")
 }
@@ -98,7 +109,11 @@ impl Printer<'_> {
         let line = match s {
             Stmt::Let(r, v, loc) => {
                 let place = loc.first().map(|l| l.short()).unwrap_or_default();
-                let note = if place.is_empty() || place == self.line { String::new() } else { format!(" /* {} */", comment(&place)) };
+                let note = if place.is_empty() || place == self.line {
+                    String::new()
+                } else {
+                    format!(" /* {} */", comment(&place))
+                };
                 if !place.is_empty() {
                     self.line = place;
                 }
@@ -118,13 +133,13 @@ impl Printer<'_> {
             }
             Stmt::Note(text) => format!("/* {} */", comment(text)),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
-                let innermost = !body.iter().any(|s| matches!(s, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..)));
-                if matches!(s, Stmt::For(..)) && innermost {
+                if matches!(s, Stmt::For(..)) && !has_loop(body) {
                     // the IR's promise: iterations are independent
                     let _ = writeln!(self.out, "#pragma GCC ivdep");
                 }
                 let i = reg(r).0;
-                let _ = writeln!(self.out, "{pad}for (int64_t {i} = {}; {i} < {}; {i}++) {{", e(lo), atom(k, hi));
+                let _ =
+                    writeln!(self.out, "{pad}for (int64_t {i} = {}; {i} < {}; {i}++) {{", e(lo), atom(k, hi));
                 self.block(body, depth + 1);
                 "}".into()
             }

@@ -64,7 +64,11 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     let tiles = l.k.reg("tiles", Ty::I64);
     let t = l.k.reg("t", Ty::I64);
     out.push(Stmt::Var(m, Expr::TileEnd));
-    let up = Expr::binary(BinaryOp::Shr, Expr::Reg(m).add(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()));
+    let up = Expr::binary(
+        BinaryOp::Shr,
+        Expr::Reg(m).add(Expr::int(TILE - 1)),
+        Expr::int(TILE.trailing_zeros().into()),
+    );
     let tile = tile(l, r, t, &Expr::Reg(m))?;
     let level = vec![
         Stmt::Let(tiles, up, Default::default()),

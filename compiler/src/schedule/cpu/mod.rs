@@ -55,7 +55,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     let mut versions = Versions { contiguous, in_place: None, strided: None };
     if pass.domain.is_some() {
         l.k = staged;
-        versions.in_place = Some(l.finished(false, false));
+        // without outputs nothing can overlap
+        versions.in_place = stores.then(|| l.finished(false, false));
         l.k.name = format!("{name}_strided");
         versions.strided = Some(l.finished(true, false));
         for k in versions.in_place.iter().chain(&versions.strided) {

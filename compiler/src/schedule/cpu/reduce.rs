@@ -86,7 +86,8 @@ impl Reduction {
             Kind::Dot(..) => BinaryOp::Add,
             Kind::Join(join, _) => match *l.g.op(join.body) {
                 Op::Binary(op, a, b) if op.is_commutative() => {
-                    let var = |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
+                    let var =
+                        |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
                     if !(var(a, 0) && var(b, 1) || var(a, 1) && var(b, 0)) {
                         return None;
                     }
@@ -121,7 +122,14 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
         Stmt::Let(rest, n.sub(Expr::Reg(base)), Default::default()),
     ];
     let stores = if staged { stores.begin(l, &mut tile) } else { stores };
-    let shape = Tile { items: &items, reductions: &reductions, stores: &stores, base: Expr::Reg(base), rest: Expr::Reg(rest), t: Expr::Reg(t) };
+    let shape = Tile {
+        items: &items,
+        reductions: &reductions,
+        stores: &stores,
+        base: Expr::Reg(base),
+        rest: Expr::Reg(rest),
+        t: Expr::Reg(t),
+    };
     let full = shape.body(l, true)?;
     let partial = shape.body(l, false)?;
     let is_full = Expr::binary(BinaryOp::Ge, Expr::Reg(rest), Expr::int(TILE));
@@ -141,7 +149,9 @@ struct Tile<'a> {
 
 impl Tile<'_> {
     fn body(&self, l: &mut Lower, full: bool) -> Result<Vec<Stmt>> {
-        let mut out = vec![Stmt::Note(if full { "a full tile: 16 rows of 128 columns" } else { "the last tile" }.into())];
+        let mut out = vec![Stmt::Note(
+            if full { "a full tile: 16 rows of 128 columns" } else { "the last tile" }.into(),
+        )];
         let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, &mut out));
         let columns: Vec<Mem> = columns.collect();
         let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l)).collect();
@@ -156,7 +166,9 @@ impl Tile<'_> {
         if identities.iter().all(Option::is_some) {
             let c = l.k.reg("c", Ty::I64);
             let fill = columns.iter().zip(&identities);
-            let fill = fill.filter_map(|(m, id)| id.map(|id| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(id)))).collect();
+            let fill = fill
+                .filter_map(|(m, id)| id.map(|id| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(id))))
+                .collect();
             out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         } else {
             out.push(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
@@ -174,7 +186,11 @@ impl Tile<'_> {
             out.push(Stmt::Let(rows, up, Default::default()));
             rows_expr = Expr::Reg(rows);
             let m = l.k.reg("m", Ty::I64);
-            inner.push(Stmt::Let(m, self.rest.clone().sub(Expr::Reg(row)).min(Expr::int(COLUMNS)), Default::default()));
+            inner.push(Stmt::Let(
+                m,
+                self.rest.clone().sub(Expr::Reg(row)).min(Expr::int(COLUMNS)),
+                Default::default(),
+            ));
             count = Expr::Reg(m);
         }
         inner.push(self.row(l, &columns, Expr::Reg(row), count, false)?);
@@ -251,7 +267,13 @@ fn pair(l: &mut Lower, r: &Reduction, m: Mem, k: &Expr, body: &mut Vec<Stmt>) ->
 }
 
 /// Joins the first `width` columns in place, in order; a column without neighbour moves up.
-pub(super) fn short_tree(l: &mut Lower, r: &Reduction, m: Mem, width: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+pub(super) fn short_tree(
+    l: &mut Lower,
+    r: &Reduction,
+    m: Mem,
+    width: Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
     let w = l.k.reg("w", Ty::I64);
     let half = l.k.reg("half", Ty::I64);
     let k = l.k.reg("k", Ty::I64);

@@ -1,0 +1,59 @@
+//! What `arraygpu-opt` does, without IO: core IR text in, any stage out. The file tests run it in-process.
+
+use crate::core::{parse, print};
+use crate::driver;
+use crate::error::{Error, Result};
+use crate::passes::pipeline;
+
+/// How it is called, without the file.
+pub const USAGE: &str =
+    "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c]... [--explain] [--locs]";
+
+/// Runs the options on a text. Without options it prints the fused form.
+pub fn run(text: &str, options: &[String]) -> Result<String> {
+    let usage = |m: &str| Error::user("E0104", format!("{m}\noptions: {USAGE}"));
+    let (mut dumps, mut stages) = (Vec::new(), Vec::new());
+    let (mut explain, mut locs) = (false, false);
+    let mut it = options.iter();
+    while let Some(a) = it.next() {
+        match a.as_str() {
+            "--dump-after" => dumps.push(it.next().ok_or_else(|| usage("--dump-after needs a pass"))?),
+            "--emit" => stages.push(it.next().ok_or_else(|| usage("--emit needs a stage"))?.as_str()),
+            "--explain" => explain = true,
+            "--locs" => locs = true,
+            a => return Err(usage(&format!("there is no option {a}"))),
+        }
+    }
+    let all = |d: &str| dumps.iter().any(|x| *x == d || *x == "all");
+    if let Some(p) = dumps.iter().find(|d| **d != "all" && !pipeline::PASSES.iter().any(|p| p.name == **d)) {
+        let list: Vec<_> = pipeline::PASSES.iter().map(|p| p.name).collect();
+        return Err(usage(&format!("there is no pass `{p}`; there are {}", list.join(", "))));
+    }
+    let functions = parse::parse(text)?;
+    let mut out = String::new();
+    for f in &functions {
+        driver::on_big_stack(|| {
+            pipeline::run(f, &mut |name, f| {
+                if all(name) {
+                    out.push_str(&format!("; after {name}\n{}", print::print(f, locs)));
+                }
+            })
+        })?;
+    }
+    if stages.is_empty() && dumps.is_empty() && !explain {
+        stages.push("fused");
+    }
+    if !stages.is_empty() || explain {
+        let compiled = driver::compile("module", functions)?;
+        for s in &stages {
+            match (*s, locs) {
+                ("fused", false) => compiled.functions.iter().for_each(|f| out.push_str(&f.to_string())),
+                (s, _) => out.push_str(&compiled.emit(s)?),
+            }
+        }
+        if explain {
+            out.push_str(&compiled.explain());
+        }
+    }
+    Ok(out)
+}

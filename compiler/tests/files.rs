@@ -1,0 +1,69 @@
+//! File tests: core IR in, the expectation inside the file.
+//!
+//! A file in `tests/files` is core IR with directives in comments:
+//!
+//! ```text
+//! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
+//! ; kernels: 1                   how many launches all plans have together
+//! ; temporaries: 0               how many temporaries (vectors and scalars)
+//! ```
+//!
+//! `BLESS=1 cargo test --test files` writes the `;>` lines anew; read the difference before you commit it.
+
+use arraygpu_compiler::plan::Step;
+use arraygpu_compiler::{core::parse, driver, opt};
+use std::path::Path;
+
+#[test]
+fn files() {
+    let bless = std::env::var_os("BLESS").is_some_and(|v| v == "1");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let mut failures = Vec::new();
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 10, "the file tests are not there");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        if let Err(e) = check(&text, bless.then_some(&file)) {
+            failures.push(format!("{}:\n{e}", file.file_name().unwrap().to_string_lossy()));
+        }
+    }
+    assert!(failures.is_empty(), "{}\n(BLESS=1 accepts)", failures.join("\n"));
+}
+
+fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
+    let directive =
+        |name: &str| text.lines().find_map(|l| l.strip_prefix(&format!("; {name}:"))).map(str::trim);
+    for (name, count) in [("kernels", kernels as fn(&str) -> usize), ("temporaries", temporaries)] {
+        if let Some(expected) = directive(name) {
+            let found = count(text).to_string();
+            if found != expected {
+                return Err(format!("expected {expected} {name}, found {found}"));
+            }
+        }
+    }
+    let Some(options) = directive("run") else { return Ok(()) };
+    let options: Vec<String> = options.split_whitespace().map(String::from).collect();
+    let output = opt::run(text, &options).unwrap_or_else(|e| e.to_string());
+    let expected: Vec<&str> =
+        text.lines().filter_map(|l| l.strip_prefix(";>")).map(|l| l.strip_prefix(' ').unwrap_or(l)).collect();
+    if output.lines().eq(expected.iter().copied()) {
+        return Ok(());
+    }
+    if let Some(file) = bless {
+        let mut new: Vec<String> = text.lines().filter(|l| !l.starts_with(";>")).map(String::from).collect();
+        new.extend(output.lines().map(|l| format!(";> {l}").trim_end().to_string()));
+        std::fs::write(file, new.join("\n") + "\n").unwrap();
+        return Ok(());
+    }
+    Err(format!("expected\n{}\nfound\n{output}", expected.join("\n")))
+}
+
+fn kernels(text: &str) -> usize {
+    let compiled = driver::compile("m", parse::parse(text).unwrap()).unwrap();
+    compiled.plans.iter().flat_map(|p| &p.steps).filter(|s| matches!(s, Step::Launch(_))).count()
+}
+
+fn temporaries(text: &str) -> usize {
+    driver::compile("m", parse::parse(text).unwrap()).unwrap().plans.iter().map(|p| p.temps.len()).sum()
+}
