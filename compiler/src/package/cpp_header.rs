@@ -168,7 +168,12 @@ impl Form<'_> {
             });
         }
         let form = if made && self.entry.makes_vectors() { "_new" } else { "" };
-        format!("arraygpu::check(::{}_{}{form}({}));", self.package, self.entry.name, args.join(", "))
+        let head = format!("arraygpu::check(::{}_{}{form}(", self.package, self.entry.name);
+        if head.len() + args.iter().map(|a| a.len() + 2).sum::<usize>() > LINE {
+            format!("{head}\n            {}));", args.join(", "))
+        } else {
+            format!("{head}{}));", args.join(", "))
+        }
     }
 
     fn returning(&self, out: &mut String) {
