@@ -60,7 +60,8 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
             return Err(Error::user("E0302", message).at(r.loc.first()));
         }
     }
-    m.recorded = false;
+    // host scalars leave no record
+    (m.recorded, m.closed) = (false, HashMap::new());
     let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
         Val::Scalar(l) => Value::Scalar(l.canonical()),
         Val::Array(v) => Value::Vector(v.iter().map(|l| l.canonical()).collect()),
@@ -171,7 +172,7 @@ impl Machine<'_> {
                 self.scalar(taken, env)
             }
             Op::Cast(ty, a) => eval_cast(*ty, self.scalar(*a, env)),
-            Op::Len(x) => Lit::i64(self.array(*x, env).len() as i64),
+            Op::Len(x) => Lit::i64(self.length(*x, env)),
             Op::At(x, i) | Op::Elem(x, i) => {
                 let (x_values, i) = (self.array(*x, env), self.scalar(*i, env).as_i64());
                 let value = usize::try_from(i).ok().and_then(|i| x_values.get(i).copied());
@@ -216,6 +217,20 @@ impl Machine<'_> {
             }
             _ => return Val::Array(Rc::new(self.elements(n, env))),
         })
+    }
+
+    /// A length is known without the elements, which may leave records.
+    fn length(&mut self, x: NodeId, env: &Env) -> i64 {
+        match self.g.op(x) {
+            Op::Map(_, srcs) => self.length(srcs[0], env),
+            Op::Reverse(y) | Op::Materialize(y) => self.length(*y, env),
+            Op::Generate(n, _) | Op::Iota(n) | Op::Fill(n, _) => self.scalar(*n, env).as_i64(),
+            Op::Slice { start, stop, stride, .. } => {
+                let [start, stop, stride] = [start, stop, stride].map(|n| self.scalar(*n, env).as_i64());
+                if stop > start { (stop - start - 1) / stride.max(1) + 1 } else { 0 }
+            }
+            _ => self.array(x, env).len() as i64,
+        }
     }
 
     fn elements(&mut self, n: NodeId, env: &Env) -> Vec<Lit> {

@@ -13,7 +13,8 @@ use crate::error::Result;
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
     // variables of finished lambdas are canonical, so equal operands of different lambdas are one node of the old graph: its order serves all
-    let order = |a: NodeId, b: NodeId| a > b;
+    // and constants go last
+    let order = |a: NodeId, b: NodeId| (f.graph.as_lit(a).is_some(), a) > (f.graph.as_lit(b).is_some(), b);
     Ok(rewrite_from(f, true, &mut |g, op, old| {
         let swap = match *f.graph.op(old) {
             Op::Binary(o, a, b) => o.is_commutative() && order(a, b),

@@ -1,0 +1,4 @@
+//! What the compiler's tests share.
+
+pub mod program;
+pub mod rng;
