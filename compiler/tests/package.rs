@@ -303,3 +303,28 @@ fn headers_compile_by_themselves_in_c_and_cpp() {
         output(if language == "c++" { cc.arg("-std=c++17") } else { cc.arg("-std=c11") });
     }
 }
+
+/// Not a test by itself: what the next one runs in a process of its own.
+#[test]
+fn child() {
+    if let Some(out) = std::env::var_os("PACKAGE_TEST_OUT") {
+        write(&program(), &strict(Path::new(&out))).expect("a package");
+    }
+}
+
+#[test]
+fn flags_of_the_environment_are_not_applied_and_it_says_so() {
+    let dir = temp();
+    let run = |name: &str, flags: &str| {
+        let mut child = Command::new(std::env::current_exe().expect("this program"));
+        child.args(["--exact", "child", "--nocapture"]).env("PACKAGE_TEST_OUT", dir.path().join(name));
+        let out = child.env("CFLAGS", flags).env("LDFLAGS", flags).output().expect("runs");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        (files(&dir.path().join(name)), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (plain, silent) = run("a", "");
+    let (flags, says) = run("b", "-O0 -ffast-math -nonsense");
+    assert!(plain == flags);
+    assert!(!silent.contains("CFLAGS"), "{silent}");
+    assert!(says.contains("CFLAGS is set, but not applied"), "{says}");
+}

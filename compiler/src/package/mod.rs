@@ -42,24 +42,27 @@ pub struct Options {
     pub strict: bool,
     /// Told what is being done, a short line each.
     pub progress: Box<dyn Fn(&str)>,
+    /// Told what the user should know; by default it goes to standard error.
+    pub warn: Box<dyn Fn(&str)>,
 }
 
 impl Options {
-    /// Into that folder, silently. `ARRAYGPU_STRICT=1` in the environment makes the C compiler's warnings errors.
+    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes the C compiler's warnings errors.
     pub fn new(out: impl Into<PathBuf>) -> Options {
         Options {
             out: out.into(),
             version: VERSION.into(),
             strict: std::env::var_os("ARRAYGPU_STRICT").is_some_and(|v| v == "1"),
             progress: Box::new(|_| ()),
+            warn: Box::new(|text| eprintln!("{text}")),
         }
     }
 }
 
 /// Writes the package of a compiled program. On an error nothing is left behind, and a package that was there stays.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
-    let package = Package::new(compiled, &options.version);
     names::check(&compiled.name, &compiled.functions)?;
+    let package = Package::new(compiled, &options.version);
     let staging = place::Staging::begin(&options.out, &package.name)?;
     let say = |text: &str| (options.progress)(text);
 
@@ -71,7 +74,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     staging.put(&format!("include/{name}.hpp"), &cpp_header::print(&package))?;
 
     let compiler = cc::Compiler::find(options.strict)?;
-    cc::refused_flags(say);
+    cc::refused_flags(&options.warn);
     let built = compiler.build(&package, &compiled.c_source, &header, staging.scratch(), &say)?;
     staging.copy(&built.archive, &format!("lib/lib{name}.a"))?;
     staging.copy(&built.shared, &format!("lib/lib{name}.so"))?;

@@ -1,0 +1,63 @@
+# cmake -P: arraygpu_add_package() runs the generator when it changed, only then, and a failure leaves the package as it was.
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}")
+set(generator "${WORK}/generator.sh")
+set(log "${WORK}/log")
+
+# stands for a generator: called as `--out DIR arguments...`, notes what it was given and copies a package
+function(generator_is ending)
+  file(WRITE "${generator}" "#!/bin/sh\nfor a in \"$@\"; do printf '%s|' \"$a\"; done >> '${log}'\necho >> '${log}'\n${ending}\n")
+  file(CHMOD "${generator}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endfunction()
+
+function(build)
+  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build" RESULT_VARIABLE failed OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  set(failed "${failed}" PARENT_SCOPE)
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+function(expect runs)
+  file(STRINGS "${log}" lines)
+  list(LENGTH lines count)
+  if(NOT count EQUAL runs)
+    message(FATAL_ERROR "the generator ran ${count} times instead of ${runs}:\n${out}")
+  endif()
+endfunction()
+
+set(copy "mkdir -p \"$2\" && cp -r '${PACKAGE}/.' \"$2\"")
+generator_is("${copy}")
+execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" "-DGENERATOR=${generator}" "-Darraygpu_DIR=${arraygpu_DIR}"
+  RESULT_VARIABLE failed OUTPUT_VARIABLE out ERROR_VARIABLE out)
+if(failed)
+  message(FATAL_ERROR "configuring failed:\n${out}")
+endif()
+
+build()
+expect(1)
+file(READ "${log}" given)
+if(failed OR NOT given MATCHES "^--out\\|[^|]*/arraygpu/examples\\|--note\\|two words\\|a;b\\|\n$")
+  message(FATAL_ERROR "the first build (${failed}); the generator was given ${given}\n${out}")
+endif()
+execute_process(COMMAND "${WORK}/build/main" RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "the program failed: ${failed}")
+endif()
+
+build()
+expect(1)
+
+generator_is("${copy} # changed")
+build()
+expect(2)
+
+generator_is("exit 3")
+build()
+expect(3)
+if(NOT failed OR NOT out MATCHES "generator of the package examples failed")
+  message(FATAL_ERROR "a failing generator did not fail the build:\n${out}")
+endif()
+if(NOT EXISTS "${WORK}/build/arraygpu/examples/include/examples.h")
+  message(FATAL_ERROR "a failing generator took the package away")
+endif()
+build()
+expect(4)
