@@ -1,2 +1,26 @@
-//! Makes the C header (being written).
-fn main() {}
+//! Makes the C header of the runtime with cbindgen, into OUT_DIR. `include/arraygpu.h` is the committed copy: `tests/header.rs`
+//! fails when it is stale, and with ARRAYGPU_BLESS=1 refreshes it.
+
+use std::path::{Path, PathBuf};
+
+/// In the header's order.
+const SOURCES: [&str; 8] =
+    ["abi.rs", "error.rs", "context.rs", "buffer.rs", "view.rs", "copy.rs", "loader.rs", "invoke.rs"];
+
+fn main() {
+    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("set by Cargo"));
+    let out = PathBuf::from(std::env::var("OUT_DIR").expect("set by Cargo")).join("arraygpu.h");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=cbindgen.toml");
+    println!("cargo:rerun-if-changed=capi/src");
+    header(&root).write_to_file(out);
+}
+
+fn header(root: &Path) -> cbindgen::Bindings {
+    let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for file in SOURCES {
+        builder = builder.with_src(root.join("capi/src").join(file));
+    }
+    builder.generate().expect("capi/src parses")
+}

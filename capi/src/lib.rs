@@ -1,1 +1,44 @@
-//! The runtime (being written).
+//! libarraygpu: contexts, memory, views, plan execution and errors behind a C ABI.
+//!
+//! `docs/c-abi.md` is the contract, `include/arraygpu.h` its header (made from this crate). A call goes
+//!
+//! ```text
+//! invoke   arguments: kinds, handles, types, bounds, contexts; host scalars, shape rules, output lengths, overlaps; memory
+//! execute  the plan's steps: a launch chooses a version of its kernel, then records are read
+//! cpu      tiles over threads
+//! ```
+//!
+//! with what [`module`] parsed once and a [`workspace`] that its thread reuses. [`handle`] is why a wrong handle is an error.
+//! Nothing here prints, aborts, or unwinds into the caller: [`error::guard`] wraps every function.
+
+// The functions are C's: which pointers may be NULL, and what they must point at, is said in the header.
+#![allow(clippy::missing_safety_doc)]
+
+pub mod abi;
+mod buffer;
+mod context;
+mod copy;
+mod cpu;
+mod error;
+mod execute;
+mod handle;
+mod invoke;
+mod level;
+mod loader;
+mod module;
+mod view;
+mod workspace;
+
+pub use buffer::{
+    agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_data, agpu_buffer_free,
+    agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
+};
+pub use context::{agpu_context_create, agpu_context_default, agpu_context_free, agpu_context_threads};
+pub use copy::{agpu_copy, agpu_copy_from_host, agpu_copy_to_host, agpu_fill};
+pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
+pub use invoke::agpu_invoke;
+pub use loader::{
+    agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
+    agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
+};
+pub use view::agpu_view_slice;

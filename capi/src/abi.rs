@@ -1,0 +1,233 @@
+//! The types of the C ABI, as `include/arraygpu.h` shows them (`docs/c-abi.md` is the contract).
+//!
+//! Enums that a caller passes in are `MaybeUninit<Enum>` here: C may pass any number, and [`code`] reads it without trusting it.
+
+use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
+
+/// Version of this interface. Packages carry the version that they were made for.
+pub const AGPU_ABI_VERSION: i32 = 1;
+
+/// What a function returns; 0 is success. agpu_last_error_message() says more.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AgpuStatus {
+    /// Success.
+    AgpuOk = 0,
+    /// A null pointer where something is needed, a bad enum, a bad option.
+    AgpuErrorInvalidArgument = 1,
+    /// A null, freed or foreign handle.
+    AgpuErrorInvalidHandle = 2,
+    /// A view of another element type than the function takes.
+    AgpuErrorTypeMismatch = 3,
+    /// Lengths that differ, an output of the wrong length, a slice that does not fit.
+    AgpuErrorShape = 4,
+    /// A view or copy past the end of a buffer.
+    AgpuErrorOutOfBounds = 5,
+    /// Two outputs of one call overlap.
+    AgpuErrorOverlap = 6,
+    /// Memory could not be had.
+    AgpuErrorOutOfMemory = 7,
+    /// Arguments of different contexts.
+    AgpuErrorWrongContext = 8,
+    /// The function read out of range or divided an integer by zero: its outputs are unspecified.
+    AgpuErrorRecord = 9,
+    /// A package that this library cannot use (its version, missing code).
+    AgpuErrorModule = 10,
+    /// No such device.
+    AgpuErrorUnavailable = 11,
+    /// A bug of arraygpu: please report it.
+    AgpuErrorInternal = 12,
+}
+
+/// An element type.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AgpuType {
+    /// float
+    AgpuF32 = 0,
+    /// double
+    AgpuF64 = 1,
+    /// int32_t
+    AgpuI32 = 2,
+    /// int64_t
+    AgpuI64 = 3,
+    /// uint32_t
+    AgpuU32 = 4,
+    /// uint8_t
+    AgpuU8 = 5,
+    /// bool: one byte, 0 or 1
+    AgpuBool = 6,
+}
+
+/// A device with its threads. Opaque: a number in disguise, checked at every use.
+pub struct AgpuContext(());
+
+/// A vector in memory. Opaque: a number in disguise, checked at every use.
+pub struct AgpuBuffer(());
+
+/// A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
+pub struct AgpuLoadedModule(());
+
+/// A part of a buffer: a value, free to copy. All counts are in elements; element i is at `offset + i *
+/// stride[0]`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuView {
+    /// The buffer.
+    pub buffer: *mut AgpuBuffer,
+    /// Its element that is element 0 of the view.
+    pub offset: i64,
+    /// Number of dimensions: 1 in this version.
+    pub rank: i64,
+    /// Number of elements along each dimension.
+    pub extent: [i64; 3],
+    /// Distance of neighbours along each dimension.
+    pub stride: [i64; 3],
+}
+
+// SAFETY: the pointer in a view is a handle (a number), never dereferenced.
+unsafe impl Send for AgpuView {}
+// SAFETY: as above; a view has no interior mutability.
+unsafe impl Sync for AgpuView {}
+
+/// Options of agpu_context_create().
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuContextOptions {
+    /// sizeof(agpu_context_options)
+    pub size: usize,
+    /// -1: the default device (the CPU in this version); 0: the CPU.
+    pub device: i32,
+    /// Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
+    /// depend on it.
+    pub threads: i32,
+}
+
+/// Options of one call of a package's function.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuCall {
+    /// sizeof(agpu_call)
+    pub size: usize,
+    /// Where to run; NULL: the context of the first array, else the process's default.
+    pub context: *mut AgpuContext,
+    /// NULL: the default stream, the only one of a CPU context.
+    pub stream: *mut c_void,
+}
+
+/// What a kernel is called with. For packages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuKernelArgs {
+    /// Address of element 0, an array each, in the kernel's order.
+    pub arrays: *const *mut c_void,
+    /// In elements, an array each.
+    pub strides: *const i64,
+    /// The bits of each "in" scalar, zero-extended.
+    pub scalars: *const u64,
+    /// Address of each slot.
+    pub slots: *const *mut c_void,
+    /// One value a tile, an address for each scratch.
+    pub scratch: *const *mut c_void,
+    /// For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
+    pub records: *mut i64,
+}
+
+/// A kernel: computes tiles tile_begin up to tile_end (of 2048 elements each). For packages.
+pub type AgpuKernelFn =
+    Option<unsafe extern "C" fn(args: *const AgpuKernelArgs, tile_begin: i64, tile_end: i64)>;
+
+/// The versions of one kernel; the first three are NULL in a kernel without an index space. For packages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuCpuKernel {
+    /// Every stride is 1 and no output overlaps an input.
+    pub contiguous: AgpuKernelFn,
+    /// Every stride is 1; an output may be exactly an input that is read at the same index.
+    pub in_place: AgpuKernelFn,
+    /// Any strides; otherwise as in_place.
+    pub strided: AgpuKernelFn,
+    /// Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
+    pub finish: AgpuKernelFn,
+}
+
+/// What a package holds. For packages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuModule {
+    /// sizeof(agpu_module)
+    pub size: usize,
+    /// AGPU_ABI_VERSION of the header that the package was made for.
+    pub abi_version: i32,
+    /// The package's name.
+    pub name: *const c_char,
+    /// Text (docs/ir.md); entry i is the i-th plan.
+    pub plans: *const c_char,
+    /// Its length in bytes.
+    pub plans_length: i64,
+    /// How many kernels.
+    pub kernels: i32,
+    /// Table of the kernels for x86-64-v2; on other machines the only one.
+    pub cpu_v2: *const AgpuCpuKernel,
+    /// For x86-64-v3 (AVX2, FMA).
+    pub cpu_v3: *const AgpuCpuKernel,
+    /// For x86-64-v4 (AVX-512).
+    pub cpu_v4: *const AgpuCpuKernel,
+    /// A zeroed word that the runtime owns.
+    pub state: *mut *mut c_void,
+}
+
+// SAFETY: a module is constant data; `state` is only touched by atomic operations.
+unsafe impl Sync for AgpuModule {}
+// SAFETY: as above.
+unsafe impl Send for AgpuModule {}
+
+/// What an argument of agpu_invoke() is. For packages.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AgpuArgKind {
+    /// A scalar parameter.
+    AgpuArgScalar = 0,
+    /// A vector parameter.
+    AgpuArgView = 1,
+    /// A scalar result, written to host memory.
+    AgpuArgResultScalar = 2,
+    /// A vector result, written to a view.
+    AgpuArgResultView = 3,
+    /// A vector result, into a new buffer of the right length.
+    AgpuArgResultNew = 4,
+}
+
+/// An argument of agpu_invoke(): parameters come first, then results. For packages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuArg {
+    /// Which of the following counts.
+    pub kind: MaybeUninit<AgpuArgKind>,
+    /// SCALAR: the value; RESULT_SCALAR: where to write it (host memory).
+    pub scalar: *const c_void,
+    /// VIEW, RESULT_VIEW.
+    pub view: AgpuView,
+    /// RESULT_NEW: receives the buffer, which belongs to the caller.
+    pub made: *mut *mut AgpuBuffer,
+}
+
+/// A parameter or result of a package's function.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuEntrySlot {
+    /// Its name; lives as long as the loaded module.
+    pub name: *const c_char,
+    /// Its (element) type.
+    pub r#type: AgpuType,
+    /// 0: a scalar, 1: a vector.
+    pub rank: i32,
+}
+
+/// The number that a C caller passed for an enum.
+pub(crate) fn code<E: Copy>(value: MaybeUninit<E>) -> i32 {
+    const { assert!(size_of::<E>() == 4 && align_of::<E>() == 4) };
+    // SAFETY: the enums above are four bytes (checked), which a C caller passes initialised; every i32 is valid.
+    unsafe { value.as_ptr().cast::<i32>().read() }
+}

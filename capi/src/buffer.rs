@@ -1,0 +1,267 @@
+//! Buffers: vectors in memory, owned or borrowed.
+
+use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
+use crate::context::{self, Context};
+use crate::error::{
+    INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
+};
+use crate::handle::{Pin, Table};
+use arraygpu_compiler::scalar::Ty;
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::without_provenance_mut;
+use std::sync::Arc;
+
+/// Alignment of every allocation: a cache line, and the widest vector register.
+pub(crate) const ALIGN: usize = 64;
+
+/// Memory of our own.
+pub(crate) struct Storage {
+    raw: *mut u8,
+    layout: Layout,
+    data: *mut u8,
+}
+
+// SAFETY: a Storage owns its memory, as a Box does.
+unsafe impl Send for Storage {}
+// SAFETY: a shared Storage only gives its address away.
+unsafe impl Sync for Storage {}
+
+impl Storage {
+    /// Memory for `count` elements of `size` bytes, aligned to [`ALIGN`]. Zeroed memory comes lazily from the system: the
+    /// allocator is asked for its natural alignment (it would clear over-aligned memory by hand) and we align inside.
+    pub fn new(count: i64, size: usize, zeroed: bool) -> Result<Storage> {
+        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
+        let whole =
+            bytes.and_then(|n| n.checked_add(ALIGN)).and_then(|n| Layout::from_size_align(n, 16).ok());
+        let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
+        let (Some(bytes), Some(layout)) = (bytes, whole) else { return Err(too_much()) };
+        if bytes == 0 {
+            return Ok(Storage { raw: std::ptr::null_mut(), layout, data: std::ptr::null_mut() });
+        }
+        // SAFETY: the layout is not empty.
+        let raw = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+        if raw.is_null() {
+            return Err(too_much());
+        }
+        let data = raw.wrapping_add(raw.align_offset(ALIGN));
+        huge_pages(data, bytes);
+        Ok(Storage { raw, layout, data })
+    }
+
+    /// Address of element 0; null when there is none.
+    pub fn data(&self) -> *mut u8 {
+        self.data
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: allocated in `new` with this layout.
+            unsafe { dealloc(self.raw, self.layout) };
+        }
+    }
+}
+
+/// Asks for huge pages where the memory is large: first touches and TLB misses cost less. Advice only.
+#[cfg(target_os = "linux")]
+fn huge_pages(data: *mut u8, bytes: usize) {
+    const HUGE: usize = 2 << 20;
+    const MADV_HUGEPAGE: i32 = 14;
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: i32) -> i32;
+    }
+    if bytes < 2 * HUGE {
+        return;
+    }
+    let skip = data.align_offset(HUGE);
+    let length = bytes.saturating_sub(skip) / HUGE * HUGE;
+    if length > 0 {
+        // SAFETY: the range lies in memory of ours; this advice changes no contents, and its failure does not matter.
+        unsafe { madvise(data.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn huge_pages(_: *mut u8, _: usize) {}
+
+/// A vector in memory.
+pub(crate) struct Buffer {
+    pub ty: Ty,
+    pub count: i64,
+    /// Address of element 0; may be null when the count is 0.
+    pub data: *mut u8,
+    pub context: Arc<Context>,
+    /// None: borrowed memory.
+    _storage: Option<Storage>,
+}
+
+// SAFETY: `data` is an address; who accesses it, and when, is the caller's contract (two threads must not use a buffer at
+// the same time if one of them writes).
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// A buffer over memory of our own.
+    pub fn owned(context: Arc<Context>, ty: Ty, count: i64, storage: Storage) -> Buffer {
+        Buffer { ty, count, data: storage.data(), context, _storage: Some(storage) }
+    }
+}
+
+static BUFFERS: Table<Buffer> = Table::new(0b1011, "buffer");
+
+/// The buffer of a handle.
+pub(crate) fn pin(buffer: *mut AgpuBuffer) -> Result<Pin<Buffer>> {
+    BUFFERS.pin(buffer.addr())
+}
+
+/// Takes a buffer in; its handle.
+pub(crate) fn insert(buffer: Buffer) -> Result<*mut AgpuBuffer> {
+    BUFFERS.insert(buffer).map(without_provenance_mut)
+}
+
+/// Frees a buffer.
+pub(crate) fn remove(buffer: *mut AgpuBuffer) -> Result<()> {
+    BUFFERS.free(buffer.addr())
+}
+
+pub(crate) fn ty(ty: MaybeUninit<AgpuType>) -> Result<Ty> {
+    let found = usize::try_from(code(ty)).ok().and_then(|i| Ty::ALL.get(i));
+    found.copied().ok_or_else(|| error(INVALID_ARGUMENT, format!("{} is no element type", code(ty))))
+}
+
+pub(crate) fn abi_type(ty: Ty) -> AgpuType {
+    match ty {
+        Ty::F32 => AgpuType::AgpuF32,
+        Ty::F64 => AgpuType::AgpuF64,
+        Ty::I32 => AgpuType::AgpuI32,
+        Ty::I64 => AgpuType::AgpuI64,
+        Ty::U32 => AgpuType::AgpuU32,
+        Ty::U8 => AgpuType::AgpuU8,
+        Ty::Bool => AgpuType::AgpuBool,
+    }
+}
+
+/// Makes a buffer of `count` zeros in a context (NULL: the default one). Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_create(
+    context: *mut AgpuContext,
+    r#type: MaybeUninit<AgpuType>,
+    count: i64,
+    out: *mut *mut AgpuBuffer,
+) -> AgpuStatus {
+    let make = || {
+        let (out, ty) = (self::out(out, "out")?, ty(r#type)?);
+        if count < 0 {
+            fail!(INVALID_ARGUMENT, "the count {count} is negative");
+        }
+        let context = context::pin_or_default(context)?;
+        out.write(insert(Buffer::owned(context, ty, count, Storage::new(count, ty.size(), true)?))?);
+        Ok(())
+    };
+    guard_as("agpu_buffer_create", make)
+}
+
+/// Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
+/// buffer is freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_wrap(
+    context: *mut AgpuContext,
+    r#type: MaybeUninit<AgpuType>,
+    data: *mut c_void,
+    count: i64,
+    out: *mut *mut AgpuBuffer,
+) -> AgpuStatus {
+    let make = || {
+        let (out, ty) = (self::out(out, "out")?, ty(r#type)?);
+        let bytes = count.checked_mul(ty.size() as i64).filter(|n| *n >= 0);
+        let Some(bytes) = bytes else {
+            fail!(INVALID_ARGUMENT, "the count {count} of {ty} is negative, or more than memory holds");
+        };
+        if data.is_null() && count > 0 {
+            fail!(INVALID_ARGUMENT, "data is NULL, the count is {count}");
+        }
+        if !data.addr().is_multiple_of(ty.size()) {
+            fail!(INVALID_ARGUMENT, "data is not aligned for {ty}");
+        }
+        if data.addr().checked_add(bytes as usize).is_none() {
+            fail!(INVALID_ARGUMENT, "{count} elements of {ty} reach past the end of the address space");
+        }
+        let context = context::pin_or_default(context)?;
+        out.write(insert(Buffer { ty, count, data: data.cast(), context, _storage: None })?);
+        Ok(())
+    };
+    guard_as("agpu_buffer_wrap", make)
+}
+
+/// Frees a buffer (of wrapped memory: only the handle); NULL is fine. A second free is
+/// AGPU_ERROR_INVALID_HANDLE. Thread-safe: a call that is using the buffer keeps its memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_free(buffer: *mut AgpuBuffer) -> AgpuStatus {
+    guard(|| {
+        if buffer.is_null() {
+            return Ok(());
+        }
+        remove(buffer).map_err(|e| e.of("agpu_buffer_free"))
+    })
+}
+
+/// The common shape of the getters.
+fn get<T>(
+    name: &str,
+    buffer: *mut AgpuBuffer,
+    out: *mut T,
+    get: impl FnOnce(&Buffer) -> Result<T>,
+) -> AgpuStatus {
+    let answer = || {
+        let out = self::out(out, "out")?;
+        out.write(get(&*pin(buffer)?)?);
+        Ok(())
+    };
+    guard_as(name, answer)
+}
+
+/// The number of elements. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_count(buffer: *mut AgpuBuffer, out: *mut i64) -> AgpuStatus {
+    get("agpu_buffer_count", buffer, out, |b| Ok(b.count))
+}
+
+/// The element type. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_type(buffer: *mut AgpuBuffer, out: *mut AgpuType) -> AgpuStatus {
+    get("agpu_buffer_type", buffer, out, |b| Ok(abi_type(b.ty)))
+}
+
+/// The context; AGPU_ERROR_INVALID_HANDLE if it was freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_context(
+    buffer: *mut AgpuBuffer,
+    out: *mut *mut AgpuContext,
+) -> AgpuStatus {
+    get("agpu_buffer_context", buffer, out, |b| {
+        let handle = without_provenance_mut(b.context.handle.get().copied().unwrap_or(0));
+        match context::pin(handle) {
+            Ok(_) => Ok(handle),
+            Err(_) => fail!(INVALID_HANDLE, "the buffer's context was freed"),
+        }
+    })
+}
+
+/// The device address of element 0 (host memory on the CPU, aligned to 64 bytes unless wrapped); NULL
+/// when the buffer is empty. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_data(buffer: *mut AgpuBuffer, out: *mut *mut c_void) -> AgpuStatus {
+    get("agpu_buffer_data", buffer, out, |b| Ok(b.data.cast()))
+}
+
+/// A view of the whole buffer. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut AgpuView) -> AgpuStatus {
+    get("agpu_buffer_view", buffer, out, |b| {
+        Ok(AgpuView { buffer, offset: 0, rank: 1, extent: [b.count, 1, 1], stride: [1, 1, 1] })
+    })
+}

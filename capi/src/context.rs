@@ -1,0 +1,147 @@
+//! Contexts: a device and the threads to compute with.
+
+use crate::abi::{AgpuContext, AgpuContextOptions};
+use crate::cpu::Pool;
+use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail, guard, out};
+use crate::handle::{Pin, Table};
+use std::ptr::without_provenance_mut;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What a context holds. Its buffers share it, so they outlive the handle.
+pub(crate) struct Context {
+    pub threads: usize,
+    pub pool: OnceLock<Option<Pool>>,
+    /// For `agpu_buffer_context`; may be freed.
+    pub handle: OnceLock<usize>,
+}
+
+static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
+static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
+
+fn create(threads: usize) -> Result<(usize, Arc<Context>)> {
+    let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new() });
+    let handle = CONTEXTS.insert(context.clone())?;
+    let _ = context.handle.set(handle);
+    Ok((handle, context))
+}
+
+fn default_threads() -> Result<usize> {
+    match std::env::var("ARRAYGPU_THREADS") {
+        Ok(text) => match text.trim().parse::<usize>() {
+            Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
+            _ => fail!(
+                INVALID_ARGUMENT,
+                "ARRAYGPU_THREADS is `{text}`, expected a number from 1 to {MAX_THREADS}"
+            ),
+        },
+        Err(_) => Ok(std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
+    }
+}
+
+const MAX_THREADS: usize = 4096;
+
+/// The process's default context.
+pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    if let Some(context) = DEFAULT.get() {
+        return Ok(context);
+    }
+    let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if DEFAULT.get().is_none() {
+        let _ = DEFAULT.set(create(default_threads()?)?);
+    }
+    match DEFAULT.get() {
+        Some(context) => Ok(context),
+        None => unreachable!("set above"),
+    }
+}
+
+/// The context of a handle.
+pub(crate) fn pin(context: *mut AgpuContext) -> Result<Pin<Arc<Context>>> {
+    CONTEXTS.pin(context.addr())
+}
+
+/// The context of a handle, or the default one for NULL.
+pub(crate) fn pin_or_default(context: *mut AgpuContext) -> Result<Arc<Context>> {
+    if context.is_null() { Ok(default()?.1.clone()) } else { Ok(pin(context)?.clone()) }
+}
+
+/// Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_create(
+    options: *const AgpuContextOptions,
+    out: *mut *mut AgpuContext,
+) -> crate::abi::AgpuStatus {
+    guard(|| {
+        let out = self::out(out, "agpu_context_create: out")?;
+        let mut threads = 0;
+        if !options.is_null() {
+            // SAFETY: options are NULL or the caller's; `size` comes first in every version.
+            let size = unsafe { (&raw const (*options).size).read() };
+            if size < size_of::<AgpuContextOptions>() {
+                fail!(
+                    INVALID_ARGUMENT,
+                    "agpu_context_create: options.size is {size}, set it to sizeof(agpu_context_options)"
+                );
+            }
+            // SAFETY: there are at least as many bytes as this version knows.
+            let options = unsafe { options.read() };
+            if !matches!(options.device, -1 | 0) {
+                fail!(
+                    UNAVAILABLE,
+                    "agpu_context_create: there is no device {}, this version has the CPU (0)",
+                    options.device
+                );
+            }
+            threads = options.threads;
+        }
+        let threads = match usize::try_from(threads) {
+            Ok(0) => default_threads()?,
+            Ok(n) if n <= MAX_THREADS => n,
+            _ => fail!(
+                INVALID_ARGUMENT,
+                "agpu_context_create: {threads} threads, expected 0 (all) to {MAX_THREADS}"
+            ),
+        };
+        out.write(without_provenance_mut(create(threads)?.0));
+        Ok(())
+    })
+}
+
+/// The process's default context, made at first use. It must not be freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_default(out: *mut *mut AgpuContext) -> crate::abi::AgpuStatus {
+    guard(|| {
+        let out = self::out(out, "agpu_context_default: out")?;
+        out.write(without_provenance_mut(default()?.0));
+        Ok(())
+    })
+}
+
+/// Frees a context; NULL is fine. Buffers may outlive it, and calls on them still run. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_free(context: *mut AgpuContext) -> crate::abi::AgpuStatus {
+    guard(|| {
+        if context.is_null() {
+            return Ok(());
+        }
+        if DEFAULT.get().is_some_and(|d| d.0 == context.addr()) {
+            fail!(INVALID_ARGUMENT, "agpu_context_free: the default context is never freed");
+        }
+        CONTEXTS.free(context.addr()).map_err(|e| e.of("agpu_context_free"))
+    })
+}
+
+/// How many threads a context computes with. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_threads(
+    context: *mut AgpuContext,
+    out: *mut i32,
+) -> crate::abi::AgpuStatus {
+    guard(|| {
+        let context = pin(context).map_err(|e| e.of("agpu_context_threads"))?;
+        let out = self::out(out, "agpu_context_threads: out")?;
+        out.write(i32::try_from(context.threads).unwrap_or(i32::MAX));
+        Ok(())
+    })
+}

@@ -1,0 +1,159 @@
+//! Copies between views and host memory, and fills.
+
+use crate::abi::{AgpuStatus, AgpuView};
+use crate::buffer::{self, Buffer, Storage};
+use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, fail, guard_as};
+use crate::handle::Pin;
+use crate::view::{Span, resolve};
+use arraygpu_compiler::scalar::Ty;
+use std::ffi::c_void;
+
+fn open(view: &AgpuView) -> Result<(Pin<Buffer>, Span)> {
+    let buffer = buffer::pin(view.buffer)?;
+    let span = resolve(view, &buffer)?;
+    Ok((buffer, span))
+}
+
+/// Copies `len` elements of `size` bytes.
+///
+/// # Safety
+/// Both sides hold `len` elements at their strides (in elements), and do not overlap unless both strides are 1.
+unsafe fn transfer(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i64, len: i64, size: usize) {
+    if len == 0 {
+        return;
+    }
+    if dst_stride == 1 && src_stride == 1 {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy(src, dst, len as usize * size) };
+        return;
+    }
+    /// One element type's loop; the memory may be unaligned (host side).
+    unsafe fn each<T>(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i64, len: i64) {
+        let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+        for i in 0..len as isize {
+            // SAFETY: element i of either side, by the caller's promise.
+            unsafe {
+                let value = src.offset(i * src_stride as isize).read_unaligned();
+                dst.offset(i * dst_stride as isize).write_unaligned(value);
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => each::<u8>(dst, dst_stride, src, src_stride, len),
+            4 => each::<u32>(dst, dst_stride, src, src_stride, len),
+            _ => each::<u64>(dst, dst_stride, src, src_stride, len),
+        }
+    }
+}
+
+/// Copies one checked span to another of the same length and type; they may overlap in any way.
+pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
+    let size = dst.ty.size();
+    if dst.is_same(src) {
+        return Ok(());
+    }
+    let direct = (dst.is_contiguous() && src.is_contiguous()) || !dst.overlaps(src);
+    if direct {
+        // SAFETY: checked spans of one length; strided ones do not overlap.
+        unsafe { transfer(dst.base, dst.stride, src.base, src.stride, dst.len, size) };
+        return Ok(());
+    }
+    let temporary = Storage::new(src.len, size, false)?;
+    // SAFETY: as above; the temporary holds as many elements and overlaps nothing.
+    unsafe {
+        transfer(temporary.data(), 1, src.base, src.stride, src.len, size);
+        transfer(dst.base, dst.stride, temporary.data(), 1, src.len, size);
+    }
+    Ok(())
+}
+
+/// Host memory as a span, and the first `count` elements of `span`.
+fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(Span, Span)> {
+    if count < 0 {
+        fail!(INVALID_ARGUMENT, "the count {count} is negative");
+    }
+    if count > span.len {
+        fail!(OUT_OF_BOUNDS, "{count} elements do not fit into the view's length {}", span.len);
+    }
+    if host.is_null() && count > 0 {
+        fail!(INVALID_ARGUMENT, "{name} is NULL, the count is {count}");
+    }
+    Ok((Span { base: host.cast(), len: count, stride: 1, ty: span.ty }, Span { len: count, ..span }))
+}
+
+/// Copies `count` elements from host memory to the first elements of a view. Not while another thread
+/// uses the buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, count: i64) -> AgpuStatus {
+    let copy = || {
+        let (_pin, span) = open(&dst)?;
+        let (host, to) = with_host(src.cast_mut(), "src", count, span)?;
+        if to.stride == 0 {
+            fail!(SHAPE, "dst has the stride 0");
+        }
+        copy_span(&to, &host)
+    };
+    guard_as("agpu_copy_from_host", copy)
+}
+
+/// Copies the first `count` elements of a view to host memory; a bool arrives as 0 or 1. Not while
+/// another thread writes the buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, count: i64) -> AgpuStatus {
+    let copy = || {
+        let (_pin, span) = open(&src)?;
+        let (host, from) = with_host(dst, "dst", count, span)?;
+        copy_span(&host, &from)?;
+        if span.ty == Ty::Bool {
+            for i in 0..count as usize {
+                let byte = host.base.wrapping_add(i);
+                // SAFETY: `dst` holds `count` bytes (the caller's promise), written above.
+                unsafe { byte.write(u8::from(byte.read() != 0)) };
+            }
+        }
+        Ok(())
+    };
+    guard_as("agpu_copy_to_host", copy)
+}
+
+/// Copies a view to another of the same type and length, also of another context; they may overlap. Not
+/// while another thread uses the buffers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
+    let copy = || {
+        let (_dst, to) = open(&dst).map_err(|e| e.of("dst"))?;
+        let (_src, from) = open(&src).map_err(|e| e.of("src"))?;
+        if to.ty != from.ty {
+            fail!(TYPE_MISMATCH, "dst is a vector of {}, src of {}", to.ty, from.ty);
+        }
+        if to.len != from.len {
+            fail!(SHAPE, "dst has the length {}, src {}", to.len, from.len);
+        }
+        if to.stride == 0 {
+            fail!(SHAPE, "dst has the stride 0");
+        }
+        copy_span(&to, &from)
+    };
+    guard_as("agpu_copy", copy)
+}
+
+/// Sets every element of a view to the value at `value` (of the view's type). Not while another thread
+/// uses the buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuStatus {
+    let fill = || {
+        let (_pin, span) = open(&dst)?;
+        if value.is_null() {
+            fail!(INVALID_ARGUMENT, "value is NULL");
+        }
+        let mut element = [0u8; 8];
+        // SAFETY: `value` points at one element (the caller's promise), at most 8 bytes.
+        unsafe { std::ptr::copy_nonoverlapping(value.cast(), element.as_mut_ptr(), span.ty.size()) };
+        // SAFETY: a checked span; stride 0 on the source side repeats the one element.
+        unsafe { transfer(span.base, span.stride, element.as_ptr(), 0, span.len, span.ty.size()) };
+        Ok(())
+    };
+    guard_as("agpu_fill", fill)
+}

@@ -1,0 +1,197 @@
+//! Running kernels on the CPU: tiles over threads, under the default floating-point environment.
+//!
+//! A parallel launch is cut into chunks of tiles. The caller and the pool's workers claim chunks from one counter; the caller
+//! returns when all claimed chunks are done, and never waits for a worker that woke up too late to help.
+
+use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
+use crate::context::Context;
+use crate::error::guard_thread;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::Thread;
+
+/// Elements of a tile.
+pub(crate) const TILE: i64 = 2048;
+
+/// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
+const PARALLEL_WORK: i64 = 1 << 18;
+/// A chunk has at least this much work.
+const CHUNK_WORK: i64 = 1 << 17;
+/// Chunks for each thread of a large launch, so that late threads find something left.
+const CHUNKS_PER_THREAD: i64 = 16;
+
+type Kernel = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
+
+/// The default floating-point environment (round to nearest, subnormals kept, no traps) while it lives.
+pub(crate) struct FloatEnvironment {
+    saved: usize,
+}
+
+impl FloatEnvironment {
+    #[cfg(target_arch = "x86_64")]
+    pub fn enter() -> FloatEnvironment {
+        let (mut saved, default) = (0u32, 0x1f80u32);
+        // SAFETY: reads and sets MXCSR; Rust code between here and `drop` runs under Rust's own default.
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut saved, options(nostack, preserves_flags));
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const default, options(nostack, preserves_flags));
+        }
+        FloatEnvironment { saved: saved as usize }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn leave(&self) {
+        let saved = self.saved as u32;
+        // SAFETY: gives the caller's MXCSR back.
+        unsafe {
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const saved, options(nostack, preserves_flags))
+        };
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    pub fn enter() -> FloatEnvironment {
+        let saved: usize;
+        // SAFETY: reads FPCR and sets its default.
+        unsafe {
+            std::arch::asm!("mrs {}, fpcr", out(reg) saved, options(nomem, nostack));
+            std::arch::asm!("msr fpcr, xzr", options(nomem, nostack));
+        }
+        FloatEnvironment { saved }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn leave(&self) {
+        // SAFETY: gives the caller's FPCR back.
+        unsafe { std::arch::asm!("msr fpcr, {}", in(reg) self.saved, options(nomem, nostack)) };
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub fn enter() -> FloatEnvironment {
+        FloatEnvironment { saved: 0 }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn leave(&self) {}
+}
+
+impl Drop for FloatEnvironment {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// A context's workers: one less than its threads, because the caller works, too.
+pub(crate) struct Pool {
+    workers: ThreadPool,
+    /// Threads do not survive a fork: a child computes alone.
+    process: u32,
+}
+
+fn pool(context: &Context) -> Option<&Pool> {
+    let make = || {
+        let builder = ThreadPoolBuilder::new().num_threads(context.threads - 1);
+        let builder = builder.thread_name(|i| format!("arraygpu-{i}")).start_handler(|_| guard_thread());
+        let workers = builder.build().ok()?;
+        Some(Pool { workers, process: std::process::id() })
+    };
+    context.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
+}
+
+/// Runs `main` over all tiles.
+///
+/// # Safety
+/// The kernel and its arguments belong together, and stay valid during the call.
+pub(crate) unsafe fn run(
+    context: &Context,
+    main: Kernel,
+    args: &AgpuKernelArgs,
+    tiles: i64,
+    cost: u32,
+    sequential: bool,
+) {
+    let tile_work = TILE * i64::from(cost.max(1));
+    let small = tiles <= 1 || tiles.saturating_mul(tile_work) < PARALLEL_WORK;
+    let workers = if sequential || small || context.threads <= 1 { None } else { pool(context) };
+    let Some(pool) = workers else {
+        // SAFETY: the caller's promise.
+        unsafe { main(args, 0, tiles) };
+        return;
+    };
+    let threads = context.threads as i64;
+    let chunk = (tiles / (threads * CHUNKS_PER_THREAD)).max(CHUNK_WORK / tile_work).max(1);
+    let chunks = (tiles - 1) / chunk + 1;
+    let job = Arc::new(Job {
+        main,
+        args,
+        tiles,
+        chunk,
+        chunks,
+        next: AtomicI64::new(0),
+        done: AtomicI64::new(0),
+        caller: std::thread::current(),
+    });
+    for _ in 1..threads.min(chunks) {
+        let job = job.clone();
+        pool.workers.spawn(move || job.work());
+    }
+    job.work();
+    job.wait();
+}
+
+struct Job {
+    main: Kernel,
+    /// Valid until all chunks are done; touched only by who claimed one.
+    args: *const AgpuKernelArgs,
+    tiles: i64,
+    chunk: i64,
+    chunks: i64,
+    next: AtomicI64,
+    done: AtomicI64,
+    caller: Thread,
+}
+
+// SAFETY: `args` is only followed while a claimed chunk is not done, and the caller waits for those.
+unsafe impl Send for Job {}
+// SAFETY: as above; kernels may run on any number of threads.
+unsafe impl Sync for Job {}
+
+impl Job {
+    /// Claims and runs chunks until none is left.
+    fn work(&self) {
+        let _environment = FloatEnvironment::enter();
+        loop {
+            let c = self.next.fetch_add(1, Ordering::Relaxed);
+            if c >= self.chunks {
+                return;
+            }
+            let begin = c * self.chunk;
+            // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
+            unsafe { (self.main)(self.args, begin, (begin + self.chunk).min(self.tiles)) };
+            if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
+                self.caller.unpark();
+            }
+        }
+    }
+
+    /// Until all chunks are done: spins for a little, then sleeps.
+    fn wait(&self) {
+        let mut spins = 0;
+        while self.done.load(Ordering::Acquire) < self.chunks {
+            spins += 1;
+            if spins < 2000 {
+                std::hint::spin_loop();
+            } else {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+/// The function pointer, where the module's check has made sure of it.
+pub(crate) fn present(kernel: AgpuKernelFn) -> Kernel {
+    match kernel {
+        Some(f) => f,
+        None => unreachable!("checked when the module was first used"),
+    }
+}

@@ -1,0 +1,187 @@
+//! Execution of a plan's steps, after all checks.
+
+use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
+use crate::buffer::{self, ALIGN, Buffer};
+use crate::context::Context;
+use crate::copy::copy_span;
+use crate::cpu::{self, TILE};
+use crate::error::{INTERNAL, RECORD, Result, fail};
+use crate::invoke::Args;
+use crate::module::{Entry, Loaded};
+use crate::workspace::Workspace;
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
+use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
+use std::sync::Arc;
+
+/// Parameters, results and temporaries are counted through.
+fn place_of(plan: &Plan, place: Place) -> usize {
+    match place {
+        Place::Param(i) => i as usize,
+        Place::Result(i) => plan.params.len() + i as usize,
+        Place::Temp(i) => plan.params.len() + plan.results.len() + i as usize,
+    }
+}
+
+/// How many tiles a launch has.
+fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
+    match launch.domain.map(|d| ws.host[d.0 as usize].as_i64()) {
+        Some(n) if n > 0 => Ok((n - 1) / TILE + 1),
+        Some(n) if n < 0 => fail!(INTERNAL, "kernel {} over {n} elements", launch.name),
+        _ => Ok(0),
+    }
+}
+
+/// Bytes of one scratch array.
+fn scratch_bytes(tiles: i64, size: usize) -> i64 {
+    // tiles is at most 2^52
+    (tiles * size as i64 + ALIGN as i64 - 1) / ALIGN as i64 * ALIGN as i64
+}
+
+/// Runs all steps. Results are in their spans and words afterwards.
+pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mut Workspace) -> Result<()> {
+    let plan = &entry.plan;
+    ws.words.clear();
+    ws.words.resize(ws.spans.len(), 0);
+    for (word, literal) in ws.words.iter_mut().zip(&ws.literals) {
+        *word = literal.bits;
+    }
+    // one block of scratch serves all launches in turn
+    let mut scratch = 0;
+    for step in &plan.steps {
+        if let Step::Launch(l) = step {
+            let tiles = tiles(l, ws)?;
+            scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
+        }
+    }
+    let scratch = if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1)? } else { std::ptr::null_mut() };
+    for step in &plan.steps {
+        match step {
+            Step::Alloc(_) => {} // reserved before anything ran
+            Step::Free(t) => ws.memory.release(place_of(plan, Place::Temp(*t))),
+            Step::Launch(l) => launch(loaded, plan, l, context, scratch, ws)?,
+        }
+    }
+    for (place, wanted) in &ws.detours {
+        copy_span(wanted, &ws.spans[*place])?;
+    }
+    Ok(())
+}
+
+fn launch(
+    loaded: &Loaded,
+    plan: &Plan,
+    launch: &Launch,
+    context: &Context,
+    mut scratch: *mut u8,
+    ws: &mut Workspace,
+) -> Result<()> {
+    let tiles = tiles(launch, ws)?;
+    let kernel = loaded.kernel(launch.kernel);
+    let a = &mut ws.launch;
+    a.arrays.clear();
+    a.strides.clear();
+    let mut contiguous = true;
+    for (place, _) in &launch.arrays {
+        let span = &ws.spans[place_of(plan, *place)];
+        a.arrays.push(span.base.cast::<c_void>());
+        a.strides.push(span.stride);
+        contiguous &= span.is_contiguous();
+    }
+    a.scalars.clear();
+    a.scalars.extend(launch.scalars.iter().map(|h| ws.host[h.0 as usize].bits));
+    a.slots.clear();
+    let words = ws.words.as_mut_ptr();
+    a.slots.extend(launch.slots.iter().map(|p| words.wrapping_add(place_of(plan, *p)).cast::<c_void>()));
+    a.scratch.clear();
+    for ty in &launch.scratch {
+        a.scratch.push(scratch.cast());
+        scratch = scratch.wrapping_add(scratch_bytes(tiles, ty.size()) as usize);
+    }
+    a.records.clear();
+    a.records.resize(launch.sites.len(), i64::MAX);
+    let args = AgpuKernelArgs {
+        arrays: a.arrays.as_ptr(),
+        strides: a.strides.as_ptr(),
+        scalars: a.scalars.as_ptr(),
+        slots: a.slots.as_ptr(),
+        scratch: a.scratch.as_ptr(),
+        records: a.records.as_mut_ptr(),
+    };
+    if tiles > 0 {
+        let main = version(launch, ws, contiguous, kernel);
+        // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
+        unsafe { cpu::run(context, cpu::present(main), &args, tiles, launch.cost, launch.sequential) };
+    }
+    if launch.finish {
+        // SAFETY: as above, after all tiles.
+        unsafe { cpu::present(kernel.finish)(&args, 0, tiles) };
+    }
+    check_records(launch, &ws.launch.records)
+}
+
+/// The kernel's version: contiguous unless a stride is not 1 or an array that it writes is one that it reads.
+fn version(
+    launch: &Launch,
+    ws: &Workspace,
+    contiguous: bool,
+    kernel: &crate::abi::AgpuCpuKernel,
+) -> AgpuKernelFn {
+    let uses = |place: Place, write: bool| {
+        launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)
+    };
+    let shared = |(r, p): &(u32, u32)| uses(Place::Result(*r), true) && uses(Place::Param(*p), false);
+    if !contiguous {
+        kernel.strided
+    } else if ws.in_place.iter().any(shared) {
+        kernel.in_place
+    } else {
+        kernel.contiguous
+    }
+}
+
+/// The lowest element that left a record; of several there, the first site.
+fn check_records(launch: &Launch, records: &[i64]) -> Result<()> {
+    let lowest = records.iter().zip(&launch.sites).min_by_key(|(element, _)| **element);
+    match lowest {
+        Some((element, site)) if *element != i64::MAX => fail!(RECORD, "{site}, first at element {element}"),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the scalar results and the new buffers to the caller.
+pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mut Workspace) -> Result<()> {
+    let plan = &entry.plan;
+    // a new buffer's handle waits in its word
+    ws.delivered.clear();
+    for (place, storage) in ws.made.drain(..) {
+        let span = ws.spans[place];
+        match buffer::insert(Buffer::owned(context.clone(), span.ty, span.len, storage)) {
+            Ok(handle) => {
+                ws.words[place] = handle.addr() as u64;
+                ws.delivered.push(place);
+            }
+            Err(e) => {
+                for place in &ws.delivered {
+                    buffer::remove(without_provenance_mut(ws.words[*place] as usize))?;
+                }
+                return Err(e);
+            }
+        }
+    }
+    // nothing can fail from here on
+    for (i, slot) in plan.results.iter().enumerate() {
+        let place = place_of(plan, Place::Result(i as u32));
+        if slot.ty.is_scalar() {
+            let word = ws.words[place].to_ne_bytes();
+            // SAFETY: a scalar result's span is the caller's memory for one element; kernels wrote the word's low bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(word.as_ptr(), ws.spans[place].base, slot.ty.elem.size())
+            };
+        } else if args.is_new(place) {
+            // SAFETY: the pointer was checked, and is the caller's.
+            unsafe { args.made(place).write(without_provenance_mut(ws.words[place] as usize)) };
+        }
+    }
+    Ok(())
+}

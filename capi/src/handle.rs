@@ -1,0 +1,262 @@
+//! Handles: numbers in disguise (slot and generation), never dereferenced.
+//!
+//! A handle is looked up in a [`Table`]. The lookup *pins* the value: one compare-and-swap on the slot's word, no lock. A
+//! freed value stays until its last pin goes, so a thread that frees cannot pull memory from under one that computes.
+//!
+//! ```text
+//! handle  = generation (32 bits) | slot (28 bits) | tag of the table (4 bits, odd: no aligned pointer passes)
+//! word    = generation (32 bits) | live (1 bit)   | pins (31 bits)
+//! ```
+
+use crate::error::{Error, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail};
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+const _: () = assert!(size_of::<usize>() == 8, "handles need 64-bit pointers");
+
+const LIVE: u64 = 1 << 31;
+const PINS: u64 = LIVE - 1;
+const FIRST_CHUNK: usize = 64;
+const CHUNKS: usize = 22;
+
+struct Slot<T> {
+    word: AtomicU64,
+    /// Some while live or pinned. Written by the one thread that owns the slot: the inserter before it is live, the
+    /// reclaimer after the last pin.
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: `value` is shared only while pinned (then as &T), and otherwise owned by one thread, as `word` says.
+unsafe impl<T: Send + Sync> Sync for Slot<T> {}
+
+struct Free {
+    slots: Vec<u32>,
+    next: u32,
+}
+
+/// All values of one kind. Slots live in chunks that double in size and are never freed.
+pub(crate) struct Table<T: 'static> {
+    chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
+    free: Mutex<Free>,
+    tag: usize,
+    name: &'static str,
+}
+
+/// A value in use.
+pub(crate) struct Pin<T: Send + Sync + 'static> {
+    slot: &'static Slot<T>,
+    table: &'static Table<T>,
+    index: u32,
+}
+
+impl<T: Send + Sync> Table<T> {
+    /// A table whose handles end in `tag` (odd, below 16); errors call its values `name`.
+    pub const fn new(tag: usize, name: &'static str) -> Table<T> {
+        assert!(tag < 16 && tag % 2 == 1);
+        Table {
+            chunks: [const { OnceLock::new() }; CHUNKS],
+            free: Mutex::new(Free { slots: Vec::new(), next: 0 }),
+            tag,
+            name,
+        }
+    }
+
+    fn free_list(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slot(&'static self, index: u32) -> Option<&'static Slot<T>> {
+        let from = index as usize + FIRST_CHUNK;
+        let chunk = (from.ilog2() - FIRST_CHUNK.ilog2()) as usize;
+        self.chunks.get(chunk)?.get()?.get(from - (FIRST_CHUNK << chunk))
+    }
+
+    /// Takes a value in; its handle.
+    pub fn insert(&'static self, value: T) -> Result<usize> {
+        let index = self
+            .take_slot()
+            .ok_or_else(|| error(OUT_OF_MEMORY, format!("no room for another {}", self.name)))?;
+        let Some(slot) = self.slot(index) else {
+            fail!(OUT_OF_MEMORY, "no room for another {}", self.name);
+        };
+        // SAFETY: a slot that is neither live nor pinned belongs to whoever took it from the free list.
+        unsafe { *slot.value.get() = Some(value) };
+        let word = slot.word.fetch_or(LIVE, Ordering::Release);
+        Ok((word >> 32 << 32) as usize | (index as usize) << 4 | self.tag)
+    }
+
+    fn take_slot(&'static self) -> Option<u32> {
+        let mut free = self.free_list();
+        if let Some(index) = free.slots.pop() {
+            return Some(index);
+        }
+        let index = free.next;
+        let chunk = ((index as usize + FIRST_CHUNK).ilog2() - FIRST_CHUNK.ilog2()) as usize;
+        let cell = self.chunks.get(chunk)?;
+        if cell.get().is_none() {
+            let mut slots = Vec::new();
+            slots.try_reserve_exact(FIRST_CHUNK << chunk).ok()?;
+            slots.resize_with(FIRST_CHUNK << chunk, || Slot {
+                word: AtomicU64::new(1 << 32),
+                value: UnsafeCell::new(None),
+            });
+            let _ = cell.set(slots.into_boxed_slice());
+        }
+        // so that giving slots back never allocates
+        let all = index as usize + 1;
+        let spare = all - free.slots.len();
+        free.slots.try_reserve(spare).ok()?;
+        free.next += 1;
+        Some(index)
+    }
+
+    fn parts(&self, handle: usize) -> Option<(u32, u64)> {
+        (handle & 15 == self.tag).then_some(((handle >> 4) as u32 & 0x0fff_ffff, (handle >> 32) as u64))
+    }
+
+    /// The value of a handle, pinned.
+    pub fn pin(&'static self, handle: usize) -> Result<Pin<T>> {
+        self.try_pin(handle).ok_or_else(|| self.invalid(handle))
+    }
+
+    fn try_pin(&'static self, handle: usize) -> Option<Pin<T>> {
+        let (index, generation) = self.parts(handle)?;
+        let slot = self.slot(index)?;
+        let mut word = slot.word.load(Ordering::Relaxed);
+        loop {
+            if word & !PINS != generation << 32 | LIVE || word & PINS == PINS {
+                return None;
+            }
+            match slot.word.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Pin { slot, table: self, index }),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Ends a handle. The value goes when nothing uses it any more.
+    pub fn free(&'static self, handle: usize) -> Result<()> {
+        let find = || self.parts(handle).and_then(|(i, g)| Some((i, g, self.slot(i)?)));
+        let (index, generation, slot) = find().ok_or_else(|| self.invalid(handle))?;
+        let mut word = slot.word.load(Ordering::Relaxed);
+        loop {
+            if word & !PINS != generation << 32 | LIVE {
+                return Err(self.invalid(handle));
+            }
+            match slot.word.compare_exchange_weak(word, word & !LIVE, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if word & PINS == 0 => {
+                    self.reclaim(slot, index);
+                    return Ok(());
+                }
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    #[cold]
+    fn reclaim(&'static self, slot: &'static Slot<T>, index: u32) {
+        // SAFETY: not live and without pins, the slot belongs to the one thread that made it so.
+        drop(unsafe { (*slot.value.get()).take() });
+        let generation = (slot.word.load(Ordering::Relaxed) >> 32) + 1;
+        // a slot that has used up its generations retires
+        if generation < 1 << 32 {
+            slot.word.store(generation << 32, Ordering::Release);
+            self.free_list().slots.push(index);
+        }
+    }
+
+    #[cold]
+    fn invalid(&self, handle: usize) -> Error {
+        let name = self.name;
+        let message = match self.parts(handle) {
+            _ if handle == 0 => format!("the {name} is NULL"),
+            Some((_, generation)) if generation != 0 => format!("the {name} was freed, or never was one"),
+            _ => format!("this is no handle of a {name}"),
+        };
+        error(INVALID_HANDLE, message)
+    }
+}
+
+impl<T: Send + Sync> Deref for Pin<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: while pinned, the value is there and only read.
+        match unsafe { &*self.slot.value.get() } {
+            Some(value) => value,
+            None => unreachable!("a pinned slot holds a value"),
+        }
+    }
+}
+
+impl<T: Send + Sync> Drop for Pin<T> {
+    fn drop(&mut self) {
+        let word = self.slot.word.fetch_sub(1, Ordering::Release);
+        if word & (LIVE | PINS) == 1 {
+            fence(Ordering::Acquire);
+            self.table.reclaim(self.slot, self.index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn stale_foreign_and_invented_handles_are_refused() {
+        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        let h = TABLE.insert("one".into()).unwrap();
+        assert_eq!(&**TABLE.pin(h).unwrap(), "one");
+        TABLE.free(h).unwrap();
+        assert!(TABLE.free(h).unwrap_err().message.contains("freed"));
+        let h2 = TABLE.insert("two".into()).unwrap();
+        assert_ne!(h, h2);
+        assert!(TABLE.pin(h).is_err());
+        for bad in [0, 1, 5, h2 ^ 2, h2 + (1 << 32), h2 + 16, usize::MAX, &raw const h2 as usize] {
+            assert_eq!(TABLE.pin(bad).err().map(|e| e.status), Some(INVALID_HANDLE), "{bad:x}");
+        }
+        TABLE.free(h2).unwrap();
+    }
+
+    #[test]
+    fn a_pinned_value_outlives_its_handle() {
+        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        let value: Arc<str> = "x".into();
+        let h = TABLE.insert(value.clone()).unwrap();
+        let pin = TABLE.pin(h).unwrap();
+        TABLE.free(h).unwrap();
+        assert!(TABLE.pin(h).is_err());
+        assert_eq!((&**pin, Arc::strong_count(&value)), ("x", 2));
+        drop(pin);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn many_threads_insert_pin_and_free() {
+        static TABLE: Table<Arc<str>> = Table::new(5, "thing");
+        let value: Arc<str> = "x".into();
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    let mut held = Vec::new();
+                    for i in 0..2000 {
+                        held.push(TABLE.insert(value.clone()).unwrap());
+                        let h = held[i * 7 % held.len()];
+                        drop(TABLE.pin(h));
+                        if i % 3 == 0 {
+                            let h = held.swap_remove(i * 5 % held.len());
+                            TABLE.free(h).unwrap();
+                            assert!(TABLE.pin(h).is_err());
+                        }
+                    }
+                    held.into_iter().for_each(|h| TABLE.free(h).unwrap());
+                });
+            }
+        });
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+}

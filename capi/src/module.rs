@@ -1,0 +1,211 @@
+//! Modules: a package's plans, parsed once, and the table of kernels for this processor.
+
+use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
+use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
+use crate::level::{Level, level};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A module ready for use. Lives forever: the module's state word points at it.
+pub(crate) struct Loaded {
+    pub name: String,
+    pub entries: Vec<Entry>,
+    kernels: *const AgpuCpuKernel,
+    count: usize,
+}
+
+// SAFETY: the kernels' table is constant data of the package.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+/// A function of a module.
+pub(crate) struct Entry {
+    /// `stats::rmse`, for messages.
+    pub title: String,
+    pub name: CString,
+    pub plan: Plan,
+    /// Names of parameters, then results.
+    pub names: Vec<CString>,
+    /// For result r and parameter p, at `r * params + p`: the result may be written over the parameter itself.
+    in_place: Vec<bool>,
+}
+
+impl Entry {
+    /// Whether result `r` may be exactly parameter `p` without harm.
+    pub fn may_be_in_place(&self, r: usize, p: usize) -> bool {
+        self.in_place[r * self.plan.params.len() + p]
+    }
+
+    /// Parameter or result `i`, counted through.
+    pub fn slot(&self, i: usize) -> &Slot {
+        let plan = &self.plan;
+        plan.params.get(i).unwrap_or_else(|| &plan.results[i - plan.params.len()])
+    }
+}
+
+impl Loaded {
+    pub fn kernel(&self, index: u32) -> &AgpuCpuKernel {
+        assert!((index as usize) < self.count);
+        // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
+        unsafe { &*self.kernels.add(index as usize) }
+    }
+}
+
+fn launches(plan: &Plan) -> impl Iterator<Item = &Launch> {
+    plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
+}
+
+/// A result may be a parameter if the launch that writes it reads that one only at the index it writes, and no later launch reads it.
+fn may_be_in_place(plan: &Plan, result: usize, param: usize) -> bool {
+    let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
+    let mut written = false;
+    launches(plan).all(|l| {
+        let reads = |harmless: bool| {
+            l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
+        };
+        let after = written;
+        written |= l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
+        if after { reads(false) } else { !written || reads(true) }
+    })
+}
+
+/// The module behind a pointer of a package; parsed and checked at first use.
+///
+/// # Safety
+/// `module` is null or points at an `agpu_module` of any version, which stays valid.
+pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> {
+    if module.is_null() {
+        fail!(INVALID_ARGUMENT, "the module is NULL");
+    }
+    // SAFETY: size and version come first in every version.
+    let (size, version) =
+        unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };
+    if size < size_of::<AgpuModule>() || version != AGPU_ABI_VERSION {
+        fail!(
+            MODULE,
+            "the package was made for ABI version {version} (module of {size} bytes), this library has version {AGPU_ABI_VERSION} ({} bytes)",
+            size_of::<AgpuModule>()
+        );
+    }
+    // SAFETY: the size says that all fields are there.
+    let module = unsafe { &*module };
+    if module.state.is_null() {
+        fail!(MODULE, "the module's state is NULL");
+    }
+    // SAFETY: the state word is the runtime's, and only used through this atomic.
+    let state = unsafe { AtomicPtr::<c_void>::from_ptr(module.state) };
+    let cached = state.load(Ordering::Acquire);
+    if !cached.is_null() {
+        // SAFETY: what we stored: a leaked Loaded.
+        return Ok(unsafe { &*cached.cast::<Loaded>() });
+    }
+    // SAFETY: a module of our version.
+    let fresh = Box::into_raw(Box::new(unsafe { load(module) }?));
+    match state.compare_exchange(std::ptr::null_mut(), fresh.cast(), Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: never freed from here on.
+        Ok(_) => Ok(unsafe { &*fresh }),
+        Err(first) => {
+            // SAFETY: ours, shared with nobody; and `first` is what another thread stored.
+            unsafe {
+                drop(Box::from_raw(fresh));
+                Ok(&*first.cast::<Loaded>())
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The module's pointers are null or what `agpu_module` says.
+unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
+    if module.name.is_null() || module.plans.is_null() {
+        fail!(MODULE, "the module's name or plans are NULL");
+    }
+    // SAFETY: a C string, by the contract.
+    let name = unsafe { CStr::from_ptr(module.name) }.to_string_lossy().into_owned();
+    let (Ok(length), Ok(count)) = (usize::try_from(module.plans_length), usize::try_from(module.kernels))
+    else {
+        fail!(MODULE, "{name}: a negative number of kernels or length of the plans");
+    };
+    // SAFETY: `plans` has that many bytes, by the contract.
+    let text = unsafe { std::slice::from_raw_parts(module.plans.cast::<u8>(), length) };
+    let text = std::str::from_utf8(text)
+        .map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
+    let plans =
+        parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
+    let kernels = table(module, level()?);
+    if kernels.is_null() && count > 0 {
+        fail!(MODULE, "{name}: the package has no code for this processor");
+    }
+    let mut loaded = Loaded { name, entries: Vec::new(), kernels, count };
+    for plan in plans {
+        check(&loaded, &plan)?;
+        loaded.entries.push(entry(&loaded.name, plan)?);
+    }
+    Ok(loaded)
+}
+
+/// The best table that is there.
+fn table(module: &AgpuModule, level: Level) -> *const AgpuCpuKernel {
+    let tables = [(Level::V4, module.cpu_v4), (Level::V3, module.cpu_v3), (Level::V2, module.cpu_v2)];
+    tables.into_iter().find(|(l, t)| *l <= level && !t.is_null()).map_or(std::ptr::null(), |t| t.1)
+}
+
+fn entry(module: &str, plan: Plan) -> Result<Entry> {
+    let c_string = |s: &str| CString::new(s).map_err(|_| error(MODULE, format!("{module}: a NUL in a name")));
+    let params = plan.params.len();
+    let in_place =
+        (0..plan.results.len() * params).map(|i| may_be_in_place(&plan, i / params, i % params)).collect();
+    Ok(Entry {
+        title: format!("{module}::{}", plan.name),
+        name: c_string(&plan.name)?,
+        names: plan.params.iter().chain(&plan.results).map(|s| c_string(&s.name)).collect::<Result<_>>()?,
+        in_place,
+        plan,
+    })
+}
+
+/// What the parser could not know: that kernels are there, and temporaries allocated once, used, and freed once.
+fn check(module: &Loaded, plan: &Plan) -> Result<()> {
+    let title = format!("{}::{}", module.name, plan.name);
+    #[derive(Clone, Copy, PartialEq)]
+    enum Temp {
+        Fresh,
+        Alive,
+        Freed,
+    }
+    let mut temps = vec![Temp::Fresh; plan.temps.len()];
+    for step in &plan.steps {
+        match step {
+            Step::Alloc(t) => {
+                if std::mem::replace(&mut temps[*t as usize], Temp::Alive) != Temp::Fresh {
+                    fail!(MODULE, "{title}: a temporary is allocated twice");
+                }
+            }
+            Step::Free(t) => {
+                if std::mem::replace(&mut temps[*t as usize], Temp::Freed) != Temp::Alive {
+                    fail!(MODULE, "{title}: a temporary is freed before it is allocated");
+                }
+            }
+            Step::Launch(l) => {
+                if l.kernel as usize >= module.count {
+                    fail!(MODULE, "{title}: there is no kernel {}", l.kernel);
+                }
+                let dead = |p: &Place| matches!(p, Place::Temp(t) if temps[*t as usize] != Temp::Alive);
+                if l.arrays.iter().any(|(p, _)| dead(p)) {
+                    fail!(MODULE, "{title}: kernel {} uses a temporary that is not allocated", l.name);
+                }
+                if l.arrays.iter().any(|(p, a)| matches!(p, Place::Param(_)) && *a == Access::Write) {
+                    fail!(MODULE, "{title}: kernel {} writes a parameter", l.name);
+                }
+                let k = module.kernel(l.kernel);
+                let main = k.contiguous.is_some() && k.in_place.is_some() && k.strided.is_some();
+                if (l.domain.is_some() && !main) || (l.finish && k.finish.is_none()) {
+                    fail!(MODULE, "{title}: kernel {} lacks code", l.name);
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
+
+use crate::buffer::{ALIGN, Buffer, Storage};
+use crate::error::Result;
+use crate::handle::Pin;
+use crate::view::Span;
+use arraygpu_compiler::scalar::Lit;
+use std::cell::Cell;
+use std::ffi::c_void;
+
+/// Small temporaries and scratch live in one block of this size.
+const ARENA: usize = 64 << 10;
+
+/// Parameters, results and temporaries are counted through, in this order: "places".
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// The buffers of the call: they stay while it runs.
+    pub pins: Vec<Pin<Buffer>>,
+    /// A span for each place. Scalar results: the caller's memory. Other scalars: unused.
+    pub spans: Vec<Span>,
+    /// Values of the scalar parameters, at their places.
+    pub literals: Vec<Lit>,
+    /// Values of the plan's host scalars.
+    pub host: Vec<Lit>,
+    /// (result, parameter): the output is the input.
+    pub in_place: Vec<(u32, u32)>,
+    /// Results that go through a temporary: the place, and where the caller wants it.
+    pub detours: Vec<(usize, Span)>,
+    /// Results in new buffers: the place and the memory.
+    pub made: Vec<(usize, Storage)>,
+    /// Places whose new buffers have a handle.
+    pub delivered: Vec<usize>,
+    /// A word for each place: scalars as kernels read and write them, handles of new buffers.
+    pub words: Vec<u64>,
+    /// The arguments of a launch.
+    pub launch: LaunchArgs,
+    /// Memory for temporaries.
+    pub memory: Memory,
+}
+
+/// The arrays behind `agpu_kernel_args`.
+#[derive(Default)]
+pub(crate) struct LaunchArgs {
+    pub arrays: Vec<*mut c_void>,
+    pub strides: Vec<i64>,
+    pub scalars: Vec<u64>,
+    pub slots: Vec<*mut c_void>,
+    pub scratch: Vec<*mut c_void>,
+    pub records: Vec<i64>,
+}
+
+/// An arena for what is small, and allocations for what is not.
+#[derive(Default)]
+pub(crate) struct Memory {
+    arena: Option<Storage>,
+    used: usize,
+    /// Allocations, each with the place it belongs to.
+    large: Vec<(usize, Storage)>,
+}
+
+impl Memory {
+    /// Memory for `count` elements of `size` bytes, not cleared.
+    pub fn take(&mut self, place: usize, count: i64, size: usize) -> Result<*mut u8> {
+        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
+        match bytes.filter(|n| *n <= ARENA) {
+            Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
+                let arena = match &self.arena {
+                    Some(arena) => arena,
+                    None => self.arena.insert(Storage::new(ARENA as i64, 1, false)?),
+                };
+                let address = arena.data().wrapping_add(self.used);
+                self.used += n.next_multiple_of(ALIGN);
+                Ok(address)
+            }
+            _ => {
+                let storage = Storage::new(count, size, false)?;
+                let address = storage.data();
+                self.large.push((place, storage));
+                Ok(address)
+            }
+        }
+    }
+
+    /// Gives the memory of a place back, if it is large.
+    pub fn release(&mut self, place: usize) {
+        self.large.retain(|(p, _)| *p != place);
+    }
+}
+
+thread_local! {
+    static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
+}
+
+/// Runs `f` with the thread's workspace. A call inside of `f` gets another one.
+pub(crate) fn with<R>(f: impl FnOnce(&mut Workspace) -> R) -> R {
+    let mut workspace = WORKSPACE.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    let result = f(&mut workspace);
+    workspace.pins.clear();
+    workspace.made.clear();
+    workspace.memory.large.clear();
+    workspace.memory.used = 0;
+    let _ = WORKSPACE.try_with(|w| w.set(Some(workspace)));
+    result
+}

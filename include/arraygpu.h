@@ -1,0 +1,594 @@
+/*
+ * libarraygpu, the runtime of arraygpu. Made from capi/src by cbindgen: do not edit.
+ *
+ * Every function returns a status (or is a plain getter), leaves its outputs untouched on error, and may be called from any
+ * thread; two threads must not use one buffer at the same time if one of them writes. Handles are checked: a freed or
+ * invented one is an error. No function prints, ends the process, or throws.
+ */
+
+#ifndef ARRAYGPU_H
+#define ARRAYGPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Version of this interface. Packages carry the version that they were made for.
+ */
+#define AGPU_ABI_VERSION 1
+
+/**
+ * What a function returns; 0 is success. agpu_last_error_message() says more.
+ */
+enum agpu_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Success.
+     */
+    AGPU_OK = 0,
+    /**
+     * A null pointer where something is needed, a bad enum, a bad option.
+     */
+    AGPU_ERROR_INVALID_ARGUMENT = 1,
+    /**
+     * A null, freed or foreign handle.
+     */
+    AGPU_ERROR_INVALID_HANDLE = 2,
+    /**
+     * A view of another element type than the function takes.
+     */
+    AGPU_ERROR_TYPE_MISMATCH = 3,
+    /**
+     * Lengths that differ, an output of the wrong length, a slice that does not fit.
+     */
+    AGPU_ERROR_SHAPE = 4,
+    /**
+     * A view or copy past the end of a buffer.
+     */
+    AGPU_ERROR_OUT_OF_BOUNDS = 5,
+    /**
+     * Two outputs of one call overlap.
+     */
+    AGPU_ERROR_OVERLAP = 6,
+    /**
+     * Memory could not be had.
+     */
+    AGPU_ERROR_OUT_OF_MEMORY = 7,
+    /**
+     * Arguments of different contexts.
+     */
+    AGPU_ERROR_WRONG_CONTEXT = 8,
+    /**
+     * The function read out of range or divided an integer by zero: its outputs are unspecified.
+     */
+    AGPU_ERROR_RECORD = 9,
+    /**
+     * A package that this library cannot use (its version, missing code).
+     */
+    AGPU_ERROR_MODULE = 10,
+    /**
+     * No such device.
+     */
+    AGPU_ERROR_UNAVAILABLE = 11,
+    /**
+     * A bug of arraygpu: please report it.
+     */
+    AGPU_ERROR_INTERNAL = 12,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agpu_status agpu_status;
+#else
+typedef int32_t agpu_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * An element type.
+ */
+enum agpu_type
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * float
+     */
+    AGPU_F32 = 0,
+    /**
+     * double
+     */
+    AGPU_F64 = 1,
+    /**
+     * int32_t
+     */
+    AGPU_I32 = 2,
+    /**
+     * int64_t
+     */
+    AGPU_I64 = 3,
+    /**
+     * uint32_t
+     */
+    AGPU_U32 = 4,
+    /**
+     * uint8_t
+     */
+    AGPU_U8 = 5,
+    /**
+     * bool: one byte, 0 or 1
+     */
+    AGPU_BOOL = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agpu_type agpu_type;
+#else
+typedef int32_t agpu_type;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What an argument of agpu_invoke() is. For packages.
+ */
+enum agpu_arg_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * A scalar parameter.
+     */
+    AGPU_ARG_SCALAR = 0,
+    /**
+     * A vector parameter.
+     */
+    AGPU_ARG_VIEW = 1,
+    /**
+     * A scalar result, written to host memory.
+     */
+    AGPU_ARG_RESULT_SCALAR = 2,
+    /**
+     * A vector result, written to a view.
+     */
+    AGPU_ARG_RESULT_VIEW = 3,
+    /**
+     * A vector result, into a new buffer of the right length.
+     */
+    AGPU_ARG_RESULT_NEW = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agpu_arg_kind agpu_arg_kind;
+#else
+typedef int32_t agpu_arg_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * A vector in memory. Opaque: a number in disguise, checked at every use.
+ */
+typedef struct agpu_buffer agpu_buffer;
+
+/**
+ * A device with its threads. Opaque: a number in disguise, checked at every use.
+ */
+typedef struct agpu_context agpu_context;
+
+/**
+ * A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
+ */
+typedef struct agpu_loaded_module agpu_loaded_module;
+
+/**
+ * Options of agpu_context_create().
+ */
+typedef struct agpu_context_options {
+    /**
+     * sizeof(agpu_context_options)
+     */
+    size_t size;
+    /**
+     * -1: the default device (the CPU in this version); 0: the CPU.
+     */
+    int32_t device;
+    /**
+     * Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
+     * depend on it.
+     */
+    int32_t threads;
+} agpu_context_options;
+
+/**
+ * A part of a buffer: a value, free to copy. All counts are in elements; element i is at `offset + i *
+ * stride[0]`.
+ */
+typedef struct agpu_view {
+    /**
+     * The buffer.
+     */
+    struct agpu_buffer *buffer;
+    /**
+     * Its element that is element 0 of the view.
+     */
+    int64_t offset;
+    /**
+     * Number of dimensions: 1 in this version.
+     */
+    int64_t rank;
+    /**
+     * Number of elements along each dimension.
+     */
+    int64_t extent[3];
+    /**
+     * Distance of neighbours along each dimension.
+     */
+    int64_t stride[3];
+} agpu_view;
+
+/**
+ * What a kernel is called with. For packages.
+ */
+typedef struct agpu_kernel_args {
+    /**
+     * Address of element 0, an array each, in the kernel's order.
+     */
+    void *const *arrays;
+    /**
+     * In elements, an array each.
+     */
+    const int64_t *strides;
+    /**
+     * The bits of each "in" scalar, zero-extended.
+     */
+    const uint64_t *scalars;
+    /**
+     * Address of each slot.
+     */
+    void *const *slots;
+    /**
+     * One value a tile, an address for each scratch.
+     */
+    void *const *scratch;
+    /**
+     * For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
+     */
+    int64_t *records;
+} agpu_kernel_args;
+
+/**
+ * A kernel: computes tiles tile_begin up to tile_end (of 2048 elements each). For packages.
+ */
+typedef void (*agpu_kernel_fn)(const struct agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
+
+/**
+ * The versions of one kernel; the first three are NULL in a kernel without an index space. For packages.
+ */
+typedef struct agpu_cpu_kernel {
+    /**
+     * Every stride is 1 and no output overlaps an input.
+     */
+    agpu_kernel_fn contiguous;
+    /**
+     * Every stride is 1; an output may be exactly an input that is read at the same index.
+     */
+    agpu_kernel_fn in_place;
+    /**
+     * Any strides; otherwise as in_place.
+     */
+    agpu_kernel_fn strided;
+    /**
+     * Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
+     */
+    agpu_kernel_fn finish;
+} agpu_cpu_kernel;
+
+/**
+ * What a package holds. For packages.
+ */
+typedef struct agpu_module {
+    /**
+     * sizeof(agpu_module)
+     */
+    size_t size;
+    /**
+     * AGPU_ABI_VERSION of the header that the package was made for.
+     */
+    int32_t abi_version;
+    /**
+     * The package's name.
+     */
+    const char *name;
+    /**
+     * Text (docs/ir.md); entry i is the i-th plan.
+     */
+    const char *plans;
+    /**
+     * Its length in bytes.
+     */
+    int64_t plans_length;
+    /**
+     * How many kernels.
+     */
+    int32_t kernels;
+    /**
+     * Table of the kernels for x86-64-v2; on other machines the only one.
+     */
+    const struct agpu_cpu_kernel *cpu_v2;
+    /**
+     * For x86-64-v3 (AVX2, FMA).
+     */
+    const struct agpu_cpu_kernel *cpu_v3;
+    /**
+     * For x86-64-v4 (AVX-512).
+     */
+    const struct agpu_cpu_kernel *cpu_v4;
+    /**
+     * A zeroed word that the runtime owns.
+     */
+    void **state;
+} agpu_module;
+
+/**
+ * A parameter or result of a package's function.
+ */
+typedef struct agpu_entry_slot {
+    /**
+     * Its name; lives as long as the loaded module.
+     */
+    const char *name;
+    /**
+     * Its (element) type.
+     */
+    agpu_type type;
+    /**
+     * 0: a scalar, 1: a vector.
+     */
+    int32_t rank;
+} agpu_entry_slot;
+
+/**
+ * Options of one call of a package's function.
+ */
+typedef struct agpu_call {
+    /**
+     * sizeof(agpu_call)
+     */
+    size_t size;
+    /**
+     * Where to run; NULL: the context of the first array, else the process's default.
+     */
+    struct agpu_context *context;
+    /**
+     * NULL: the default stream, the only one of a CPU context.
+     */
+    void *stream;
+} agpu_call;
+
+/**
+ * An argument of agpu_invoke(): parameters come first, then results. For packages.
+ */
+typedef struct agpu_arg {
+    /**
+     * Which of the following counts.
+     */
+    agpu_arg_kind kind;
+    /**
+     * SCALAR: the value; RESULT_SCALAR: where to write it (host memory).
+     */
+    const void *scalar;
+    /**
+     * VIEW, RESULT_VIEW.
+     */
+    struct agpu_view view;
+    /**
+     * RESULT_NEW: receives the buffer, which belongs to the caller.
+     */
+    struct agpu_buffer **made;
+} agpu_arg;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The message of this thread's last failing call; "" before any. Valid until this thread's next failing
+ * call.
+ */
+const char *agpu_last_error_message(void);
+
+/**
+ * The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
+ */
+const char *agpu_status_name(agpu_status status);
+
+/**
+ * AGPU_ABI_VERSION of the library.
+ */
+int32_t agpu_abi_version(void);
+
+/**
+ * The library's version, "0.1.0". Never freed.
+ */
+const char *agpu_version(void);
+
+/**
+ * Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
+ */
+agpu_status agpu_context_create(const struct agpu_context_options *options, struct agpu_context **out);
+
+/**
+ * The process's default context, made at first use. It must not be freed. Thread-safe.
+ */
+agpu_status agpu_context_default(struct agpu_context **out);
+
+/**
+ * Frees a context; NULL is fine. Buffers may outlive it, and calls on them still run. Thread-safe.
+ */
+agpu_status agpu_context_free(struct agpu_context *context);
+
+/**
+ * How many threads a context computes with. Thread-safe.
+ */
+agpu_status agpu_context_threads(struct agpu_context *context, int32_t *out);
+
+/**
+ * Makes a buffer of `count` zeros in a context (NULL: the default one). Thread-safe.
+ */
+agpu_status agpu_buffer_create(struct agpu_context *context,
+                               agpu_type type,
+                               int64_t count,
+                               struct agpu_buffer **out);
+
+/**
+ * Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
+ * buffer is freed. Thread-safe.
+ */
+agpu_status agpu_buffer_wrap(struct agpu_context *context,
+                             agpu_type type,
+                             void *data,
+                             int64_t count,
+                             struct agpu_buffer **out);
+
+/**
+ * Frees a buffer (of wrapped memory: only the handle); NULL is fine. A second free is
+ * AGPU_ERROR_INVALID_HANDLE. Thread-safe: a call that is using the buffer keeps its memory.
+ */
+agpu_status agpu_buffer_free(struct agpu_buffer *buffer);
+
+/**
+ * The number of elements. Thread-safe.
+ */
+agpu_status agpu_buffer_count(struct agpu_buffer *buffer, int64_t *out);
+
+/**
+ * The element type. Thread-safe.
+ */
+agpu_status agpu_buffer_type(struct agpu_buffer *buffer, agpu_type *out);
+
+/**
+ * The context; AGPU_ERROR_INVALID_HANDLE if it was freed. Thread-safe.
+ */
+agpu_status agpu_buffer_context(struct agpu_buffer *buffer, struct agpu_context **out);
+
+/**
+ * The device address of element 0 (host memory on the CPU, aligned to 64 bytes unless wrapped); NULL
+ * when the buffer is empty. Thread-safe.
+ */
+agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
+
+/**
+ * A view of the whole buffer. Thread-safe.
+ */
+agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
+
+/**
+ * The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length and
+ * stride >= 1, else AGPU_ERROR_SHAPE. Thread-safe.
+ */
+agpu_status agpu_view_slice(struct agpu_view view,
+                            int64_t start,
+                            int64_t stop,
+                            int64_t stride,
+                            struct agpu_view *out);
+
+/**
+ * Copies `count` elements from host memory to the first elements of a view. Not while another thread
+ * uses the buffer.
+ */
+agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t count);
+
+/**
+ * Copies the first `count` elements of a view to host memory; a bool arrives as 0 or 1. Not while
+ * another thread writes the buffer.
+ */
+agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
+
+/**
+ * Copies a view to another of the same type and length, also of another context; they may overlap. Not
+ * while another thread uses the buffers.
+ */
+agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
+
+/**
+ * Sets every element of a view to the value at `value` (of the view's type). Not while another thread
+ * uses the buffer.
+ */
+agpu_status agpu_fill(struct agpu_view dst, const void *value);
+
+/**
+ * Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
+ * Thread-safe.
+ */
+agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
+
+/**
+ * Unloads a package; NULL is fine. Only when none of its functions runs, and nothing of it is used any
+ * more.
+ */
+agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
+
+/**
+ * The module itself, for agpu_invoke(); it lives as long as `module`. Thread-safe.
+ */
+agpu_status agpu_module_get(struct agpu_loaded_module *module, const struct agpu_module **out);
+
+/**
+ * How many functions a package has. Thread-safe.
+ */
+agpu_status agpu_module_entry_count(struct agpu_loaded_module *module, int32_t *out);
+
+/**
+ * The function of that name: its number, for agpu_invoke(); AGPU_ERROR_INVALID_ARGUMENT if there is
+ * none. Thread-safe.
+ */
+agpu_status agpu_module_find(struct agpu_loaded_module *module, const char *name, int32_t *out);
+
+/**
+ * The name of a function; it lives as long as `module`. Thread-safe.
+ */
+agpu_status agpu_module_entry_name(struct agpu_loaded_module *module, int32_t entry, const char **out);
+
+/**
+ * How many parameters and results a function has; agpu_invoke() takes them in this order. Thread-safe.
+ */
+agpu_status agpu_module_entry_shape(struct agpu_loaded_module *module,
+                                    int32_t entry,
+                                    int32_t *params,
+                                    int32_t *results);
+
+/**
+ * What parameter `index` of a function is. Thread-safe.
+ */
+agpu_status agpu_module_entry_param(struct agpu_loaded_module *module,
+                                    int32_t entry,
+                                    int32_t index,
+                                    struct agpu_entry_slot *out);
+
+/**
+ * What result `index` of a function is. Thread-safe.
+ */
+agpu_status agpu_module_entry_result(struct agpu_loaded_module *module,
+                                     int32_t entry,
+                                     int32_t index,
+                                     struct agpu_entry_slot *out);
+
+/**
+ * Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
+ * `call` may be NULL. Thread-safe, as long as no buffer that a call writes is used elsewhere at the same
+ * time.
+ */
+agpu_status agpu_invoke(const struct agpu_module *module,
+                        int32_t entry,
+                        const struct agpu_call *call,
+                        const struct agpu_arg *args,
+                        int32_t count);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* ARRAYGPU_H */

@@ -1,0 +1,84 @@
+//! `include/arraygpu.h` is what cbindgen makes of `capi/src`, it names every exported function, and compilers take it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FRESH: &str = include_str!(concat!(env!("OUT_DIR"), "/arraygpu.h"));
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_committed_header_is_fresh() {
+    let path = root().join("include/arraygpu.h");
+    if std::env::var_os("ARRAYGPU_BLESS").is_some() {
+        std::fs::write(&path, FRESH).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    assert!(committed == FRESH, "include/arraygpu.h is stale: ARRAYGPU_BLESS=1 cargo test --test header");
+}
+
+/// Words that start with `agpu_` and stand before a parenthesis.
+fn declared(header: &str) -> BTreeSet<String> {
+    let name =
+        |s: &str| s.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().map(str::to_string);
+    let code =
+        header.lines().filter(|l| !l.trim_start().starts_with('*') && !l.trim_start().starts_with("/*"));
+    code.flat_map(|l| l.split('(').next().filter(|_| l.contains('(')).and_then(name))
+        .filter(|n| n.starts_with("agpu_"))
+        .collect()
+}
+
+#[test]
+fn every_exported_function_is_in_the_header() {
+    let mut exported = BTreeSet::new();
+    for file in std::fs::read_dir(root().join("capi/src")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for after in text.split("#[unsafe(no_mangle)]").skip(1) {
+            let name = after.split("fn ").nth(1).unwrap();
+            exported.insert(name.split('(').next().unwrap().to_string());
+        }
+    }
+    assert!(exported.len() > 30, "{exported:?}");
+    assert_eq!(declared(FRESH), exported);
+}
+
+/// The shared library, if a build made one: next to this test's own folder.
+fn library() -> Option<PathBuf> {
+    let test = std::env::current_exe().ok()?;
+    let path = test.parent()?.parent()?.join("libarraygpu_capi.so");
+    path.exists().then_some(path)
+}
+
+#[test]
+fn every_symbol_of_the_library_is_in_the_header() {
+    let Some(library) = library() else { return };
+    let Ok(nm) = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output() else { return };
+    let text = String::from_utf8_lossy(&nm.stdout);
+    let symbols: BTreeSet<String> = text
+        .lines()
+        .filter_map(|l| l.split(' ').nth(2))
+        .filter(|s| s.starts_with("agpu_"))
+        .map(Into::into)
+        .collect();
+    let header = declared(FRESH);
+    let unknown: Vec<_> = symbols.difference(&header).collect();
+    assert!(unknown.is_empty(), "exported, but not in the header: {unknown:?}");
+}
+
+#[test]
+fn the_header_compiles_as_c11_and_cpp17() {
+    for (compiler, flags) in [("gcc", ["-std=c11", "-xc"]), ("g++", ["-std=c++17", "-xc++"])] {
+        let header = root().join("include/arraygpu.h");
+        let strict = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
+        let main = format!("#include \"{}\"\nint main(void) {{ return AGPU_OK; }}\n", header.display());
+        let file = std::env::temp_dir().join(format!("arraygpu-header-{}-{compiler}.c", std::process::id()));
+        std::fs::write(&file, main).unwrap();
+        let output = Command::new(compiler).args(flags).args(strict).arg(&file).output();
+        std::fs::remove_file(&file).unwrap();
+        let Ok(output) = output else { continue };
+        assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
