@@ -88,9 +88,8 @@ pub(crate) fn run(package: &Package) -> Result<()> {
     execute(package, &arguments, &mut std::io::stdout())
 }
 
-/// Runs with these arguments.
-pub(crate) fn run_with(package: &Package, arguments: Vec<OsString>) -> Result<()> {
-    let out = &mut std::io::stdout();
+/// Runs with these arguments; prints to `out`.
+pub(crate) fn run_with(package: &Package, arguments: Vec<OsString>, out: &mut dyn Write) -> Result<()> {
     match parse(package, arguments) {
         Ok(arguments) => execute(package, &arguments, out),
         Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string())),

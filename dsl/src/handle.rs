@@ -58,7 +58,7 @@ handle! {
 /// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32` literal beside floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
-    label = "expected `SExp<{T}>` or a `{T}` constant",
+    label = "expected `SExp<{T}>` or a constant of type `{T}`",
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
     note = "to use a vector here, reduce it (`.sum()`) or read one element (`.at(i)`)"
 )]

@@ -37,7 +37,7 @@ impl<T: Elem> Argument for VExp<T> {
 
 /// A closure or `fn` of `K` parameters that can be exported.
 #[diagnostic::on_unimplemented(
-    message = "this cannot be exported as a function with {K} parameter names",
+    message = "this cannot be exported as a function with {K} named parameters",
     label = "not a function of {K} expressions",
     note = "give a closure or `fn` of `SExp` and `VExp` parameters, at most 16, and one name for each of them: \
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"

@@ -22,7 +22,7 @@ use std::panic::Location;
 /// What may stand to the right of an operator whose left side is `SExp<T>`.
 #[diagnostic::on_unimplemented(
     message = "`SExp<{T}>` and `{Self}` do not mix in one expression",
-    label = "expected `SExp<{T}>`, `VExp<{T}>` or a `{T}` constant",
+    label = "expected `SExp<{T}>`, `VExp<{T}>` or a constant of type `{T}`",
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
 )]
 pub trait ScalarRhs<T: Elem>: Sized {
@@ -35,7 +35,7 @@ pub trait ScalarRhs<T: Elem>: Sized {
 /// What may stand to the right of an operator whose left side is `VExp<T>`.
 #[diagnostic::on_unimplemented(
     message = "`VExp<{T}>` and `{Self}` do not mix in one expression",
-    label = "expected `VExp<{T}>`, `SExp<{T}>` or a `{T}` constant",
+    label = "expected `VExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`",
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
 )]
 pub trait VectorRhs<T: Elem>: Sized {
@@ -71,6 +71,30 @@ right_hand_sides! {
     i32 => SExp, (), f64, |x, at| float_literal::<f64>(x, at);
 }
 
+/// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say no more than "cannot add" where
+/// the class is wrong.
+macro_rules! classes {
+    ($($name:ident $class:ident $message:literal $label:literal $note:literal;)*) => { $(
+        /// The operator takes this element type.
+        #[diagnostic::on_unimplemented(message = $message, label = $label, note = $note)]
+        pub trait $name<T> {}
+        #[diagnostic::do_not_recommend]
+        impl<T: $class, R> $name<T> for R {}
+    )* };
+}
+
+classes! {
+    NumRhs Num "`{T}` is not a number type: it has no arithmetic"
+        "this operator needs f32, f64, i32, i64, u32 or u8"
+        "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`";
+    IntRhs Int "`{T}` is not an integer type"
+        "this operator needs i32, i64, u32 or u8"
+        "element types never convert by themselves: write `.cast::<i32>()` or another integer type first";
+    BitsRhs Bits "`{T}` has no bitwise operators"
+        "this operator needs an integer type or bool"
+        "compare numbers to get a bool: `.gt(0.0)`, `.ne(0.0)`";
+}
+
 fn results<R: Results>(node: NodeRef) -> R {
     R::from_nodes(&mut std::iter::once(node))
 }
@@ -78,7 +102,7 @@ fn results<R: Results>(node: NodeRef) -> R {
 /// One operator for handles on the left.
 macro_rules! operator {
     ($class:ident $trait:ident $method:ident $assign:ident $assign_method:ident $op:ident) => {
-        impl<T: $class, R: ScalarRhs<T>> ops::$trait<R> for SExp<T> {
+        impl<T: Elem, R: ScalarRhs<T> + $class<T>> ops::$trait<R> for SExp<T> {
             type Output = R::Out;
             #[track_caller]
             fn $method(self, right: R) -> R::Out {
@@ -86,7 +110,7 @@ macro_rules! operator {
                 results(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
             }
         }
-        impl<T: $class, R: VectorRhs<T>> ops::$trait<R> for VExp<T> {
+        impl<T: Elem, R: VectorRhs<T> + $class<T>> ops::$trait<R> for VExp<T> {
             type Output = VExp<T>;
             #[track_caller]
             fn $method(self, right: R) -> VExp<T> {
@@ -94,14 +118,14 @@ macro_rules! operator {
                 VExp::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
             }
         }
-        impl<T: $class, R: IntoScalar<T>> ops::$assign<R> for SExp<T> {
+        impl<T: Elem, R: IntoScalar<T> + $class<T>> ops::$assign<R> for SExp<T> {
             #[track_caller]
             fn $assign_method(&mut self, right: R) {
                 let at = Location::caller();
                 *self = SExp::of(node::binary(at, BinaryOp::$op, self.node(), right.scalar_at(at)));
             }
         }
-        impl<T: $class, R: VectorRhs<T>> ops::$assign<R> for VExp<T> {
+        impl<T: Elem, R: VectorRhs<T> + $class<T>> ops::$assign<R> for VExp<T> {
             #[track_caller]
             fn $assign_method(&mut self, right: R) {
                 let at = Location::caller();
@@ -111,16 +135,16 @@ macro_rules! operator {
     };
 }
 
-operator!(Num Add add AddAssign add_assign Add);
-operator!(Num Sub sub SubAssign sub_assign Sub);
-operator!(Num Mul mul MulAssign mul_assign Mul);
-operator!(Num Div div DivAssign div_assign Div);
-operator!(Int Rem rem RemAssign rem_assign Rem);
-operator!(Bits BitAnd bitand BitAndAssign bitand_assign And);
-operator!(Bits BitOr bitor BitOrAssign bitor_assign Or);
-operator!(Bits BitXor bitxor BitXorAssign bitxor_assign Xor);
-operator!(Int Shl shl ShlAssign shl_assign Shl);
-operator!(Int Shr shr ShrAssign shr_assign Shr);
+operator!(NumRhs Add add AddAssign add_assign Add);
+operator!(NumRhs Sub sub SubAssign sub_assign Sub);
+operator!(NumRhs Mul mul MulAssign mul_assign Mul);
+operator!(NumRhs Div div DivAssign div_assign Div);
+operator!(IntRhs Rem rem RemAssign rem_assign Rem);
+operator!(BitsRhs BitAnd bitand BitAndAssign bitand_assign And);
+operator!(BitsRhs BitOr bitor BitOrAssign bitor_assign Or);
+operator!(BitsRhs BitXor bitxor BitXorAssign bitxor_assign Xor);
+operator!(IntRhs Shl shl ShlAssign shl_assign Shl);
+operator!(IntRhs Shr shr ShrAssign shr_assign Shr);
 
 /// Literals on the left. The orphan rule wants each type by its name.
 macro_rules! literals {

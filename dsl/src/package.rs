@@ -16,6 +16,7 @@ use arraygpu_compiler::driver::{self, Compiled};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
 use std::ffi::OsString;
+use std::io::Write;
 use std::panic::Location;
 
 /// A package under construction.
@@ -127,7 +128,16 @@ impl Package {
 
     /// As [`Package::run`] with these arguments, without the program's name.
     pub fn run_with<S: Into<OsString>>(self, arguments: impl IntoIterator<Item = S>) -> Result<()> {
-        cli::run_with(&self, arguments.into_iter().map(Into::into).collect())
+        self.run_to(arguments, &mut std::io::stdout())
+    }
+
+    /// As [`Package::run_with`], with what `--emit`, `--list`, `--explain` and `--help` print written to `out`.
+    pub fn run_to<S: Into<OsString>>(
+        self,
+        arguments: impl IntoIterator<Item = S>,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        cli::run_with(&self, arguments.into_iter().map(Into::into).collect(), out)
     }
 }
 

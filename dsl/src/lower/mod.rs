@@ -88,7 +88,8 @@ struct Lowering {
 
 impl Lowering {
     fn node(&mut self, node: NodeRef) -> Result<()> {
-        let place = self.place(node.at);
+        // a parameter, and its length, come from no line of the function
+        let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
         self.f.graph.set_loc(place);
         let id = self.operation(node)?;
         self.ids.insert(std::ptr::from_ref(node), id);

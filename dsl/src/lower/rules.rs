@@ -62,9 +62,9 @@ impl Lowering {
     fn same(&mut self, node: NodeRef, construct: &str, srcs: &[NodeRef]) -> Result<()> {
         let srcs: Vec<NodeId> = srcs.iter().map(|s| self.id(s)).collect();
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
-        let subject = self.subject(format!("{operator}{construct}"), &srcs);
         let first = self.lengths[&srcs[0]];
         for src in &srcs[1..] {
+            let subject = self.subject(format!("{operator}{construct}"), &[srcs[0], *src]);
             self.require(node, &subject, Rule::Same, first, self.lengths[src])?;
         }
         Ok(())

@@ -1,0 +1,153 @@
+//! Mistakes that the types cannot catch: error values with a code and the author's line, and nothing written.
+
+use arraygpu_dsl::prelude::*;
+
+fn one(x: SExp<f32>) -> SExp<f32> {
+    x + 1.0
+}
+
+/// Checks code, words and line of a package's error, and that `run` writes nothing.
+#[track_caller]
+fn wrong(package: Package, code: &str, words: &[&str], line: u32) {
+    let error = package.functions().expect_err("a mistake");
+    let text = error.to_string();
+    assert_eq!(error.code(), Some(code), "{text}");
+    for word in words {
+        assert!(text.contains(word), "no {word:?} in: {text}");
+    }
+    assert!(
+        text.ends_with(&format!("\n  --> {}:{line}:{}", file!(), column_of(&text))),
+        "not line {line}: {text}"
+    );
+    assert_eq!(format!("{error:?}"), text, "what `main` prints is meant for people");
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("package");
+    let arguments = ["--out".into(), out.clone().into_os_string()];
+    assert_eq!(package.run_with(arguments).expect_err("the same mistake").to_string(), text);
+    assert!(!out.exists() && folder.path().read_dir().expect("it is there").next().is_none());
+}
+
+fn column_of(text: &str) -> &str {
+    text.rsplit(':').next().unwrap_or("")
+}
+
+#[test]
+fn counts_of_result_names() {
+    let line = line!() + 1;
+    let package = Package::new("p").function("pair", ["x"], "result", |x: SExp<f32>| (x, x));
+    wrong(package, "E0201", &["pair returns 2 values, but there is 1 name", "[\"lo\", \"hi\"]"], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], ["a", "b"], one);
+    wrong(package, "E0201", &["f returns 1 value, but there are 2 names", "\"result\""], line);
+}
+
+#[test]
+fn documentation_of_nothing() {
+    let line = line!() + 1;
+    let package = Package::new("p").doc("of what?").function("f", ["x"], "result", one);
+    wrong(package, "E0202", &["`.doc(..)` documents the function before it"], line);
+}
+
+#[test]
+fn packages_without_functions() {
+    let line = line!() + 1;
+    let package = Package::new("nothing");
+    wrong(package, "E0203", &["the package `nothing` has no functions"], line);
+}
+
+#[test]
+fn names_that_c_cannot_use() {
+    for name in ["", "2x", "a-b", "größe", "class", "int", "restrict", "co_await", "a__b", "_Bool", "NULL"]
+    {
+        let line = line!() + 1;
+        let package = Package::new("p").function(name, ["x"], "result", one);
+        wrong(package, "E0501", &["function", &format!("{name:?}")], line);
+        let line = line!() + 1;
+        let package = Package::new("p").function("f", [name], "result", one);
+        wrong(package, "E0501", &["parameter of f", &format!("{name:?}")], line);
+        let line = line!() + 1;
+        let package = Package::new("p").function("f", ["x"], name, one);
+        wrong(package, "E0501", &["result of f", &format!("{name:?}")], line);
+        let line = line!() + 1;
+        let package = Package::new(name).function("f", ["x"], "result", one);
+        wrong(package, "E0501", &["package", &format!("{name:?}")], line);
+    }
+    for name in ["std", "arraygpu", "agpu"] {
+        let line = line!() + 1;
+        let package = Package::new(name).function("f", ["x"], "result", one);
+        wrong(package, "E0501", &[name], line);
+    }
+}
+
+#[test]
+fn names_given_twice() {
+    let package = Package::new("p").function("f", ["x"], "result", one);
+    let line = line!() + 1;
+    let package = package.function("f", ["x"], "result", one);
+    wrong(package, "E0502", &["two functions are named \"f\""], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x", "x"], "result", |x: SExp<f32>, y: SExp<f32>| x + y);
+    wrong(package, "E0502", &["two values are named \"x\""], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], ["y", "y"], |x: SExp<f32>| (x, x));
+    wrong(package, "E0502", &["two values are named \"y\""], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "x", one);
+    wrong(package, "E0502", &["a parameter and a result"], line);
+}
+
+#[test]
+fn values_that_cannot_be() {
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "result", |x: SExp<f32>| x * 16_777_217);
+    wrong(package, "E0206", &["16777217 is not exactly a value of f32", "16777217.0"], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "result", |x: VExp<f32>| x.weighted_sum(&[]));
+    wrong(package, "E0207", &["weighted_sum needs a weight"], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "result", |x: VExp<f32>| x.windows(0)[0]);
+    wrong(package, "E0207", &["windows of no elements"], line);
+    fn none(_: VExp<f32>) -> VExp<f32> {
+        std::iter::empty::<VExp<f32>>().sum()
+    }
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "result", none);
+    wrong(package, "E0208", &["the sum of no vectors has no length"], line);
+}
+
+#[test]
+fn shapes_that_can_never_fit() {
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["x"], "result", |x: VExp<f32>| x.slice(0, x.len() + 1));
+    let text = package.run_with(["--emit", "core"]).expect_err("never fits").to_string();
+    assert!(text.contains("f: slice of x: ") && text.contains(&format!("{}:{line}:", file!())), "{text}");
+}
+
+#[test]
+fn command_lines() {
+    let package = || Package::new("p").function("f", ["x"], "result", one);
+    let error = package().run_with(["--target", "cuda"]).expect_err("no GPU yet");
+    assert_eq!(error.code(), Some("E0210"));
+    assert!(error.to_string().starts_with("not in this version: the target `cuda`"), "{error}");
+    let error = package().run_with(["--emit", "ptx"]).expect_err("no such stage");
+    assert!(error.code().is_none() && error.to_string().contains("core, fused, plan, kernel, c"), "{error}");
+    assert!(package().run_with(["--bogus"]).is_err());
+    let printed = |arguments: &[&str]| {
+        let mut out = Vec::new();
+        package()
+            .doc("x, and one.")
+            .run_to(arguments, &mut out)
+            .unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+        String::from_utf8(out).expect("text")
+    };
+    assert!(printed(&["--help"]).contains("Usage: p-generator [OPTIONS]"));
+    assert_eq!(printed(&["--list"]), "// x, and one.\nvoid p::f(float x, float& result);\n");
+    assert!(printed(&["--explain"]).starts_with("f (mistakes.rs:"));
+    assert!(printed(&["--emit=core"]).starts_with("func @f(%x: f32) -> (result: f32) {\n"));
+    let stages = printed(&["--emit=core,fused", "--emit=plan,kernel,c"]);
+    for stage in ["; ---- core ----\nfunc @f", "; ---- fused ----\nfunc @f", "; ---- plan ----\nplan @f"] {
+        assert!(stages.contains(stage), "no {stage:?} in: {stages}");
+    }
+    assert!(stages.contains("; ---- kernel ----\n") && stages.contains("// ---- c ----\n"));
+    assert!(!std::path::Path::new("p").exists(), "printing writes no package");
+}

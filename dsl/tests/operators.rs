@@ -1,0 +1,195 @@
+//! Every operator and function of the language, on every type that has it: same bits as Rust's.
+
+mod common;
+
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_dsl::prelude::*;
+use common::{call, literals, lower, scalar, vector};
+
+/// Applies a function to scalars.
+macro_rules! applied {
+    ($f:expr; $($arg:expr),+) => {{
+        let names: Vec<String> = [$(stringify!($arg)),+].iter().enumerate().map(|(i, _)| format!("p{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        call(&lower(names.try_into().expect("a name each"), "result", $f), &[$(scalar($arg)),+]).remove(0)
+    }};
+}
+
+macro_rules! numbers {
+    ($($test:ident $ty:ident)*) => { $(
+        #[test]
+        fn $test() {
+            let (a, b, c): ($ty, $ty, $ty) = (7 as $ty, 3 as $ty, 2 as $ty);
+            type S = SExp<$ty>;
+            assert_eq!(applied!(|x: S, y: S| x + y; a, b), scalar(a + b));
+            assert_eq!(applied!(|x: S, y: S| x - y; a, b), scalar(a - b));
+            assert_eq!(applied!(|x: S, y: S| x * y; a, b), scalar(a * b));
+            assert_eq!(applied!(|x: S, y: S| x / y; a, b), scalar(a / b));
+            assert_eq!(applied!(|x: S| x + 3 as $ty; a), scalar(a + b));
+            assert_eq!(applied!(|x: S| 7 as $ty - x; b), scalar(a - b));
+            assert_eq!(applied!(|x: S| 7 as $ty * x; b), scalar(a * b));
+            assert_eq!(applied!(|x: S| 7 as $ty / x; b), scalar(a / b));
+            assert_eq!(applied!(|x: S| 7 as $ty + x; b), scalar(a + b));
+            assert_eq!(applied!(|x: S, y: S| x.mul_add(y, 2 as $ty); a, b), scalar(a * b + c));
+            assert_eq!(applied!(|x: S, y: S| x.min(y); a, b), scalar(b));
+            assert_eq!(applied!(|x: S, y: S| x.max(y); a, b), scalar(a));
+            assert_eq!(applied!(|x: S| x.max(3 as $ty); c), scalar(b));
+            assert_eq!(applied!(|x: S, y: S| x.lt(y); a, b), scalar(false));
+            assert_eq!(applied!(|x: S, y: S| x.le(y); a, a), scalar(true));
+            assert_eq!(applied!(|x: S, y: S| x.gt(y); a, b), scalar(true));
+            assert_eq!(applied!(|x: S, y: S| x.ge(y); b, a), scalar(false));
+            assert_eq!(applied!(|x: S, y: S| x.eq(y); a, a), scalar(true));
+            assert_eq!(applied!(|x: S, y: S| x.ne(y); a, a), scalar(false));
+            assert_eq!(applied!(|x: S, y: S| cond(x.gt(y), x, 2 as $ty); b, a), scalar(c));
+            assert_eq!(applied!(|x: S| x.cast::<f64>(); a), scalar(a as f64));
+            assert_eq!(applied!(|x: S| x.cast::<f32>(); a), scalar(a as f32));
+            assert_eq!(applied!(|x: S| x.cast::<i64>(); a), scalar(a as i64));
+            assert_eq!(applied!(|x: S| x.cast::<i32>(); a), scalar(a as i32));
+            assert_eq!(applied!(|x: S| x.cast::<u32>(); a), scalar(a as u32));
+            assert_eq!(applied!(|x: S| x.cast::<u8>(); a), scalar(a as u8));
+            assert_eq!(applied!(|x: S| x.cast::<bool>(); a), scalar(true));
+            let compound = |x: S| {
+                let mut y = x;
+                y += x;
+                y -= 3 as $ty;
+                y *= x;
+                y /= 2 as $ty;
+                y
+            };
+            assert_eq!(applied!(compound; a), scalar((a + a - b) * a / c));
+        }
+    )* };
+}
+numbers!(f32_arithmetic f32 f64_arithmetic f64 i32_arithmetic i32 i64_arithmetic i64 u32_arithmetic u32 u8_arithmetic u8);
+
+macro_rules! integers {
+    ($($test:ident $ty:ident)*) => { $(
+        #[test]
+        fn $test() {
+            let (a, b): ($ty, $ty) = (13, 6);
+            type S = SExp<$ty>;
+            assert_eq!(applied!(|x: S, y: S| x % y; a, b), scalar(a % b));
+            assert_eq!(applied!(|x: S, y: S| x & y; a, b), scalar(a & b));
+            assert_eq!(applied!(|x: S, y: S| x | y; a, b), scalar(a | b));
+            assert_eq!(applied!(|x: S, y: S| x ^ y; a, b), scalar(a ^ b));
+            assert_eq!(applied!(|x: S| x << 2; a), scalar(a << 2));
+            assert_eq!(applied!(|x: S| x >> 2; a), scalar(a >> 2));
+            assert_eq!(applied!(|x: S| !x; a), scalar(!a));
+            assert_eq!(applied!(|x: S| -x; a), scalar(a.wrapping_neg()));
+            assert_eq!(applied!(|x: S| 13 % x; b), scalar(a % b));
+            assert_eq!(applied!(|x: S| 1 << x; b), scalar((1 as $ty) << b));
+            assert_eq!(applied!(|x: S| 64 >> x; b), scalar((64 as $ty) >> b));
+            assert_eq!(applied!(|x: S| 13 & x; b), scalar(a & b));
+            assert_eq!(applied!(|x: S| 13 | x; b), scalar(a | b));
+            assert_eq!(applied!(|x: S| 13 ^ x; b), scalar(a ^ b));
+        }
+    )* };
+}
+integers!(i32_bits i32 i64_bits i64 u32_bits u32 u8_bits u8);
+
+#[test]
+fn bools() {
+    type S = SExp<bool>;
+    for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
+        assert_eq!(applied!(|x: S, y: S| x & y; a, b), scalar(a & b));
+        assert_eq!(applied!(|x: S, y: S| x | y; a, b), scalar(a | b));
+        assert_eq!(applied!(|x: S, y: S| x ^ y; a, b), scalar(a ^ b));
+        assert_eq!(applied!(|x: S, y: S| x.eq(y); a, b), scalar(a == b));
+        assert_eq!(applied!(|x: S, y: S| x.ne(y); a, b), scalar(a != b));
+        assert_eq!(applied!(|x: S| !x; a), scalar(!a));
+        assert_eq!(applied!(|x: S| true & x; a), scalar(a));
+        assert_eq!(applied!(|x: S| x | true; a), scalar(true));
+        assert_eq!(applied!(|x: S| x.cast::<f32>(); a), scalar(f32::from(a as u8)));
+    }
+}
+
+#[test]
+fn float_functions() {
+    type S = SExp<f64>;
+    assert_eq!(applied!(|x: S| -x; 1.5), scalar(-1.5));
+    assert_eq!(applied!(|x: S| x.abs(); -1.5), scalar(1.5));
+    assert_eq!(applied!(|x: SExp<i32>| x.abs(); -15), scalar(15));
+    assert_eq!(applied!(|x: S| x.sqrt(); 2.25), scalar(1.5));
+    assert_eq!(applied!(|x: S| x.floor(); -1.5), scalar(-2.0));
+    assert_eq!(applied!(|x: S| x.ceil(); -1.5), scalar(-1.0));
+    assert_eq!(applied!(|x: S| x.trunc(); -1.5), scalar(-1.0));
+    assert_eq!(applied!(|x: S| x.round(); 2.5), scalar(3.0));
+    assert_eq!(applied!(|x: S| x.round_ties_even(); 2.5), scalar(2.0));
+    assert_eq!(applied!(|x: S| x.exp(); 0.0), scalar(1.0));
+    assert_eq!(applied!(|x: S| x.exp2(); 3.0), scalar(8.0));
+    assert_eq!(applied!(|x: S| x.expm1(); 0.0), scalar(0.0));
+    assert_eq!(applied!(|x: S| x.log(); 1.0), scalar(0.0));
+    assert_eq!(applied!(|x: S| x.log2(); 8.0), scalar(3.0));
+    assert_eq!(applied!(|x: S| x.log10(); 100.0), scalar(2.0));
+    assert_eq!(applied!(|x: S| x.log1p(); 0.0), scalar(0.0));
+    for f in [S::sin, S::tan, S::asin, S::atan, S::sinh, S::tanh, S::erf] {
+        assert_eq!(applied!(f; 0.0), scalar(0.0));
+    }
+    for f in [S::cos, S::cosh, S::erfc] {
+        assert_eq!(applied!(f; 0.0), scalar(1.0));
+    }
+    assert_eq!(applied!(|x: S| x.acos(); 1.0), scalar(0.0));
+    assert_eq!(applied!(|x: S| x.cbrt(); 27.0), scalar(3.0));
+    assert_eq!(applied!(|x: S| x.powf(2.0); 3.0), scalar(9.0));
+    assert_eq!(applied!(|x: S, y: S| y.atan2(x); 1.0, 0.0), scalar(0.0));
+}
+
+#[test]
+fn integer_literals_beside_floats() {
+    assert_eq!(applied!(|x: SExp<f32>| 2 * x * 3 + 1; 1.5f32), scalar(10f32));
+    assert_eq!(applied!(|x: SExp<f64>| 1 - x / 2; 1.0), scalar(0.5));
+    assert_eq!(applied!(|x: SExp<f32>| x.max(0).min(1); 7f32), scalar(1f32));
+    assert_eq!(applied!(|x: SExp<f32>| cond(x.lt(0), 0, x); -7f32), scalar(0f32));
+    let f = lower(["v"], "result", |v: VExp<f32>| (2 * v + 1) / 4 - 1);
+    assert_eq!(call(&f, &[vector(&[1.5f32])]), [vector(&[0f32])]);
+}
+
+#[test]
+fn vectors_scalars_and_literals() {
+    let f = lower(["x", "y", "s"], ["vv", "vs", "sv", "vl", "lv", "neg"], {
+        |x: VExp<f32>, y: VExp<f32>, s: SExp<f32>| (x - y, x - s, s - x, x - 1.0, 1.0 - x, -x)
+    });
+    let args = [vector(&[5f32, 6.]), vector(&[1f32, 2.]), scalar(10f32)];
+    let expected: [&[f32]; 6] = [&[4., 4.], &[-5., -4.], &[5., 4.], &[4., 5.], &[-4., -5.], &[-5., -6.]];
+    assert_eq!(call(&f, &args), expected.map(vector));
+}
+
+#[test]
+fn elementwise_on_vectors() {
+    let f = lower(["x"], ["a", "b", "c", "d", "e"], |x: VExp<f64>| {
+        let mut y = x.abs().sqrt();
+        y += x;
+        y *= 2;
+        (y, x.cast::<i32>() % 2, x.gt(0), !x.lt(y), x.powf(2))
+    });
+    let results = call(&f, &[vector(&[4.0, -9.0])]);
+    assert_eq!(results[0], vector(&[12.0, -12.0]));
+    assert_eq!(results[1], vector(&[0, -1]));
+    assert_eq!(results[2], vector(&[true, false]));
+    assert_eq!(results[3], vector(&[false, true]));
+    assert_eq!(results[4], vector(&[16.0, 81.0]));
+    let bits = lower(["x", "b"], ["masked", "shifted", "flipped"], |x: VExp<u8>, b: VExp<bool>| {
+        (x & 6, 1 << x, !b ^ true)
+    });
+    let results = call(&bits, &[vector(&[3u8, 4]), vector(&[true, false])]);
+    assert_eq!(results, [vector(&[2u8, 4]), vector(&[8u8, 16]), vector(&[true, false])]);
+}
+
+#[test]
+fn makers_of_vectors() {
+    let f = lower(["n"], ["iota", "fill", "generate", "reverse"], |n: SExp<i64>| {
+        (iota(n), fill(n, 2.5f32), generate(n, |i| i.cast::<u8>() + 1), iota(n).reverse())
+    });
+    let results = call(&f, &[scalar(2i64)]);
+    let expected = [vector(&[0i64, 1]), vector(&[2.5f32; 2]), vector(&[1u8, 2]), vector(&[1i64, 0])];
+    assert_eq!(results, expected);
+    assert_eq!(literals(&call(&f, &[scalar(0i64)])[0]), []);
+    assert_eq!(call(&lower([], "r", || lit(3u32) + 1), &[]), [Value::Scalar(4u32.lit())]);
+}
+
+#[test]
+fn handles_are_small_and_say_where_they_are_from() {
+    assert_eq!(std::mem::size_of::<SExp<f32>>(), 8);
+    assert_eq!(std::mem::size_of::<VExp<f64>>(), 8);
+    assert!(format!("{:?}", lit(1f32)).starts_with("SExp<f32> made at "));
+}
