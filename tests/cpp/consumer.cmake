@@ -4,6 +4,9 @@ file(REMOVE_RECURSE "${WORK}")
 set(moved "${WORK}/a folder/examples")
 file(COPY "${PACKAGE}/" DESTINATION "${moved}")
 
+# where both are to be found; an environment variable, for lists do not survive being handed on
+set(ENV{CMAKE_PREFIX_PATH} "${install}:${moved}")
+
 function(must)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE out ERROR_VARIABLE err)
   if(failed)
@@ -24,13 +27,13 @@ elseif(KIND STREQUAL "version")
   # a version that is not there is not found
   foreach(version 0.1 0.2 1)
     execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/${version}" "-DWANT=${version}" -DKIND=shared
-      "-DCMAKE_PREFIX_PATH=${install};${moved}" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
     if((failed AND version STREQUAL "0.1") OR (NOT failed AND NOT version STREQUAL "0.1"))
       message(FATAL_ERROR "asking for version ${version}: ${failed}")
     endif()
   endforeach()
 else()
-  must("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" "-DKIND=${KIND}" -DWANT=0.1 "-DCMAKE_PREFIX_PATH=${install};${moved}")
+  must("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" "-DKIND=${KIND}" -DWANT=0.1)
   must("${CMAKE_COMMAND}" --build "${WORK}/build")
   must("${WORK}/build/main")
   must("${WORK}/build/scalars")

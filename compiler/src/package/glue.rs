@@ -6,7 +6,9 @@ use std::fmt::Write;
 /// The file. It includes the package's C header, which is how the two are kept the same.
 pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
     let name = &package.name;
-    let mut out = format!("#include \"{name}.h\"\n\n");
+    let mut out = format!(
+        "#include \"{name}.h\"\n\n_Static_assert(AGPU_ABI_VERSION == {abi_version}, \"the manifest says so\");\n"
+    );
     let table = |level: &str| {
         if package.kernels.is_empty() || !levels.contains(&level) {
             "0".to_string()
@@ -26,7 +28,7 @@ pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
          extern const agpu_module {name}_module;\n\
          const agpu_module {name}_module = {{\n\
          \x20   .size = sizeof(agpu_module),\n\
-         \x20   .abi_version = {abi_version},\n\
+         \x20   .abi_version = AGPU_ABI_VERSION,\n\
          \x20   .name = \"{name}\",\n\
          \x20   .plans = plans,\n\
          \x20   .plans_length = (int64_t)sizeof(plans) - 1,\n\
