@@ -1,0 +1,44 @@
+// Rows: printing them, and fetching Python's.
+#include "bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+double now_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void report(const std::vector<row> &rows, int threads_asked, std::FILE *json) {
+    const double ours = rows.front().ms;
+    for (const row &r : rows) {
+        char threads[16];
+        std::snprintf(threads, sizeof threads, threads_asked == 1 ? "1" : "all (%d)", r.threads);
+        std::printf("%-8s %-8s %-12s %9.3f ms %7.2f GB/s", r.name.c_str(), threads, r.impl.c_str(), r.ms, r.gbps);
+        if (&r != &rows.front()) std::printf("   %5.2f of it", r.ms / ours);
+        std::printf("%s\n", r.ok ? "" : "   WRONG");
+        std::fprintf(json, "{\"name\":\"%s\",\"impl\":\"%s\",\"n\":%zu,\"threads\":%d,\"ms\":%.4f,\"gbps\":%.3f,\"ok\":%s}\n", r.name.c_str(),
+                     r.impl.c_str(), r.n, r.threads, r.ms, r.gbps, r.ok ? "true" : "false");
+    }
+    std::fflush(stdout);
+}
+
+std::vector<row> python_rows(const test_case &c, std::size_t n, int threads) {
+    std::vector<row> rows;
+    const std::string command = "python3 \"" PYTHON_ROWS "\" " + std::string(c.name) + " " + std::to_string(n) + " " + std::to_string(threads);
+    std::FILE *out = popen(command.c_str(), "r");
+    if (!out) return rows;
+    char impl[32];
+    double ms = 0;
+    int ok = 0;
+    while (std::fscanf(out, " %31s %lf %d", impl, &ms, &ok) == 3) {
+        rows.push_back({c.name, impl, n, threads, ms, double(c.reads + c.writes) * double(n) * 4e-6 / ms, ok != 0});
+    }
+    pclose(out);
+    return rows;
+}
