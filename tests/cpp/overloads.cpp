@@ -1,0 +1,62 @@
+// The four forms of a generated function: results returned or written, with and without options; and how errors arrive.
+#include <cstdio>
+#include <examples.hpp>
+#include <string>
+#include <type_traits>
+
+using arraygpu::gpu_vector;
+using view = arraygpu::gpu_vector_view<const float>;
+using out = arraygpu::gpu_vector_view<float>;
+const arraygpu::call_options *options = nullptr;
+
+static_assert(std::is_same_v<decltype(examples::rmse(std::declval<view>(), std::declval<view>())), float>);
+static_assert(std::is_same_v<decltype(examples::wmavg(std::declval<view>())), gpu_vector<float>>);
+static_assert(std::is_same_v<decltype(examples::wmavg(std::declval<view>(), std::declval<out>())), void>);
+static_assert(std::is_same_v<decltype(examples::standardise(*options, std::declval<view>())), examples::standardise_result>);
+static_assert(std::is_same_v<decltype(examples::standardise_result::scores), gpu_vector<float>>);
+// a view of constants cannot be written
+static_assert(!std::is_convertible_v<view, out>);
+
+static int failures = 0;
+#define CHECK(condition)                                                   \
+    do {                                                                   \
+        if (!(condition)) {                                                \
+            std::fprintf(stderr, "%d: not so: %s\n", __LINE__, #condition); \
+            ++failures;                                                    \
+        }                                                                  \
+    } while (0)
+
+int main() {
+    const gpu_vector<float> x{1, 2, 3, 4};
+    gpu_vector<float> y{1, 2, 3, 8}, scores(4);
+    float r = 0, mean = 0, deviation = 0;
+
+    examples::rmse(x, y, r);
+    CHECK(r == 2);
+    CHECK(examples::rmse(x, y) == r);
+
+    arraygpu::context two(2);
+    examples::rmse(arraygpu::call_options(), x, y, r = 0);
+    CHECK(r == 2);
+    const gpu_vector<float> there({1, 2, 3, 4}, two), there_too({1, 2, 3, 8}, two);
+    CHECK(examples::rmse({two}, there, there_too) == 2);
+    CHECK(examples::wmavg(gpu_vector<float>(std::vector<float>(14), two)).empty());
+
+    auto [m, d, s] = examples::standardise(x);
+    examples::standardise(x, mean, deviation, scores);
+    CHECK(m == mean && d == deviation && s.to_host() == scores.to_host());
+    examples::saxpy(2, x, y, y);
+    CHECK((y.to_host() == std::vector<float>{3, 6, 9, 16}));
+    CHECK((examples::saxpy(1, x, arraygpu::view(y, 0, 4)).to_host() == std::vector<float>{4, 8, 12, 20}));
+
+    try {
+        r = -1;
+        examples::rmse(x, arraygpu::view(y, 0, 3), r);
+        CHECK(!"an error");
+    } catch (const arraygpu::error &e) {
+        CHECK(e.code() == AGPU_ERROR_SHAPE && r == -1);
+        CHECK(std::string(e.what()).find("rmse") != std::string::npos);
+    }
+    std::printf("overloads: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
