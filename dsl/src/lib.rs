@@ -14,11 +14,11 @@
 //! # }
 //! ```
 //!
-//! How it works, bottom up: a handle points to a [`node`] in a per-thread arena; a node knows the [`scope`]s (closures, functions) that
-//! it depends on, so that carrying a handle out of its closure is noticed; [`elem`] has the element types and their classes, [`handle`]
-//! the handles `SExp` and `VExp`, [`ops`], [`scalar`], [`vector`] and [`reduce`] what they can do, [`results`] and [`kernel_fn`] tuples
-//! and functions; [`lower`] turns nodes into core IR, [`mod@package`] collects functions, [`cli`] is the command line. All of the cleverness with types of
-//! this project is in this crate; what leaves it is plain data.
+//! How it works, bottom up: a handle points to a node in a per-thread arena (`node.rs`); a node knows the scopes (closures,
+//! functions) that it depends on, so that carrying a handle out of its closure is noticed (`scope.rs`); `elem.rs` has the element types and
+//! their classes, `handle.rs` the handles, `ops.rs`, `scalar.rs`, `vector.rs` and `reduce.rs` what they can do, `results.rs` and
+//! `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
+//! line. All of the cleverness with types of this project is in this crate; what leaves it is plain data.
 
 mod cli;
 mod elem;
