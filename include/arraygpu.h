@@ -486,8 +486,8 @@ agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length and
- * stride >= 1, else AGPU_ERROR_SHAPE. Thread-safe.
+ * The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length, else
+ * AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
                             int64_t start,

@@ -2,7 +2,7 @@
 
 use crate::abi::{AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer};
-use crate::error::{OUT_OF_BOUNDS, Result, SHAPE, error, fail, guard_as, out};
+use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, error, fail, guard_as, out};
 use arraygpu_compiler::scalar::Ty;
 
 /// A view that was checked against its buffer: addresses `base + i * stride` for i in `0..len` are elements of it.
@@ -132,8 +132,8 @@ fn outside(view: &AgpuView, buffer: &Buffer) -> crate::error::Error {
     )
 }
 
-/// The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length and
-/// stride >= 1, else AGPU_ERROR_SHAPE. Thread-safe.
+/// The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length, else
+/// AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_slice(
     view: AgpuView,
@@ -147,10 +147,10 @@ pub unsafe extern "C" fn agpu_view_slice(
         let span = resolve(&view, &*buffer::pin(view.buffer)?)?;
         let len = span.len;
         if stride < 1 {
-            fail!(SHAPE, "the stride is {stride}, it must be 1 or more");
+            fail!(INVALID_ARGUMENT, "the stride is {stride}, it must be 1 or more");
         }
         if start < 0 || stop < start || stop > len {
-            fail!(SHAPE, "the slice {start}..{stop} does not fit into the length {len}");
+            fail!(OUT_OF_BOUNDS, "the slice {start}..{stop} does not fit into the length {len}");
         }
         let count = (stop - start) / stride + i64::from((stop - start) % stride != 0);
         let mut slice = view;

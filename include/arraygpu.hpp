@@ -1,0 +1,348 @@
+// arraygpu for C++17: owning vectors, views and errors over the C interface in arraygpu.h. Header only.
+//
+//   arraygpu::gpu_vector<float> x(host);                        // copies a std::vector
+//   auto middle = arraygpu::view(x, 1, 9);                      // elements 1 .. 8, not copied
+//   std::vector<float> y = stats::smooth(middle).to_host();     // a package's function
+//
+// What goes wrong is thrown as arraygpu::error. No destructor throws. Objects may be used from any thread, one vector by one
+// thread at a time if it is written.
+#ifndef ARRAYGPU_HPP
+#define ARRAYGPU_HPP
+
+#include <arraygpu.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace arraygpu {
+
+/// What a failed call throws: its status, and a message that names function, argument and sizes.
+class error : public std::runtime_error {
+public:
+    error(agpu_status code, const std::string &message) : std::runtime_error(message), code_(code) {}
+    explicit error(agpu_status code) : error(code, agpu_status_name(code)) {}
+
+    agpu_status code() const noexcept { return code_; }
+
+private:
+    agpu_status code_;
+};
+
+/// Throws what a C function reported.
+inline void check(agpu_status status) {
+    if (status != AGPU_OK) throw error(status, agpu_last_error_message());
+}
+
+template <class T> class gpu_vector;
+template <class T> class gpu_vector_view;
+
+namespace detail {
+
+/// The element types: their number in the C interface.
+template <class T> struct type_of {
+    static constexpr bool known = false;
+};
+template <agpu_type Number> struct known_type {
+    static constexpr bool known = true;
+    static constexpr agpu_type value = Number;
+};
+template <> struct type_of<float> : known_type<AGPU_F32> {};
+template <> struct type_of<double> : known_type<AGPU_F64> {};
+template <> struct type_of<std::int32_t> : known_type<AGPU_I32> {};
+template <> struct type_of<std::int64_t> : known_type<AGPU_I64> {};
+template <> struct type_of<std::uint32_t> : known_type<AGPU_U32> {};
+template <> struct type_of<std::uint8_t> : known_type<AGPU_U8> {};
+template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
+static_assert(sizeof(bool) == 1, "a bool is one byte");
+
+/// C is a container whose elements lie side by side: std::vector, std::array, std::span, ...
+template <class C, class T, class = void> struct is_contiguous_of : std::false_type {};
+template <class C, class T>
+struct is_contiguous_of<C, T,
+                        std::void_t<decltype(std::declval<const C &>().data()), decltype(std::declval<const C &>().size())>>
+    : std::is_convertible<decltype(std::declval<const C &>().data()), const T *> {};
+template <class T> struct is_ours : std::false_type {};
+template <class T> struct is_ours<gpu_vector<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_vector_view<T>> : std::true_type {};
+
+template <class It, class = void> struct is_iterator : std::false_type {};
+template <class It>
+struct is_iterator<It, std::void_t<typename std::iterator_traits<It>::iterator_category>> : std::true_type {};
+
+inline void same_length(const char *what, std::int64_t here, std::size_t there) {
+    if (here < 0 || std::uint64_t(here) != there) {
+        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " +
+                                          std::to_string(there));
+    }
+}
+
+} // namespace detail
+
+/// A device with the threads that compute on it. Most programs need none: the process has a default one.
+class context {
+public:
+    /// @param threads 0: the environment variable ARRAYGPU_THREADS, else all; results never depend on it
+    /// @param device -1: the default device; 0: the CPU
+    explicit context(int threads = 0, int device = -1) {
+        const agpu_context_options options{sizeof options, device, threads};
+        check(agpu_context_create(&options, &handle_));
+    }
+    context(context &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    context &operator=(context &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    /// Vectors may outlive their context.
+    ~context() { static_cast<void>(agpu_context_free(handle_)); }
+
+    int threads() const {
+        std::int32_t n = 0;
+        check(agpu_context_threads(handle_, &n));
+        return n;
+    }
+    agpu_context *c_context() const noexcept { return handle_; }
+
+private:
+    agpu_context *handle_ = nullptr;
+};
+
+/// Where a vector is made: in a context, or (left out) in the default one.
+class context_ref {
+public:
+    context_ref() noexcept = default;
+    context_ref(const context &c) noexcept : handle_(c.c_context()) {}
+    agpu_context *c_context() const noexcept { return handle_; }
+
+private:
+    agpu_context *handle_ = nullptr;
+};
+
+/// Where and how a call runs. Left out: in the context of its first vector.
+class call_options {
+public:
+    call_options() noexcept = default;
+    call_options(context_ref where, void *stream = nullptr) noexcept : call_{sizeof(agpu_call), where.c_context(), stream} {}
+    call_options(const context &where) noexcept : call_options(context_ref(where)) {}
+    const agpu_call *c_call() const noexcept { return &call_; }
+
+private:
+    agpu_call call_{sizeof(agpu_call), nullptr, nullptr};
+};
+
+/// A part of a gpu_vector, not owned: cheap to copy, valid as long as the vector. `gpu_vector_view<const T>` cannot be written.
+/// Every gpu_vector is implicitly a view of all its elements.
+template <class T> class gpu_vector_view {
+public:
+    using value_type = std::remove_const_t<T>;
+    static_assert(detail::type_of<value_type>::known, "elements are float, double, int32_t, int64_t, uint32_t, uint8_t or bool");
+
+    /// A view from C; it is checked when it is used.
+    explicit gpu_vector_view(const agpu_view &view) noexcept : view_(view) {}
+    gpu_vector_view(std::conditional_t<std::is_const_v<T>, const gpu_vector<value_type>, gpu_vector<value_type>> &vector)
+        : view_(vector.c_view()) {}
+    template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
+    gpu_vector_view(gpu_vector_view<U> writable) noexcept : view_(writable.c_view()) {}
+
+    std::size_t size() const noexcept { return std::size_t(view_.extent[0]); }
+    bool empty() const noexcept { return view_.extent[0] == 0; }
+    std::int64_t stride() const noexcept { return view_.stride[0]; }
+    const agpu_view &c_view() const noexcept { return view_; }
+
+    /// The elements.
+    std::vector<value_type> to_host() const {
+        if constexpr (std::is_same_v<value_type, bool>) {
+            const std::unique_ptr<bool[]> bytes(new bool[size()]);
+            copy_to(bytes.get(), size());
+            return std::vector<bool>(bytes.get(), bytes.get() + size());
+        } else {
+            std::vector<value_type> host(size());
+            copy_to(host.data(), host.size());
+            return host;
+        }
+    }
+    /// The elements, into memory for `count` of them; `count` is the view's size.
+    void copy_to(value_type *host, std::size_t count) const {
+        detail::same_length("copy_to", view_.extent[0], count);
+        check(agpu_copy_to_host(host, view_, view_.extent[0]));
+    }
+
+    /// Writes all elements from host memory; `count` is the view's size.
+    void copy_from(const value_type *host, std::size_t count) const {
+        writable();
+        detail::same_length("copy_from", view_.extent[0], count);
+        check(agpu_copy_from_host(view_, host, view_.extent[0]));
+    }
+    /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, value_type>::value && !detail::is_ours<C>::value>>
+    void copy_from(const C &host) const {
+        copy_from(host.data(), host.size());
+    }
+    template <class V = value_type, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    void copy_from(const std::vector<bool> &host) const {
+        const std::unique_ptr<bool[]> bytes(new bool[host.size()]);
+        for (std::size_t i = 0; i < host.size(); ++i) bytes[i] = host[i];
+        copy_from(bytes.get(), host.size());
+    }
+    /// Writes all elements from a vector or view of the same size, which may overlap this one.
+    void copy_from(gpu_vector_view<const value_type> source) const {
+        writable();
+        check(agpu_copy(view_, source.c_view()));
+    }
+    /// Sets every element.
+    void fill(value_type value) const {
+        writable();
+        check(agpu_fill(view_, &value));
+    }
+
+private:
+    static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }
+
+    agpu_view view_;
+};
+
+/// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
+/// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
+template <class T> class gpu_vector {
+    static_assert(detail::type_of<T>::known, "elements are float, double, int32_t, int64_t, uint32_t, uint8_t or bool");
+
+public:
+    using value_type = T;
+
+    /// Empty.
+    gpu_vector() : gpu_vector(std::size_t(0)) {}
+    /// So many zeros.
+    explicit gpu_vector(std::size_t size, context_ref where = {}) : size_(size) {
+        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), &buffer_));
+    }
+    /// A copy of a std::vector, std::array, std::span, ...
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
+    explicit gpu_vector(const C &host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        copy_from(host);
+    }
+    template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    explicit gpu_vector(const std::vector<bool> &host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        copy_from(host);
+    }
+    gpu_vector(std::initializer_list<T> host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        view().copy_from(host.begin(), host.size());
+    }
+    /// A copy of the elements from first up to last.
+    template <class It, class = std::enable_if_t<detail::is_iterator<It>::value>>
+    gpu_vector(It first, It last, context_ref where = {}) : gpu_vector(std::vector<T>(first, last), where) {}
+    /// A copy of a view.
+    explicit gpu_vector(gpu_vector_view<const T> source, context_ref where = {}) : gpu_vector(source.size(), where) {
+        copy_from(source);
+    }
+
+    /// Takes over a buffer made in C.
+    static gpu_vector adopt(agpu_buffer *buffer) {
+        gpu_vector vector(buffer, adopted{});
+        agpu_type type{};
+        std::int64_t count = 0;
+        check(agpu_buffer_type(buffer, &type));
+        if (type != detail::type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
+        check(agpu_buffer_count(buffer, &count));
+        vector.size_ = std::size_t(count);
+        return vector;
+    }
+    /// A vector over memory of the caller, which must stay valid as long as the vector.
+    static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size), &buffer));
+        return adopt(buffer);
+    }
+
+    gpu_vector(gpu_vector &&other) noexcept
+        : buffer_(std::exchange(other.buffer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    gpu_vector &operator=(gpu_vector &&other) noexcept {
+        gpu_vector moved(std::move(other));
+        swap(moved);
+        return *this;
+    }
+    gpu_vector(const gpu_vector &) = delete;
+    gpu_vector &operator=(const gpu_vector &) = delete;
+    ~gpu_vector() { static_cast<void>(agpu_buffer_free(buffer_)); }
+
+    void swap(gpu_vector &other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        std::swap(size_, other.size_);
+    }
+    friend void swap(gpu_vector &a, gpu_vector &b) noexcept { a.swap(b); }
+
+    /// A copy in the same context.
+    gpu_vector clone() const {
+        agpu_context *where = nullptr;
+        check(agpu_buffer_context(buffer_, &where));
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_), &buffer));
+        gpu_vector copy = adopt(buffer);
+        copy.copy_from(*this);
+        return copy;
+    }
+    /// Gives the buffer away; the caller frees it.
+    agpu_buffer *release() noexcept {
+        size_ = 0;
+        return std::exchange(buffer_, nullptr);
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    /// The device address of element 0: on the CPU, memory that can be read and written; null when empty.
+    T *data() { return static_cast<T *>(address()); }
+    const T *data() const { return static_cast<const T *>(address()); }
+    agpu_buffer *c_buffer() const noexcept { return buffer_; }
+    agpu_view c_view() const noexcept { return {buffer_, 0, 1, {std::int64_t(size_), 1, 1}, {1, 1, 1}}; }
+
+    gpu_vector_view<T> view() { return *this; }
+    gpu_vector_view<const T> view() const { return *this; }
+    std::vector<T> to_host() const { return view().to_host(); }
+    void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
+    void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
+    /// Writes all elements from a container, vector or view of the same size.
+    template <class C> void copy_from(const C &source) { view().copy_from(source); }
+    void fill(T value) { view().fill(value); }
+
+private:
+    struct adopted {};
+    gpu_vector(agpu_buffer *buffer, adopted) noexcept : buffer_(buffer) {}
+
+    void *address() const {
+        void *data = nullptr;
+        check(agpu_buffer_data(buffer_, &data));
+        return data;
+    }
+
+    agpu_buffer *buffer_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
+template <class T>
+gpu_vector_view<T> view(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    agpu_view slice{};
+    check(agpu_view_slice(v.c_view(), start, stop, stride, &slice));
+    return gpu_vector_view<T>(slice);
+}
+template <class T>
+gpu_vector_view<T> view(gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::view(v.view(), start, stop, stride);
+}
+template <class T>
+gpu_vector_view<const T> view(const gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::view(v.view(), start, stop, stride);
+}
+/// A view of a vector that is about to go would dangle.
+template <class T>
+gpu_vector_view<T> view(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_HPP
