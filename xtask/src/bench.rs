@@ -12,7 +12,7 @@ pub fn run(name: Option<&str>) -> Result {
     say("libarraygpu, built and installed");
     install::run(&install::default_prefix())?;
     say("benchmarks");
-    let build = cmake::build("bench", &[])?;
+    let build = cmake::build("bench", None)?;
     let program = build.join("arraygpu-bench");
     sh::run(sh::program(&program.display().to_string()).args(name))
 }

@@ -5,18 +5,23 @@ use crate::install;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 
-/// Configures and builds the project in `folder` (relative to the root); gives its build folder.
-pub fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {
+/// Configures the project in `folder` (relative to the root) and builds all of it or one target; gives its build folder.
+pub fn build(folder: &str, target: Option<&str>) -> Result<PathBuf> {
     let source = sh::root().join(folder);
     let out = sh::target().join("cmake").join(folder.replace('/', "-"));
     let prefix = install::default_prefix();
     let mut configure = sh::program("cmake");
     configure.arg("-S").arg(&source).arg("-B").arg(&out).arg("-DCMAKE_BUILD_TYPE=Release");
-    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())).args(options);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     // the installed tree, not one that was found in an earlier run
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
     sh::run(&mut configure)?;
-    sh::run(sh::program("cmake").arg("--build").arg(&out).args(["--parallel", &sh::jobs()]))?;
+    let mut build = sh::program("cmake");
+    build.arg("--build").arg(&out).args(["--parallel", &sh::jobs()]);
+    if let Some(target) = target {
+        build.args(["--target", target]);
+    }
+    sh::run(&mut build)?;
     Ok(out)
 }
 

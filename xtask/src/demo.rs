@@ -14,7 +14,7 @@ pub fn run() -> Result {
     let prefix = install::default_prefix();
     install::run(&prefix)?;
     say("the package and the C++ programs that use it");
-    let build = cmake::build("cpp-examples", &[])?;
+    let build = cmake::build("cpp-examples", Some("demo"))?;
     let demo = PROGRAMS.iter().map(|p| build.join(p)).find(|p| p.is_file());
     let demo = demo.ok_or("the build of cpp-examples made no demo program")?;
     say("the demo");

@@ -27,7 +27,7 @@ pub fn default_prefix() -> PathBuf {
 pub fn run(prefix: &Path) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
-    sh::run(&mut sh::cargo(&["build", "--quiet", "--release", "--package", "arraygpu-capi"]))?;
+    sh::run(&mut sh::cargo(&["build", "--release", "--package", "arraygpu-capi"]))?;
     libraries(prefix)?;
     headers(&sh::root().join("include"), &prefix.join("include"))?;
     let templates = sh::root().join("cmake");

@@ -57,7 +57,7 @@ pub fn run() -> Result {
                 if !cmake::exists(project) {
                     return Err(format!("{project}/CMakeLists.txt is missing"));
                 }
-                cmake::test(&cmake::build(project, &[])?, counts)
+                cmake::test(&cmake::build(project, None)?, counts)
             });
         }
     }
