@@ -3,6 +3,7 @@
 //! One kernel is one pass over one index space of `n` elements in tiles of 2048. `main` computes a range of tiles and may run on
 //! many threads at once; `finish` runs once, after all of it. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
+pub mod dce;
 pub mod parse;
 pub mod print;
 pub mod verify;

@@ -419,6 +419,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         k.slots = s.slots.iter().map(slot).collect();
         k.scratch = s.scratch.clone();
         k.sites = s.sites.iter().cloned().collect();
+        crate::kernel::dce::run(&mut k);
         k
     }
 }

@@ -171,6 +171,14 @@ impl Tile<'_> {
                 .collect();
             out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         } else {
+            if !full {
+                // C compilers cannot see that absent columns are never read
+                let c = l.k.reg("c", Ty::I64);
+                let zero =
+                    |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
+                let fill = columns.iter().zip(self.reductions).map(zero).collect();
+                out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
+            }
             out.push(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
             first_row = 1;
         }

@@ -1,0 +1,127 @@
+//! The same bits: random programs through the C compiler and the runtime, against the interpreter.
+//!
+//! Every level that the machine runs, 1 and 2 threads, contiguous, strided and in-place arrays, sizes at the edges of the reduction tree.
+
+#[path = "../compiler/tests/common/mod.rs"]
+mod random;
+
+mod common;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver;
+use arraygpu_compiler::scalar::Ty;
+use common::{Layout, compile, context, load};
+use random::{program, rng::Rng};
+
+const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
+
+/// The programs of those seeds that compile (a random slice may never fit).
+fn programs(seeds: std::ops::Range<u64>) -> Vec<(u64, Function)> {
+    let make = |seed: u64| {
+        let mut rng = Rng::new(seed);
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        (seed, program::function(&format!("f{seed}"), ty, &mut rng))
+    };
+    seeds.map(make).filter(|(_, f)| driver::compile("t", vec![f.clone()]).is_ok()).collect()
+}
+
+#[test]
+fn random_programs_have_the_interpreters_bits() {
+    let programs = programs(1000..1040);
+    let compiled = compile(programs.iter().map(|p| p.1.clone()).collect());
+    let contexts = [context(1), context(2)];
+    let (mut values, mut records, mut errors) = (0, 0, 0);
+    for loaded in load(&compiled) {
+        for (i, (seed, f)) in programs.iter().enumerate() {
+            let mut rng = Rng::new(seed + 77);
+            for round in 0..4 {
+                let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
+                let args = program::arguments(f, n, n2, &mut rng);
+                let layout = [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Contiguous][round];
+                let expected = interp::run(f, &args);
+                let extents: Vec<i64> = match &expected {
+                    Ok(o) => o.results.iter().map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 }).collect(),
+                    Err(_) => vec![0; f.results.len()],
+                };
+                let called = loaded.call(i, contexts[round % 2], &args, &extents, layout);
+                let case = || format!("seed {seed}, n = {n}, {n2}, {layout:?}, {}:\n{f}\n{}", loaded.level, called.message);
+                match (expected, called.status) {
+                    (Ok(o), AgpuStatus::AgpuOk) if !o.recorded => {
+                        assert!(o.results == called.results, "{}\nexpected {:?}\nfound {:?}", case(), o.results, called.results);
+                        values += 1;
+                    }
+                    (Ok(o), AgpuStatus::AgpuOk) => assert!(o.recorded, "{}", case()),
+                    (Ok(o), AgpuStatus::AgpuErrorRecord) => {
+                        assert!(o.recorded, "a record was added: {}", case());
+                        records += 1;
+                    }
+                    (Err(_), AgpuStatus::AgpuErrorShape) => errors += 1,
+                    (expected, _) => panic!("{}\nexpected {expected:?}", case()),
+                }
+            }
+        }
+    }
+    assert!(values > 100 && records > 10 && errors > 3, "{values} values, {records} records, {errors} errors");
+}
+
+/// Sums, dots, general operators and folds at every edge of the tree, in f32 and f64, at 1 and 2 threads.
+#[test]
+fn reductions_at_every_edge() {
+    let text = |ty: &str| {
+        format!(
+            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, fold: {ty}, least: {ty}) {{
+  %0 = len %x
+  %1 = len %y
+  require same %0, %1 \"dot: x, y\"
+  %2 = reduce (%a: {ty}, %b: {ty}) from 0{ty} over %x {{ %c = add %a, %b yield %c }}
+  %3 = dot from 0{ty} over %x, %y
+  %4 = reduce (%a: {ty}, %b: {ty}) from 3{ty} over %x {{ %c = mul_add %a, 0.5{ty}, %b yield %c }}
+  %5 = fold (%a: {ty}, %b: {ty}) from 3{ty} over %y {{ %c = mul_add %a, 0.5{ty}, %b yield %c }}
+  %6 = reduce (%a: {ty}, %b: {ty}) from inf{ty} over %y {{ %c = min %a, %b yield %c }}
+  return %2, %3, %4, %5, %6
+}}
+"
+        )
+    };
+    let sizes = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4095, 4097, 262143, 262144, 262145];
+    let contexts = [context(1), context(2)];
+    for ty in ["f32", "f64"] {
+        let f = parse::parse(&text(ty)).unwrap().remove(0);
+        let loaded = load(&compile(vec![f.clone()]));
+        let mut rng = Rng::new(5);
+        for n in sizes {
+            let mut args = program::arguments(&f, n, n, &mut rng);
+            for a in &mut args {
+                let Value::Vector(v) = a else { continue };
+                v.iter_mut().filter(|l| !l.as_f32().is_finite() || l.is_nan()).for_each(|l| *l = arraygpu_compiler::scalar::Lit::one(l.ty));
+            }
+            let expected = interp::run(&f, &args).unwrap().results;
+            for l in &loaded {
+                for c in contexts {
+                    let called = l.call(0, c, &args, &[0; 5], Layout::Contiguous);
+                    assert_eq!(called.results, expected, "{ty}, n = {n}, {}", l.level);
+                }
+            }
+        }
+    }
+}
+
+/// A sum through three levels of the tree.
+#[test]
+fn three_levels() {
+    let text = "func @s(%x: [i32]) -> (sum: i32) {
+  %0 = reduce (%a: i32, %b: i32) from 0i32 over %x { %c = mul_add %a, 3i32, %b yield %c }
+  return %0
+}";
+    let f = parse::parse(text).unwrap().remove(0);
+    let loaded = load(&compile(vec![f.clone()]));
+    let n = 2048 * 2048 + 2049;
+    let args = [Value::Vector((0..n).map(arraygpu_compiler::scalar::Lit::i32).collect())];
+    let expected = interp::run(&f, &args).unwrap().results;
+    for threads in [1, 2] {
+        let called = loaded.last().unwrap().call(0, context(threads), &args, &[0], Layout::Contiguous);
+        assert_eq!(called.results, expected);
+    }
+}

@@ -1,0 +1,237 @@
+//! Running compiled functions through the runtime, in one process with the interpreter.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::driver::{self, Compiled};
+use arraygpu_compiler::package::cc;
+use arraygpu_compiler::plan::Plan;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use std::ffi::{CStr, CString, c_void};
+use std::mem::MaybeUninit;
+use std::process::Command;
+use std::ptr::{null, null_mut};
+
+/// A compiled program, loaded for one x86-64 level.
+pub struct Loaded {
+    pub level: &'static str,
+    pub plans: Vec<Plan>,
+    module: AgpuModule,
+    _text: CString,
+    _name: CString,
+    _library: libloading::Library,
+}
+
+/// How the arrays of a call lie in memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Layout {
+    /// One after another, stride 1.
+    Contiguous,
+    /// Every second element of a buffer, from an offset on.
+    Strided,
+    /// As contiguous; each vector result is the first parameter of its type and length, if there is one.
+    InPlace,
+}
+
+/// Compiles a program with the package's own flags, for every level that this machine can run.
+pub fn load(compiled: &Compiled) -> Vec<Loaded> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernels.c"), &compiled.c_source).unwrap();
+    let mut out = Vec::new();
+    for (level, march) in cc::levels().iter().filter(|l| runs(l.0)) {
+        let library = folder.path().join(format!("{level}.so"));
+        let mut gcc = Command::new("cc");
+        gcc.args(cc::FLAGS).args(*march).args(["-Werror", "-fvisibility=default", "-shared", "-o"]).arg(&library);
+        gcc.arg(format!("-DAGPU_LEVEL={level}")).arg("kernels.c").arg("-lm").current_dir(folder.path());
+        let result = gcc.output().expect("a C compiler");
+        assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+        out.push(open(compiled, level, &library));
+    }
+    out
+}
+
+#[cfg(target_arch = "x86_64")]
+fn runs(level: &str) -> bool {
+    match level {
+        "v4" => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq"),
+        "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        _ => true,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn runs(level: &str) -> bool {
+    level == "v2"
+}
+
+fn open(compiled: &Compiled, level: &'static str, path: &std::path::Path) -> Loaded {
+    // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
+    let library = unsafe { libloading::Library::new(path) }.unwrap();
+    let symbol = format!("{}_cpu_{level}", compiled.name);
+    // SAFETY: the C file ends with a table of that name and type.
+    let table: *const AgpuCpuKernel = unsafe { *library.get(symbol.as_bytes()).unwrap() };
+    let text = CString::new(compiled.plans.iter().map(|p| p.to_string()).collect::<String>()).unwrap();
+    let name = CString::new(compiled.name.as_str()).unwrap();
+    let at = |l: &str| if l == level { table } else { null() };
+    let module = AgpuModule {
+        size: size_of::<AgpuModule>(),
+        abi_version: AGPU_ABI_VERSION,
+        name: name.as_ptr(),
+        plans: text.as_ptr(),
+        plans_length: text.as_bytes().len() as i64,
+        kernels: compiled.kernels.len() as i32,
+        cpu_v2: at("v2"),
+        cpu_v3: at("v3"),
+        cpu_v4: at("v4"),
+        state: Box::leak(Box::new(null_mut())),
+    };
+    Loaded { level, plans: compiled.plans.clone(), module, _text: text, _name: name, _library: library }
+}
+
+/// Compiles functions into one program.
+pub fn compile(functions: Vec<arraygpu_compiler::core::Function>) -> Compiled {
+    driver::compile("t", functions).unwrap()
+}
+
+/// A context with that many threads.
+pub fn context(threads: i32) -> *mut AgpuContext {
+    let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: 0, threads };
+    let mut out = null_mut();
+    ok(unsafe { agpu_context_create(&options, &mut out) });
+    out
+}
+
+/// The message of the last error of this thread.
+pub fn message() -> String {
+    // SAFETY: a C string that lives until the next failing call.
+    unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_string_lossy().into_owned()
+}
+
+#[track_caller]
+pub fn ok(status: AgpuStatus) {
+    assert!(matches!(status, AgpuStatus::AgpuOk), "{}", message());
+}
+
+fn abi_type(ty: Ty) -> AgpuType {
+    match ty {
+        Ty::F32 => AgpuType::AgpuF32,
+        Ty::F64 => AgpuType::AgpuF64,
+        Ty::I32 => AgpuType::AgpuI32,
+        Ty::I64 => AgpuType::AgpuI64,
+        Ty::U32 => AgpuType::AgpuU32,
+        Ty::U8 => AgpuType::AgpuU8,
+        Ty::Bool => AgpuType::AgpuBool,
+    }
+}
+
+/// A buffer that a call uses, freed with it.
+struct Buffer {
+    handle: *mut AgpuBuffer,
+    view: AgpuView,
+    ty: Ty,
+}
+
+impl Buffer {
+    fn new(context: *mut AgpuContext, ty: Ty, count: i64, layout: Layout) -> Buffer {
+        let stride = if layout == Layout::Strided { 2 } else { 1 };
+        let offset = if layout == Layout::Strided { 3 } else { 0 };
+        let mut handle = null_mut();
+        ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), offset + count * stride, &mut handle) });
+        let view = AgpuView { buffer: handle, offset, rank: 1, extent: [count, 0, 0], stride: [stride, 0, 0] };
+        Buffer { handle, view, ty }
+    }
+
+    fn write(&self, values: &[Lit]) {
+        let mut bytes = vec![0u8; values.len() * self.ty.size()];
+        values.iter().zip(bytes.chunks_mut(self.ty.size())).for_each(|(v, b)| v.to_bytes(b));
+        ok(unsafe { agpu_copy_from_host(self.view, bytes.as_ptr().cast(), values.len() as i64) });
+    }
+
+    fn read(&self) -> Vec<Lit> {
+        let count = self.view.extent[0] as usize;
+        let mut bytes = vec![0u8; count * self.ty.size()];
+        ok(unsafe { agpu_copy_to_host(bytes.as_mut_ptr().cast(), self.view, count as i64) });
+        bytes.chunks(self.ty.size()).map(|b| Lit::from_bytes(self.ty, b)).collect()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        ok(unsafe { agpu_buffer_free(self.handle) });
+    }
+}
+
+/// What a call gave: results, and the status with its message.
+#[derive(Debug)]
+pub struct Called {
+    pub results: Vec<Value>,
+    pub status: AgpuStatus,
+    pub message: String,
+}
+
+impl Loaded {
+    /// Calls entry `i`; vector results have `extents` elements.
+    pub fn call(&self, i: usize, context: *mut AgpuContext, args: &[Value], extents: &[i64], layout: Layout) -> Called {
+        let plan = &self.plans[i];
+        let mut abi_args = Vec::new();
+        let mut words: Vec<Box<u64>> = Vec::new();
+        let mut inputs: Vec<Option<Buffer>> = Vec::new();
+        for (p, a) in plan.params.iter().zip(args) {
+            match a {
+                Value::Scalar(l) => {
+                    words.push(Box::new(l.bits));
+                    inputs.push(None);
+                    abi_args.push(argument(AgpuArgKind::AgpuArgScalar, &**words.last().unwrap(), None));
+                }
+                Value::Vector(v) => {
+                    let b = Buffer::new(context, p.ty.elem, v.len() as i64, layout);
+                    b.write(v);
+                    abi_args.push(argument(AgpuArgKind::AgpuArgView, null(), Some(b.view)));
+                    inputs.push(Some(b));
+                }
+            }
+        }
+        let mut outputs: Vec<Option<Buffer>> = Vec::new();
+        let mut taken = Vec::new();
+        for (r, n) in plan.results.iter().zip(extents) {
+            if r.ty.is_scalar() {
+                words.push(Box::new(0));
+                outputs.push(None);
+                abi_args.push(argument(AgpuArgKind::AgpuArgResultScalar, &**words.last().unwrap(), None));
+                continue;
+            }
+            let fits = |b: &&Buffer| b.ty == r.ty.elem && b.view.extent[0] == *n && !taken.contains(&b.handle);
+            let same = inputs.iter().flatten().find(fits).filter(|_| layout == Layout::InPlace);
+            let b = match same {
+                Some(b) => Buffer { handle: null_mut(), view: b.view, ty: b.ty },
+                None => Buffer::new(context, r.ty.elem, *n, layout),
+            };
+            taken.push(b.view.buffer);
+            abi_args.push(argument(AgpuArgKind::AgpuArgResultView, null(), Some(b.view)));
+            outputs.push(Some(b));
+        }
+        let status = unsafe { agpu_invoke(&self.module, i as i32, &call_of(context), abi_args.as_ptr(), abi_args.len() as i32) };
+        let mut scalars = words.iter().skip(plan.params.iter().filter(|p| p.ty.is_scalar()).count());
+        let results = plan.results.iter().zip(&outputs).map(|(r, b)| match b {
+            Some(b) => Value::Vector(b.read()),
+            None => Value::Scalar(Lit::from_bytes(r.ty.elem, &scalars.next().unwrap().to_le_bytes())),
+        });
+        Called { results: results.collect(), message: message(), status }
+    }
+}
+
+fn call_of(context: *mut AgpuContext) -> AgpuCall {
+    AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() }
+}
+
+fn argument(kind: AgpuArgKind, scalar: *const u64, view: Option<AgpuView>) -> AgpuArg {
+    let none = AgpuView { buffer: null_mut(), offset: 0, rank: 0, extent: [0; 3], stride: [0; 3] };
+    AgpuArg {
+        kind: MaybeUninit::new(kind),
+        scalar: scalar.cast::<c_void>(),
+        view: view.unwrap_or(none),
+        made: null_mut(),
+    }
+}
