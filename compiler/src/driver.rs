@@ -85,7 +85,7 @@ impl Compiled {
             "c" => self.c_source.clone(),
             other => {
                 let list = STAGES.join(", ");
-                return Err(Error::user("E0501", format!("there is no stage `{other}`; there are {list}")));
+                return Err(Error::user("E0106", format!("there is no stage `{other}`; there are {list}")));
             }
         })
     }

@@ -74,6 +74,12 @@ impl Linear {
         out
     }
 
+    /// `k * self`.
+    pub fn scaled(&self, k: i64) -> Linear {
+        let terms = self.terms.iter().map(|(t, c)| (*t, c.wrapping_mul(k))).filter(|t| t.1 != 0).collect();
+        Linear { constant: self.constant.wrapping_mul(k), terms }
+    }
+
     /// The value, if there are no terms.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)

@@ -1,9 +1,10 @@
-//! Dead code: what neither results nor shape rules reach is dropped, and shape rules that always hold or stand there twice.
+//! Dead code: what neither results nor shape rules reach is dropped, and shape rules that always hold or follow from earlier ones.
 //!
 //! ```text
 //! require start 0i64, 3i64 "slice of x"        ->   (gone)
 //! ```
 
+use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::{Function, Rule, rewrite::rewrite};
 use crate::error::Result;
@@ -13,10 +14,12 @@ pub fn run(f: &Function) -> Result<Function> {
     let mut out = rewrite(f, true, &mut |g, op| g.add(op));
     let mut kept: Vec<crate::core::Require> = Vec::new();
     let mut known: Vec<(Rule, Linear)> = Vec::new();
+    let mut equations = Equations::default();
     for r in std::mem::take(&mut out.requires) {
         let g = &out.graph;
         let d = Linear::of(g, r.b).minus(&Linear::of(g, r.a));
         let always = if r.rule == Rule::Same { d.as_constant() == Some(0) } else { d.at_least(g, 0) };
+        let always = always || r.rule == Rule::Same && !equations.add(g, r.a, r.b);
         // a rule is about the difference only: 0 <= n - 14 and 3 <= n - 11 are one rule
         if !always && !known.contains(&(r.rule, d.clone())) {
             known.push((r.rule, d));

@@ -1,0 +1,53 @@
+//! What the shape rules say about lengths: linear equations, solved by elimination without division.
+
+use super::linear::Linear;
+use super::{Graph, NodeId, Op};
+use std::collections::BTreeMap;
+
+/// `len` nodes of parameters, each with what it is equal to in terms of the others.
+#[derive(Default)]
+pub struct Equations {
+    /// The solved lengths.
+    pub solved: BTreeMap<NodeId, Linear>,
+}
+
+impl Equations {
+    /// Adds a = b. Whether that was news: false when it follows from the equations before. An equation about other things than lengths of parameters, or
+    /// without a coefficient of 1 or -1, is news that is not used.
+    pub fn add(&mut self, g: &Graph, a: NodeId, b: NodeId) -> bool {
+        let zero = self.resolve(&Linear::of(g, a).minus(&Linear::of(g, b)));
+        if zero.as_constant() == Some(0) {
+            return false;
+        }
+        let usable = zero.terms.keys().all(|t| parameter(g, *t).is_some());
+        let last = zero.terms.iter().filter(|(_, k)| k.abs() == 1).max_by_key(|(t, _)| parameter(g, **t));
+        if let (true, Some((&length, &k))) = (usable, last) {
+            // k * length + rest = 0, so length = -k * rest
+            let mut rest = zero.clone();
+            rest.terms.remove(&length);
+            let value = rest.scaled(-k);
+            let one = Equations { solved: [(length, value.clone())].into() };
+            self.solved.values_mut().for_each(|v| *v = one.resolve(v));
+            self.solved.insert(length, value);
+        }
+        true
+    }
+
+    /// The form with solved lengths replaced.
+    pub fn resolve(&self, l: &Linear) -> Linear {
+        let mut out = Linear { constant: l.constant, terms: BTreeMap::new() };
+        for (t, k) in &l.terms {
+            let one = Linear { constant: 0, terms: [(*t, 1)].into() };
+            out = out.minus(&self.solved.get(t).unwrap_or(&one).scaled(k.wrapping_neg()));
+        }
+        out
+    }
+}
+
+/// The parameter whose length a node is.
+fn parameter(g: &Graph, n: NodeId) -> Option<NodeId> {
+    match g.op(n) {
+        Op::Len(p) if matches!(g.op(*p), Op::Param(_)) => Some(*p),
+        _ => None,
+    }
+}
