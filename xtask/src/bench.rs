@@ -14,5 +14,7 @@ pub fn run(name: Option<&str>) -> Result {
     say("benchmarks");
     let build = cmake::build("bench", None)?;
     let program = build.join("arraygpu-bench");
-    sh::run(sh::program(&program.display().to_string()).args(name))
+    let mut bench = sh::program(&program.display().to_string());
+    system::use_python_with_numexpr(&mut bench);
+    sh::run(bench.args(name))
 }

@@ -35,9 +35,21 @@ pub const BENCH: &[Need] = &[
                 .any(|d| Path::new(d).join("eigen3/Eigen/Core").exists())
         },
     },
-    Need { package: "python3-numpy", found: || runs("python3", &["-c", "import numpy"]) },
-    Need { package: "python3-numexpr", found: || runs("python3", &["-c", "import numexpr"]) },
+    Need { package: "python3-numpy", found: || PYTHONS.iter().any(|p| runs(p, &["-c", "import numpy"])) },
+    Need { package: "python3-numexpr", found: || PYTHONS.iter().any(|p| runs(p, &["-c", "import numexpr"])) },
 ];
+
+/// The user's Python, and the system's, which has what apt-get installs.
+const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+/// Makes a program that calls `python3` find the system's where the user's own has no numexpr.
+pub fn use_python_with_numexpr(command: &mut Command) {
+    let has = |python: &str| runs(python, &["-c", "import numpy, numexpr"]);
+    if !has(PYTHONS[0]) && has(PYTHONS[1]) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("/usr/bin:{path}"));
+    }
+}
 
 /// Sees to it that all of them are there.
 pub fn ensure(needs: &[Need]) -> Result {
