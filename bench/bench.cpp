@@ -30,9 +30,10 @@ memory numbers(std::uint64_t state) {
     return m;
 }
 
-// Close to the result in double: a sum of 2^24 numbers by several accumulators is good to about 1e-4, elements to a few roundings.
+// Close to the result in double: a sum of 2^24 numbers by a few accumulators is good to about 1e-3 (ours is far better: the examples
+// check its bits), elements to a few roundings.
 bool right(const test_case &c, const arrays &d, double scalar) {
-    if (c.writes == 0) return std::fabs(d.scalar - scalar) <= 1e-4 * std::fabs(scalar);
+    if (c.writes == 0) return std::fabs(d.scalar - scalar) <= 1e-3 * std::fabs(scalar);
     const std::size_t m = std::strcmp(c.name, "average") == 0 ? n - 14 : n;
     for (std::size_t i = 0; i < m; ++i) {
         if (!(std::fabs(d.out[i] - c.expected(d, i)) <= 2e-6)) return false;

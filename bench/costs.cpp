@@ -51,7 +51,7 @@ void call_overhead(std::FILE *json) {
     arraygpu::gpu_vector<float> x(std::vector<float>{1}), y(std::vector<float>{2}), out(1);
     const arraygpu::gpu_vector_view<const float> vx(x), vy(y);
     const arraygpu::gpu_vector_view<float> vout(out);
-    const agpu_view cx = arraygpu_view(vx), cy = arraygpu_view(vy), cout = arraygpu_view(vout);
+    const agpu_view cx = vx.c_view(), cy = vy.c_view(), cout = vout.c_view();
 
     const double direct_saxpy = nanoseconds([&] { hand::saxpy_of_one(alpha, host, host + 1, host + 2); });
     const double direct_rmse = nanoseconds([&] { hand::rmse_of_one(host, host + 1, 1, &result); });

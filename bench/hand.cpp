@@ -1,12 +1,13 @@
 // What one would write by hand: plain loops for gcc -O3 -march=native and OpenMP.
+// ("parallel :", since a plain "if" would switch off simd, too.)
 #include "bench.hpp"
 
 #include <cmath>
 
 namespace hand {
 
-#define PARALLEL _Pragma("omp parallel for simd num_threads(threads) if (threads > 1) schedule(static)")
-#define PARALLEL_SUM _Pragma("omp parallel for simd reduction(+ : s) num_threads(threads) if (threads > 1) schedule(static)")
+#define PARALLEL _Pragma("omp parallel for simd num_threads(threads) if (parallel : threads > 1) schedule(static)")
+#define PARALLEL_SUM _Pragma("omp parallel for simd reduction(+ : s) num_threads(threads) if (parallel : threads > 1) schedule(static)")
 
 void saxpy(arrays &d, int threads) {
     const float *x = d.x, *y = d.y;

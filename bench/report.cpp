@@ -30,7 +30,9 @@ void report(const std::vector<row> &rows, int threads_asked, std::FILE *json) {
 
 std::vector<row> python_rows(const test_case &c, std::size_t n, int threads) {
     std::vector<row> rows;
-    const std::string command = "python3 \"" PYTHON_ROWS "\" " + std::string(c.name) + " " + std::to_string(n) + " " + std::to_string(threads);
+    // the system's own Python where the first in the path has no NumPy
+    const std::string command = "python=python3; $python -c 'import numpy' 2>/dev/null || python=/usr/bin/python3; $python \"" PYTHON_ROWS
+                                "\" " + std::string(c.name) + " " + std::to_string(n) + " " + std::to_string(threads);
     std::FILE *out = popen(command.c_str(), "r");
     if (!out) return rows;
     char impl[32];

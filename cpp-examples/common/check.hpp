@@ -41,6 +41,8 @@ template <class T> void exact(const char *file, int line, const std::vector<T> &
     }
 }
 
+template <class T> void exact_value(const char *file, int line, T got, T want) { exact(file, line, std::vector<T>{got}, std::vector<T>{want}); }
+
 // |got - want| <= absolute + relative * |want|, for every element; `want` was computed in double.
 inline void near(const char *file, int line, const std::vector<float> &got, const std::vector<double> &want, double relative,
                  double absolute) {
@@ -66,7 +68,7 @@ inline void near(const char *file, int line, const std::vector<float> &got, cons
         if (!(condition)) check::fail(__FILE__, __LINE__, "not so: " #condition);                                                    \
     } while (0)
 #define CHECK_EXACT(got, want) check::exact(__FILE__, __LINE__, got, want)
-#define CHECK_EXACT_VALUE(got, want) check::exact(__FILE__, __LINE__, std::vector<decltype(got)>{got}, std::vector<decltype(got)>{want})
+#define CHECK_EXACT_VALUE(got, want) check::exact_value(__FILE__, __LINE__, got, want)
 #define CHECK_NEAR(got, want, relative, absolute) check::near(__FILE__, __LINE__, got, want, relative, absolute)
 #define CHECK_NEAR_VALUE(got, want, relative, absolute)                                                                              \
     check::near(__FILE__, __LINE__, std::vector<float>{got}, std::vector<double>{want}, relative, absolute)
