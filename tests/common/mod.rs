@@ -9,6 +9,7 @@ use arraygpu_compiler::driver::{self, Compiled};
 use arraygpu_compiler::package::cc;
 use arraygpu_compiler::plan::Plan;
 use arraygpu_compiler::scalar::{Lit, Ty};
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::process::Command;
@@ -43,7 +44,10 @@ pub fn load(compiled: &Compiled) -> Vec<Loaded> {
     for (level, march) in cc::levels().iter().filter(|l| runs(l.0)) {
         let library = folder.path().join(format!("{level}.so"));
         let mut gcc = Command::new("cc");
-        gcc.args(cc::FLAGS).args(*march).args(["-Werror", "-fvisibility=default", "-shared", "-o"]).arg(&library);
+        gcc.args(cc::FLAGS)
+            .args(*march)
+            .args(["-Werror", "-fvisibility=default", "-shared", "-o"])
+            .arg(&library);
         gcc.arg(format!("-DAGPU_LEVEL={level}")).arg("kernels.c").arg("-lm").current_dir(folder.path());
         let result = gcc.output().expect("a C compiler");
         assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
@@ -55,7 +59,11 @@ pub fn load(compiled: &Compiled) -> Vec<Loaded> {
 #[cfg(target_arch = "x86_64")]
 fn runs(level: &str) -> bool {
     match level {
-        "v4" => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq"),
+        "v4" => {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+        }
         "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
         _ => true,
     }
@@ -99,6 +107,7 @@ pub fn compile(functions: Vec<arraygpu_compiler::core::Function>) -> Compiled {
 pub fn context(threads: i32) -> *mut AgpuContext {
     let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: 0, threads };
     let mut out = null_mut();
+    // SAFETY: options and out-pointer live during the call.
     ok(unsafe { agpu_context_create(&options, &mut out) });
     out
 }
@@ -138,20 +147,26 @@ impl Buffer {
         let stride = if layout == Layout::Strided { 2 } else { 1 };
         let offset = if layout == Layout::Strided { 3 } else { 0 };
         let mut handle = null_mut();
-        ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), offset + count * stride, &mut handle) });
-        let view = AgpuView { buffer: handle, offset, rank: 1, extent: [count, 0, 0], stride: [stride, 0, 0] };
+        // SAFETY: the out-pointer lives during the call.
+        ok(unsafe {
+            agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), offset + count * stride, &mut handle)
+        });
+        let view =
+            AgpuView { buffer: handle, offset, rank: 1, extent: [count, 0, 0], stride: [stride, 0, 0] };
         Buffer { handle, view, ty }
     }
 
     fn write(&self, values: &[Lit]) {
         let mut bytes = vec![0u8; values.len() * self.ty.size()];
         values.iter().zip(bytes.chunks_mut(self.ty.size())).for_each(|(v, b)| v.to_bytes(b));
+        // SAFETY: `bytes` holds that many elements.
         ok(unsafe { agpu_copy_from_host(self.view, bytes.as_ptr().cast(), values.len() as i64) });
     }
 
     fn read(&self) -> Vec<Lit> {
         let count = self.view.extent[0] as usize;
         let mut bytes = vec![0u8; count * self.ty.size()];
+        // SAFETY: `bytes` has room for that many elements.
         ok(unsafe { agpu_copy_to_host(bytes.as_mut_ptr().cast(), self.view, count as i64) });
         bytes.chunks(self.ty.size()).map(|b| Lit::from_bytes(self.ty, b)).collect()
     }
@@ -159,6 +174,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        // SAFETY: a handle is a number; NULL is fine.
         ok(unsafe { agpu_buffer_free(self.handle) });
     }
 }
@@ -173,17 +189,24 @@ pub struct Called {
 
 impl Loaded {
     /// Calls entry `i`; vector results have `extents` elements.
-    pub fn call(&self, i: usize, context: *mut AgpuContext, args: &[Value], extents: &[i64], layout: Layout) -> Called {
+    pub fn call(
+        &self,
+        i: usize,
+        context: *mut AgpuContext,
+        args: &[Value],
+        extents: &[i64],
+        layout: Layout,
+    ) -> Called {
         let plan = &self.plans[i];
         let mut abi_args = Vec::new();
-        let mut words: Vec<Box<u64>> = Vec::new();
+        let mut words: Vec<Box<UnsafeCell<u64>>> = Vec::new();
         let mut inputs: Vec<Option<Buffer>> = Vec::new();
         for (p, a) in plan.params.iter().zip(args) {
             match a {
                 Value::Scalar(l) => {
-                    words.push(Box::new(l.bits));
+                    words.push(Box::new(UnsafeCell::new(l.bits)));
                     inputs.push(None);
-                    abi_args.push(argument(AgpuArgKind::AgpuArgScalar, &**words.last().unwrap(), None));
+                    abi_args.push(argument(AgpuArgKind::AgpuArgScalar, words.last().unwrap().get(), None));
                 }
                 Value::Vector(v) => {
                     let b = Buffer::new(context, p.ty.elem, v.len() as i64, layout);
@@ -197,12 +220,13 @@ impl Loaded {
         let mut taken = Vec::new();
         for (r, n) in plan.results.iter().zip(extents) {
             if r.ty.is_scalar() {
-                words.push(Box::new(0));
+                words.push(Box::new(UnsafeCell::new(0)));
                 outputs.push(None);
-                abi_args.push(argument(AgpuArgKind::AgpuArgResultScalar, &**words.last().unwrap(), None));
+                abi_args.push(argument(AgpuArgKind::AgpuArgResultScalar, words.last().unwrap().get(), None));
                 continue;
             }
-            let fits = |b: &&Buffer| b.ty == r.ty.elem && b.view.extent[0] == *n && !taken.contains(&b.handle);
+            let fits =
+                |b: &&Buffer| b.ty == r.ty.elem && b.view.extent[0] == *n && !taken.contains(&b.handle);
             let same = inputs.iter().flatten().find(fits).filter(|_| layout == Layout::InPlace);
             let b = match same {
                 Some(b) => Buffer { handle: null_mut(), view: b.view, ty: b.ty },
@@ -212,11 +236,18 @@ impl Loaded {
             abi_args.push(argument(AgpuArgKind::AgpuArgResultView, null(), Some(b.view)));
             outputs.push(Some(b));
         }
-        let status = unsafe { agpu_invoke(&self.module, i as i32, &call_of(context), abi_args.as_ptr(), abi_args.len() as i32) };
+        // SAFETY: module, arguments and what they point at live during the call.
+        let status = unsafe {
+            agpu_invoke(&self.module, i as i32, &call_of(context), abi_args.as_ptr(), abi_args.len() as i32)
+        };
         let mut scalars = words.iter().skip(plan.params.iter().filter(|p| p.ty.is_scalar()).count());
         let results = plan.results.iter().zip(&outputs).map(|(r, b)| match b {
             Some(b) => Value::Vector(b.read()),
-            None => Value::Scalar(Lit::from_bytes(r.ty.elem, &scalars.next().unwrap().to_le_bytes())),
+            // SAFETY: the call is over, nothing else points there.
+            None => Value::Scalar(Lit::from_bytes(
+                r.ty.elem,
+                &unsafe { *scalars.next().unwrap().get() }.to_le_bytes(),
+            )),
         });
         Called { results: results.collect(), message: message(), status }
     }

@@ -177,13 +177,13 @@ impl Expr {
     pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }
-    pub fn add(self, b: Expr) -> Expr {
+    pub fn plus(self, b: Expr) -> Expr {
         Expr::binary(BinaryOp::Add, self, b)
     }
-    pub fn sub(self, b: Expr) -> Expr {
+    pub fn minus(self, b: Expr) -> Expr {
         Expr::binary(BinaryOp::Sub, self, b)
     }
-    pub fn mul(self, b: Expr) -> Expr {
+    pub fn times(self, b: Expr) -> Expr {
         Expr::binary(BinaryOp::Mul, self, b)
     }
     pub fn min(self, b: Expr) -> Expr {

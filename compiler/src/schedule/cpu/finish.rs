@@ -66,7 +66,7 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     out.push(Stmt::Var(m, Expr::TileEnd));
     let up = Expr::binary(
         BinaryOp::Shr,
-        Expr::Reg(m).add(Expr::int(TILE - 1)),
+        Expr::Reg(m).plus(Expr::int(TILE - 1)),
         Expr::int(TILE.trailing_zeros().into()),
     );
     let tile = tile(l, r, t, &Expr::Reg(m))?;
@@ -104,15 +104,15 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
     let (_, b) = l.g.fresh_var(r.ty);
     let join = r.join(l, a, b);
     let column = Expr::binary(BinaryOp::And, Expr::Reg(i), Expr::int(COLUMNS - 1));
-    let at = Expr::Reg(base).add(Expr::Reg(i));
+    let at = Expr::Reg(base).plus(Expr::Reg(i));
     let mut body = Vec::new();
     let vars = [(a, Expr::load(columns, column.clone())), (b, Expr::load(r.scratch, at))];
     let joined = l.region(&vars, &[join], None, &Expr::int(0), &mut body)?.remove(0);
     body.push(Stmt::Store(columns, column, joined));
-    let copy = Stmt::Store(columns, Expr::Reg(c), Expr::load(r.scratch, Expr::Reg(base).add(Expr::Reg(c))));
+    let copy = Stmt::Store(columns, Expr::Reg(c), Expr::load(r.scratch, Expr::Reg(base).plus(Expr::Reg(c))));
     out.extend([
-        Stmt::Let(base, Expr::Reg(t).mul(Expr::int(TILE)), Default::default()),
-        Stmt::Let(rest, m.clone().sub(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
+        Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
+        Stmt::Let(rest, m.clone().minus(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
         Stmt::Let(width, Expr::Reg(rest).min(Expr::int(COLUMNS)), Default::default()),
         Stmt::For(c, Expr::int(0), Expr::Reg(width), vec![copy]),
         Stmt::Seq(i, Expr::int(COLUMNS), Expr::Reg(rest), body),

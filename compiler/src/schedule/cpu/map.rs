@@ -21,8 +21,8 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
         let i = l.k.reg("i", Ty::I64);
-        body.push(Stmt::Let(lo, Expr::TileBegin.mul(Expr::int(TILE)), Default::default()));
-        body.push(Stmt::Let(hi, Expr::TileEnd.mul(Expr::int(TILE)).min(n), Default::default()));
+        body.push(Stmt::Let(lo, Expr::TileBegin.times(Expr::int(TILE)), Default::default()));
+        body.push(Stmt::Let(hi, Expr::TileEnd.times(Expr::int(TILE)).min(n), Default::default()));
         let i_expr = Expr::Reg(i);
         let mut inner = Vec::new();
         let values = l.region(&[(index, i_expr.clone())], &roots, Some(index), &i_expr, &mut inner)?;
@@ -36,11 +36,11 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     let j = l.k.reg("j", Ty::I64);
     let i = l.k.reg("i", Ty::I64);
     let mut tile = vec![
-        Stmt::Let(base, Expr::Reg(t).mul(Expr::int(TILE)), Default::default()),
-        Stmt::Let(count, n.sub(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
+        Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
+        Stmt::Let(count, n.minus(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
     ];
     let stores = stores.begin(l, &mut tile);
-    let mut inner = vec![Stmt::Let(i, Expr::Reg(base).add(Expr::Reg(j)), Default::default())];
+    let mut inner = vec![Stmt::Let(i, Expr::Reg(base).plus(Expr::Reg(j)), Default::default())];
     let values = l.region(&[(index, Expr::Reg(i))], &roots, Some(index), &Expr::Reg(i), &mut inner)?;
     stores.store(l, values, &Expr::Reg(i), &Expr::Reg(j), &mut inner);
     tile.push(Stmt::For(j, Expr::int(0), Expr::Reg(count), inner));

@@ -137,7 +137,7 @@ impl Stores {
         for (array, buffer, _) in &self.targets {
             if let Some(b) = buffer {
                 let j = l.k.reg("j", Ty::I64);
-                let copy = Stmt::Store(*array, base.clone().add(Expr::Reg(j)), Expr::load(*b, Expr::Reg(j)));
+                let copy = Stmt::Store(*array, base.clone().plus(Expr::Reg(j)), Expr::load(*b, Expr::Reg(j)));
                 out.push(Stmt::For(j, Expr::int(0), count.clone(), vec![copy]));
             }
         }

@@ -118,8 +118,8 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     let base = l.k.reg("base", Ty::I64);
     let rest = l.k.reg("rest", Ty::I64);
     let mut tile = vec![
-        Stmt::Let(base, Expr::Reg(t).mul(Expr::int(TILE)), Default::default()),
-        Stmt::Let(rest, n.sub(Expr::Reg(base)), Default::default()),
+        Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
+        Stmt::Let(rest, n.minus(Expr::Reg(base)), Default::default()),
     ];
     let stores = if staged { stores.begin(l, &mut tile) } else { stores };
     let shape = Tile {
@@ -185,18 +185,18 @@ impl Tile<'_> {
         let r = l.k.reg("r", Ty::I64);
         let (rows, mut inner, mut count) = (Expr::int(TILE / COLUMNS), Vec::new(), Expr::int(COLUMNS));
         let row = l.k.reg("row", Ty::I64);
-        inner.push(Stmt::Let(row, Expr::Reg(r).mul(Expr::int(COLUMNS)), Default::default()));
+        inner.push(Stmt::Let(row, Expr::Reg(r).times(Expr::int(COLUMNS)), Default::default()));
         let mut rows_expr = rows;
         if !full {
             let rows = l.k.reg("rows", Ty::I64);
-            let up = self.rest.clone().add(Expr::int(COLUMNS - 1));
+            let up = self.rest.clone().plus(Expr::int(COLUMNS - 1));
             let up = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
             out.push(Stmt::Let(rows, up, Default::default()));
             rows_expr = Expr::Reg(rows);
             let m = l.k.reg("m", Ty::I64);
             inner.push(Stmt::Let(
                 m,
-                self.rest.clone().sub(Expr::Reg(row)).min(Expr::int(COLUMNS)),
+                self.rest.clone().minus(Expr::Reg(row)).min(Expr::int(COLUMNS)),
                 Default::default(),
             ));
             count = Expr::Reg(m);
@@ -221,8 +221,8 @@ impl Tile<'_> {
         let c = l.k.reg("c", Ty::I64);
         let i = l.k.reg("i", Ty::I64);
         let (_, index) = l.g.fresh_var(Ty::I64);
-        let in_tile = row.clone().add(Expr::Reg(c));
-        let mut body = vec![Stmt::Let(i, self.base.clone().add(in_tile.clone()), Default::default())];
+        let in_tile = row.clone().plus(Expr::Reg(c));
+        let mut body = vec![Stmt::Let(i, self.base.clone().plus(in_tile.clone()), Default::default())];
         let mut vars = vec![(index, Expr::Reg(i))];
         let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
         for (reduction, m) in self.reductions.iter().zip(columns) {
@@ -265,11 +265,11 @@ fn tree(l: &mut Lower, r: &Reduction, columns: Mem, out: &mut Vec<Stmt>) -> Resu
 fn pair(l: &mut Lower, r: &Reduction, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, a) = l.g.fresh_var(r.ty);
     let (_, b) = l.g.fresh_var(r.ty);
-    let even = k.clone().mul(Expr::int(2));
+    let even = k.clone().times(Expr::int(2));
     let low = l.k.reg("low", r.ty);
     let high = l.k.reg("high", r.ty);
     body.push(Stmt::Let(low, Expr::load(m, even.clone()), Default::default()));
-    body.push(Stmt::Let(high, Expr::load(m, even.add(Expr::int(1))), Default::default()));
+    body.push(Stmt::Let(high, Expr::load(m, even.plus(Expr::int(1))), Default::default()));
     let join = r.join(l, a, b);
     Ok(l.region(&[(a, Expr::Reg(low)), (b, Expr::Reg(high))], &[join], None, k, body)?.remove(0))
 }
@@ -292,12 +292,12 @@ pub(super) fn short_tree(
     pairs.push(Stmt::Store(m, Expr::Reg(k), value));
     let odd = Expr::binary(BinaryOp::And, Expr::Reg(w), Expr::int(1));
     let odd = Expr::binary(BinaryOp::Ne, odd, Expr::int(0));
-    let last = Expr::load(m, Expr::Reg(w).sub(Expr::int(1)));
+    let last = Expr::load(m, Expr::Reg(w).minus(Expr::int(1)));
     let body = vec![
         Stmt::Let(half, shr(Expr::Reg(w)), Default::default()),
         Stmt::Seq(k, Expr::int(0), Expr::Reg(half), pairs),
         Stmt::If(odd, vec![Stmt::Store(m, Expr::Reg(half), last)], vec![]),
-        Stmt::Assign(w, shr(Expr::Reg(w).add(Expr::int(1)))),
+        Stmt::Assign(w, shr(Expr::Reg(w).plus(Expr::int(1)))),
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(w), Expr::int(1)), body));
     Ok(Expr::load(m, Expr::int(0)))
