@@ -15,7 +15,7 @@ use std::thread::Thread;
 pub(crate) const TILE: i64 = 2048;
 
 /// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
-const PARALLEL_WORK: i64 = 1 << 18;
+const PARALLEL_WORK: i64 = 1 << 19;
 /// A chunk has at least this much work.
 const CHUNK_WORK: i64 = 1 << 17;
 /// Chunks for each thread of a large launch, so that late threads find something left.

@@ -152,3 +152,19 @@ pub extern "C" fn agpu_abi_version() -> i32 {
 pub extern "C" fn agpu_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        let status = guard(|| match std::hint::black_box(1) {
+            1 => panic!("no {}", "first"),
+            _ => Ok(()),
+        });
+        // SAFETY: this thread's last message.
+        let message = unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_str();
+        assert_eq!((status, message), (INTERNAL, Ok("internal error (please report it): no first")));
+    }
+}

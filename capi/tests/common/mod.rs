@@ -1,0 +1,449 @@
+//! A package by hand: plans as text, kernels as Rust functions. And short ways to call the C functions.
+#![allow(dead_code, missing_docs)]
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+pub use AgpuStatus::*;
+
+pub const PLANS: &str = r#"
+plan @dot {
+  param x: [f32]
+  param y: [f32]
+  %0: i64 = len 0
+  %1: i64 = len 1
+  result result: f32
+  require same %0, %1 "zip_with: x, y" "stats.rs:12:5"
+  launch 0 dot over %0 cost 4 {
+    read param 0
+    read param 1
+    in %0
+    slot result 0
+    scratch f32
+    finish
+  }
+}
+plan @scale {
+  param a: f32
+  param x: [f32]
+  %0: i64 = len 1
+  %1: f32 = arg 0
+  result result: [f32] extent %0
+  result version: i32
+  launch 1 scale over %0 cost 4 {
+    pointwise param 1
+    write result 0
+    in %0
+    in %1
+    slot result 1
+  }
+}
+plan @reversed {
+  param x: [f32]
+  %0: i64 = len 0
+  result result: [f32] extent %0
+  launch 2 reversed over %0 cost 4 {
+    read param 0
+    write result 0
+    in %0
+  }
+}
+plan @sum_and_difference {
+  param x: [f32]
+  param y: [f32]
+  %0: i64 = len 0
+  %1: i64 = len 1
+  result sum: [f32] extent %0
+  result difference: [f32] extent %0
+  require same %0, %1 "zip_with: x, y" "stats.rs:20:5"
+  launch 3 both over %0 cost 4 {
+    pointwise param 0
+    pointwise param 1
+    write result 0
+    write result 1
+    in %0
+  }
+}
+plan @gather {
+  param x: [f32]
+  param k: i64
+  %0: i64 = len 0
+  %1: i64 = arg 1
+  result result: [f32] extent %0
+  launch 4 gather over %0 cost 4 {
+    read param 0
+    write result 0
+    in %0
+    in %1
+    site "x.at(i) is out of range (stats.rs:30:9)"
+    site "x.at(i) is too low (stats.rs:31:9)"
+  }
+}
+plan @twice_then_reversed {
+  param x: [f32]
+  %0: i64 = len 0
+  %1: f32 = const 2f32
+  result doubled: [f32] extent %0
+  result result: [f32] extent %0
+  result version: i32
+  temp t: [f32] extent %0
+  alloc 0
+  launch 1 scale over %0 cost 4 {
+    pointwise param 0
+    write temp 0
+    in %0
+    in %1
+    slot result 2
+  }
+  launch 1 scale over %0 cost 4 {
+    pointwise temp 0
+    write result 0
+    in %0
+    in %1
+    slot result 2
+  }
+  free 0
+  launch 2 reversed over %0 cost 4 {
+    read param 0
+    write result 1
+    in %0
+  }
+}
+plan @window {
+  param x: [f32]
+  param start: i64
+  param stop: i64
+  %0: i64 = len 0
+  %1: i64 = arg 1
+  %2: i64 = arg 2
+  %3: i64 = const 0i64
+  %4: i64 = sub %2, %1
+  %5: f32 = const 1f32
+  result result: [f32] extent %4
+  result version: i32
+  require start %3, %1 "slice: x" "stats.rs:40:7"
+  require order %1, %2 "slice: x" "stats.rs:40:7"
+  require stop %2, %0 "slice: x" "stats.rs:40:7"
+  launch 1 scale over %4 cost 4 {
+    read param 0
+    write result 0
+    in %4
+    in %5
+    slot result 1
+  }
+}
+plan @scalars {
+  param a: f32
+  param b: bool
+  param c: i64
+  %0: i64 = arg 2
+  %1: f32 = arg 0
+  result result: f32
+  launch 5 scalars cost 1 {
+    in %1
+    slot result 0
+    finish
+  }
+}
+plan @last {
+  param x: [f32]
+  %0: i64 = len 0
+  result result: f32
+  result order: i64
+  launch 6 last over %0 sequential cost 400 {
+    read param 0
+    in %0
+    slot result 0
+    slot result 1
+  }
+}
+"#;
+
+/// Entries of the package.
+pub const DOT: i32 = 0;
+pub const SCALE: i32 = 1;
+pub const REVERSED: i32 = 2;
+pub const SUM_AND_DIFFERENCE: i32 = 3;
+pub const GATHER: i32 = 4;
+pub const TWICE_THEN_REVERSED: i32 = 5;
+pub const WINDOW: i32 = 6;
+pub const SCALARS: i32 = 7;
+pub const LAST: i32 = 8;
+
+const TILE: i64 = 2048;
+
+/// The arguments of a kernel, as its code sees them.
+#[derive(Clone, Copy)]
+struct K(AgpuKernelArgs);
+
+impl K {
+    unsafe fn get(&self, array: usize, i: i64) -> f32 {
+        // SAFETY: the runtime's promise: element i of the array is there.
+        unsafe {
+            (*self.0.arrays.add(array)).cast::<f32>().offset((i * *self.0.strides.add(array)) as isize).read()
+        }
+    }
+    unsafe fn set(&self, array: usize, i: i64, value: f32) {
+        // SAFETY: as above.
+        unsafe {
+            (*self.0.arrays.add(array))
+                .cast::<f32>()
+                .offset((i * *self.0.strides.add(array)) as isize)
+                .write(value)
+        }
+    }
+    unsafe fn scalar(&self, i: usize) -> u64 {
+        // SAFETY: the launch has that many scalars.
+        unsafe { *self.0.scalars.add(i) }
+    }
+    unsafe fn slot<T>(&self, i: usize, value: T) {
+        // SAFETY: the launch has that many slots, of this type.
+        unsafe { (*self.0.slots.add(i)).cast::<T>().write(value) }
+    }
+    unsafe fn scratch(&self, tile: i64) -> *mut f32 {
+        // SAFETY: the launch has one scratch array of a value a tile.
+        unsafe { (*self.0.scratch).cast::<f32>().offset(tile as isize) }
+    }
+    unsafe fn record(&self, site: usize, element: i64) {
+        // SAFETY: the launch has that many sites; other threads only touch them atomically, too.
+        let cell = unsafe { std::sync::atomic::AtomicI64::from_ptr(self.0.records.add(site)) };
+        cell.fetch_min(element, Ordering::Relaxed);
+    }
+}
+
+macro_rules! kernel {
+    ($name:ident($k:ident, $begin:ident, $end:ident) $body:block) => {
+        pub unsafe extern "C" fn $name(args: *const AgpuKernelArgs, $begin: i64, $end: i64) {
+            // SAFETY: called by the runtime with the arguments of this kernel.
+            #[allow(unused_unsafe)]
+            unsafe {
+                let $k = K(*args);
+                $body
+            }
+        }
+    };
+}
+
+fn tile(t: i64, n: i64) -> std::ops::Range<i64> {
+    t * TILE..(t * TILE + TILE).min(n)
+}
+
+kernel!(dot(k, begin, end) {
+    for t in begin..end {
+        *k.scratch(t) = tile(t, k.scalar(0) as i64).map(|i| k.get(0, i) * k.get(1, i)).sum();
+    }
+});
+kernel!(dot_finish(k, _begin, tiles) {
+    k.slot::<f32>(0, (0..tiles).map(|t| *k.scratch(t)).sum());
+});
+
+unsafe fn scale(k: K, begin: i64, end: i64, version: i32) {
+    // SAFETY: called by the versions below.
+    unsafe {
+        let a = f32::from_bits(k.scalar(1) as u32);
+        for i in (begin..end).flat_map(|t| tile(t, k.scalar(0) as i64)) {
+            k.set(1, i, k.get(0, i) * a);
+        }
+        if begin == 0 {
+            k.slot::<i32>(0, version);
+        }
+    }
+}
+kernel!(scale_contiguous(k, begin, end) {
+    // as fast as a package's, for the benchmark
+    let (a, from) = (f32::from_bits(k.scalar(1) as u32), (begin * TILE) as usize);
+    let len = (end * TILE).min(k.scalar(0) as i64) as usize - from;
+    let x = std::slice::from_raw_parts((*k.0.arrays).cast::<f32>().add(from), len);
+    let y = std::slice::from_raw_parts_mut((*k.0.arrays.add(1)).cast::<f32>().add(from), len);
+    y.iter_mut().zip(x).for_each(|(y, x)| *y = *x * a);
+    if begin == 0 { k.slot::<i32>(0, 1); }
+});
+kernel!(scale_in_place(k, begin, end) { scale(k, begin, end, 2) });
+kernel!(scale_strided(k, begin, end) { scale(k, begin, end, 3) });
+kernel!(reversed(k, begin, end) {
+    let n = k.scalar(0) as i64;
+    for i in (begin..end).flat_map(|t| tile(t, n)) {
+        k.set(1, i, k.get(0, n - 1 - i));
+    }
+});
+kernel!(both(k, begin, end) {
+    for i in (begin..end).flat_map(|t| tile(t, k.scalar(0) as i64)) {
+        let (x, y) = (k.get(0, i), k.get(1, i));
+        k.set(2, i, x + y);
+        k.set(3, i, x - y);
+    }
+});
+kernel!(gather(k, begin, end) {
+    let n = k.scalar(0) as i64;
+    for i in (begin..end).flat_map(|t| tile(t, n)) {
+        let at = i + k.scalar(1) as i64;
+        if at >= n { k.record(0, i); }
+        if at < 0 { k.record(1, i); }
+        k.set(1, i, if (0..n).contains(&at) { k.get(0, at) } else { 0.0 });
+    }
+});
+kernel!(scalars_finish(k, _begin, _end) { k.slot::<f32>(0, f32::from_bits(k.scalar(0) as u32)); });
+kernel!(last(k, begin, end) {
+    let n = k.scalar(0) as i64;
+    k.slot::<i64>(1, if (begin, end) == (0, (n + TILE - 1) / TILE) { 1 } else { 0 });
+    k.slot::<f32>(0, k.get(0, n - 1));
+});
+
+const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
+    AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), finish: None }
+}
+
+pub static KERNELS: [AgpuCpuKernel; 7] = [
+    AgpuCpuKernel { finish: Some(dot_finish), ..same(dot) },
+    AgpuCpuKernel {
+        contiguous: Some(scale_contiguous),
+        in_place: Some(scale_in_place),
+        strided: Some(scale_strided),
+        finish: None,
+    },
+    same(reversed),
+    same(both),
+    same(gather),
+    AgpuCpuKernel { contiguous: None, in_place: None, strided: None, finish: Some(scalars_finish) },
+    same(last),
+];
+
+static STATE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+pub static MODULE: AgpuModule = AgpuModule {
+    size: size_of::<AgpuModule>(),
+    abi_version: AGPU_ABI_VERSION,
+    name: c"stats".as_ptr(),
+    plans: PLANS.as_ptr().cast(),
+    plans_length: PLANS.len() as i64,
+    kernels: KERNELS.len() as i32,
+    cpu_v2: KERNELS.as_ptr(),
+    cpu_v3: null(),
+    cpu_v4: null(),
+    state: STATE.as_ptr(),
+};
+
+pub fn message() -> String {
+    // SAFETY: a C string, valid until this thread's next failing call.
+    unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_str().unwrap().to_string()
+}
+
+#[track_caller]
+pub fn ok(status: AgpuStatus) {
+    assert_eq!(status, AgpuOk, "{}", message());
+}
+
+/// The status is this one, and the message has these words.
+#[track_caller]
+pub fn fails(status: AgpuStatus, expected: AgpuStatus, words: &[&str]) {
+    let message = message();
+    assert_eq!(status, expected, "{message}");
+    for word in words {
+        assert!(message.contains(word), "no `{word}` in: {message}");
+    }
+}
+
+/// A buffer of f32, freed at its end.
+pub struct Vector(pub *mut AgpuBuffer);
+
+impl Vector {
+    pub fn new(values: &[f32]) -> Vector {
+        Vector::in_context(null_mut(), values)
+    }
+    pub fn in_context(context: *mut AgpuContext, values: &[f32]) -> Vector {
+        let mut buffer = null_mut();
+        // SAFETY: pointers to locals.
+        unsafe {
+            ok(agpu_buffer_create(
+                context,
+                MaybeUninit::new(AgpuType::AgpuF32),
+                values.len() as i64,
+                &mut buffer,
+            ));
+            let v = Vector(buffer);
+            ok(agpu_copy_from_host(v.view(), values.as_ptr().cast(), values.len() as i64));
+            v
+        }
+    }
+    pub fn view(&self) -> AgpuView {
+        let mut view = MaybeUninit::uninit();
+        // SAFETY: a pointer to a local.
+        unsafe {
+            ok(agpu_buffer_view(self.0, view.as_mut_ptr()));
+            view.assume_init()
+        }
+    }
+    pub fn slice(&self, start: i64, stop: i64, stride: i64) -> AgpuView {
+        let mut view = MaybeUninit::uninit();
+        // SAFETY: a pointer to a local.
+        unsafe {
+            ok(agpu_view_slice(self.view(), start, stop, stride, view.as_mut_ptr()));
+            view.assume_init()
+        }
+    }
+    pub fn get(&self) -> Vec<f32> {
+        read(self.view())
+    }
+}
+
+impl Drop for Vector {
+    fn drop(&mut self) {
+        // SAFETY: a handle; an error does not matter.
+        unsafe { agpu_buffer_free(self.0) };
+    }
+}
+
+pub fn read(view: AgpuView) -> Vec<f32> {
+    let mut host = vec![0f32; view.extent[0] as usize];
+    // SAFETY: the memory has the view's length.
+    ok(unsafe { agpu_copy_to_host(host.as_mut_ptr().cast(), view, host.len() as i64) });
+    host
+}
+
+fn arg(kind: AgpuArgKind) -> AgpuArg {
+    let view = AgpuView { buffer: null_mut(), offset: 0, rank: 0, extent: [0; 3], stride: [0; 3] };
+    AgpuArg { kind: MaybeUninit::new(kind), scalar: null(), view, made: null_mut() }
+}
+pub fn scalar<T>(value: &T) -> AgpuArg {
+    AgpuArg { scalar: (&raw const *value).cast(), ..arg(AgpuArgKind::AgpuArgScalar) }
+}
+pub fn input(view: AgpuView) -> AgpuArg {
+    AgpuArg { view, ..arg(AgpuArgKind::AgpuArgView) }
+}
+pub fn output(view: AgpuView) -> AgpuArg {
+    AgpuArg { view, ..arg(AgpuArgKind::AgpuArgResultView) }
+}
+pub fn out_scalar<T>(value: &mut T) -> AgpuArg {
+    AgpuArg { scalar: (&raw mut *value).cast(), ..arg(AgpuArgKind::AgpuArgResultScalar) }
+}
+pub fn out_new(made: &mut *mut AgpuBuffer) -> AgpuArg {
+    AgpuArg { made, ..arg(AgpuArgKind::AgpuArgResultNew) }
+}
+
+pub fn invoke(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
+    // SAFETY: the package above, and arguments that point at locals of the caller.
+    unsafe { agpu_invoke(&MODULE, entry, null(), args.as_ptr(), args.len() as i32) }
+}
+
+pub fn invoke_in(context: *mut AgpuContext, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
+    let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() };
+    // SAFETY: as above.
+    unsafe { agpu_invoke(&MODULE, entry, &call, args.as_ptr(), args.len() as i32) }
+}
+
+pub fn context(threads: i32) -> *mut AgpuContext {
+    let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: -1, threads };
+    let mut context = null_mut();
+    // SAFETY: pointers to locals.
+    ok(unsafe { agpu_context_create(&options, &mut context) });
+    context
+}
+
+/// `n` values that are exact in f32, with sums that are not.
+pub fn values(n: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919) % 1013) as f32 * 0.1 - 40.0).collect()
+}

@@ -1,0 +1,102 @@
+//! Packages loaded by path: made here with the C compiler, if there is one.
+
+mod common;
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use common::*;
+use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::process::Command;
+use std::ptr::{null, null_mut};
+
+const SOURCE: &str = r#"
+#include <arraygpu.h>
+static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
+    (void)b, (void)e;
+    *(float *)a->slots[0] = *(const float *)&a->scalars[0];
+}
+static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish}};
+static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
+static void *state;
+const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, &state};
+"#;
+
+fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
+    let (path, mut module) = (CString::new(path.to_str().unwrap()).unwrap(), null_mut());
+    // SAFETY: pointers to locals.
+    match unsafe { agpu_module_load(path.as_ptr(), &mut module) } {
+        AgpuOk => Ok(module),
+        status => Err(status),
+    }
+}
+
+#[test]
+fn a_package_by_its_path() {
+    let folder = std::env::temp_dir().join(format!("arraygpu-load-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, library) = (folder.join("tiny.c"), folder.join("libtiny.so"));
+    std::fs::write(&source, SOURCE).unwrap();
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-I"])
+        .arg(include)
+        .arg("-o")
+        .arg(&library)
+        .arg(&source)
+        .status();
+    if !built.is_ok_and(|s| s.success()) {
+        return;
+    }
+    let other = folder.join("libother.so");
+    std::fs::copy(&library, &other).unwrap();
+    fails(load(&other).unwrap_err(), AgpuErrorModule, &["other_module"]);
+    fails(load(&folder.join("libnone.so")).unwrap_err(), AgpuErrorModule, &["libnone.so"]);
+    fails(load(&source).unwrap_err(), AgpuErrorModule, &["tiny.c"]);
+
+    let module = load(&library).unwrap_or_else(|_| panic!("{}", message()));
+    let (mut count, mut index, mut name, mut raw) = (0, -1, null(), null());
+    let (mut params, mut results) = (0, 0);
+    let mut slot = MaybeUninit::<AgpuEntrySlot>::uninit();
+    // SAFETY: pointers to locals, and a module that is loaded.
+    unsafe {
+        ok(agpu_module_entry_count(module, &mut count));
+        fails(
+            agpu_module_find(module, c"none".as_ptr(), &mut index),
+            AgpuErrorInvalidArgument,
+            &["tiny has no function none"],
+        );
+        ok(agpu_module_find(module, c"same".as_ptr(), &mut index));
+        ok(agpu_module_entry_name(module, 0, &mut name));
+        ok(agpu_module_entry_shape(module, 0, &mut params, &mut results));
+        assert_eq!((count, index, CStr::from_ptr(name), params, results), (1, 0, c"same", 1, 1));
+        ok(agpu_module_entry_result(module, 0, 0, slot.as_mut_ptr()));
+        let slot = slot.assume_init();
+        assert_eq!((CStr::from_ptr(slot.name), slot.r#type, slot.rank), (c"out", AgpuType::AgpuF32, 0));
+        let mut slot = MaybeUninit::uninit();
+        fails(
+            agpu_module_entry_param(module, 0, 1, slot.as_mut_ptr()),
+            AgpuErrorOutOfBounds,
+            &["tiny::same has 1"],
+        );
+        fails(agpu_module_entry_name(module, 1, &mut name), AgpuErrorOutOfBounds, &["no entry 1"]);
+
+        ok(agpu_module_get(module, &mut raw));
+        let mut result = 0f32;
+        let args = [scalar(&4.5f32), out_scalar(&mut result)];
+        ok(agpu_invoke(raw, index, null(), args.as_ptr(), 2));
+        assert_eq!(result, 4.5);
+
+        ok(agpu_loaded_module_free(module));
+        fails(agpu_loaded_module_free(module), AgpuErrorInvalidHandle, &["freed"]);
+        fails(agpu_module_entry_count(module, &mut count), AgpuErrorInvalidHandle, &[]);
+        ok(agpu_loaded_module_free(null_mut()));
+    }
+    // and again, after it went
+    let again = load(&library).unwrap_or(null_mut());
+    assert!(!again.is_null());
+    // SAFETY: a handle.
+    ok(unsafe { agpu_loaded_module_free(again) });
+    std::fs::remove_dir_all(&folder).unwrap();
+}
