@@ -27,14 +27,14 @@ fn create(threads: usize) -> Result<(usize, Arc<Context>)> {
 
 fn default_threads() -> Result<usize> {
     match std::env::var("ARRAYGPU_THREADS") {
-        Ok(text) => match text.trim().parse::<usize>() {
+        Ok(text) if !text.is_empty() => match text.trim().parse::<usize>() {
             Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
             _ => fail!(
                 INVALID_ARGUMENT,
                 "ARRAYGPU_THREADS is `{text}`, expected a number from 1 to {MAX_THREADS}"
             ),
         },
-        Err(_) => Ok(std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
+        _ => Ok(std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
     }
 }
 

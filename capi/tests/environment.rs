@@ -11,15 +11,15 @@ use std::ptr::{null, null_mut};
 
 unsafe extern "C" fn two(args: *const AgpuKernelArgs, _: i64, _: i64) {
     // SAFETY: the kernel has one slot, an i32.
-    unsafe { (**(*args).slots).cast::<i32>().write(2) };
+    unsafe { (*(*args).slots).cast::<i32>().write(2) };
 }
 unsafe extern "C" fn three(args: *const AgpuKernelArgs, _: i64, _: i64) {
     // SAFETY: as above.
-    unsafe { (**(*args).slots).cast::<i32>().write(3) };
+    unsafe { (*(*args).slots).cast::<i32>().write(3) };
 }
 unsafe extern "C" fn four(args: *const AgpuKernelArgs, _: i64, _: i64) {
     // SAFETY: as above.
-    unsafe { (**(*args).slots).cast::<i32>().write(4) };
+    unsafe { (*(*args).slots).cast::<i32>().write(4) };
 }
 
 const fn table(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
@@ -83,8 +83,9 @@ fn run(variables: &[(&str, &str)]) -> String {
 fn threads() {
     let all = std::thread::available_parallelism().unwrap();
     assert!(run(&[]).ends_with(&format!("threads {all}")));
+    assert!(run(&[("ARRAYGPU_THREADS", "")]).ends_with(&format!("threads {all}")));
     assert!(run(&[("ARRAYGPU_THREADS", "3")]).ends_with("threads 3"));
-    for bad in ["0", "-1", "many", ""] {
+    for bad in ["0", "-1", "many"] {
         let error = run(&[("ARRAYGPU_THREADS", bad)]);
         assert!(error.contains(&format!("ARRAYGPU_THREADS is `{bad}`, expected a number")), "{error}");
     }
