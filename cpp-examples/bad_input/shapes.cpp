@@ -38,10 +38,10 @@ static void outputs_of_the_wrong_length() {
 }
 
 static void too_short_an_input() {
-    // n - 14 elements of 15 weights: of 13 elements the slices would end before they start
-    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"wmavg", "xs", "13"}), examples::wmavg(filled(13)));
-    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"wmavg", "xs", "0"}), examples::wmavg(vector(0)));
-    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"forward_difference", "xs", "0"}), examples::forward_difference(vector(0)));
+    // n - 14 elements for 15 weights: of 13 elements the slices would stop at -1
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"wmavg", "xs", "-1"}), examples::wmavg(filled(13)));
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"wmavg", "xs", "-14"}), examples::wmavg(vector(0)));
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"forward_difference", "xs", "0", "1"}), examples::forward_difference(vector(0)));
     CHECK(examples::wmavg(filled(14)).size() == 0);
     CHECK(examples::forward_difference(filled(1)).size() == 0);
 }
