@@ -39,17 +39,33 @@ fn random_programs_have_the_interpreters_bits() {
             for round in 0..4 {
                 let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
                 let args = program::arguments(f, n, n2, &mut rng);
-                let layout = [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Contiguous][round];
+                let layout =
+                    [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Contiguous][round];
                 let expected = interp::run(f, &args);
                 let extents: Vec<i64> = match &expected {
-                    Ok(o) => o.results.iter().map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 }).collect(),
+                    Ok(o) => o
+                        .results
+                        .iter()
+                        .map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 })
+                        .collect(),
                     Err(_) => vec![0; f.results.len()],
                 };
                 let called = loaded.call(i, contexts[round % 2], &args, &extents, layout);
-                let case = || format!("seed {seed}, n = {n}, {n2}, {layout:?}, {}:\n{f}\n{}", loaded.level, called.message);
+                let case = || {
+                    format!(
+                        "seed {seed}, n = {n}, {n2}, {layout:?}, {}:\n{f}\n{}",
+                        loaded.level, called.message
+                    )
+                };
                 match (expected, called.status) {
                     (Ok(o), AgpuStatus::AgpuOk) if !o.recorded => {
-                        assert!(o.results == called.results, "{}\nexpected {:?}\nfound {:?}", case(), o.results, called.results);
+                        assert!(
+                            o.results == called.results,
+                            "{}\nexpected {:?}\nfound {:?}",
+                            case(),
+                            o.results,
+                            called.results
+                        );
                         values += 1;
                     }
                     (Ok(o), AgpuStatus::AgpuOk) => assert!(o.recorded, "{}", case()),
@@ -63,7 +79,10 @@ fn random_programs_have_the_interpreters_bits() {
             }
         }
     }
-    assert!(values > 100 && records > 10 && errors > 3, "{values} values, {records} records, {errors} errors");
+    assert!(
+        values > 100 && records > 10 && errors > 3,
+        "{values} values, {records} records, {errors} errors"
+    );
 }
 
 /// Sums, dots, general operators and folds at every edge of the tree, in f32 and f64, at 1 and 2 threads.
@@ -95,7 +114,9 @@ fn reductions_at_every_edge() {
             let mut args = program::arguments(&f, n, n, &mut rng);
             for a in &mut args {
                 let Value::Vector(v) = a else { continue };
-                v.iter_mut().filter(|l| !l.as_f32().is_finite() || l.is_nan()).for_each(|l| *l = arraygpu_compiler::scalar::Lit::one(l.ty));
+                v.iter_mut()
+                    .filter(|l| !l.as_f32().is_finite() || l.is_nan())
+                    .for_each(|l| *l = arraygpu_compiler::scalar::Lit::one(l.ty));
             }
             let expected = interp::run(&f, &args).unwrap().results;
             for l in &loaded {
