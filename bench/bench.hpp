@@ -61,7 +61,7 @@ struct row {
     std::string name, impl;
     std::size_t n;
     int threads;
-    double ms, gbps;
+    double ms, gbps, best_ms; // median, its throughput, least
     bool ok;
 };
 

@@ -1,4 +1,4 @@
-"""NumPy's and numexpr's rows of the benchmark: python_rows.py CASE N THREADS prints `impl milliseconds ok` a line.
+"""NumPy's and numexpr's rows of the benchmark: python_rows.py CASE N THREADS prints `impl median best ok` a line, in milliseconds.
 
 Nothing is printed for what is not installed. NumPy runs elementwise on one thread; its rows appear with one thread only.
 """
@@ -76,7 +76,7 @@ def milliseconds(f):
         begin = time.perf_counter()
         f()
         times.append((time.perf_counter() - begin) * 1e3)
-    return statistics.median(times)
+    return statistics.median(times), min(times)
 
 
 def main(case, n, threads):
@@ -101,7 +101,7 @@ def main(case, n, threads):
     for impl, functions in found:
         # sums in a single accumulator (numexpr's, and NumPy's dot without a BLAS) are 2 % off at this length; still the right function
         ok = np.allclose(functions[case](), want, rtol=0.05 if np.ndim(want) == 0 else 1e-5, atol=2e-6)
-        print(impl, milliseconds(functions[case]), int(ok), flush=True)
+        print(impl, *milliseconds(functions[case]), int(ok), flush=True)
 
 
 if __name__ == "__main__":
