@@ -5,8 +5,7 @@
 use arraygpu::prelude::*;
 
 /// Spencer's weights, in 320ths.
-const SPENCER_320THS: [f32; 15] =
-    [-3., -6., -5., 3., 21., 46., 67., 74., 67., 46., 21., 3., -5., -6., -3.];
+const SPENCER_320THS: [f32; 15] = [-3., -6., -5., 3., 21., 46., 67., 74., 67., 46., 21., 3., -5., -6., -3.];
 
 /// Spencer's weights: each a 320th, rounded to f32 once.
 pub fn spencer() -> Vec<f32> {
@@ -26,7 +25,8 @@ pub fn wmavg(w: &[f32]) -> impl Fn(VExp<f32>) -> VExp<f32> + '_ {
 }
 
 /// What the C++ header says of [`average`].
-pub const AVERAGE_DOC: &str = "Spencer's 15-point moving average by fused multiply-adds; the result is 14 shorter than xs.";
+pub const AVERAGE_DOC: &str =
+    "Spencer's 15-point moving average by fused multiply-adds; the result is 14 shorter than xs.";
 
 /// The same average by the built-in stencil: a chain of multiply-adds (`docs/semantics.md` 5.4), so other roundings and half the arithmetic.
 pub fn average(w: &[f32]) -> impl Fn(VExp<f32>) -> VExp<f32> + '_ {
