@@ -82,7 +82,7 @@ void legend(std::string &out, const panel &p, double y) {
     double x = width - right;
     for (auto l = p.lines.rbegin(); l != p.lines.rend(); ++l) {
         text(out, x, y, "end small", l->name);
-        x -= 5.8 * double(l->name.size()) + 16; // about what the fonts need
+        x -= 5.8 * double(l->name.size()) + 21; // about what the fonts need
         put(out, "<path stroke=\"%s\" stroke-width=\"%.2f\" d=\"M%.1f %.1fh-22\"/>\n", l->colour.c_str(), std::max(l->width, 2.0), x, y - 4);
         x -= 42;
     }
