@@ -10,7 +10,7 @@ pub fn run(name: Option<&str>) -> Result {
         println!("{e}\n(those rows are left out)");
     }
     say("libarraygpu, built and installed");
-    install::run(&install::default_prefix())?;
+    install::for_projects()?;
     say("benchmarks");
     let build = cmake::build("bench", None)?;
     let program = build.join("arraygpu-bench");

@@ -11,8 +11,7 @@ const PROGRAMS: [&str; 3] = ["demo/demo", "demo", "bin/demo"];
 pub fn run() -> Result {
     system::ensure(system::BUILD)?;
     say("libarraygpu, built and installed");
-    let prefix = install::default_prefix();
-    install::run(&prefix)?;
+    install::for_projects()?;
     say("the package and the C++ programs that use it");
     let build = cmake::build("cpp-examples", Some("demo"))?;
     let demo = PROGRAMS.iter().map(|p| build.join(p)).find(|p| p.is_file());

@@ -25,9 +25,19 @@ pub fn default_prefix() -> PathBuf {
 
 /// Builds and installs.
 pub fn run(prefix: &Path) -> Result {
+    build_and_install(prefix, &[])
+}
+
+/// The same where examples and tests expect it, with the generators that they run built along: in one go, because cargo would choose
+/// other features of shared crates for the library alone and compile nearly everything twice.
+pub fn for_projects() -> Result {
+    build_and_install(&default_prefix(), &["--package", "arraygpu-examples"])
+}
+
+fn build_and_install(prefix: &Path, more: &[&str]) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
-    sh::run(&mut sh::cargo(&["build", "--release", "--package", "arraygpu-capi"]))?;
+    sh::run(sh::cargo(&["build", "--release", "--package", "arraygpu-capi"]).args(more))?;
     libraries(prefix)?;
     headers(&sh::root().join("include"), &prefix.join("include"))?;
     let templates = sh::root().join("cmake");

@@ -51,7 +51,7 @@ pub fn run() -> Result {
         let mut test = sh::cargo(&["test", "--workspace", "--no-fail-fast"]);
         if sh::watch(&mut test, |line| counts.line(line))? { Ok(()) } else { Err("cargo test failed".into()) }
     });
-    if all.step("install", |_| install::run(&install::default_prefix())) {
+    if all.step("install", |_| install::for_projects()) {
         for project in PROJECTS {
             all.step(project, |counts| {
                 if !cmake::exists(project) {
