@@ -11,7 +11,7 @@ use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{Layout, compile, context, load};
 use random::{program, rng::Rng};
 
@@ -116,7 +116,7 @@ fn reductions_at_every_edge() {
                 let Value::Vector(v) = a else { continue };
                 v.iter_mut()
                     .filter(|l| !l.as_f32().is_finite() || l.is_nan())
-                    .for_each(|l| *l = arraygpu_compiler::scalar::Lit::one(l.ty));
+                    .for_each(|l| *l = Lit::one(l.ty));
             }
             let expected = interp::run(&f, &args).unwrap().results;
             for l in &loaded {
@@ -139,10 +139,33 @@ fn three_levels() {
     let f = parse::parse(text).unwrap().remove(0);
     let loaded = load(&compile(vec![f.clone()]));
     let n = 2048 * 2048 + 2049;
-    let args = [Value::Vector((0..n).map(arraygpu_compiler::scalar::Lit::i32).collect())];
+    let args = [Value::Vector((0..n).map(Lit::i32).collect())];
     let expected = interp::run(&f, &args).unwrap().results;
     for threads in [1, 2] {
         let called = loaded.last().unwrap().call(0, context(threads), &args, &[0], Layout::Contiguous);
         assert_eq!(called.results, expected);
     }
+}
+
+/// More elements than 32 bits count: nothing is stored, but every index and every tile number is used.
+#[test]
+fn more_than_2_to_the_31_elements() {
+    let text = "func @s(%n: i64) -> (sum: i64, last: i64) {
+  require extent 0i64, %n \"generate\"
+  %0 = iota %n
+  %1 = reduce (%a: i64, %b: i64) from 0i64 over %0 { %c = add %a, %b yield %c }
+  %2 = reduce (%a: i64, %b: i64) from 0i64 over %0 { %c = max %a, %b yield %c }
+  return %1, %2
+}";
+    let f = parse::parse(text).unwrap().remove(0);
+    let loaded = load(&compile(vec![f]));
+    let n = (1i64 << 31) + 5;
+    let called = loaded.last().unwrap().call(
+        0,
+        context(0),
+        &[Value::Scalar(Lit::i64(n))],
+        &[0; 2],
+        Layout::Contiguous,
+    );
+    assert_eq!(called.results, [n * (n - 1) / 2, n - 1].map(|v| Value::Scalar(Lit::i64(v))));
 }

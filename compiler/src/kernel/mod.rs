@@ -70,6 +70,8 @@ pub enum Stmt {
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Site, condition, element.
     Record(u32, Expr, Expr),
+    /// Element `1` of an array will be read soon. Any index is allowed: it is a hint, not a read.
+    Prefetch(Mem, Expr),
     /// A comment for the reader of the generated code.
     Note(String),
 }

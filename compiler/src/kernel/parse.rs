@@ -135,6 +135,14 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             Stmt::Record(site, condition, expr(c, k)?)
         }
         "note" => Stmt::Note(c.string()?),
+        "prefetch" => {
+            let name = c.word()?;
+            let m = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+            c.expect("[")?;
+            let i = expr(c, k)?;
+            c.expect("]")?;
+            Stmt::Prefetch(m, i)
+        }
         "local" => {
             let (name, ty) = typed(c)?;
             c.expect("[")?;

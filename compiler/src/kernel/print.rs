@@ -85,6 +85,7 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
             Stmt::Record(site, c, at) => {
                 writeln!(f, "{pad}record {site} if {} at {}", expr(k, c), expr(k, at))?
             }
+            Stmt::Prefetch(m, i) => writeln!(f, "{pad}prefetch {}[{}]", mem(k, *m), expr(k, i))?,
             Stmt::Note(text) => writeln!(f, "{pad}note {}", quote(text))?,
         }
     }

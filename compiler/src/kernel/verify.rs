@@ -133,6 +133,10 @@ impl Check<'_> {
                 self.want(c, Ty::Bool, scope)?;
                 self.want(at, Ty::I64, scope)
             }
+            Stmt::Prefetch(m, i) => {
+                self.mem(*m, scope)?;
+                self.want(i, Ty::I64, scope)
+            }
             Stmt::Note(_) => Ok(()),
         }
     }

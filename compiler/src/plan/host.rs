@@ -23,7 +23,8 @@ pub fn evaluate(plan: &Plan, len: impl Fn(u32) -> i64, arg: impl Fn(u32) -> Lit,
     }
 }
 
-/// The first rule that does not hold: its index and a sentence that names construct, parameters, sizes and the author's line.
+/// The first rule that does not hold: its index and a sentence that names construct, parameters, sizes, the lengths that the plan looks at, and
+/// the author's line.
 pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
     plan.rules.iter().enumerate().find_map(|(i, r)| {
         let (a, b) = (values[r.a.0 as usize].as_i64(), values[r.b.0 as usize].as_i64());
@@ -31,6 +32,17 @@ pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
             return None;
         }
         let place = if r.loc.is_empty() { String::new() } else { format!(" ({})", r.loc) };
-        Some((i, format!("{}: {}{place}", r.subject, r.rule.violation(a, b))))
+        let lengths = lengths(plan, values);
+        Some((i, format!("{}: {}{lengths}{place}", r.subject, r.rule.violation(a, b))))
     })
+}
+
+/// `; len(x) = 3, len(y) = 4`
+fn lengths(plan: &Plan, values: &[Lit]) -> String {
+    let known = plan.host.iter().zip(values).filter_map(|((_, op), v)| match op {
+        HostOp::Len(p) => Some(format!("len({}) = {}", plan.params[*p as usize].name, v.as_i64())),
+        _ => None,
+    });
+    let list = known.collect::<Vec<_>>().join(", ");
+    if list.is_empty() { list } else { format!("; {list}") }
 }

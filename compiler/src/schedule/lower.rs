@@ -159,6 +159,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         Mem::Array(index)
     }
 
+    /// The arrays that are read at the element's own index only, as far as is known now.
+    pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
+        let arrays = self.signature.arrays.iter().zip(0..);
+        let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
+        pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty)).collect()
+    }
+
     /// The slot of a place that is written.
     pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
         let name = match place {

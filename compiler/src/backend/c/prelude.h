@@ -125,5 +125,8 @@ AGPU_TO_INT(double, uint32_t, u32_of_f64, 0, UINT32_MAX, -1.0, 4294967296.0)
 AGPU_TO_INT(float, uint8_t, u8_of_f32, 0, UINT8_MAX, -1.0f, 256.0f)
 AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
 
+/* A hint: into the second-level cache. */
+#define AGPU_PREFETCH(address) __builtin_prefetch(address, 0, 2)
+
 #define AGPU_JOIN_(name, level) name##level
 #define AGPU_JOIN(name, level) AGPU_JOIN_(name, level)

@@ -131,6 +131,7 @@ impl Printer<'_> {
                 let at = atom(k, at);
                 format!("record{site} = ({} && {at} < record{site}) ? {at} : record{site};", atom(k, c))
             }
+            Stmt::Prefetch(m, i) => format!("AGPU_PREFETCH(&{}[{}]);", k.mem(*m).0, index(k, *m, i)),
             Stmt::Note(text) => format!("/* {} */", comment(text)),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !has_loop(body) {

@@ -13,6 +13,9 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 
+/// How many rows ahead is hinted at: 2 KiB of f32.
+const PREFETCH_ROWS: i64 = 4;
+
 /// One reduction of a pass.
 pub(super) struct Reduction {
     /// The node.
@@ -201,7 +204,11 @@ impl Tile<'_> {
             ));
             count = Expr::Reg(m);
         }
-        inner.push(self.row(l, &columns, Expr::Reg(row), count, false)?);
+        let work = self.row(l, &columns, Expr::Reg(row), count, false)?;
+        if full {
+            self.prefetch(l, &Expr::Reg(row), &mut inner);
+        }
+        inner.push(work);
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
         for (reduction, columns) in self.reductions.iter().zip(&columns) {
             let value = if full {
@@ -214,6 +221,23 @@ impl Tile<'_> {
         let count = self.rest.clone().min(Expr::int(TILE));
         self.stores.flush(l, &self.base, &count, &mut out);
         Ok(out)
+    }
+
+    /// Hints at the row that comes four rows later, where several arrays are read element by element: with many loads in flight the hardware's own
+    /// prefetching of several streams falls behind. A single stream runs better without (both measured: bench/NOTES.md).
+    fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
+        let inputs = l.pointwise_inputs();
+        if inputs.len() < 2 {
+            return;
+        }
+        for (array, ty) in inputs {
+            let per_line = 64 / ty.size() as i64;
+            let q = l.k.reg("q", Ty::I64);
+            let ahead = self.base.clone().plus(row.clone()).plus(Expr::int(PREFETCH_ROWS * COLUMNS));
+            let line = ahead.plus(Expr::Reg(q).times(Expr::int(per_line)));
+            let hint = vec![Stmt::Prefetch(array, line)];
+            out.push(Stmt::For(q, Expr::int(0), Expr::int(COLUMNS / per_line), hint));
+        }
     }
 
     /// One row: `count` columns from element `row` of the tile on.
