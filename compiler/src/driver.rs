@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::schedule::{self, Versions};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
-const STACK: usize = 512 << 20;
+const STACK: usize = 256 << 20;
 
 /// A compiled program.
 #[derive(Clone, Debug)]
@@ -38,16 +38,9 @@ pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
     on_big_stack(|| compile_here(name, functions))
 }
 
-/// Runs `f` on a thread with a stack for deep programs.
-pub fn on_big_stack<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    std::thread::scope(|s| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, f);
-        let thread = thread.map_err(|e| Error::limit("E0305", format!("no thread to compile on: {e}")))?;
-        match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+/// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the scheduler.
+pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    stacker::grow(STACK, f)
 }
 
 fn compile_here(name: &str, sources: Vec<Function>) -> Result<Compiled> {

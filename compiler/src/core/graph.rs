@@ -10,7 +10,7 @@ use super::{Lambda, NodeId, Op, Type, Var, infer};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
-use std::collections::HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// The first number of fresh variables.
 pub const FRESH: u32 = 1 << 30;
@@ -33,7 +33,7 @@ pub struct Node {
 /// Nodes, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    ops: IndexSet<Op>,
+    ops: IndexSet<Op, FxBuildHasher>,
     info: Vec<Node>,
     params: Vec<Type>,
     fresh: u32,
@@ -176,7 +176,7 @@ impl Graph {
 
     /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.
     pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
-        self.subst(n, env, &mut HashMap::new())
+        self.subst(n, env, &mut HashMap::default())
     }
 
     fn subst(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
@@ -196,7 +196,7 @@ impl Graph {
                         lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
                     let mut inner = env.clone();
                     inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
-                    let body = self.subst(lambda.body, &inner, &mut HashMap::new());
+                    let body = self.subst(lambda.body, &inner, &mut HashMap::default());
                     let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
                     self.close(&vars, body)
                 });
@@ -226,36 +226,66 @@ impl Graph {
                 stack.push((n, true));
                 let op = self.op(n);
                 // the first operand comes off the stack first: texts and kernels follow the author's order
-                let children: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
-                stack.extend(children.into_iter().rev().map(|c| (c, false)));
+                let first = stack.len();
+                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)).map(|c| (c, false)));
+                stack[first..].reverse();
             }
         }
         order
     }
 }
 
+/// The operands of an operation, without an allocation for up to four.
+#[derive(Clone, Debug)]
+pub enum Operands {
+    /// Nodes, the next, the end.
+    Few([NodeId; 4], u8, u8),
+    /// More than four arguments of a map.
+    Many(std::vec::IntoIter<NodeId>),
+}
+
+impl Iterator for Operands {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        match self {
+            Operands::Few(nodes, at, end) => {
+                let node = nodes[..*end as usize].get(*at as usize).copied();
+                *at += u8::from(node.is_some());
+                node
+            }
+            Operands::Many(it) => it.next(),
+        }
+    }
+}
+
 impl Op {
     /// The operand nodes, in order, without a lambda's body.
-    pub fn operands(&self) -> impl Iterator<Item = NodeId> + use<> {
-        let list: Vec<NodeId> = match self {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => vec![],
+    pub fn operands(&self) -> Operands {
+        let few = |nodes: &[NodeId]| {
+            let mut inline = [NodeId(0); 4];
+            inline[..nodes.len()].copy_from_slice(nodes);
+            Operands::Few(inline, 0, nodes.len() as u8)
+        };
+        match self {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => few(&[]),
             Op::Unary(_, a)
             | Op::Cast(_, a)
             | Op::Len(a)
             | Op::Reverse(a)
             | Op::Iota(a)
-            | Op::Materialize(a) => vec![*a],
-            Op::Generate(n, _) => vec![*n],
+            | Op::Materialize(a) => few(&[*a]),
+            Op::Generate(n, _) => few(&[*n]),
             Op::Binary(_, a, b) | Op::At(a, b) | Op::Elem(a, b) | Op::Within(a, b) | Op::Fill(a, b) => {
-                vec![*a, *b]
+                few(&[*a, *b])
             }
-            Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![*a, *b, *c],
-            Op::Map(_, srcs) => srcs.clone(),
-            Op::Slice { src, start, stop, stride } => vec![*src, *start, *stop, *stride],
-            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![*init, *src],
-            Op::Dot { init, a, b } => vec![*init, *a, *b],
-        };
-        list.into_iter()
+            Op::MulAdd(a, b, c) | Op::Select(a, b, c) => few(&[*a, *b, *c]),
+            Op::Map(_, srcs) if srcs.len() <= 4 => few(srcs),
+            Op::Map(_, srcs) => Operands::Many(srcs.clone().into_iter()),
+            Op::Slice { src, start, stop, stride } => few(&[*src, *start, *stop, *stride]),
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => few(&[*init, *src]),
+            Op::Dot { init, a, b } => few(&[*init, *a, *b]),
+        }
     }
 
     /// The lambda of a combinator.

@@ -6,7 +6,7 @@
 use super::{Function, Graph, Lambda, NodeId, Op, Type, Var};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 /// An argument or a result.
@@ -33,16 +33,11 @@ pub const COLUMNS: usize = 128;
 pub const TILE: usize = 2048;
 
 /// Stack for the recursion over deep programs.
-const STACK: usize = 1 << 30;
+const STACK: usize = 512 << 20;
 
 /// Calls a function. A shape rule that does not hold is an error with the rule's sizes.
 pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
-    std::thread::scope(|s| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(s, || run_here(f, args));
-        let thread =
-            thread.map_err(|e| Error::limit("E0305", format!("no thread for the interpreter: {e}")))?;
-        thread.join().unwrap_or_else(|_| Err(Error::bug("E0306", "the interpreter panicked")))
-    })
+    stacker::grow(STACK, || run_here(f, args))
 }
 
 fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
@@ -51,7 +46,7 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
         Value::Scalar(l) => Val::Scalar(*l),
         Value::Vector(v) => Val::Array(Rc::new(v.clone())),
     });
-    let mut m = Machine { g: &f.graph, args: args.collect(), closed: HashMap::new(), recorded: false };
+    let mut m = Machine { g: &f.graph, args: args.collect(), closed: HashMap::default(), recorded: false };
     let env = Env::default();
     for r in &f.requires {
         let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
@@ -61,7 +56,7 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
         }
     }
     // host scalars leave no record
-    (m.recorded, m.closed) = (false, HashMap::new());
+    (m.recorded, m.closed) = (false, HashMap::default());
     let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
         Val::Scalar(l) => Value::Scalar(l.canonical()),
         Val::Array(v) => Value::Vector(v.iter().map(|l| l.canonical()).collect()),

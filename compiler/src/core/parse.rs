@@ -4,7 +4,7 @@ use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Type};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// All functions of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Function>> {

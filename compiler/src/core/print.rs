@@ -5,7 +5,7 @@
 
 use super::{Function, Lambda, NodeId, Op, Var};
 use crate::text::quote;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::fmt::Write;
 
 /// Prints a function; with `locs` every node's places follow it.

@@ -1,7 +1,7 @@
 //! Rebuilding a function node by node: the frame that most passes share.
 
 use super::{Function, Graph, NodeId, Op, Output, Require, Var};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives the node that stands for it. Inside
 /// lambdas the variables are fresh. What the results and rules do not reach is dropped. Shape rules go through `rule` as well
@@ -22,15 +22,15 @@ pub fn rewrite_from(
     let mut copy = |g: &mut Graph, op: Op, _: NodeId| g.add(op);
     let mut rules =
         Rebuild { old: &f.graph, new: &mut new.graph, rule: if rules_too { rule } else { &mut copy } };
-    let mut memo = HashMap::new();
+    let mut memo = HashMap::default();
     for r in &f.requires {
-        rules.region(&[r.a, r.b], &mut memo, &HashSet::new());
+        rules.region(&[r.a, r.b], &mut memo, &HashSet::default());
         new.requires.push(Require { a: memo[&r.a], b: memo[&r.b], ..r.clone() });
     }
     let mut results = Rebuild { old: &f.graph, new: &mut new.graph, rule };
-    let mut memo = HashMap::new();
+    let mut memo = HashMap::default();
     let roots: Vec<_> = f.results.iter().map(|r| r.value).collect();
-    results.region(&roots, &mut memo, &HashSet::new());
+    results.region(&roots, &mut memo, &HashSet::default());
     new.results = f.results.iter().map(|r| Output { name: r.name.clone(), value: memo[&r.value] }).collect();
     new
 }

@@ -58,7 +58,7 @@ pub fn verify(f: &Function) -> Result<()> {
 /// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length of a computed array is one if
 /// the scalars that it follows from are.
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
-    let (mut stack, mut seen) = (vec![n], std::collections::HashSet::new());
+    let (mut stack, mut seen) = (vec![n], rustc_hash::FxHashSet::default());
     while let Some(n) = stack.pop() {
         if !seen.insert(n) {
             continue;

@@ -20,7 +20,7 @@ use crate::core::linear::{self, Linear};
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
 use crate::error::Result;
 use crate::scalar::{Lit, Ty};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
@@ -144,7 +144,7 @@ impl Fuse {
 /// Replaces `at(x, i + c)` inside the body of a domain of n elements with index i by `elem` where 0 <= c and n + c <= len(x).
 fn prove(g: &mut Graph, body: NodeId, n: NodeId, i: NodeId) -> NodeId {
     let reads: Vec<_> = g.reachable([body]).into_iter().filter(|r| matches!(g.op(*r), Op::At(..))).collect();
-    let mut proven = HashMap::new();
+    let mut proven = HashMap::default();
     for read in reads {
         let Op::At(x, index) = *g.op(read) else { continue };
         if !matches!(g.op(x), Op::Param(_)) {
@@ -159,7 +159,7 @@ fn prove(g: &mut Graph, body: NodeId, n: NodeId, i: NodeId) -> NodeId {
             proven.insert(read, elem);
         }
     }
-    if proven.is_empty() { body } else { replace(g, body, &proven, &mut HashMap::new()) }
+    if proven.is_empty() { body } else { replace(g, body, &proven, &mut HashMap::default()) }
 }
 
 /// The node with some nodes replaced, outside nested lambdas (whose reads keep their tests).

@@ -2,7 +2,7 @@
 
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// A stored vector, a reduction or a fold.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Pass {
 pub fn passes(f: &Function) -> Result<Vec<Pass>> {
     let g = &f.graph;
     let items = items(f)?;
-    let mut levels: HashMap<NodeId, u32> = HashMap::new();
+    let mut levels: HashMap<NodeId, u32> = HashMap::default();
     let mut passes: Vec<(u32, Pass)> = Vec::new();
     for it in items {
         let level =
@@ -89,7 +89,7 @@ pub fn domain(g: &Graph, item: NodeId) -> NodeId {
 
 /// The reductions and materialized arrays that a value needs directly (not through each other).
 pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
-    let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::new(), vec![n]);
+    let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::default(), vec![n]);
     while let Some(n) = stack.pop() {
         if !seen.insert(n) {
             continue;

@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Kernel, Mem, Stmt};
 use crate::plan::{Access, HostId, Place};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
@@ -81,10 +81,10 @@ impl<'s, 'a> Lower<'s, 'a> {
             signature: Signature::default(),
             k: Kernel::default(),
             prologue: Vec::new(),
-            invariant: HashMap::new(),
+            invariant: HashMap::default(),
             in_finish: false,
             cost: 0,
-            host_memo: HashMap::new(),
+            host_memo: HashMap::default(),
             domain: pass.domain,
         }
     }
@@ -100,7 +100,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             self.k = Kernel { name: name.into(), ..Kernel::default() };
         }
         self.prologue = Vec::new();
-        self.invariant = HashMap::new();
+        self.invariant = HashMap::default();
         self.in_finish = in_finish;
     }
 
@@ -225,7 +225,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// How often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
         let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
-        let mut uses: HashMap<NodeId, u32> = HashMap::new();
+        let mut uses: HashMap<NodeId, u32> = HashMap::default();
         let mut stack: Vec<NodeId> = roots.to_vec();
         while let Some(n) = stack.pop() {
             let count = uses.entry(n).or_insert(0);
@@ -298,8 +298,8 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         let mut r = Region {
             memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
-            uses: HashMap::new(),
-            conditions: HashMap::new(),
+            uses: HashMap::default(),
+            conditions: HashMap::default(),
             records: Vec::new(),
             index: None,
             out: Vec::new(),

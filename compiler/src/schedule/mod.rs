@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::plan::{HostRule, Launch, Place, Plan, Slot, Step};
 use items::{Item, Pass};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
         f,
         plan: Plan::default(),
         host: host::Hosts::default(),
-        places: HashMap::new(),
-        slots: HashMap::new(),
+        places: HashMap::default(),
+        slots: HashMap::default(),
     };
     s.head();
     let scalars = s.assign_scalars(&passes);

@@ -6,13 +6,13 @@
 use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// The condition of each node in the region of `roots` that may leave a record. The conditions are new nodes of the graph.
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let order = g.reachable(roots.iter().copied());
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
-        return HashMap::new();
+        return HashMap::default();
     }
     let always = g.lit(Lit::bool(true));
     let mut needed: HashMap<NodeId, NodeId> = roots.iter().map(|r| (*r, always)).collect();
