@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
 
 /// Of every C file.
-pub const FLAGS: [&str; 13] = [
+pub const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O3",
     "-fPIC",
@@ -23,11 +23,15 @@ pub const FLAGS: [&str; 13] = [
     "-fwrapv",
     "-fno-strict-aliasing",
     "-fno-builtin",
-    // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream: half the speed (bench/NOTES.md)
-    "-fno-loop-unroll-and-jam",
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
+];
+
+/// Of gcc, beside those: Clang knows no such flag.
+const GCC_FLAGS: [&str; 1] = [
+    // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream: half the speed (bench/NOTES.md)
+    "-fno-loop-unroll-and-jam",
 ];
 
 /// The levels of the machine that kernels are compiled for, and their flags. Other machines than x86-64 have one, the baseline.
@@ -57,6 +61,8 @@ pub struct Compiler {
     cc: PathBuf,
     ar: PathBuf,
     strict: bool,
+    /// The flags of every C file.
+    pub flags: Vec<&'static str>,
     /// What it calls itself: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: String,
 }
@@ -98,7 +104,9 @@ impl Compiler {
         }
         let version =
             String::from_utf8_lossy(&version.stdout).lines().next().unwrap_or("").trim().to_string();
-        Ok(Compiler { cc, ar, strict, version })
+        let gcc: &[&str] = if tool.is_like_clang() { &[] } else { &GCC_FLAGS };
+        let flags = FLAGS.iter().chain(gcc).copied().collect();
+        Ok(Compiler { cc, ar, strict, flags, version })
     }
 
     /// Compiles the kernels for every level, and the glue, and makes both libraries.
@@ -174,7 +182,7 @@ impl Compiler {
 
     fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
         let mut command = Command::new(&self.cc);
-        command.args(FLAGS).arg(format!("-ffile-prefix-map={}=.", scratch.display()));
+        command.args(&self.flags).arg(format!("-ffile-prefix-map={}=.", scratch.display()));
         command.args(["-I.", "-c", source, "-o", object]);
         command
     }

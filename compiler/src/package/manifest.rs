@@ -1,6 +1,6 @@
 //! `manifest.json`: what is in a package and how it was made. A directory with one is a package of ours.
 
-use super::cc::{Compiler, FLAGS, levels};
+use super::cc::{Compiler, levels};
 use super::model::{Entry, Package, Value};
 use serde_json::{Value as Json, json};
 
@@ -28,7 +28,7 @@ pub fn print(package: &Package, compiler: &Compiler) -> String {
         "cpu": {
             "arch": std::env::consts::ARCH,
             "compiler": compiler.version,
-            "flags": FLAGS,
+            "flags": compiler.flags,
             "levels": levels,
         },
     });
