@@ -213,7 +213,7 @@ fn shapes_are_checked_before_anything_is_written() {
     fails(
         invoke(DOT, &[input(x.view()), input(y.view()), out_scalar(&mut dot)]),
         AgpuErrorShape,
-        &["stats::dot: zip_with: x, y: the lengths 3 and 4 differ (stats.rs:12:5)"],
+        &["stats::dot: zip_with: x, y: the lengths 3 and 4 differ; len(x) = 3, len(y) = 4 (stats.rs:12:5)"],
     );
     assert_eq!(dot, -1.0);
     let (mut made, mut version) = (null_mut(), -1);
