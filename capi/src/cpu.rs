@@ -1,7 +1,8 @@
 //! Running kernels on the CPU: tiles over threads, under the default floating-point environment.
 //!
-//! A parallel launch is cut into chunks of tiles. The caller and the pool's workers claim chunks from one counter; the caller
-//! returns when all claimed chunks are done, and never waits for a worker that woke up too late to help.
+//! A parallel launch is cut into chunks of tiles. Each thread has a contiguous share of them, so that it walks through memory in order, and takes from
+//! the others' shares when its own is done. The caller returns when all claimed chunks are done, and never waits for a worker that woke
+//! up too late to help.
 
 use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
 use crate::context::Context;
@@ -121,21 +122,24 @@ pub(crate) unsafe fn run(
     let threads = context.threads as i64;
     let chunk = (tiles / (threads * CHUNKS_PER_THREAD)).max(CHUNK_WORK / tile_work).max(1);
     let chunks = (tiles - 1) / chunk + 1;
+    let threads = threads.min(chunks);
+    let share =
+        |i: i64| Share { next: AtomicI64::new(i * chunks / threads), end: (i + 1) * chunks / threads };
     let job = Arc::new(Job {
         main,
         args,
         tiles,
         chunk,
         chunks,
-        next: AtomicI64::new(0),
+        shares: (0..threads).map(share).collect(),
         done: AtomicI64::new(0),
         caller: std::thread::current(),
     });
-    for _ in 1..threads.min(chunks) {
+    for first in 1..job.shares.len() {
         let job = job.clone();
-        pool.workers.spawn(move || job.work());
+        pool.workers.spawn(move || job.work(first));
     }
-    job.work();
+    job.work(0);
     job.wait();
 }
 
@@ -146,9 +150,16 @@ struct Job {
     tiles: i64,
     chunk: i64,
     chunks: i64,
-    next: AtomicI64,
+    shares: Box<[Share]>,
     done: AtomicI64,
     caller: Thread,
+}
+
+/// A thread's chunks: the next to claim, and the end. On a line of its own: threads would slow each other down.
+#[repr(align(64))]
+struct Share {
+    next: AtomicI64,
+    end: i64,
 }
 
 // SAFETY: `args` is only followed while a claimed chunk is not done, and the caller waits for those.
@@ -157,20 +168,27 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Claims and runs chunks until none is left.
-    fn work(&self) {
+    /// Claims and runs chunks until none is left, of share `first` before the others.
+    fn work(&self, first: usize) {
         let _environment = FloatEnvironment::enter();
-        loop {
-            let c = self.next.fetch_add(1, Ordering::Relaxed);
-            if c >= self.chunks {
-                return;
+        for share in self.shares[first..].iter().chain(&self.shares[..first]) {
+            loop {
+                let c = share.next.fetch_add(1, Ordering::Relaxed);
+                if c >= share.end {
+                    break;
+                }
+                self.run(c);
             }
-            let begin = c * self.chunk;
-            // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
-            unsafe { (self.main)(self.args, begin, (begin + self.chunk).min(self.tiles)) };
-            if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
-                self.caller.unpark();
-            }
+        }
+    }
+
+    /// Runs a claimed chunk.
+    fn run(&self, c: i64) {
+        let begin = c * self.chunk;
+        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
+        unsafe { (self.main)(self.args, begin, (begin + self.chunk).min(self.tiles)) };
+        if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
+            self.caller.unpark();
         }
     }
 
