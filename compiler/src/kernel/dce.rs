@@ -107,7 +107,7 @@ fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
                 count(b);
             }
             Stmt::While(c, _) | Stmt::If(c, _, _) => count(c),
-            Stmt::Prefetch(_, i) => count(i),
+            Stmt::Prefetch { index, .. } => count(index),
             Stmt::Local(_) | Stmt::Note(_) => {}
         }
     }

@@ -70,8 +70,12 @@ pub enum Stmt {
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Site, condition, element.
     Record(u32, Expr, Expr),
-    /// Element `1` of an array will be read soon. Any index is allowed: it is a hint, not a read.
-    Prefetch(Mem, Expr),
+    /// An element of an array will be read soon. Any index is allowed: it is a hint, not a read. `wide`: only where vectors have 64 bytes.
+    Prefetch {
+        array: Mem,
+        index: Expr,
+        wide: bool,
+    },
     /// A comment for the reader of the generated code.
     Note(String),
 }

@@ -136,12 +136,13 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         }
         "note" => Stmt::Note(c.string()?),
         "prefetch" => {
+            let wide = c.eat("wide");
             let name = c.word()?;
-            let m = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+            let array = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
             c.expect("[")?;
-            let i = expr(c, k)?;
+            let index = expr(c, k)?;
             c.expect("]")?;
-            Stmt::Prefetch(m, i)
+            Stmt::Prefetch { array, index, wide }
         }
         "local" => {
             let (name, ty) = typed(c)?;

@@ -85,7 +85,10 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
             Stmt::Record(site, c, at) => {
                 writeln!(f, "{pad}record {site} if {} at {}", expr(k, c), expr(k, at))?
             }
-            Stmt::Prefetch(m, i) => writeln!(f, "{pad}prefetch {}[{}]", mem(k, *m), expr(k, i))?,
+            Stmt::Prefetch { array, index, wide } => {
+                let wide = if *wide { "wide " } else { "" };
+                writeln!(f, "{pad}prefetch {wide}{}[{}]", mem(k, *array), expr(k, index))?;
+            }
             Stmt::Note(text) => writeln!(f, "{pad}note {}", quote(text))?,
         }
     }

@@ -133,9 +133,9 @@ impl Check<'_> {
                 self.want(c, Ty::Bool, scope)?;
                 self.want(at, Ty::I64, scope)
             }
-            Stmt::Prefetch(m, i) => {
-                self.mem(*m, scope)?;
-                self.want(i, Ty::I64, scope)
+            Stmt::Prefetch { array, index, .. } => {
+                self.mem(*array, scope)?;
+                self.want(index, Ty::I64, scope)
             }
             Stmt::Note(_) => Ok(()),
         }

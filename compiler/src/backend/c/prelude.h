@@ -127,6 +127,11 @@ AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
 
 /* A hint: into the second-level cache. */
 #define AGPU_PREFETCH(address) __builtin_prefetch(address, 0, 2)
+#ifdef __AVX512F__
+#define AGPU_PREFETCH_WIDE(address) AGPU_PREFETCH(address)
+#else
+#define AGPU_PREFETCH_WIDE(address) ((void)0)
+#endif
 
 #define AGPU_JOIN_(name, level) name##level
 #define AGPU_JOIN(name, level) AGPU_JOIN_(name, level)

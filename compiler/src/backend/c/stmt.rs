@@ -131,7 +131,10 @@ impl Printer<'_> {
                 let at = atom(k, at);
                 format!("record{site} = ({} && {at} < record{site}) ? {at} : record{site};", atom(k, c))
             }
-            Stmt::Prefetch(m, i) => format!("AGPU_PREFETCH(&{}[{}]);", k.mem(*m).0, index(k, *m, i)),
+            Stmt::Prefetch { array, index: i, wide } => {
+                let wide = if *wide { "_WIDE" } else { "" };
+                format!("AGPU_PREFETCH{wide}(&{}[{}]);", k.mem(*array).0, index(k, *array, i))
+            }
             Stmt::Note(text) => format!("/* {} */", comment(text)),
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !has_loop(body) {

@@ -13,9 +13,6 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 
-/// How many rows ahead is hinted at: 2 KiB of f32.
-const PREFETCH_ROWS: i64 = 4;
-
 /// One reduction of a pass.
 pub(super) struct Reduction {
     /// The node.
@@ -223,19 +220,18 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Hints at the row that comes four rows later, where several arrays are read element by element: with many loads in flight the hardware's own
-    /// prefetching of several streams falls behind. A single stream runs better without (both measured: bench/NOTES.md).
+    /// Hints at a later row of every array that is read element by element: with this many loads in flight the hardware's own prefetching falls
+    /// behind. Measured (bench/NOTES.md): several streams gain from a hint 2 KiB ahead at any width; a single one from 4 KiB ahead, with 64-byte
+    /// vectors only.
     fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
         let inputs = l.pointwise_inputs();
-        if inputs.len() < 2 {
-            return;
-        }
+        let (rows, wide) = if inputs.len() > 1 { (4, false) } else { (8, true) };
         for (array, ty) in inputs {
             let per_line = 64 / ty.size() as i64;
             let q = l.k.reg("q", Ty::I64);
-            let ahead = self.base.clone().plus(row.clone()).plus(Expr::int(PREFETCH_ROWS * COLUMNS));
-            let line = ahead.plus(Expr::Reg(q).times(Expr::int(per_line)));
-            let hint = vec![Stmt::Prefetch(array, line)];
+            let ahead = self.base.clone().plus(row.clone()).plus(Expr::int(rows * COLUMNS));
+            let index = ahead.plus(Expr::Reg(q).times(Expr::int(per_line)));
+            let hint = vec![Stmt::Prefetch { array, index, wide }];
             out.push(Stmt::For(q, Expr::int(0), Expr::int(COLUMNS / per_line), hint));
         }
     }
