@@ -130,7 +130,7 @@ AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
 #ifdef __AVX512F__
 #define AGPU_PREFETCH_WIDE(address) AGPU_PREFETCH(address)
 #else
-#define AGPU_PREFETCH_WIDE(address) ((void)0)
+#define AGPU_PREFETCH_WIDE(address) ((void)(address))
 #endif
 
 #define AGPU_JOIN_(name, level) name##level
