@@ -1,6 +1,7 @@
 //! What a package holds, in the words of its users: entries with typed, described parameters and results.
 
 use super::shapes;
+pub use crate::backend::c::ctype as c_type;
 use crate::core::Type;
 use crate::driver::Compiled;
 use crate::scalar::Ty;
@@ -83,19 +84,6 @@ impl Entry {
             name.push('_');
         }
         name
-    }
-}
-
-/// A C scalar type.
-pub fn c_type(ty: Ty) -> &'static str {
-    match ty {
-        Ty::F32 => "float",
-        Ty::F64 => "double",
-        Ty::I32 => "int32_t",
-        Ty::I64 => "int64_t",
-        Ty::U32 => "uint32_t",
-        Ty::U8 => "uint8_t",
-        Ty::Bool => "bool",
     }
 }
 

@@ -5,6 +5,8 @@
 mod expr;
 mod stmt;
 
+pub use expr::ctype;
+
 use crate::kernel::Kernel;
 use crate::schedule::Versions;
 use std::fmt::Write;
