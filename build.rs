@@ -1,5 +1,5 @@
 //! Makes the C header of the runtime with cbindgen, into OUT_DIR. `include/arraygpu.h` is the committed copy: `tests/header.rs`
-//! fails when it is stale, and with ARRAYGPU_BLESS=1 refreshes it.
+//! fails when it is stale, and with BLESS=1 refreshes it.
 
 use std::path::{Path, PathBuf};
 

@@ -118,7 +118,9 @@ private:
 class context_ref {
 public:
     context_ref() noexcept = default;
-    context_ref(const context &c) noexcept : handle_(c.c_context()) {}
+    context_ref(const context &c) : handle_(c.c_context()) {
+        if (!handle_) throw error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from");
+    }
     agpu_context *c_context() const noexcept { return handle_; }
 
 private:
@@ -130,7 +132,7 @@ class call_options {
 public:
     call_options() noexcept = default;
     call_options(context_ref where, void *stream = nullptr) noexcept : call_{sizeof(agpu_call), where.c_context(), stream} {}
-    call_options(const context &where) noexcept : call_options(context_ref(where)) {}
+    call_options(const context &where) : call_options(context_ref(where)) {}
     const agpu_call *c_call() const noexcept { return &call_; }
 
 private:
@@ -158,6 +160,7 @@ public:
 
     /// The elements.
     std::vector<value_type> to_host() const {
+        if (view_.extent[0] < 0) throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements");
         if constexpr (std::is_same_v<value_type, bool>) {
             const std::unique_ptr<bool[]> bytes(new bool[size()]);
             copy_to(bytes.get(), size());
@@ -220,6 +223,7 @@ public:
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// So many zeros.
     explicit gpu_vector(std::size_t size, context_ref where = {}) : size_(size) {
+        if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_OUT_OF_MEMORY, "a vector cannot have " + std::to_string(size) + " elements");
         check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), &buffer_));
     }
     /// A copy of a std::vector, std::array, std::span, ...

@@ -13,11 +13,11 @@ fn root() -> &'static Path {
 #[test]
 fn the_committed_header_is_fresh() {
     let path = root().join("include/arraygpu.h");
-    if std::env::var_os("ARRAYGPU_BLESS").is_some() {
+    if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, FRESH).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap();
-    assert!(committed == FRESH, "include/arraygpu.h is stale: ARRAYGPU_BLESS=1 cargo test --test header");
+    assert!(committed == FRESH, "include/arraygpu.h is stale: BLESS=1 cargo test --test header");
 }
 
 /// Words that start with `agpu_` and stand before a parenthesis.

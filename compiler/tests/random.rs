@@ -23,8 +23,8 @@ fn programs() -> impl Iterator<Item = (u64, Function, Rng)> {
 
 fn same(a: &Result<Outcome>, b: &Result<Outcome>) -> bool {
     match (a, b) {
-        (Ok(a), Ok(b)) => a == b || a.recorded && b.recorded,
         // a record may go with the value nobody needs any more; it is never added
+        (Ok(a), Ok(b)) => a.results == b.results && (a.recorded || !b.recorded),
         (Err(a), Err(b)) => a.code == b.code,
         _ => false,
     }
@@ -39,8 +39,7 @@ fn passes_keep_bits() {
             let before = run(&f, &args);
             let check = |name: &str, g: &Function| {
                 let after = run(g, &args);
-                let fine = same(&before, &after)
-                    || matches!((&before, &after), (Ok(b), Ok(a)) if b.recorded && !a.recorded);
+                let fine = same(&before, &after);
                 assert!(fine, "seed {seed}, n = {n}, after {name}:\n{f}\n->\n{g}\n{before:?}\n{after:?}");
             };
             driver::on_big_stack(|| pipeline::run(&f, &mut |name, g| check(name, g)).map(|_| ()))

@@ -4,7 +4,6 @@ use super::shapes;
 pub use crate::backend::c::ctype as c_type;
 use crate::core::Type;
 use crate::driver::Compiled;
-use crate::scalar::Ty;
 
 /// A package.
 #[derive(Clone, Debug)]

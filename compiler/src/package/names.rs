@@ -48,6 +48,10 @@ pub fn problem(name: &str) -> Option<String> {
     if name.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("agpu_")) {
         return Some("names with agpu_ are arraygpu's own".into());
     }
+    let capitals = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if name.len() > 1 && name.chars().all(capitals) {
+        return Some("names in capitals are macros in C (EOF, INT32_MAX, M_PI ..)".into());
+    }
     if TAKEN.split_whitespace().any(|t| t == name) {
         return Some("it means something else in C or C++".into());
     }
@@ -143,7 +147,22 @@ mod tests {
         for good in ["rmse", "x", "camelCase", "x_1", "Result", "result"] {
             assert_eq!(problem(good), None, "{good}");
         }
-        for bad in ["", "1x", "_x", "x-y", "größe", "a__b", "class", "int", "NULL", "linux", "x y"] {
+        for bad in [
+            "",
+            "1x",
+            "_x",
+            "x-y",
+            "größe",
+            "a__b",
+            "class",
+            "int",
+            "NULL",
+            "linux",
+            "x y",
+            "INT32_MAX",
+            "M_PI",
+            "P_H",
+        ] {
             assert!(problem(bad).is_some(), "{bad}");
         }
     }

@@ -4,6 +4,9 @@ use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
+/// A pass computes at most so many: registers and the C compiler's patience are finite.
+pub const MAX_ITEMS: usize = 8;
+
 /// A stored vector, a reduction or a fold.
 #[derive(Clone, Debug)]
 pub struct Item {

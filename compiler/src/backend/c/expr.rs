@@ -76,7 +76,7 @@ fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
 pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
     match m {
         Mem::Array(a) if k.arrays[a as usize].strided => {
-            format!("{} * {}_stride", atom(k, i), k.arrays[a as usize].name)
+            format!("{} * stride_of_{}", atom(k, i), k.arrays[a as usize].name)
         }
         _ => expr(k, i),
     }

@@ -20,7 +20,7 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
         let restrict = if a.noalias { "restrict " } else { "" };
         let _ = writeln!(out, "    {constant}{} *{restrict}{} = args->arrays[{i}];", memtype(a.ty), a.name);
         if a.strided {
-            let _ = writeln!(out, "    const int64_t {}_stride = args->strides[{i}];", a.name);
+            let _ = writeln!(out, "    const int64_t stride_of_{} = args->strides[{i}];", a.name);
         }
     }
     for (i, (name, ty)) in k.ins.iter().enumerate().filter(|(_, s)| uses(&text, &s.0)) {
