@@ -223,7 +223,7 @@ public:
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// So many zeros.
     explicit gpu_vector(std::size_t size, context_ref where = {}) : size_(size) {
-        if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_OUT_OF_MEMORY, "a vector cannot have " + std::to_string(size) + " elements");
+        if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements");
         check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), &buffer_));
     }
     /// A copy of a std::vector, std::array, std::span, ...

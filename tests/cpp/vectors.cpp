@@ -123,7 +123,13 @@ static void views() {
 
 static void errors() {
     CHECK_THROWS(AGPU_ERROR_OUT_OF_MEMORY, "agpu_buffer_create", gpu_vector<float>(std::size_t(1) << 60));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "negative", gpu_vector<float>(std::size_t(-1)));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "18446744073709551615", gpu_vector<float>(std::size_t(-1)));
+    arraygpu::context gone;
+    const arraygpu::context kept(std::move(gone));
+    CHECK_THROWS(AGPU_ERROR_INVALID_HANDLE, "moved from", gpu_vector<float>(3, gone));
+    agpu_view backwards = view(gpu_vector<float>{1, 2}.view(), 0, 2).c_view();
+    backwards.extent[0] = -5;
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "-5", static_cast<void>(gpu_vector_view<float>(backwards).to_host()));
     gpu_vector_view<float> dangling = [] { return gpu_vector<float>{1, 2}.view(); }();
     CHECK_THROWS(AGPU_ERROR_INVALID_HANDLE, "freed", static_cast<void>(dangling.to_host()));
     CHECK_THROWS(AGPU_ERROR_UNAVAILABLE, "device 3", arraygpu::context(0, 3));
