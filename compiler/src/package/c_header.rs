@@ -110,6 +110,6 @@ fn doc(entry: &Entry, made: bool) -> String {
             let _ = writeln!(out, "{tag} {} {}", v.name, v.describe());
         }
     }
-    // what would end the comment or seem to begin one
-    out.replace("*/", "* /").replace("/*", "/ *")
+    // what would end the comment or seem to begin one, and trigraphs
+    out.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 }

@@ -134,7 +134,9 @@ impl Compiler {
             })?;
         }
 
-        say(&format!("compiling {} kernels for {}", package.kernels.len(), names.join(", ")));
+        let count = package.kernels.len();
+        let kernels = if count == 1 { "kernel" } else { "kernels" };
+        say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
         let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
         let kernel = |&(level, flags): &(&str, &[&str]), object: &str| {
             let mut command = self.compile(scratch, &c_file, object);

@@ -110,8 +110,8 @@ impl Form<'_> {
             };
         }
         for line in text.lines() {
-            // a backslash at the end would continue the comment
-            let line = format!("/// {}", line.trim_end_matches(['\\', ' ', '\t']));
+            // a backslash at the end would continue the comment, and so would the trigraph for it
+            let line = format!("/// {}", line.replace("??", "? ?").trim_end_matches(['\\', ' ', '\t']));
             let _ = writeln!(out, "{}", line.trim_end());
         }
     }
