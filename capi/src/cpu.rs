@@ -7,13 +7,11 @@
 use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
 use crate::context::Context;
 use crate::error::guard_thread;
+use arraygpu_compiler::core::TILE;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::Thread;
-
-/// Elements of a tile.
-pub(crate) const TILE: i64 = 2048;
 
 /// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
 const PARALLEL_WORK: i64 = 1 << 19;

@@ -2,7 +2,7 @@
 
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::plan::{Access, Launch, Place, Plan, Step};
-use crate::schedule::items::{self, Item, Pass};
+use crate::schedule::items::{self, Pass};
 use std::fmt::Write;
 
 /// The report on one function.
@@ -53,7 +53,7 @@ fn count(n: usize, what: &str) -> String {
 }
 
 fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) {
-    let strategy = match (pass.sequential, pass.items.iter().all(|it| is_store(&f.graph, it))) {
+    let strategy = match (pass.sequential, pass.items.iter().all(|it| items::is_store(&f.graph, it))) {
         (true, _) => "fold: in order, on one thread",
         (_, true) => "map: one loop",
         _ => "reduce: one pass with the fixed tree",
@@ -92,15 +92,9 @@ fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) 
     let _ = writeln!(out, "    moves {bytes} bytes an element: {}", parts.join(", "));
 }
 
-fn is_store(g: &Graph, it: &Item) -> bool {
-    matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
-}
-
 /// The author's lines that were fused into an item.
 fn lines(g: &Graph, n: NodeId) -> String {
-    let stop = |m: NodeId| {
-        m != n && matches!(g.op(m), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_))
-    };
+    let stop = |m: NodeId| m != n && items::is_pass(g, m);
     let mut lines: Vec<(String, u32)> = Vec::new();
     let (mut stack, mut seen) = (vec![n], std::collections::HashSet::new());
     while let Some(m) = stack.pop() {

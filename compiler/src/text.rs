@@ -1,5 +1,6 @@
 //! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that their parsers need.
 
+use crate::core::Type;
 use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{Lit, Ty};
@@ -216,6 +217,16 @@ impl Cursor {
     pub fn elem(&mut self) -> Result<Ty> {
         let error = self.expected("an element type");
         Ty::parse(&self.word()?).ok_or(error)
+    }
+
+    /// Takes a type: `f32`, `[f32]`.
+    pub fn ty(&mut self) -> Result<Type> {
+        if self.eat("[") {
+            let t = Type::vector(self.elem()?);
+            self.expect("]").map(|()| t)
+        } else {
+            Ok(Type::scalar(self.elem()?))
+        }
     }
 
     /// Takes a place, empty when none is there.

@@ -27,10 +27,9 @@ pub struct Outcome {
     pub recorded: bool,
 }
 
-/// Columns and rows of a tile, and their product: semantics 5.1.
-pub const COLUMNS: usize = 128;
-/// See [`COLUMNS`].
-pub const TILE: usize = 2048;
+/// Columns and elements of a tile: semantics 5.1.
+const COLUMNS: usize = super::COLUMNS as usize;
+const TILE: usize = super::TILE as usize;
 
 /// Stack for the recursion over deep programs.
 const STACK: usize = 512 << 20;

@@ -20,6 +20,11 @@ use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
 
+/// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and launches are cut.
+pub const TILE: i64 = 2048;
+/// Columns of a tile.
+pub const COLUMNS: i64 = 128;
+
 /// A node of one graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);

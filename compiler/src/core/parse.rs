@@ -29,14 +29,14 @@ fn function(c: &mut Cursor) -> Result<Function> {
     let params = c.list(")", |c| {
         let name = c.value()?;
         c.expect(":")?;
-        Ok(Param { name, ty: ty(c)? })
+        Ok(Param { name, ty: c.ty()? })
     })?;
     c.expect("->")?;
     c.expect("(")?;
     let results = c.list(")", |c| {
         let name = c.word()?;
         c.expect(":")?;
-        Ok((name, ty(c)?))
+        Ok((name, c.ty()?))
     })?;
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
@@ -63,15 +63,6 @@ fn function(c: &mut Cursor) -> Result<Function> {
         p.f.results.push(Output { name, value });
     }
     Ok(p.f)
-}
-
-fn ty(c: &mut Cursor) -> Result<Type> {
-    if c.eat("[") {
-        let t = Type::vector(c.elem()?);
-        c.expect("]").map(|()| t)
-    } else {
-        Ok(Type::scalar(c.elem()?))
-    }
 }
 
 fn operand(c: &mut Cursor, names: &HashMap<String, NodeId>, f: &mut Function) -> Result<NodeId> {

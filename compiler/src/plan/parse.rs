@@ -1,7 +1,7 @@
 //! Reads the text form of plans back. What comes in may be anything: every index is checked.
 
 use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Slot, Step};
-use crate::core::{Rule, Type};
+use crate::core::Rule;
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::Cursor;
@@ -57,19 +57,10 @@ fn host(c: &mut Cursor) -> Result<HostId> {
     name.parse().map(HostId).map_err(|_| c.error(format!("%{name} is not a host scalar")))
 }
 
-fn ty(c: &mut Cursor) -> Result<Type> {
-    if c.eat("[") {
-        let t = Type::vector(c.elem()?);
-        c.expect("]").map(|()| t)
-    } else {
-        Ok(Type::scalar(c.elem()?))
-    }
-}
-
 fn slot(c: &mut Cursor) -> Result<Slot> {
     let name = c.word()?;
     c.expect(":")?;
-    let ty = ty(c)?;
+    let ty = c.ty()?;
     let extent = if c.eat("extent") { Some(host(c)?) } else { None };
     Ok(Slot { name, ty, extent })
 }

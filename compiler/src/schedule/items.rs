@@ -16,6 +16,16 @@ pub struct Item {
     pub result: Option<u32>,
 }
 
+/// A node whose value is known only after a whole pass: a reduction, a fold, a stored temporary.
+pub fn is_pass(g: &Graph, n: NodeId) -> bool {
+    matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_))
+}
+
+/// A vector that is stored (and not a reduction or fold).
+pub fn is_store(g: &Graph, it: &Item) -> bool {
+    matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
+}
+
 /// One pass over one index space.
 #[derive(Clone, Debug)]
 pub struct Pass {
@@ -58,8 +68,7 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let mut out = Vec::new();
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
-        let is_item =
-            matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_));
+        let is_item = is_pass(g, n);
         if is_item && !g.is_closed(n) {
             let what = "an array operation that depends on the element of an enclosing one is not supported in this version";
             let advice = "; operations that do not depend on it are hoisted out";
@@ -97,7 +106,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
         if !seen.insert(n) {
             continue;
         }
-        if matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_)) {
+        if is_pass(g, n) {
             out.push(n);
         } else {
             let op = g.op(n);

@@ -7,28 +7,23 @@ mod map;
 mod reduce;
 
 use super::Versions;
-use super::items::{Item, Pass};
+use super::items::{Item, Pass, is_store};
 use super::lower::Lower;
-use crate::core::{NodeId, Op};
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt, verify};
 use crate::scalar::{Lit, Ty};
 
-/// Elements of a tile, columns of a tile: semantics 5.1.
-pub const TILE: i64 = 2048;
-/// See [`TILE`].
-pub const COLUMNS: i64 = 128;
-
 /// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
-    let stores = pass.items.iter().any(|it| is_store(l, it));
+    let stores = pass.items.iter().any(|it| is_store(&l.g, it));
     let build = |l: &mut Lower, suffix: &str, staged: bool, cost: bool| -> Result<()> {
         let before = l.cost;
         l.begin(&format!("{name}{suffix}"), false);
         if pass.domain.is_some() {
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
-            } else if pass.items.iter().all(|it| is_store(l, it)) {
+            } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
                 map::main(l, pass, staged)?
             } else {
                 reduce::main(l, pass, staged)?
@@ -64,11 +59,6 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         }
     }
     Ok(versions)
-}
-
-/// A vector that is stored (and not a reduction or fold).
-fn is_store(l: &Lower, it: &Item) -> bool {
-    matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
 /// The element of a `generate` (or of the array that an item stores) at an index node.

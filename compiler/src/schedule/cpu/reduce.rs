@@ -110,7 +110,7 @@ impl Reduction {
 }
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().filter(|it| is_store(l, it)).collect();
+    let items: Vec<&Item> = pass.items.iter().filter(|it| is_store(&l.g, it)).collect();
     let n = l.count();
     let reductions = Reduction::all(l, pass);
     let stores = Stores::new(l, &items);
