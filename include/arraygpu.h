@@ -15,7 +15,7 @@
 /**
  * Version of this interface. Packages carry the version that they were made for.
  */
-#define AGPU_ABI_VERSION 1
+#define AGPU_ABI_VERSION 2
 
 /**
  * What a function returns; 0 is success. agpu_last_error_message() says more.
@@ -287,6 +287,32 @@ typedef struct agpu_cpu_kernel {
 } agpu_cpu_kernel;
 
 /**
+ * Code for GPUs: one version of one kernel. For packages.
+ */
+typedef struct AgpuImage {
+    /**
+     * Which kernel.
+     */
+    int32_t kernel;
+    /**
+     * Which of its versions, in the order of the module's `gpu` text.
+     */
+    int32_t version;
+    /**
+     * 0: PTX, a C string; 90: machine code for sm_90.
+     */
+    int32_t arch;
+    /**
+     * Bytes, without the NUL of PTX.
+     */
+    int64_t size;
+    /**
+     * The code.
+     */
+    const void *data;
+} AgpuImage;
+
+/**
  * What a package holds. For packages.
  */
 typedef struct agpu_module {
@@ -326,6 +352,22 @@ typedef struct agpu_module {
      * For x86-64-v4 (AVX-512).
      */
     const struct agpu_cpu_kernel *cpu_v4;
+    /**
+     * Text (docs/ir.md): how the versions of each kernel are launched on a GPU; NULL: no code for GPUs.
+     */
+    const char *gpu;
+    /**
+     * Its length in bytes.
+     */
+    int64_t gpu_length;
+    /**
+     * Code for GPUs, in any order.
+     */
+    const struct AgpuImage *images;
+    /**
+     * How many.
+     */
+    int32_t image_count;
     /**
      * A zeroed word that the runtime owns.
      */

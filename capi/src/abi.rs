@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
 /// Version of this interface. Packages carry the version that they were made for.
-pub const AGPU_ABI_VERSION: i32 = 1;
+pub const AGPU_ABI_VERSION: i32 = 2;
 
 /// What a function returns; 0 is success. agpu_last_error_message() says more.
 #[repr(i32)]
@@ -152,6 +152,27 @@ pub struct AgpuCpuKernel {
     pub finish: AgpuKernelFn,
 }
 
+/// Code for GPUs: one version of one kernel. For packages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct AgpuImage {
+    /// Which kernel.
+    pub kernel: i32,
+    /// Which of its versions, in the order of the module's `gpu` text.
+    pub version: i32,
+    /// 0: PTX, a C string; 90: machine code for sm_90.
+    pub arch: i32,
+    /// Bytes, without the NUL of PTX.
+    pub size: i64,
+    /// The code.
+    pub data: *const c_void,
+}
+
+// SAFETY: constant data.
+unsafe impl Send for AgpuImage {}
+// SAFETY: as above.
+unsafe impl Sync for AgpuImage {}
+
 /// What a package holds. For packages.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -174,6 +195,14 @@ pub struct AgpuModule {
     pub cpu_v3: *const AgpuCpuKernel,
     /// For x86-64-v4 (AVX-512).
     pub cpu_v4: *const AgpuCpuKernel,
+    /// Text (docs/ir.md): how the versions of each kernel are launched on a GPU; NULL: no code for GPUs.
+    pub gpu: *const c_char,
+    /// Its length in bytes.
+    pub gpu_length: i64,
+    /// Code for GPUs, in any order.
+    pub images: *const AgpuImage,
+    /// How many.
+    pub image_count: i32,
     /// A zeroed word that the runtime owns.
     pub state: *mut *mut c_void,
 }

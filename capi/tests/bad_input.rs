@@ -317,7 +317,7 @@ fn broken_modules() {
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, status, words);
     };
     open(&|m| m.size = 8, AgpuErrorModule, &["8 bytes"]);
-    open(&|m| m.abi_version = 2, AgpuErrorModule, &["ABI version 2"]);
+    open(&|m| m.abi_version = 99, AgpuErrorModule, &["ABI version 99"]);
     open(&|m| m.name = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.plans = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.state = null_mut(), AgpuErrorModule, &["state"]);

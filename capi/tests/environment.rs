@@ -40,6 +40,10 @@ fn level(v3: *const AgpuCpuKernel, v4: *const AgpuCpuKernel) -> String {
         cpu_v2: &V2,
         cpu_v3: v3,
         cpu_v4: v4,
+        gpu: std::ptr::null(),
+        gpu_length: 0,
+        images: std::ptr::null(),
+        image_count: 0,
         state: &mut state,
         ..MODULE
     };

@@ -4,8 +4,10 @@ use crate::backend;
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
 use crate::explain;
+use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
+use crate::plan::gpu::GpuKernel;
 use crate::schedule::{self, Versions};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
@@ -26,16 +28,43 @@ pub struct Compiled {
     pub versions: Vec<Versions>,
     /// The kernels' names.
     pub kernels: Vec<String>,
+    /// How each kernel is launched on a GPU; empty when that target was not asked for.
+    pub gpu: Vec<GpuKernel>,
+    /// The code of each kernel's versions, in the order of `gpu`.
+    pub gpu_code: Vec<Vec<GpuCode>>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
+}
+
+/// One version of a kernel for GPUs.
+#[derive(Clone, Debug)]
+pub struct GpuCode {
+    /// Kernel IR.
+    pub kernel: Kernel,
+    /// PTX, a module with one entry.
+    pub ptx: String,
+}
+
+/// What to compile for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Targets {
+    /// C for processors.
+    pub cpu: bool,
+    /// PTX for NVIDIA GPUs.
+    pub cuda: bool,
 }
 
 /// The stages that [`Compiled::emit`] prints.
 pub const STAGES: [&str; 5] = ["core", "fused", "plan", "kernel", "c"];
 
-/// Compiles a package's functions.
+/// Compiles a package's functions for all targets.
 pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
-    on_big_stack(|| compile_here(name, functions))
+    compile_for(name, functions, Targets { cpu: true, cuda: true })
+}
+
+/// Compiles a package's functions.
+pub fn compile_for(name: &str, functions: Vec<Function>, targets: Targets) -> Result<Compiled> {
+    on_big_stack(|| compile_here(name, functions, targets))
 }
 
 /// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the scheduler.
@@ -43,13 +72,15 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     stacker::grow(STACK, f)
 }
 
-fn compile_here(name: &str, sources: Vec<Function>) -> Result<Compiled> {
+fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
     let mut out = Compiled {
         name: name.into(),
         functions: Vec::new(),
         plans: Vec::new(),
         versions: Vec::new(),
         kernels: Vec::new(),
+        gpu: Vec::new(),
+        gpu_code: Vec::new(),
         c_source: String::new(),
         sources,
     };
@@ -62,7 +93,9 @@ fn compile_here(name: &str, sources: Vec<Function>) -> Result<Compiled> {
         out.versions.extend(scheduled.kernels);
     }
     out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
-    out.c_source = backend::c::emit(name, &out.versions);
+    if targets.cpu {
+        out.c_source = backend::c::emit(name, &out.versions);
+    }
     Ok(out)
 }
 

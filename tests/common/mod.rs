@@ -93,6 +93,10 @@ fn open(compiled: &Compiled, level: &'static str, path: &std::path::Path) -> Loa
         cpu_v2: at("v2"),
         cpu_v3: at("v3"),
         cpu_v4: at("v4"),
+        gpu: null(),
+        gpu_length: 0,
+        images: null(),
+        image_count: 0,
         state: Box::leak(Box::new(null_mut())),
     };
     Loaded { level, plans: compiled.plans.clone(), module, _text: text, _name: name, _library: library }

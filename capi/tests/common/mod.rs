@@ -324,6 +324,10 @@ pub static MODULE: AgpuModule = AgpuModule {
     cpu_v2: KERNELS.as_ptr(),
     cpu_v3: null(),
     cpu_v4: null(),
+    gpu: std::ptr::null(),
+    gpu_length: 0,
+    images: std::ptr::null(),
+    image_count: 0,
     state: STATE.as_ptr(),
 };
 

@@ -2,7 +2,7 @@
 
 use super::{Expr, Kernel, Mem, Stmt};
 
-/// Drops unused `let`s, and local arrays that nothing reads with what fills them, until none is left.
+/// Drops unused `let`s and vector loads, and local arrays that nothing reads with what fills them, until none is left.
 pub fn run(k: &mut Kernel) {
     loop {
         let (mut uses, _) = counts(k);
@@ -69,6 +69,14 @@ fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
                 });
                 continue;
             }
+            Stmt::LoadVec(regs, _, i) if regs.iter().all(|r| uses[r.0 as usize] == 0) => {
+                visit(i, &mut |e| {
+                    if let Expr::Reg(r) = e {
+                        uses[r.0 as usize] -= 1;
+                    }
+                });
+                continue;
+            }
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => drop_block(b, uses),
             Stmt::If(_, a, b) => {
                 drop_block(b, uses);
@@ -108,7 +116,19 @@ fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
             }
             Stmt::While(c, _) | Stmt::If(c, _, _) => count(c),
             Stmt::Prefetch { index, .. } => count(index),
-            Stmt::Local(_) | Stmt::Note(_) => {}
+            Stmt::LoadVec(_, m, i) => {
+                count(i);
+                count(&Expr::Load(*m, Box::new(Expr::int(0))));
+            }
+            Stmt::StoreVec(_, i, values) => {
+                count(i);
+                values.iter().for_each(&mut count);
+            }
+            Stmt::Arrive(_, at, limit) => {
+                count(at);
+                count(limit);
+            }
+            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
         }
     }
     for s in body {
@@ -127,7 +147,11 @@ fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
 fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(e);
     match e {
-        Expr::Load(_, a) | Expr::Unary(_, a) | Expr::Cast(_, a) => visit(a, f),
+        Expr::Load(_, a)
+        | Expr::Unary(_, a)
+        | Expr::Cast(_, a)
+        | Expr::ShuffleDown(a, _)
+        | Expr::Broadcast(a) => visit(a, f),
         Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => {
             visit(a, f);
             visit(b, f);
@@ -137,6 +161,12 @@ fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
             visit(b, f);
             visit(c, f);
         }
-        Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Slot(_) | Expr::TileBegin | Expr::TileEnd => {}
+        Expr::Lit(_)
+        | Expr::Reg(_)
+        | Expr::In(_)
+        | Expr::Slot(_)
+        | Expr::TileBegin
+        | Expr::TileEnd
+        | Expr::Place(_) => {}
     }
 }

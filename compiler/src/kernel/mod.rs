@@ -1,7 +1,8 @@
 //! Kernel IR: explicit loops, loads, locals and roundings. Backends print it and decide nothing.
 //!
-//! One kernel is one pass over one index space of `n` elements in tiles of 2048. `main` computes a range of tiles and may run on
-//! many threads at once; `finish` runs once, after all of it. Text form: `docs/ir.md`; well-formedness: [`verify`].
+//! One kernel is one pass over one index space of `n` elements in tiles of 2048. On the CPU `main` computes a range of tiles and may run on
+//! many threads at once; `finish` runs once, after all of it. On a GPU `main` is what each thread of a grid of blocks runs, with shared
+//! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod dce;
 pub mod parse;
@@ -24,6 +25,8 @@ pub enum Mem {
     Local(u32),
     /// [`Kernel::scratch`]
     Scratch(u32),
+    /// [`Kernel::shared`]
+    Shared(u32),
 }
 
 /// An expression. It has no effects.
@@ -48,7 +51,36 @@ pub enum Expr {
     TileBegin,
     /// Behind the last tile of this call (main), the number of tiles (finish).
     TileEnd,
+    /// GPU: who am I.
+    Place(Gpu),
+    /// GPU: the value of the lane so many higher; this lane's own where there is none. All lanes of the warp take part.
+    ShuffleDown(Box<Expr>, u32),
+    /// GPU: the value of the warp's lane 0. All lanes of the warp take part.
+    Broadcast(Box<Expr>),
 }
+
+/// Where a thread of a grid is; all are i32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gpu {
+    /// Its number in the block.
+    Thread,
+    /// Its block's number in the grid.
+    Block,
+    /// How many tiles each warp takes, chosen at launch.
+    Span,
+}
+
+impl Gpu {
+    /// Every one.
+    pub const ALL: [Gpu; 3] = [Gpu::Thread, Gpu::Block, Gpu::Span];
+    /// Its name in the text form.
+    pub fn name(self) -> &'static str {
+        ["thread", "block", "span"][self as usize]
+    }
+}
+
+/// Lanes of a warp.
+pub const WARP: u32 = 32;
 
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,6 +110,15 @@ pub enum Stmt {
     },
     /// A comment for the reader of the generated code.
     Note(String),
+    /// GPU: reads as many neighbours as there are registers, in one access. The index is a multiple of their number.
+    LoadVec(Vec<Reg>, Mem, Expr),
+    /// GPU: writes so many neighbours in one access. The index is a multiple of their number.
+    StoreVec(Mem, Expr, Vec<Expr>),
+    /// GPU: all threads of the block meet here; what they wrote before is seen by all of them after.
+    Barrier,
+    /// GPU: one more arrival at a counter (second) out of so many (third). The register is true for the last one, which then sees everything that the
+    /// others' threads wrote before they arrived, and finds the counter at 0 again.
+    Arrive(Reg, Expr, Expr),
 }
 
 /// An array parameter.
@@ -93,6 +134,10 @@ pub struct Array {
     pub strided: bool,
     /// No other array of the kernel overlaps what is written through it, or through any other.
     pub noalias: bool,
+    /// Element 0 lies at a multiple of 16 bytes.
+    pub aligned: bool,
+    /// No element is used twice: caching it is of no use.
+    pub once: bool,
 }
 
 /// A slot: a scalar in device memory.
@@ -125,7 +170,13 @@ pub struct Kernel {
     pub sites: Vec<String>,
     /// Registers: name (unique) and type.
     pub regs: Vec<(String, Ty)>,
-    /// Over tiles.
+    /// Threads of a block; 0: a kernel for the CPU.
+    pub threads: u32,
+    /// Memory that a block's threads share: name, type, length.
+    pub shared: Vec<(String, Ty, u32)>,
+    /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
+    pub narrow: bool,
+    /// Over tiles; on a GPU: each thread.
     pub main: Option<Vec<Stmt>>,
     /// Once.
     pub finish: Option<Vec<Stmt>>,
@@ -147,12 +198,20 @@ impl Kernel {
         Mem::Local(id)
     }
 
+    /// A new array shared by a block's threads.
+    pub fn share(&mut self, name: &str, ty: Ty, len: u32) -> Mem {
+        let id = self.shared.len() as u32;
+        self.shared.push((format!("{name}_s{id}"), ty, len));
+        Mem::Shared(id)
+    }
+
     /// Name and element type of a memory.
     pub fn mem(&self, m: Mem) -> (&str, Ty) {
         match m {
             Mem::Array(i) => (&self.arrays[i as usize].name, self.arrays[i as usize].ty),
             Mem::Local(i) => (&self.locals[i as usize].0, self.locals[i as usize].1),
             Mem::Scratch(i) => (&self.scratch[i as usize].0, self.scratch[i as usize].1),
+            Mem::Shared(i) => (&self.shared[i as usize].0, self.shared[i as usize].1),
         }
     }
 
@@ -170,6 +229,8 @@ impl Kernel {
             Expr::Select(_, a, _) => self.ty(a),
             Expr::Cast(ty, _) => *ty,
             Expr::TileBegin | Expr::TileEnd => Ty::I64,
+            Expr::Place(_) => Ty::I32,
+            Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.ty(a),
         }
     }
 }

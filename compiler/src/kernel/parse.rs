@@ -1,6 +1,6 @@
 //! Reads the text form of kernels back.
 
-use super::{Array, Expr, Kernel, Mem, Reg, SlotDecl, Stmt};
+use super::{Array, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
@@ -24,7 +24,8 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             word @ ("read" | "write") => {
                 let (name, ty) = typed(c)?;
                 let (strided, noalias) = (c.eat("strided"), c.eat("noalias"));
-                k.arrays.push(Array { name, ty, write: word == "write", strided, noalias });
+                let (aligned, once) = (c.eat("aligned"), c.eat("once"));
+                k.arrays.push(Array { name, ty, write: word == "write", strided, noalias, aligned, once });
             }
             "in" => k.ins.push(typed(c)?),
             "slot" => {
@@ -36,6 +37,14 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                 k.slots.push(SlotDecl { name, ty, write });
             }
             "scratch" => k.scratch.push(typed(c)?),
+            "threads" => {
+                k.threads = u32::try_from(c.number()?).map_err(|_| c.error("too many threads"))?;
+                k.narrow = c.eat("narrow");
+            }
+            "shared" => {
+                let shared = sized(c)?;
+                k.shared.push(shared);
+            }
             "site" => {
                 if c.number()? != k.sites.len() as u64 {
                     return Err(c.error("sites are numbered in order"));
@@ -55,6 +64,15 @@ fn typed(c: &mut Cursor) -> Result<(String, Ty)> {
     let name = c.word()?;
     c.expect(":")?;
     Ok((name, c.elem()?))
+}
+
+/// `name: type[length]`
+fn sized(c: &mut Cursor) -> Result<(String, Ty, u32)> {
+    let (name, ty) = typed(c)?;
+    c.expect("[")?;
+    let len = u32::try_from(c.number()?).map_err(|_| c.error("the array is too long"))?;
+    c.expect("]")?;
+    Ok((name, ty, len))
 }
 
 fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
@@ -93,7 +111,8 @@ fn memory(k: &Kernel, name: &str) -> Option<Mem> {
     let array = k.arrays.iter().position(|a| a.name == name).map(|i| Mem::Array(at(i)));
     let local = || k.locals.iter().position(|l| l.0 == name).map(|i| Mem::Local(at(i)));
     let scratch = || k.scratch.iter().position(|s| s.0 == name).map(|i| Mem::Scratch(at(i)));
-    array.or_else(local).or_else(scratch)
+    let shared = || k.shared.iter().position(|s| s.0 == name).map(|i| Mem::Shared(at(i)));
+    array.or_else(local).or_else(scratch).or_else(shared)
 }
 
 fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
@@ -112,9 +131,11 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             if word == "let" { Stmt::Let(r, e, c.place()) } else { Stmt::Var(r, e) }
         }
         "for" | "seq" => {
+            // an index has the type of its bounds
             let r = define(c, k, Some(Ty::I64))?;
             c.expect("=")?;
             let lo = expr(c, k)?;
+            k.regs[r.0 as usize].1 = k.ty(&lo);
             c.expect("to")?;
             let hi = expr(c, k)?;
             let body = block(c, k)?;
@@ -137,19 +158,38 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         "note" => Stmt::Note(c.string()?),
         "prefetch" => {
             let wide = c.eat("wide");
-            let name = c.word()?;
-            let array = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
-            c.expect("[")?;
-            let index = expr(c, k)?;
-            c.expect("]")?;
+            let (array, index) = element(c, k)?;
             Stmt::Prefetch { array, index, wide }
         }
+        "barrier" => Stmt::Barrier,
+        "load" => {
+            let mut regs = vec![define(c, k, None)?];
+            while c.eat(",") {
+                regs.push(define(c, k, None)?);
+            }
+            c.expect("=")?;
+            let (m, i) = element(c, k)?;
+            Stmt::LoadVec(regs, m, i)
+        }
+        "store" => {
+            let (m, i) = element(c, k)?;
+            c.expect("=")?;
+            let mut values = vec![expr(c, k)?];
+            while c.eat(",") {
+                values.push(expr(c, k)?);
+            }
+            Stmt::StoreVec(m, i, values)
+        }
+        "arrive" => {
+            let r = define(c, k, Some(Ty::Bool))?;
+            c.expect("=")?;
+            let at = expr(c, k)?;
+            c.expect("of")?;
+            Stmt::Arrive(r, at, expr(c, k)?)
+        }
         "local" => {
-            let (name, ty) = typed(c)?;
-            c.expect("[")?;
-            let len = u32::try_from(c.number()?).map_err(|_| c.error("the local is too long"))?;
-            c.expect("]")?;
-            k.locals.push((name, ty, len));
+            let local = sized(c)?;
+            k.locals.push(local);
             Stmt::Local(k.locals.len() as u32 - 1)
         }
         name => {
@@ -170,6 +210,16 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             }
         }
     })
+}
+
+/// `name[index]`
+fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
+    let name = c.word()?;
+    let m = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+    c.expect("[")?;
+    let i = expr(c, k)?;
+    c.expect("]")?;
+    Ok((m, i))
 }
 
 fn boxed(c: &mut Cursor, k: &Kernel) -> Result<Box<Expr>> {
@@ -196,6 +246,13 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         c.expect("]")?;
         return Ok(if c.eat("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
     }
+    if word == "shuffle_down" {
+        let by = u32::try_from(c.number()?).map_err(|_| c.error("a warp has 32 lanes"))?;
+        c.expect("(")?;
+        let e = boxed(c, k)?;
+        c.expect(")")?;
+        return Ok(Expr::ShuffleDown(e, by));
+    }
     let cast = if word == "cast" { Some(c.elem()?) } else { None };
     if c.eat("(") {
         let e = if let Some(ty) = cast {
@@ -204,6 +261,8 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
             Expr::Unary(op, boxed(c, k)?)
         } else if let Some(op) = BinaryOp::parse(&word) {
             Expr::Binary(op, boxed(c, k)?, after(c, k, ",")?)
+        } else if word == "broadcast" {
+            Expr::Broadcast(boxed(c, k)?)
         } else if word == "mul_add" {
             Expr::MulAdd(boxed(c, k)?, after(c, k, ",")?, after(c, k, ",")?)
         } else if word == "select" {
@@ -218,6 +277,9 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         "tile_begin" => Ok(Expr::TileBegin),
         "tile_end" => Ok(Expr::TileEnd),
         name => {
+            if let Some(g) = Gpu::ALL.into_iter().find(|g| k.threads > 0 && g.name() == name) {
+                return Ok(Expr::Place(g));
+            }
             if let Some(i) = k.ins.iter().position(|s| s.0 == name) {
                 Ok(Expr::In(i as u32))
             } else if let Some(i) = k.slots.iter().position(|s| s.name == name) {

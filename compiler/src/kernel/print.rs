@@ -7,12 +7,18 @@ use std::fmt::{self, Display, Formatter};
 impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel @{} {{", self.name)?;
+        if self.threads > 0 {
+            let narrow = if self.narrow { " narrow" } else { "" };
+            writeln!(f, "  threads {}{narrow}", self.threads)?;
+        }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };
             let noalias = if a.noalias { " noalias" } else { "" };
+            let aligned = if a.aligned { " aligned" } else { "" };
+            let once = if a.once { " once" } else { "" };
             writeln!(
                 f,
-                "  {} {}: {}{strided}{noalias}",
+                "  {} {}: {}{strided}{noalias}{aligned}{once}",
                 if a.write { "write" } else { "read" },
                 a.name,
                 a.ty
@@ -26,6 +32,9 @@ impl Display for Kernel {
         }
         for (name, ty) in &self.scratch {
             writeln!(f, "  scratch {name}: {ty}")?;
+        }
+        for (name, ty, len) in &self.shared {
+            writeln!(f, "  shared {name}: {ty}[{len}]")?;
         }
         for (i, s) in self.sites.iter().enumerate() {
             writeln!(f, "  site {i} {}", quote(s))?;
@@ -90,6 +99,18 @@ fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt:
                 writeln!(f, "{pad}prefetch {wide}{}[{}]", mem(k, *array), expr(k, index))?;
             }
             Stmt::Note(text) => writeln!(f, "{pad}note {}", quote(text))?,
+            Stmt::LoadVec(regs, m, i) => {
+                let list: Vec<String> = regs.iter().map(|r| format!("{}: {}", reg(r), ty(r))).collect();
+                writeln!(f, "{pad}load {} = {}[{}]", list.join(", "), mem(k, *m), expr(k, i))?;
+            }
+            Stmt::StoreVec(m, i, values) => {
+                let list: Vec<String> = values.iter().map(|e| expr(k, e)).collect();
+                writeln!(f, "{pad}store {}[{}] = {}", mem(k, *m), expr(k, i), list.join(", "))?;
+            }
+            Stmt::Barrier => writeln!(f, "{pad}barrier")?,
+            Stmt::Arrive(r, at, count) => {
+                writeln!(f, "{pad}arrive {} = {} of {}", reg(r), expr(k, at), expr(k, count))?;
+            }
         }
     }
     Ok(())
@@ -115,5 +136,8 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::Cast(ty, a) => format!("cast {ty}({})", x(a)),
         Expr::TileBegin => "tile_begin".into(),
         Expr::TileEnd => "tile_end".into(),
+        Expr::Place(g) => g.name().into(),
+        Expr::ShuffleDown(a, by) => format!("shuffle_down {by}({})", x(a)),
+        Expr::Broadcast(a) => format!("broadcast({})", x(a)),
     }
 }

@@ -1,10 +1,12 @@
 //! What a well-formed kernel is. Checked after every schedule.
 //!
 //! 1. Names of arrays, locals, scratch, scalars, slots and registers are distinct in their groups; every index names something.
-//! 2. Every expression is typed: operators take their operand types, indices and bounds are i64, conditions bool.
+//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64; on a GPU i32, too.
 //! 3. A register or local is used only where it is defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to and written arrays are not loaded from; `finish` stores to no array.
-//! 5. Slots that are read are not stored to. Slots are stored to in `finish` only.
+//! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
+//! 6. GPU kernels (`threads` > 0) have no `finish`, no `tile_begin`, `tile_end`, `for` or `prefetch`; only they have shared memory, vector accesses, barriers,
+//!    shuffles and arrivals. A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
@@ -38,10 +40,18 @@ impl Check<'_> {
         let mut names = HashSet::new();
         let all = k.arrays.iter().map(|a| &a.name).chain(k.locals.iter().map(|l| &l.0));
         let all = all.chain(k.scratch.iter().map(|s| &s.0)).chain(k.ins.iter().map(|i| &i.0));
+        let all = all.chain(k.shared.iter().map(|s| &s.0));
         for name in all.chain(k.slots.iter().map(|s| &s.name)).chain(k.regs.iter().map(|r| &r.0)) {
             if !names.insert(name) {
                 return Err(format!("`{name}` is declared twice"));
             }
+        }
+        let gpu = k.threads > 0;
+        if gpu && (k.finish.is_some() || !k.threads.is_multiple_of(super::WARP) || k.threads > 1024) {
+            return Err(format!("{} threads", k.threads));
+        }
+        if !gpu && (k.narrow || !k.shared.is_empty()) {
+            return Err("a CPU kernel with parts of a GPU kernel".into());
         }
         for (part, finish) in [(&k.main, false), (&k.finish, true)] {
             if let Some(body) = part {
@@ -100,20 +110,24 @@ impl Check<'_> {
                 {
                     return Err(format!("store to {m:?}"));
                 }
-                self.want(i, Ty::I64, scope)?;
+                self.index(i, scope)?;
                 self.want(e, self.mem(*m, scope)?, scope)
             }
             Stmt::StoreSlot(i, e) => {
-                let slot = self.k.slots.get(*i as usize).filter(|s| s.write && scope.finish);
+                let allowed = scope.finish || self.gpu();
+                let slot = self.k.slots.get(*i as usize).filter(|s| s.write && allowed);
                 let slot = slot.ok_or_else(|| format!("store to slot {i}"))?;
                 self.want(e, slot.ty, scope)
             }
             Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
-                self.want(a, Ty::I64, scope)?;
-                self.want(b, Ty::I64, scope)?;
+                let ty = self.index(a, scope)?;
+                self.want(b, ty, scope)?;
+                if self.gpu() && matches!(s, Stmt::For(..)) {
+                    return Err("a `for` in a GPU kernel".into());
+                }
                 let mut inner = scope.clone();
-                if self.reg(*r)? != Ty::I64 || !inner.defined.insert(*r) {
-                    return Err(format!("{r:?} is no fresh i64"));
+                if self.reg(*r)? != ty || !inner.defined.insert(*r) {
+                    return Err(format!("{r:?} is no fresh index"));
                 }
                 self.block(body, &mut inner)
             }
@@ -133,11 +147,65 @@ impl Check<'_> {
                 self.want(c, Ty::Bool, scope)?;
                 self.want(at, Ty::I64, scope)
             }
+            Stmt::Prefetch { .. } if self.gpu() => Err("a prefetch in a GPU kernel".into()),
             Stmt::Prefetch { array, index, .. } => {
                 self.mem(*array, scope)?;
                 self.want(index, Ty::I64, scope)
             }
             Stmt::Note(_) => Ok(()),
+            _ if !self.gpu() => Err(format!("{s:?} in a CPU kernel")),
+            Stmt::LoadVec(regs, m, i) => {
+                self.vector(*m, regs.len(), false, scope)?;
+                self.index(i, scope)?;
+                let ty = self.mem(*m, scope)?;
+                for r in regs {
+                    if self.reg(*r)? != ty || !scope.defined.insert(*r) {
+                        return Err(format!("{r:?} is no fresh {ty}"));
+                    }
+                }
+                Ok(())
+            }
+            Stmt::StoreVec(m, i, values) => {
+                self.vector(*m, values.len(), true, scope)?;
+                self.index(i, scope)?;
+                let ty = self.mem(*m, scope)?;
+                values.iter().try_for_each(|e| self.want(e, ty, scope))
+            }
+            Stmt::Barrier => Ok(()),
+            Stmt::Arrive(r, at, count) => {
+                self.index(at, scope)?;
+                self.index(count, scope)?;
+                let fresh = self.reg(*r)? == Ty::Bool && scope.defined.insert(*r);
+                if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh bool")) }
+            }
+        }
+    }
+
+    fn gpu(&self) -> bool {
+        self.k.threads > 0
+    }
+
+    /// An index: i64, on a GPU also i32.
+    fn index(&self, e: &Expr, scope: &Scope) -> std::result::Result<Ty, String> {
+        match self.expr(e, scope)? {
+            Ty::I64 => Ok(Ty::I64),
+            Ty::I32 if self.gpu() => Ok(Ty::I32),
+            ty => Err(format!("an index of type {ty}")),
+        }
+    }
+
+    /// An access of several neighbours.
+    fn vector(&self, m: Mem, count: usize, write: bool, scope: &Scope) -> Check1 {
+        let allowed = match m {
+            Mem::Array(a) => self.k.arrays.get(a as usize).is_some_and(|a| a.write == write && a.aligned),
+            Mem::Scratch(_) | Mem::Shared(_) => true,
+            Mem::Local(_) => false,
+        };
+        let bytes = count * self.mem(m, scope)?.size();
+        if allowed && matches!(count, 2 | 4 | 8 | 16) && bytes <= 16 {
+            Ok(())
+        } else {
+            Err(format!("{count} neighbours of {m:?} in one access"))
         }
     }
 
@@ -150,6 +218,7 @@ impl Check<'_> {
             }
             Mem::Local(i) => k.locals.get(i as usize).map(|l| l.1),
             Mem::Scratch(i) => k.scratch.get(i as usize).map(|s| s.1),
+            Mem::Shared(i) => k.shared.get(i as usize).map(|s| s.1),
         };
         ty.ok_or_else(|| format!("{m:?} does not exist"))
     }
@@ -171,7 +240,7 @@ impl Check<'_> {
                 {
                     return Err(format!("load from {m:?}"));
                 }
-                self.want(i, Ty::I64, scope)?;
+                self.index(i, scope)?;
                 if let Expr::LoadIf(_, _, c) = e {
                     self.want(c, Ty::Bool, scope)?;
                 }
@@ -199,7 +268,11 @@ impl Check<'_> {
                 ty
             }
             Expr::Cast(ty, a) => self.expr(a, scope).map(|_| *ty)?,
-            Expr::TileBegin | Expr::TileEnd => Ty::I64,
+            Expr::TileBegin | Expr::TileEnd if !self.gpu() => Ty::I64,
+            Expr::Place(_) if self.gpu() => Ty::I32,
+            Expr::ShuffleDown(a, by) if self.gpu() && (1..super::WARP).contains(by) => self.expr(a, scope)?,
+            Expr::Broadcast(a) if self.gpu() => self.expr(a, scope)?,
+            _ => return Err(format!("{e:?} on the wrong kind of device")),
         })
     }
 }

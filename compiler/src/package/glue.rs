@@ -36,6 +36,10 @@ pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
          \x20   .cpu_v2 = {},\n\
          \x20   .cpu_v3 = {},\n\
          \x20   .cpu_v4 = {},\n\
+         \x20   .gpu = 0,\n\
+         \x20   .gpu_length = 0,\n\
+         \x20   .images = 0,\n\
+         \x20   .image_count = 0,\n\
          \x20   .state = &state,\n\
          }};\n",
         package.kernels.len(),

@@ -24,7 +24,7 @@ use model::Package;
 use std::path::PathBuf;
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
-pub const ABI_VERSION: i32 = 1;
+pub const ABI_VERSION: i32 = 2;
 /// The version of the arithmetic (DESIGN: "the same bits everywhere").
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.

@@ -3,6 +3,7 @@
 //! A plan is host scalars (over lengths, constants and scalar arguments), shape rules over them, the extents of results and
 //! temporaries, and a list of steps. It holds every decision; the runtime only follows it. Text form: `docs/ir.md`.
 
+pub mod gpu;
 pub mod host;
 pub mod parse;
 pub mod print;

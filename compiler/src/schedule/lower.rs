@@ -415,6 +415,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             write: key.1,
             strided,
             noalias,
+            aligned: false,
+            once: false,
         };
         k.arrays = s.arrays.iter().map(array).collect();
         k.ins = s.ins.values().cloned().collect();

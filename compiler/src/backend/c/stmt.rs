@@ -136,6 +136,9 @@ impl Printer<'_> {
                 format!("AGPU_PREFETCH{wide}(&{}[{}]);", k.mem(*array).0, index(k, *array, i))
             }
             Stmt::Note(text) => format!("/* {} */", comment(text)),
+            Stmt::LoadVec(..) | Stmt::StoreVec(..) | Stmt::Barrier | Stmt::Arrive(..) => {
+                unreachable!("verified: a CPU kernel")
+            }
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !has_loop(body) {
                     // the IR's promise: iterations are independent

@@ -1,0 +1,146 @@
+//! How the versions of a kernel are launched on a GPU: what the runtime needs beside the plan. Text form: `docs/ir.md`.
+//!
+//! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
+
+use crate::error::Result;
+use crate::text::Cursor;
+use std::fmt::{self, Display, Formatter};
+
+/// The versions of one kernel.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GpuKernel {
+    /// The kernel's name, as in the plans' launches.
+    pub name: String,
+    /// In order of preference.
+    pub versions: Vec<GpuVersion>,
+}
+
+/// One version: an entry of a module of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GpuVersion {
+    /// The name of its entry.
+    pub entry: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// How many blocks.
+    pub grid: Grid,
+    /// Condition: every stride is 1. Then no strides are passed.
+    pub contiguous: bool,
+    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes.
+    pub aligned: Vec<u32>,
+    /// Condition: the number of elements, and every index times its array's stride, stay below 2^31 - 2^20 in magnitude.
+    pub narrow: bool,
+    /// Condition: no array that it writes is one that it reads.
+    pub separate: bool,
+}
+
+/// The number of blocks of a launch over n elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grid {
+    /// A block computes so many elements; none are launched for no elements.
+    Elements(u32),
+    /// A warp computes `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
+    Tiles(u32, u32),
+    /// One block.
+    One,
+}
+
+impl Display for GpuKernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "gpu @{} {{", self.name)?;
+        for v in &self.versions {
+            write!(f, "  version {} threads {}", v.entry, v.threads)?;
+            match v.grid {
+                Grid::Elements(n) => write!(f, " elements {n}")?,
+                Grid::Tiles(least, most) => write!(f, " tiles {least} to {most}")?,
+                Grid::One => write!(f, " one")?,
+            }
+            for (word, holds) in
+                [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
+            {
+                f.write_str(if holds { word } else { "" })?;
+            }
+            if !v.aligned.is_empty() {
+                let list: Vec<String> = v.aligned.iter().map(u32::to_string).collect();
+                write!(f, " aligned {}", list.join(", "))?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "}}")
+    }
+}
+
+/// All kernels of a text, in order. What comes in may be anything.
+pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
+    let mut c = Cursor::new(text)?;
+    let mut out = Vec::new();
+    while !c.is_done() {
+        c.expect("gpu")?;
+        let mut k = GpuKernel { name: c.global()?, versions: Vec::new() };
+        c.expect("{")?;
+        while !c.eat("}") {
+            c.expect("version")?;
+            k.versions.push(version(&mut c)?);
+        }
+        out.push(k);
+    }
+    Ok(out)
+}
+
+fn number(c: &mut Cursor) -> Result<u32> {
+    let n = c.number()?;
+    u32::try_from(n).map_err(|_| c.error("the number is too large"))
+}
+
+fn version(c: &mut Cursor) -> Result<GpuVersion> {
+    let entry = c.word()?;
+    c.expect("threads")?;
+    let threads = number(c)?;
+    let grid = match c.word()?.as_str() {
+        "elements" => Grid::Elements(number(c)?),
+        "tiles" => {
+            let least = number(c)?;
+            c.expect("to")?;
+            Grid::Tiles(least, number(c)?)
+        }
+        "one" => Grid::One,
+        w => return Err(c.error(format!("`{w}` is no grid"))),
+    };
+    let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
+    let possible = match grid {
+        Grid::Elements(n) => n > 0,
+        Grid::Tiles(a, b) => powers(a, b),
+        Grid::One => true,
+    };
+    if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
+        return Err(c.error("no grid can be like this"));
+    }
+    let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
+    let mut aligned = Vec::new();
+    if c.eat("aligned") {
+        aligned.push(number(c)?);
+        while c.eat(",") {
+            aligned.push(number(c)?);
+        }
+    }
+    Ok(GpuVersion { entry, threads, grid, contiguous, aligned, narrow, separate })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reads_back() {
+        let text = "gpu @f_0 {
+  version f_0_vector threads 256 elements 2048 contiguous narrow separate aligned 0, 2
+  version f_0_any threads 128 tiles 1 to 2
+}
+gpu @g_0 {
+  version g_0 threads 32 one
+}
+";
+        let kernels = super::parse(text).unwrap();
+        assert_eq!(kernels.iter().map(|k| k.to_string()).collect::<String>(), text);
+        assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+    }
+}
