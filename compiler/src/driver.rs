@@ -18,6 +18,8 @@ const STACK: usize = 256 << 20;
 pub struct Compiled {
     /// The package's name.
     pub name: String,
+    /// What it was compiled for.
+    pub targets: Targets,
     /// The functions as the author wrote them.
     pub sources: Vec<Function>,
     /// The functions after all passes, in the author's order.
@@ -55,7 +57,7 @@ pub struct Targets {
 }
 
 /// The stages that [`Compiled::emit`] prints.
-pub const STAGES: [&str; 5] = ["core", "fused", "plan", "kernel", "c"];
+pub const STAGES: [&str; 6] = ["core", "fused", "plan", "kernel", "c", "ptx"];
 
 /// Compiles a package's functions for all targets.
 pub fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled> {
@@ -75,6 +77,7 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
     let mut out = Compiled {
         name: name.into(),
+        targets,
         functions: Vec::new(),
         plans: Vec::new(),
         versions: Vec::new(),
@@ -109,6 +112,7 @@ impl Compiled {
             "plan" => join(self.plans.iter().map(|p| p.to_string()).collect()),
             "kernel" => join(self.versions.iter().map(kernels_text).collect()),
             "c" => self.c_source.clone(),
+            "ptx" => join(self.gpu_code.iter().flatten().map(|code| code.ptx.clone()).collect()),
             other => {
                 let list = STAGES.join(", ");
                 return Err(Error::user("E0106", format!("there is no stage `{other}`; there are {list}")));

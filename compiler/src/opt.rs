@@ -7,7 +7,7 @@ use crate::passes::pipeline;
 
 /// How it is called, without the file.
 pub const USAGE: &str =
-    "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c]... [--explain] [--locs]";
+    "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c|ptx]... [--explain] [--locs]";
 
 /// Runs the options on a text. Without options it prints the fused form.
 pub fn run(text: &str, options: &[String]) -> Result<String> {
