@@ -25,6 +25,16 @@ pub fn build(folder: &str, target: Option<&str>) -> Result<PathBuf> {
     Ok(out)
 }
 
+/// The packages that a project has made in its build folder.
+pub fn packages(build: &Path) -> Result<Vec<PathBuf>> {
+    let folder = build.join("arraygpu");
+    let entries = std::fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
+    let mut packages: Vec<_> =
+        entries.flatten().map(|e| e.path()).filter(|p| p.join("lib").is_dir()).collect();
+    packages.sort();
+    Ok(packages)
+}
+
 /// Runs ctest in a build folder.
 pub fn test(build: &Path, counts: &mut Counts) -> Result {
     let mut ctest = sh::program("ctest");

@@ -1,6 +1,7 @@
 //! Tasks of the repository: `cargo xtask demo`, `cargo xtask test`, ... (`cargo xtask --help` lists them).
 
 mod bench;
+mod bundle;
 mod cmake;
 mod count;
 mod demo;
@@ -38,6 +39,8 @@ enum Task {
         /// Only those whose name contains this
         name: Option<String>,
     },
+    /// Make a folder with libraries, tests and benchmarks that runs on a machine with nothing but NVIDIA's driver
+    Bundle,
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
     /// Check the repository's style rules (part of `test`)
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Install { prefix } => install::run(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),
+        Task::Bundle => bundle::run(),
         Task::Bless => test::bless(),
         Task::Tidy => tidy::run(),
     };

@@ -1,0 +1,44 @@
+//! Rust test programs in the bundle: those of the runtime, which need neither cargo nor a C compiler (what needs one is left out there).
+
+use super::Bundle;
+use crate::sh::{self, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Adds the runtime's test programs as `tests/rust/capi-<name>`.
+pub fn add(bundle: &mut Bundle) -> Result {
+    let mut build =
+        sh::cargo(&["test", "--release", "--no-run", "--lib", "--tests", "--package", "arraygpu-capi"]);
+    build.arg("--message-format=json");
+    println!("$ cargo test --release --no-run --package arraygpu-capi");
+    let messages = sh::output(&mut build).ok_or("the runtime's tests do not compile")?;
+    for (name, program) in executables(&messages) {
+        let copy = super::work().join("build").join(format!("capi-{name}"));
+        fs::copy(&program, &copy).map_err(|e| format!("cannot copy {}: {e}", program.display()))?;
+        bundle.test(&copy, "tests/rust", "")?;
+    }
+    Ok(())
+}
+
+/// The test programs in cargo's messages.
+fn executables(messages: &str) -> Vec<(String, PathBuf)> {
+    let one = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let program = Path::new(message["executable"].as_str()?);
+        let test = message["profile"]["test"].as_bool()?;
+        test.then(|| (message["target"]["name"].as_str().unwrap_or("test").to_string(), program.into()))
+    };
+    messages.lines().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_tests() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"calls"},"profile":{"test":true},"executable":"/t/calls-1"}
+{"reason":"compiler-artifact","target":{"name":"overhead"},"profile":{"test":false},"executable":"/t/overhead"}
+{"reason":"compiler-artifact","target":{"name":"x"},"profile":{"test":true},"executable":null}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(super::executables(messages), [("calls".to_string(), "/t/calls-1".into())]);
+    }
+}
