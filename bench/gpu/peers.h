@@ -1,0 +1,45 @@
+/* What else a C++ programmer would call, as functions of one shape: libarraygpu-peers.so (peers.cu), loaded by the benchmark. */
+#pragma once
+
+#include <stddef.h>
+
+/* Device memory of one call: n elements each of a, b, c and out, one of scalar. */
+struct peer_arrays {
+    const float *a, *b, *c;
+    float *out, *scalar;
+    float *host; /* a synchronous peer's result, on the host */
+    size_t n;    /* a multiple of 4 */
+};
+
+/* Enqueues the work on a stream (a cudaStream_t); 0, or an error code of its library. */
+typedef int (*peer_run)(const struct peer_arrays *, void *stream);
+
+/* name: what it computes
+     copy       out = a                    sum   scalar = sum(a)
+     vadd       out = a + b                dot   scalar = sum(a b)
+     expr2      out = 0.12 a + 7.54 b      rmse  scalar = sqrt(sum((a - b)^2) / n)
+     saxpy      out = a / 1024 + out       normalise  out = a / |a|
+     expr3      out = (b - (out + 3.75 c) + c - 0.24 b) / 27.51 + out - 0.25 b */
+struct peer {
+    const char *name, *impl;
+    int flags;
+    peer_run run;
+};
+enum {
+    PEER_SYNC = 1,    /* returns when the result is on the host: no graph */
+    PEER_SQUARES = 2, /* rmse without division and root */
+    PEER_SCALES = 4,  /* normalise of out, in place */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Once, with the benchmark's context current; says what it found and did not find. */
+const char *peers_prepare(void);
+/* All of them; the list ends with a name of NULL. */
+const struct peer *peers_list(void);
+/* A kernel with saxpy's parameters that does nothing, launched by the runtime's <<<>>>. */
+int peers_launch_nothing(const struct peer_arrays *, void *stream);
+#ifdef __cplusplus
+}
+#endif
