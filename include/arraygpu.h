@@ -289,7 +289,7 @@ typedef struct agpu_cpu_kernel {
 /**
  * Code for GPUs: one version of one kernel. For packages.
  */
-typedef struct AgpuImage {
+typedef struct agpu_image {
     /**
      * Which kernel.
      */
@@ -310,7 +310,7 @@ typedef struct AgpuImage {
      * The code.
      */
     const void *data;
-} AgpuImage;
+} agpu_image;
 
 /**
  * What a package holds. For packages.
@@ -363,7 +363,7 @@ typedef struct agpu_module {
     /**
      * Code for GPUs, in any order.
      */
-    const struct AgpuImage *images;
+    const struct agpu_image *images;
     /**
      * How many.
      */
