@@ -5,6 +5,7 @@
 //! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod dce;
+pub mod interp;
 pub mod parse;
 pub mod print;
 pub mod verify;

@@ -50,6 +50,17 @@ impl Display for Kernel {
     }
 }
 
+/// A statement's first line, for reports.
+pub fn head(k: &Kernel, s: &Stmt) -> String {
+    struct Text<'a>(&'a Kernel, &'a Stmt);
+    impl Display for Text<'_> {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            block(f, self.0, std::slice::from_ref(self.1), 0)
+        }
+    }
+    Text(k, s).to_string().lines().next().unwrap_or_default().into()
+}
+
 fn block(f: &mut Formatter<'_>, k: &Kernel, body: &[Stmt], depth: usize) -> fmt::Result {
     let pad = "  ".repeat(depth);
     let reg = |r: &super::Reg| format!("%{}", k.regs[r.0 as usize].0);

@@ -1,0 +1,95 @@
+//! What a launch gives a kernel, and whether it fits.
+
+use super::machine::Check;
+use super::{Fault, FaultKind, Id, Memory};
+use crate::kernel::Kernel;
+use crate::scalar::{Lit, Ty};
+
+/// Where an array lies: element i is element `offset + i * stride` of an allocation. Arrays may share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrayArg {
+    /// The allocation, of the array's element type.
+    pub memory: Id,
+    /// Of element 0.
+    pub offset: u64,
+    /// Any; from one element to the next.
+    pub stride: i64,
+    /// Number of elements.
+    pub len: u64,
+}
+
+/// The arguments of a launch, in the kernel's order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Args {
+    /// Arrays.
+    pub arrays: Vec<ArrayArg>,
+    /// Scalars by value.
+    pub ins: Vec<Lit>,
+    /// Scalars in device memory: allocations of one element.
+    pub slots: Vec<Id>,
+    /// Scratch arrays.
+    pub scratch: Vec<Id>,
+    /// Counters of arrivals (u32), if there are any; all 0.
+    pub counters: Option<Id>,
+}
+
+/// Numbers, types and extents of everything.
+pub(super) fn check(k: &Kernel, memory: &Memory, args: &Args) -> Check<()> {
+    let fault = |message: String| {
+        let kind = FaultKind::Arguments;
+        Err(Box::new(Fault { kind, kernel: k.name.clone(), message, at: None, other: None }))
+    };
+    let counts = |what: &str, wanted: usize, got: usize| {
+        if wanted == got { Ok(()) } else { fault(format!("{got} {what}, the kernel has {wanted}")) }
+    };
+    if k.threads == 0 {
+        return fault("a kernel for the CPU".into());
+    }
+    counts("arrays", k.arrays.len(), args.arrays.len())?;
+    counts("scalars", k.ins.len(), args.ins.len())?;
+    counts("slots", k.slots.len(), args.slots.len())?;
+    counts("scratch arrays", k.scratch.len(), args.scratch.len())?;
+    let is =
+        |id: Id, ty: Ty, least: usize| memory.holds(id) && memory.at(id).ty == ty && memory.len(id) >= least;
+    for (a, arg) in k.arrays.iter().zip(&args.arrays) {
+        if !is(arg.memory, a.ty, 0) {
+            return fault(format!("array {} is no {}", a.name, a.ty));
+        }
+        let last = i128::from(arg.offset) + i128::from(arg.stride) * (i128::from(arg.len) - 1);
+        let end = memory.len(arg.memory) as i128;
+        if arg.len > 0 && !((0..end).contains(&last) && i128::from(arg.offset) < end) {
+            return fault(format!("array {} leaves its memory of {end} elements: {arg:?}", a.name));
+        }
+        if !a.strided && arg.stride != 1 {
+            return fault(format!("array {} has the stride {}", a.name, arg.stride));
+        }
+    }
+    if let Some(((name, ty), l)) = k.ins.iter().zip(&args.ins).find(|(i, l)| i.1 != l.ty) {
+        return fault(format!("{name} is no {ty}, but {l}"));
+    }
+    if let Some((s, _)) = k.slots.iter().zip(&args.slots).find(|(s, id)| !is(**id, s.ty, 1)) {
+        return fault(format!("slot {} is no {}", s.name, s.ty));
+    }
+    if let Some(((name, ty), _)) = k.scratch.iter().zip(&args.scratch).find(|(s, id)| !is(**id, s.1, 0)) {
+        return fault(format!("scratch {name} is no {ty}"));
+    }
+    match args.counters {
+        Some(id) if !is(id, Ty::U32, 0) => fault("the counters are no u32".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Counters are at 0 before and after each launch.
+pub(super) fn check_counters(k: &Kernel, memory: &Memory, args: &Args, when: &str) -> Check<()> {
+    let Some(id) = args.counters else { return Ok(()) };
+    let value = |i: usize| memory.get(id, i).map(|l| l.bits);
+    match (0..memory.len(id)).find(|i| value(*i) != Some(0)) {
+        None => Ok(()),
+        Some(i) => {
+            let found = value(i).map_or("not set".into(), |v| format!("at {v}"));
+            let message = format!("counter {i} is {found} {when} the launch");
+            let kind = FaultKind::Counter;
+            Err(Box::new(Fault { kind, kernel: k.name.clone(), message, at: None, other: None }))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which accesses are ordered: vector clocks for each thread, and for each element who accessed it last.
+//!
+//! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race detection, PLDI 2009). Every thread counts its own
+//! steps from one synchronisation to the next, and knows up to which step of each other thread it has seen everything. An access is ordered before another
+//! one if the second's thread has seen the step of the first. Whether a race is found does not depend on the order in which threads happen to run.
+
+use crate::kernel::Stmt;
+use crate::kernel::interp::machine::Target;
+use rustc_hash::FxHashMap as HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// For each thread of the grid the last step that has been seen.
+pub(super) type Clock = Vec<u32>;
+
+/// A step of a thread.
+#[derive(Clone, Copy)]
+pub(super) struct Epoch {
+    /// Number in the grid.
+    pub thread: u32,
+    step: u32,
+}
+
+/// The clocks of all threads.
+pub(super) struct Clocks {
+    /// Each thread's step, from 1.
+    own: Vec<u32>,
+    /// What each thread has seen of the others. Threads that met share one clock.
+    seen: Vec<Rc<Clock>>,
+}
+
+impl Clocks {
+    /// Of so many threads, none of which has seen another.
+    pub fn new(threads: usize) -> Clocks {
+        let nothing = Rc::new(vec![0; threads]);
+        Clocks { own: vec![1; threads], seen: vec![nothing; threads] }
+    }
+
+    /// Where a thread is.
+    pub fn now(&self, thread: u32) -> Epoch {
+        Epoch { thread, step: self.own[thread as usize] }
+    }
+
+    /// Whether the thread has seen that step.
+    pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
+        thread == e.thread || self.seen[thread as usize][e.thread as usize] >= e.step
+    }
+
+    /// These threads wait for each other: a barrier, a shuffle.
+    pub fn meet(&mut self, threads: Range<usize>) {
+        let mut all: Clock = self.seen[threads.start].to_vec();
+        for t in threads.clone().skip(1) {
+            if !Rc::ptr_eq(&self.seen[t], &self.seen[t - 1]) {
+                join(&mut all, &self.seen[t]);
+            }
+        }
+        all[threads.clone()].copy_from_slice(&self.own[threads.clone()]);
+        let all = Rc::new(all);
+        for t in threads {
+            self.own[t] += 1;
+            self.seen[t] = all.clone();
+        }
+    }
+
+    /// Whoever acquires `clock` later sees what this thread has done and seen until now.
+    pub fn release(&mut self, thread: u32, clock: &mut Clock) {
+        let t = thread as usize;
+        clock.resize(self.own.len(), 0);
+        join(clock, &self.seen[t]);
+        clock[t] = self.own[t];
+        self.own[t] += 1;
+    }
+
+    /// The thread sees what was released into `clock`.
+    pub fn acquire(&mut self, thread: u32, clock: &Clock) {
+        join(Rc::make_mut(&mut self.seen[thread as usize]), clock);
+    }
+}
+
+fn join(into: &mut Clock, from: &Clock) {
+    into.iter_mut().zip(from).for_each(|(a, b)| *a = (*a).max(*b));
+}
+
+/// An access of an element: who, when, where, and through what.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'k> {
+    pub epoch: Epoch,
+    pub at: &'k Stmt,
+    pub through: Target,
+}
+
+/// The last accesses of an element that others could race with.
+#[derive(Default)]
+pub(super) struct Cell<'k> {
+    write: Option<Access<'k>>,
+    reads: Reads<'k>,
+}
+
+/// Reads since the last write that no later one has seen.
+#[derive(Default)]
+enum Reads<'k> {
+    #[default]
+    None,
+    One(Access<'k>),
+    /// By thread.
+    Many(Box<HashMap<u32, Access<'k>>>),
+}
+
+impl<'k> Cell<'k> {
+    /// Notes a read; the write that races with it, if one does.
+    pub fn read(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<Access<'k>> {
+        let thread = new.epoch.thread;
+        if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
+            return Some(w);
+        }
+        match &mut self.reads {
+            Reads::None => self.reads = Reads::One(new),
+            Reads::One(old) if clocks.has_seen(thread, old.epoch) => *old = new,
+            Reads::One(old) => {
+                let both = [(old.epoch.thread, *old), (thread, new)];
+                self.reads = Reads::Many(Box::new(both.into_iter().collect()));
+            }
+            Reads::Many(all) => {
+                all.insert(thread, new);
+            }
+        }
+        None
+    }
+
+    /// Notes a write; the access that races with it, if one does, and whether that is a write.
+    pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
+        let races = |a: &Access<'k>| !clocks.has_seen(new.epoch.thread, a.epoch);
+        if let Some(w) = self.write.filter(races) {
+            return Some((w, true));
+        }
+        let racing = match &self.reads {
+            Reads::None => None,
+            Reads::One(r) => Some(*r).filter(races),
+            Reads::Many(all) => all.values().copied().filter(races).min_by_key(|r| r.epoch.thread),
+        };
+        if racing.is_none() {
+            *self = Cell { write: Some(new), reads: Reads::None };
+        }
+        racing.map(|r| (r, false))
+    }
+
+    /// The last write, or a read, through something else than `through`; only writes if `only_writes`.
+    pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
+        let read = match &self.reads {
+            Reads::One(r) => Some(*r),
+            Reads::Many(all) => {
+                all.values().copied().filter(|r| r.through != through).min_by_key(|r| r.epoch.thread)
+            }
+            Reads::None => None,
+        };
+        let read = read.filter(|_| !only_writes);
+        [self.write, read].into_iter().flatten().find(|a| a.through != through)
+    }
+}

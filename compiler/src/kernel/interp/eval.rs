@@ -1,0 +1,180 @@
+//! Expressions: the values of a warp's lanes, all at once.
+
+use super::machine::{Check, Machine, Who};
+use super::warp::Warp;
+use super::{Fault, FaultKind};
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
+use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
+
+/// The bits of a value in each lane.
+pub(super) type Bits = [u64; WARP as usize];
+
+/// A value in each lane; what inactive lanes hold means nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub ty: Ty,
+    pub bits: Bits,
+}
+
+/// The lanes of a mask, ascending.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..WARP as usize).filter(move |l| mask >> l & 1 == 1)
+}
+
+impl Lanes {
+    fn none(ty: Ty) -> Lanes {
+        Lanes { ty, bits: [0; WARP as usize] }
+    }
+
+    fn splat(l: Lit) -> Lanes {
+        Lanes { ty: l.ty, bits: [l.bits; WARP as usize] }
+    }
+
+    pub fn at(&self, lane: usize) -> Lit {
+        Lit { ty: self.ty, bits: self.bits[lane] }
+    }
+
+    /// As an index: sign-extended.
+    pub fn index(&self, lane: usize) -> i64 {
+        match self.ty {
+            Ty::I32 => self.at(lane).as_i32().into(),
+            _ => self.at(lane).as_i64(),
+        }
+    }
+
+    /// The lanes of `mask` where a bool is true.
+    pub fn and(&self, mask: u32) -> u32 {
+        lanes(mask).filter(|l| self.bits[*l] != 0).fold(0, |m, l| m | 1 << l)
+    }
+
+    /// The lanes of `mask` where this index is below that one.
+    pub fn below(&self, end: &Lanes, mask: u32) -> u32 {
+        lanes(mask).filter(|l| self.index(*l) < end.index(*l)).fold(0, |m, l| m | 1 << l)
+    }
+
+    /// A value for each lane of `mask`.
+    fn each(ty: Ty, mask: u32, mut f: impl FnMut(usize) -> Lit) -> Lanes {
+        let mut out = Lanes::none(ty);
+        lanes(mask).for_each(|l| out.bits[l] = f(l).bits);
+        out
+    }
+}
+
+impl<'k> Machine<'k, '_> {
+    /// The value of an expression in the lanes of `mask`.
+    pub fn eval(&mut self, w: &Warp<'k>, e: &'k Expr, mask: u32, at: &'k Stmt) -> Check<Lanes> {
+        Ok(match e {
+            Expr::Lit(l) => Lanes::splat(*l),
+            Expr::Reg(r) => Lanes { ty: self.k.regs[r.0 as usize].1, bits: w.regs[r.0 as usize] },
+            Expr::In(i) => Lanes::splat(self.args.ins[*i as usize]),
+            Expr::Slot(i) => {
+                let mut out = Lanes::none(self.k.slots[*i as usize].ty);
+                for l in lanes(mask) {
+                    out.bits[l] = self.load_slot(w.who(l, at), *i)?;
+                }
+                out
+            }
+            Expr::Load(m, i) => {
+                let index = self.eval(w, i, mask, at)?;
+                self.gather(w, *m, &index, mask, at)?
+            }
+            Expr::LoadIf(m, i, c) => {
+                let index = self.eval(w, i, mask, at)?;
+                let reads = self.eval(w, c, mask, at)?.and(mask);
+                self.gather(w, *m, &index, reads, at)?
+            }
+            Expr::Unary(op, a) => {
+                let a = self.eval(w, a, mask, at)?;
+                Lanes::each(a.ty, mask, |l| eval_unary(*op, a.at(l)))
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
+                Lanes::each(op.result(a.ty), mask, |l| eval_binary(*op, a.at(l), b.at(l)).0)
+            }
+            Expr::MulAdd(a, b, c) => {
+                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
+                let c = self.eval(w, c, mask, at)?;
+                Lanes::each(a.ty, mask, |l| eval_mul_add(a.at(l), b.at(l), c.at(l)))
+            }
+            Expr::Select(c, a, b) => {
+                let c = self.eval(w, c, mask, at)?;
+                let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
+                Lanes::each(a.ty, mask, |l| if c.at(l).as_bool() { a.at(l) } else { b.at(l) })
+            }
+            Expr::Cast(to, a) => {
+                let a = self.eval(w, a, mask, at)?;
+                Lanes::each(*to, mask, |l| eval_cast(*to, a.at(l)))
+            }
+            Expr::Place(g) => Lanes::each(Ty::I32, mask, |l| {
+                let thread = self.thread(w.thread(l));
+                Lit::i32(match g {
+                    Gpu::Thread => thread.thread,
+                    Gpu::Block => thread.block,
+                    Gpu::Span => self.grid.span,
+                } as i32)
+            }),
+            Expr::ShuffleDown(a, by) => {
+                let a = self.eval(w, a, mask, at)?;
+                self.meet(w, mask, at)?;
+                let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
+                Lanes::each(a.ty, mask, |l| a.at(from(l)))
+            }
+            Expr::Broadcast(a) => {
+                let a = self.eval(w, a, mask, at)?;
+                self.meet(w, mask, at)?;
+                Lanes::splat(a.at(0))
+            }
+            Expr::TileBegin | Expr::TileEnd => unreachable!("verified: {e:?} is the CPU's"),
+        })
+    }
+
+    /// All lanes of a warp take part in a shuffle, which orders what they do before and after.
+    fn meet(&mut self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
+        if mask != u32::MAX {
+            let missing = lanes(!mask).next().unwrap_or(0);
+            let here = lanes(mask).next().unwrap_or(0);
+            let message = format!(
+                "{} of the warp's 32 lanes take part; {} does not",
+                mask.count_ones(),
+                self.thread(w.thread(missing))
+            );
+            return self.fault(FaultKind::DivergentShuffle, w.thread(here), at, message);
+        }
+        let first = w.thread(0) as usize;
+        self.clocks.meet(first..first + WARP as usize);
+        Ok(())
+    }
+
+    fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {
+        let mut out = Lanes::none(self.k.mem(m).1);
+        for l in lanes(mask) {
+            let who = w.who(l, at);
+            match m {
+                Mem::Local(i) => out.bits[l] = self.load_local(w, i, index.index(l), l, who)?,
+                _ => self.load(who, m, index.index(l), std::slice::from_mut(&mut out.bits[l]))?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn load_local(&self, w: &Warp<'k>, local: u32, index: i64, lane: usize, who: Who<'k>) -> Check<u64> {
+        let i = self.local_index(local, index, who)?;
+        match w.locals[local as usize][i].get(lane) {
+            Some(value) => Ok(value),
+            None => {
+                let what = format!("element {index} of local {}", self.k.locals[local as usize].0);
+                self.fault(FaultKind::Unwritten, who.thread, who.at, what)
+            }
+        }
+    }
+
+    /// The index into a local array.
+    pub fn local_index(&self, local: u32, index: i64, who: Who<'k>) -> Result<usize, Box<Fault>> {
+        let (name, _, len) = &self.k.locals[local as usize];
+        if (0..i64::from(*len)).contains(&index) {
+            return Ok(index as usize);
+        }
+        let what = format!("element {index} of local {name} of {len}");
+        self.fault(FaultKind::OutOfBounds, who.thread, who.at, what)
+    }
+}

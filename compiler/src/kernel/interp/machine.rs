@@ -1,0 +1,278 @@
+//! One launch: its memory, its clocks, and every access with its checks.
+
+use super::clock::{Access, Cell, Clock, Clocks};
+use super::{Args, Fault, FaultKind, Grid, Id, Memory, Place, Thread};
+use crate::kernel::{Kernel, Mem, Stmt};
+use crate::scalar::{Lit, Ty};
+
+/// A fault as it travels.
+pub(super) type Check<T> = Result<T, Box<Fault>>;
+
+/// Through what memory is accessed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Target {
+    Mem(Mem),
+    Slot(u32),
+}
+
+/// Who accesses memory: a thread by its number in the grid, the shared memory of its block, and the statement.
+#[derive(Clone, Copy)]
+pub(super) struct Who<'k> {
+    pub thread: u32,
+    /// The first allocation of its block's shared memory; the others follow.
+    pub shared: Id,
+    pub at: &'k Stmt,
+}
+
+/// The state of a launch beside its warps.
+pub(super) struct Machine<'k, 'm> {
+    pub k: &'k Kernel,
+    pub grid: Grid,
+    pub args: &'m Args,
+    pub memory: &'m mut Memory,
+    pub clocks: Clocks,
+    /// By allocation; empty where the kernel can write nothing.
+    cells: Vec<Vec<Cell<'k>>>,
+    /// What was released into each counter.
+    arrivals: Vec<Clock>,
+    pub records: Vec<u64>,
+    /// The first read of something unwritten. A race that explains it, in another order of the threads, is the better report.
+    pub unwritten: Option<Box<Fault>>,
+}
+
+impl<'k, 'm> Machine<'k, 'm> {
+    pub fn new(k: &'k Kernel, grid: Grid, memory: &'m mut Memory, args: &'m Args) -> Check<Self> {
+        super::args::check(k, memory, args)?;
+        let mut m = Machine {
+            k,
+            grid,
+            args,
+            clocks: Clocks::new(grid.blocks as usize * k.threads as usize),
+            cells: Vec::new(),
+            arrivals: vec![Clock::new(); args.counters.map_or(0, |c| memory.len(c))],
+            records: vec![0; k.sites.len()],
+            unwritten: None,
+            memory,
+        };
+        let arrays = k.arrays.iter().zip(&args.arrays).filter(|a| a.0.write).map(|a| a.1.memory);
+        let slots = k.slots.iter().zip(&args.slots).filter(|s| s.0.write).map(|s| *s.1);
+        for id in arrays.chain(slots).chain(args.scratch.iter().copied()) {
+            m.track(id);
+        }
+        Ok(m)
+    }
+
+    fn track(&mut self, id: Id) {
+        let i = id.0 as usize;
+        if self.cells.len() <= i {
+            self.cells.resize_with(i + 1, Vec::new);
+        }
+        self.cells[i].resize_with(self.memory.len(id), Cell::default);
+    }
+
+    /// Shared memory for another block: the first allocation.
+    pub fn share(&mut self) -> Id {
+        let first = Id(self.memory.count() as u32);
+        for (_, ty, len) in &self.k.shared {
+            let id = self.memory.allocate(*ty, *len as usize);
+            self.track(id);
+        }
+        first
+    }
+
+    pub fn thread(&self, number: u32) -> Thread {
+        Thread { block: number / self.k.threads, thread: number % self.k.threads }
+    }
+
+    /// A fault of one thread at a statement.
+    pub fn fault<T>(&self, kind: FaultKind, thread: u32, at: &Stmt, message: String) -> Check<T> {
+        let at = Some(Place::new(self.k, self.thread(thread), at));
+        Err(Box::new(Fault { kind, kernel: self.k.name.clone(), message, at, other: None }))
+    }
+
+    fn name(&self, t: Target) -> String {
+        match t {
+            Target::Mem(m) => {
+                let kind = match m {
+                    Mem::Array(_) => "array",
+                    Mem::Local(_) => "local",
+                    Mem::Scratch(_) => "scratch",
+                    Mem::Shared(_) => "shared",
+                };
+                format!("{kind} {}", self.k.mem(m).0)
+            }
+            Target::Slot(i) => format!("slot {}", self.k.slots[i as usize].name),
+        }
+    }
+
+    /// The allocation behind a memory, and of `count` neighbours from `index` on the first element there and the step to the next.
+    fn locate(&self, who: Who, m: Mem, index: i64, count: usize) -> Check<(Id, usize, isize)> {
+        let (id, offset, stride, len) = match m {
+            Mem::Array(i) => {
+                let a = &self.args.arrays[i as usize];
+                (a.memory, a.offset, a.stride, a.len)
+            }
+            Mem::Scratch(i) => self.whole(self.args.scratch[i as usize]),
+            Mem::Shared(i) => self.whole(Id(who.shared.0 + i)),
+            Mem::Local(_) => unreachable!("locals are the warp's"),
+        };
+        let name = || self.name(Target::Mem(m));
+        if index < 0 || index as u64 + count as u64 > len {
+            let what = if count > 1 {
+                format!("{count} elements from {index} on")
+            } else {
+                format!("element {index}")
+            };
+            return self.fault(
+                FaultKind::OutOfBounds,
+                who.thread,
+                who.at,
+                format!("{what} of {} of {len}", name()),
+            );
+        }
+        // the launch checked that all elements are there
+        let at = (offset as i64 + index * stride) as usize;
+        if count > 1 {
+            let bytes = count * self.k.mem(m).1.size();
+            let fault = |what: String| self.fault(FaultKind::Misaligned, who.thread, who.at, what);
+            if index % count as i64 != 0 {
+                return fault(format!("index {index} of {} is no multiple of {count}", name()));
+            }
+            if stride != 1 {
+                return fault(format!("{count} neighbours of {}, whose stride is {stride}", name()));
+            }
+            let address = at * self.k.mem(m).1.size();
+            if !address.is_multiple_of(bytes) {
+                let over = address % bytes;
+                return fault(format!(
+                    "element {index} of {} lies {over} bytes after a multiple of {bytes}",
+                    name()
+                ));
+            }
+        }
+        Ok((id, at, stride as isize))
+    }
+
+    fn whole(&self, id: Id) -> (Id, u64, i64, u64) {
+        (id, 0, 1, self.memory.len(id) as u64)
+    }
+
+    /// Reads `out.len()` neighbours.
+    pub fn load(&mut self, who: Who<'k>, m: Mem, index: i64, out: &mut [u64]) -> Check<()> {
+        let (id, first, stride) = self.locate(who, m, index, out.len())?;
+        for (i, out) in out.iter_mut().enumerate() {
+            let at = first.wrapping_add_signed(i as isize * stride);
+            *out = self.load_one(who, Target::Mem(m), id, at, index + i as i64)?;
+        }
+        Ok(())
+    }
+
+    /// Writes neighbours.
+    pub fn store(&mut self, who: Who<'k>, m: Mem, index: i64, values: &[u64]) -> Check<()> {
+        let (id, first, stride) = self.locate(who, m, index, values.len())?;
+        for (i, v) in values.iter().enumerate() {
+            let at = first.wrapping_add_signed(i as isize * stride);
+            self.store_one(who, Target::Mem(m), id, at, index + i as i64, *v)?;
+        }
+        Ok(())
+    }
+
+    pub fn load_slot(&mut self, who: Who<'k>, slot: u32) -> Check<u64> {
+        self.load_one(who, Target::Slot(slot), self.args.slots[slot as usize], 0, 0)
+    }
+
+    pub fn store_slot(&mut self, who: Who<'k>, slot: u32, value: u64) -> Check<()> {
+        self.store_one(who, Target::Slot(slot), self.args.slots[slot as usize], 0, 0, value)
+    }
+
+    fn load_one(&mut self, who: Who<'k>, through: Target, id: Id, at: usize, index: i64) -> Check<u64> {
+        let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through };
+        if let Some(cell) = self.cells.get_mut(id.0 as usize).and_then(|c| c.get_mut(at)) {
+            if let Some(other) = cell.read(&self.clocks, access) {
+                return self.race(access, "read", other, "written", index);
+            }
+            if let Some(other) = cell.through_other(through, true) {
+                self.check_alias(access, other, index)?;
+            }
+        }
+        let memory = self.memory.at(id);
+        if !memory.written[at] && self.unwritten.is_none() {
+            let what = format!("element {index} of {}", self.name(through));
+            self.unwritten = self.fault::<()>(FaultKind::Unwritten, who.thread, who.at, what).err();
+        }
+        Ok(memory.bits[at])
+    }
+
+    fn store_one(
+        &mut self,
+        who: Who<'k>,
+        through: Target,
+        id: Id,
+        at: usize,
+        index: i64,
+        value: u64,
+    ) -> Check<()> {
+        let access = Access { epoch: self.clocks.now(who.thread), at: who.at, through };
+        let cell = &mut self.cells[id.0 as usize][at];
+        let alias = cell.through_other(through, false);
+        if let Some((other, write)) = cell.write(&self.clocks, access) {
+            return self.race(access, "written", other, if write { "written" } else { "read" }, index);
+        }
+        if let Some(other) = alias {
+            self.check_alias(access, other, index)?;
+        }
+        let ty = self.memory.at(id).ty;
+        self.memory.set(id, at, Lit { ty, bits: value });
+        Ok(())
+    }
+
+    fn race<T>(&self, new: Access<'k>, does: &str, old: Access<'k>, did: &str, index: i64) -> Check<T> {
+        let what = format!("element {index} of {} is {does} and {did}, unordered", self.name(new.through));
+        self.both(FaultKind::Race, new, old, what)
+    }
+
+    /// Two accesses of one element through two names: neither may be `noalias`.
+    fn check_alias(&self, new: Access<'k>, old: Access<'k>, index: i64) -> Check<()> {
+        let noalias =
+            |t: Target| matches!(t, Target::Mem(Mem::Array(i)) if self.k.arrays[i as usize].noalias);
+        if !noalias(new.through) && !noalias(old.through) {
+            return Ok(());
+        }
+        let what = format!(
+            "element {index} of {} is also one of {}",
+            self.name(new.through),
+            self.name(old.through)
+        );
+        self.both(FaultKind::Alias, new, old, what)
+    }
+
+    fn both<T>(&self, kind: FaultKind, new: Access<'k>, old: Access<'k>, message: String) -> Check<T> {
+        let place = |a: Access| Some(Place::new(self.k, self.thread(a.epoch.thread), a.at));
+        Err(Box::new(Fault { kind, kernel: self.k.name.clone(), message, at: place(new), other: place(old) }))
+    }
+
+    /// One arrival; whether it is the last.
+    pub fn arrive(&mut self, who: Who<'k>, at: i64, count: i64) -> Check<bool> {
+        let counters = self.arrivals.len();
+        let Some(id) = self.args.counters.filter(|_| (0..counters as i64).contains(&at)) else {
+            let what = format!("counter {at} of {counters}");
+            return self.fault(FaultKind::OutOfBounds, who.thread, who.at, what);
+        };
+        let before = self.memory.at(id).bits[at as usize] as i64;
+        if before >= count {
+            let what = format!("arrival {} of {count} at counter {at}", before + 1);
+            return self.fault(FaultKind::Counter, who.thread, who.at, what);
+        }
+        let last = before + 1 == count;
+        let after = if last { 0 } else { before + 1 };
+        self.memory.set(id, at as usize, Lit { ty: Ty::U32, bits: after as u64 });
+        let mut clock = std::mem::take(&mut self.arrivals[at as usize]);
+        self.clocks.release(who.thread, &mut clock);
+        if last {
+            self.clocks.acquire(who.thread, &clock);
+        } else {
+            self.arrivals[at as usize] = clock;
+        }
+        Ok(last)
+    }
+}

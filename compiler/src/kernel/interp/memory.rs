@@ -1,0 +1,71 @@
+//! The memory of the simulated device: allocations of elements of one type, which know what was written.
+
+use crate::scalar::{Lit, Ty};
+
+/// An allocation, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Id(pub u32);
+
+/// All allocations. Each starts at an address that is a multiple of 256.
+#[derive(Clone, Default, Debug)]
+pub struct Memory {
+    list: Vec<Allocation>,
+}
+
+/// Elements of one type.
+#[derive(Clone, Debug)]
+pub(super) struct Allocation {
+    pub ty: Ty,
+    pub bits: Vec<u64>,
+    pub written: Vec<bool>,
+}
+
+impl Memory {
+    /// Elements that nothing has written.
+    pub fn allocate(&mut self, ty: Ty, len: usize) -> Id {
+        self.list.push(Allocation { ty, bits: vec![0; len], written: vec![false; len] });
+        Id(self.list.len() as u32 - 1)
+    }
+
+    /// The elements of a list.
+    pub fn filled(&mut self, ty: Ty, values: &[Lit]) -> Id {
+        let id = self.allocate(ty, values.len());
+        values.iter().enumerate().for_each(|(i, v)| self.set(id, i, *v));
+        id
+    }
+
+    /// How many elements an allocation has.
+    pub fn len(&self, id: Id) -> usize {
+        self.at(id).bits.len()
+    }
+
+    /// An element; None if nothing wrote it.
+    pub fn get(&self, id: Id, i: usize) -> Option<Lit> {
+        let a = self.at(id);
+        a.written[i].then(|| Lit { ty: a.ty, bits: a.bits[i] })
+    }
+
+    /// Writes an element.
+    pub fn set(&mut self, id: Id, i: usize, value: Lit) {
+        let a = &mut self.list[id.0 as usize];
+        (a.bits[i], a.written[i]) = (value.bits, true);
+    }
+
+    pub(super) fn at(&self, id: Id) -> &Allocation {
+        &self.list[id.0 as usize]
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Drops what was allocated after there were `count`.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.list.truncate(count);
+    }
+
+    /// Is this one of them?
+    pub(super) fn holds(&self, id: Id) -> bool {
+        (id.0 as usize) < self.list.len()
+    }
+}

@@ -1,0 +1,186 @@
+//! Runs kernels for GPUs on the CPU, thread by thread, and finds what a GPU would let pass.
+//!
+//! It is for tests: slow, and strict. Reported are data races in shared and global memory, barriers and shuffles that not all threads reach, accesses out of bounds
+//! or misaligned, reads of what nothing wrote, and counters that are not at 0 afterwards: each with the statement and the thread, or both.
+//!
+//! - A warp's lanes execute a statement together (`warp.rs`); warps take turns as an [`Order`] says.
+//! - Values are those of `scalar::eval`, to the bit.
+//! - Accesses are ordered by barriers, among a warp's lanes by shuffles and broadcasts, and from the arrivals at a counter to the thread that was the last. A race is
+//!   found whatever the order in which the threads ran (`clock.rs`).
+
+mod args;
+mod clock;
+mod eval;
+mod fault;
+mod machine;
+mod memory;
+mod warp;
+
+pub use args::{Args, ArrayArg};
+pub use fault::{Fault, FaultKind, Place, Thread};
+pub use memory::{Id, Memory};
+
+use crate::kernel::{Kernel, WARP};
+use machine::{Check, Machine};
+use std::collections::VecDeque;
+use warp::{State, Warp};
+
+/// The blocks of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// How many.
+    pub blocks: u32,
+    /// What `span` is.
+    pub span: u32,
+}
+
+/// In which order warps run. No correct kernel's bits depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Block by block; in a block a warp runs until it waits.
+    Ascending,
+    /// The same from the last to the first.
+    Descending,
+    /// A few blocks at a time, a few statements of one of their warps, then of another one.
+    Random(u64),
+}
+
+/// Blocks that are there at a time in a random order.
+const RESIDENT: usize = 4;
+/// Statements of all warps together.
+const STEPS: u64 = 1 << 30;
+
+/// Runs a kernel. What it gives is, for each site, the record: 0 for none, else the complement of the lowest element.
+pub fn run(
+    k: &Kernel,
+    grid: Grid,
+    memory: &mut Memory,
+    args: &Args,
+    order: Order,
+) -> Result<Vec<u64>, Box<Fault>> {
+    args::check_counters(k, memory, args, "before")?;
+    let before = memory.count();
+    let mut m = Machine::new(k, grid, memory, args)?;
+    let result = Schedule::new(order, grid.blocks).run(&mut m);
+    let (unwritten, records) = (m.unwritten, m.records);
+    memory.truncate(before);
+    match (result, unwritten) {
+        (Err(race), _) if race.kind == FaultKind::Race => Err(race),
+        (_, Some(unwritten)) => Err(unwritten),
+        (result, None) => result.and_then(|()| args::check_counters(k, memory, args, "after")),
+    }?;
+    Ok(records)
+}
+
+/// A block that has started and is not through.
+struct Block<'k> {
+    warps: Vec<Warp<'k>>,
+}
+
+impl<'k> Block<'k> {
+    fn start(m: &mut Machine<'k, '_>, number: u32) -> Block<'k> {
+        let shared = m.share();
+        let first = number * m.k.threads;
+        let warps = (0..m.k.threads / WARP).map(|w| Warp::new(m.k, first + w * WARP, shared));
+        Block { warps: warps.collect() }
+    }
+
+    /// The warps that can run.
+    fn running(&self) -> Vec<usize> {
+        (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running).collect()
+    }
+
+    /// When no warp runs: all wait at one barrier, and go on, or all are done, which is the answer.
+    fn meet(&mut self, m: &mut Machine<'k, '_>) -> Check<bool> {
+        let Some((waiting, barrier)) = self.warps.iter().find_map(|w| Some((w, w.barrier()?))) else {
+            return Ok(true);
+        };
+        let place = waiting.place();
+        let away = self.warps.iter().find(|w| w.state == State::Done || w.place() != place);
+        if let Some(away) = away {
+            let end = if away.barrier().is_some() { "waits at another one" } else { "has ended" };
+            let message = format!("{} {end}", m.thread(away.thread(0)));
+            return m.fault(FaultKind::DivergentBarrier, waiting.thread(0), barrier, message);
+        }
+        let first = self.warps[0].thread(0) as usize;
+        m.clocks.meet(first..first + m.k.threads as usize);
+        self.warps.iter_mut().for_each(|w| w.state = State::Running);
+        Ok(false)
+    }
+}
+
+/// Who runs next.
+struct Schedule {
+    order: Order,
+    random: u64,
+    queue: VecDeque<u32>,
+}
+
+impl Schedule {
+    fn new(order: Order, blocks: u32) -> Schedule {
+        let random =
+            if let Order::Random(seed) = order { seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 } else { 0 };
+        let mut s = Schedule { order, random, queue: VecDeque::new() };
+        let mut all: Vec<u32> = (0..blocks).collect();
+        s.arrange(&mut all);
+        s.queue = all.into();
+        s
+    }
+
+    /// xorshift64*, below n.
+    fn below(&mut self, n: usize) -> usize {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+    }
+
+    fn arrange<T>(&mut self, list: &mut [T]) {
+        match self.order {
+            Order::Ascending => {}
+            Order::Descending => list.reverse(),
+            Order::Random(_) => (1..list.len()).rev().for_each(|i| list.swap(i, self.below(i + 1))),
+        }
+    }
+
+    fn run<'k>(&mut self, m: &mut Machine<'k, '_>) -> Check<()> {
+        let window = if let Order::Random(_) = self.order { RESIDENT } else { 1 };
+        let mut blocks: Vec<Block<'k>> = Vec::new();
+        let mut steps = 0;
+        loop {
+            while blocks.len() < window
+                && let Some(number) = self.queue.pop_front()
+            {
+                blocks.push(Block::start(m, number));
+            }
+            if blocks.is_empty() {
+                return Ok(());
+            }
+            let b = if window > 1 { self.below(blocks.len()) } else { 0 };
+            let running = blocks[b].running();
+            if running.is_empty() {
+                if blocks[b].meet(m)? {
+                    blocks.swap_remove(b);
+                }
+                continue;
+            }
+            let (w, turn) = match self.order {
+                Order::Ascending => (running[0], u64::MAX),
+                Order::Descending => (running[running.len() - 1], u64::MAX),
+                Order::Random(_) => (running[self.below(running.len())], 1 + self.below(16) as u64),
+            };
+            let warp = &mut blocks[b].warps[w];
+            let mut left = turn;
+            while warp.state == State::Running && left > 0 {
+                m.step(warp, &mut |lanes| self.arrange(lanes))?;
+                (left, steps) = (left - 1, steps + 1);
+                if steps == STEPS
+                    && let Some(at) = warp.last()
+                {
+                    let message = format!("{STEPS} statements, and no end");
+                    return m.fault(FaultKind::Endless, warp.thread(0), at, message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A warp: 32 threads that execute one statement after the other together, each where it takes part.
+//!
+//! Control flow is a stack of blocks of statements. A lane that does not take the way of the others waits until they are through; this is one of
+//! the ways a GPU may choose. Faults do not depend on the choice, because the lanes' clocks are separate.
+
+use super::eval::{Bits, Lanes, lanes};
+use super::machine::{Check, Machine, Who};
+use super::{FaultKind, Id};
+use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
+use crate::scalar::Ty;
+
+/// What a warp can do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Running,
+    /// At a barrier.
+    Waiting,
+    Done,
+}
+
+/// An element of a local array: values, and the lanes that have one.
+#[derive(Clone, Copy)]
+pub(super) struct Local {
+    bits: Bits,
+    set: u32,
+}
+
+impl Local {
+    pub fn get(&self, lane: usize) -> Option<u64> {
+        (self.set >> lane & 1 == 1).then(|| self.bits[lane])
+    }
+}
+
+/// How a block of statements goes on at its end.
+enum Turn<'k> {
+    Once,
+    While(&'k Expr),
+    /// With the end.
+    Seq(Reg, Box<Lanes>),
+}
+
+/// A block being executed.
+struct Frame<'k> {
+    /// The statement that it belongs to.
+    of: &'k Stmt,
+    body: &'k [Stmt],
+    at: usize,
+    mask: u32,
+    turn: Turn<'k>,
+    turns: u32,
+}
+
+/// The state of a warp.
+pub(super) struct Warp<'k> {
+    /// Number in the grid of lane 0's thread.
+    first: u32,
+    shared: Id,
+    pub regs: Vec<Bits>,
+    pub locals: Vec<Vec<Local>>,
+    stack: Vec<Frame<'k>>,
+    pub state: State,
+}
+
+impl<'k> Warp<'k> {
+    /// At the start of the kernel. `first`: the number in the grid of its first thread.
+    pub fn new(k: &'k Kernel, first: u32, shared: Id) -> Warp<'k> {
+        let nothing = Local { bits: [0; WARP as usize], set: 0 };
+        let mut w = Warp {
+            first,
+            shared,
+            regs: vec![[0; WARP as usize]; k.regs.len()],
+            locals: k.locals.iter().map(|l| vec![nothing; l.2 as usize]).collect(),
+            stack: Vec::new(),
+            state: State::Running,
+        };
+        let body = k.main.as_deref().unwrap_or_default();
+        match body.first() {
+            Some(of) => w.enter(of, body, u32::MAX, Turn::Once),
+            None => w.state = State::Done,
+        }
+        w
+    }
+
+    /// A lane's thread, by number in the grid.
+    pub fn thread(&self, lane: usize) -> u32 {
+        self.first + lane as u32
+    }
+
+    pub fn who(&self, lane: usize, at: &'k Stmt) -> Who<'k> {
+        Who { thread: self.thread(lane), shared: self.shared, at }
+    }
+
+    /// The statement that it executed last, and in which turn of the loops around it: what tells one barrier from another.
+    pub fn place(&self) -> Vec<(*const Stmt, u32)> {
+        self.stack.iter().map(|f| (&raw const f.body[f.at - 1], f.turns)).collect()
+    }
+
+    /// The statement that it executed last; none after the end.
+    pub fn last(&self) -> Option<&'k Stmt> {
+        let f = self.stack.last()?;
+        f.body.get(f.at.saturating_sub(1))
+    }
+
+    /// The barrier where it waits.
+    pub fn barrier(&self) -> Option<&'k Stmt> {
+        self.last().filter(|_| self.state == State::Waiting)
+    }
+
+    fn enter(&mut self, of: &'k Stmt, body: &'k [Stmt], mask: u32, turn: Turn<'k>) {
+        if mask != 0 && !body.is_empty() {
+            self.stack.push(Frame { of, body, at: 0, mask, turn, turns: 0 });
+        }
+    }
+
+    fn set(&mut self, r: Reg, values: &Bits, mask: u32) {
+        let reg = &mut self.regs[r.0 as usize];
+        lanes(mask).for_each(|l| reg[l] = values[l]);
+    }
+}
+
+impl<'k> Machine<'k, '_> {
+    /// Executes one statement of a running warp. `order` puts the lanes of a mask in the order in which they arrive at counters.
+    pub fn step(&mut self, w: &mut Warp<'k>, order: &mut dyn FnMut(&mut Vec<usize>)) -> Check<()> {
+        let Some(f) = w.stack.last_mut() else {
+            w.state = State::Done;
+            return Ok(());
+        };
+        if f.at == f.body.len() {
+            return self.turn(w);
+        }
+        let (s, mask) = (&f.body[f.at], f.mask);
+        f.at += 1;
+        match s {
+            Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
+                let value = self.eval(w, e, mask, s)?;
+                w.set(*r, &value.bits, mask);
+            }
+            Stmt::Local(l) => w.locals[*l as usize].iter_mut().for_each(|e| e.set &= !mask),
+            Stmt::Store(m, i, e) => {
+                let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
+                for l in lanes(mask) {
+                    self.scatter(w, *m, index.index(l), value.bits[l], l, s)?;
+                }
+            }
+            Stmt::StoreSlot(slot, e) => {
+                let value = self.eval(w, e, mask, s)?;
+                for l in lanes(mask) {
+                    self.store_slot(w.who(l, s), *slot, value.bits[l])?;
+                }
+            }
+            Stmt::LoadVec(regs, m, i) => {
+                let index = self.eval(w, i, mask, s)?;
+                let mut values = vec![0; regs.len()];
+                for l in lanes(mask) {
+                    self.load(w.who(l, s), *m, index.index(l), &mut values)?;
+                    regs.iter().zip(&values).for_each(|(r, v)| w.regs[r.0 as usize][l] = *v);
+                }
+            }
+            Stmt::StoreVec(m, i, values) => {
+                let index = self.eval(w, i, mask, s)?;
+                let values: Vec<Lanes> =
+                    values.iter().map(|e| self.eval(w, e, mask, s)).collect::<Check<_>>()?;
+                for l in lanes(mask) {
+                    let values: Vec<u64> = values.iter().map(|v| v.bits[l]).collect();
+                    self.store(w.who(l, s), *m, index.index(l), &values)?;
+                }
+            }
+            Stmt::If(c, then, otherwise) => {
+                let taken = self.eval(w, c, mask, s)?.and(mask);
+                w.enter(s, otherwise, mask & !taken, Turn::Once);
+                w.enter(s, then, taken, Turn::Once);
+            }
+            Stmt::While(c, body) => {
+                let taken = self.eval(w, c, mask, s)?.and(mask);
+                if body.is_empty() && taken != 0 {
+                    return self.fault(FaultKind::Endless, w.thread(0), s, "a loop without a body".into());
+                }
+                w.enter(s, body, taken, Turn::While(c));
+            }
+            Stmt::Seq(r, lo, hi, body) => {
+                let (lo, hi) = (self.eval(w, lo, mask, s)?, self.eval(w, hi, mask, s)?);
+                w.set(*r, &lo.bits, mask);
+                let taken = lo.below(&hi, mask);
+                w.enter(s, body, taken, Turn::Seq(*r, Box::new(hi)));
+            }
+            Stmt::Record(site, c, at) => {
+                let (bad, at) = (self.eval(w, c, mask, s)?.and(mask), self.eval(w, at, mask, s)?);
+                let record = &mut self.records[*site as usize];
+                lanes(bad).for_each(|l| *record = (*record).max(!(at.index(l) as u64)));
+            }
+            Stmt::Arrive(r, at, count) => {
+                let (at, count) = (self.eval(w, at, mask, s)?, self.eval(w, count, mask, s)?);
+                let mut arriving: Vec<usize> = lanes(mask).collect();
+                order(&mut arriving);
+                for l in arriving {
+                    let last = self.arrive(w.who(l, s), at.index(l), count.index(l))?;
+                    w.regs[r.0 as usize][l] = last.into();
+                }
+            }
+            Stmt::Barrier if mask == u32::MAX => w.state = State::Waiting,
+            Stmt::Barrier => {
+                let missing = self.thread(w.thread(lanes(!mask).next().unwrap_or(0)));
+                let here = w.thread(lanes(mask).next().unwrap_or(0));
+                let message = format!("{missing} is not there");
+                return self.fault(FaultKind::DivergentBarrier, here, s, message);
+            }
+            Stmt::Note(_) => {}
+            Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: {s:?} is the CPU's"),
+        }
+        Ok(())
+    }
+
+    /// At the end of a block: another turn of the loop, or back.
+    fn turn(&mut self, w: &mut Warp<'k>) -> Check<()> {
+        let Some(f) = w.stack.last() else { return Ok(()) };
+        let again = match &f.turn {
+            Turn::Once => 0,
+            Turn::While(c) => self.eval(w, c, f.mask, f.of)?.and(f.mask),
+            Turn::Seq(r, hi) => {
+                let mut i = Lanes { bits: w.regs[r.0 as usize], ty: hi.ty };
+                for l in lanes(f.mask) {
+                    // below the end, so this does not leave the type
+                    let next = i.index(l) + 1;
+                    i.bits[l] = if hi.ty == Ty::I32 { u64::from(next as u32) } else { next as u64 };
+                }
+                w.regs[r.0 as usize] = i.bits;
+                i.below(hi, f.mask)
+            }
+        };
+        if again == 0 {
+            w.stack.pop();
+        } else if let Some(f) = w.stack.last_mut() {
+            (f.at, f.mask, f.turns) = (0, again, f.turns + 1);
+        }
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self,
+        w: &mut Warp<'k>,
+        m: Mem,
+        index: i64,
+        value: u64,
+        lane: usize,
+        s: &'k Stmt,
+    ) -> Check<()> {
+        let who = w.who(lane, s);
+        let Mem::Local(local) = m else { return self.store(who, m, index, &[value]) };
+        let i = self.local_index(local, index, who)?;
+        let e = &mut w.locals[local as usize][i];
+        e.bits[lane] = value;
+        e.set |= 1 << lane;
+        Ok(())
+    }
+}
