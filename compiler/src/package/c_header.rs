@@ -1,6 +1,6 @@
 //! `stats.h`: the package for C, printed by cbindgen from generated Rust declarations.
 
-use super::model::{Entry, Package};
+use super::model::{Entry, Form, Gives, Package, Value};
 use crate::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -19,9 +19,10 @@ pub fn print(package: &Package, scratch: &Path) -> Result<String> {
     bindings.write(&mut text);
     let text = String::from_utf8(text).map_err(|e| failed(&e))?;
     // cbindgen leaves out what it does not understand, without a word
-    for entry in &package.entries {
-        if !text.contains(&format!(" {}_{}(", package.name, entry.name)) {
-            return Err(failed(&format!("cbindgen left {} out", entry.name)));
+    for (entry, form) in package.entries.iter().flat_map(|e| e.forms().map(move |f| (e, f))) {
+        let name = format!("{}_{}{}", package.name, entry.name, form.suffix());
+        if !text.contains(&format!(" {name}(")) {
+            return Err(failed(&format!("cbindgen left {name} out")));
         }
     }
     Ok(text)
@@ -52,18 +53,17 @@ fn config(package: &Package) -> cbindgen::Config {
 fn declarations(package: &Package) -> String {
     let mut out = String::new();
     for entry in &package.entries {
-        let name = format!("{}_{}", package.name, entry.name);
-        declare(&mut out, entry, &name, false);
-        if entry.makes_vectors() {
-            declare(&mut out, entry, &format!("{name}_new"), true);
+        for form in entry.forms() {
+            let name = format!("{}_{}{}", package.name, entry.name, form.suffix());
+            declare(&mut out, entry, &name, form);
         }
     }
     out
 }
 
-/// One function; `made`: the form that makes its vector results.
-fn declare(out: &mut String, entry: &Entry, name: &str, made: bool) {
-    for line in doc(entry, made).lines() {
+/// One function in one form.
+fn declare(out: &mut String, entry: &Entry, name: &str, form: Form) {
+    for line in doc(entry, form).lines() {
         let _ = writeln!(out, "#[doc = {:?}]", format!(" {line}").trim_end());
     }
     let _ = write!(
@@ -77,30 +77,43 @@ fn declare(out: &mut String, entry: &Entry, name: &str, made: bool) {
     }
     for r in &entry.results {
         let _ = write!(out, ", r#{}: ", r.name);
-        let _ = match (r.is_scalar(), made) {
-            (true, _) => write!(out, "*mut {}", r.ty.elem.name()),
-            (false, false) => write!(out, "agpu_view"),
-            (false, true) => write!(out, "*mut *mut agpu_buffer"),
+        let _ = match form.gives(r) {
+            Gives::ToHost => write!(out, "*mut {}", r.ty.elem.name()),
+            Gives::IntoView => write!(out, "agpu_view"),
+            Gives::Made => write!(out, "*mut *mut agpu_buffer"),
         };
     }
     out.push_str(") -> agpu_status {}\n");
 }
 
-/// The documentation: the author's text, then every parameter and result.
-fn doc(entry: &Entry, made: bool) -> String {
+/// The documentation: the author's text, then every parameter and result; of the other forms what is different.
+fn doc(entry: &Entry, form: Form) -> String {
     let mut out = String::new();
-    if made {
-        let names: Vec<&str> =
-            entry.results.iter().filter(|r| !r.is_scalar()).map(|r| r.name.as_str()).collect();
-        let (is, belong) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };
-        let length = if names.len() == 1 { "the right length" } else { "the right lengths" };
-        let list = names.join(", ");
-        let _ = write!(
-            out,
-            "As {}; {list} {is} made with {length} and {belong} to the caller (agpu_buffer_free).",
-            entry.name
-        );
-        return out;
+    let names = |scalar: bool| -> Vec<&str> {
+        let wanted = entry.results.iter().filter(|r: &&Value| r.is_scalar() == scalar);
+        wanted.map(|r| r.name.as_str()).collect()
+    };
+    match form {
+        Form::Plain => {}
+        Form::New => {
+            let names = names(false);
+            let (is, belong) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };
+            let length = if names.len() == 1 { "the right length" } else { "the right lengths" };
+            let list = names.join(", ");
+            return format!(
+                "As {}; {list} {is} made with {length} and {belong} to the caller (agpu_buffer_free).",
+                entry.name
+            );
+        }
+        Form::Device => {
+            let names = names(true);
+            let (stays, view) = if names.len() == 1 { ("stays", "a view") } else { ("stay", "views") };
+            return format!(
+                "As {}; {} {stays} on the device, in {view} of one element: nothing waits for it.",
+                entry.name,
+                names.join(", ")
+            );
+        }
     }
     if !entry.doc.is_empty() {
         let _ = writeln!(out, "{}\n", entry.doc);

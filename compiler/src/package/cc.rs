@@ -3,6 +3,7 @@
 //! The `cc` crate finds the compiler; the flags are ours alone, because they are part of the promise "the same bits everywhere": what
 //! `CFLAGS` and its kin say is not applied. Everything runs in a scratch folder with relative names, so no path gets into the libraries.
 
+use super::images::Images;
 use super::model::Package;
 use super::{ABI_VERSION, RUNTIME_SONAME, glue};
 use crate::error::{Error, Result};
@@ -67,6 +68,16 @@ pub struct Compiler {
     pub version: String,
 }
 
+/// What a package's libraries are made of.
+pub struct Sources<'a> {
+    /// The C file of the kernels.
+    pub kernels: &'a str,
+    /// The package's C header.
+    pub header: &'a str,
+    /// Code for GPUs.
+    pub images: &'a Images,
+}
+
 /// What was built, in the scratch folder.
 pub struct Built {
     /// The static library.
@@ -113,42 +124,52 @@ impl Compiler {
     pub fn build(
         &self,
         package: &Package,
-        kernels: &str,
-        header: &str,
+        sources: &Sources,
         scratch: &Path,
         say: &dyn Fn(&str),
     ) -> Result<Built> {
         let name = &package.name;
-        let levels = if package.kernels.is_empty() { &[] } else { levels() };
+        let levels = if package.kernels.is_empty() || !package.targets.cpu { &[] } else { levels() };
         let names: Vec<&str> = levels.iter().map(|l| l.0).collect();
         let (c_file, glue_file) = (format!("{name}_cpu.c"), format!("{name}_glue.c"));
-        for (file, text) in [
-            (c_file.as_str(), kernels),
-            (glue_file.as_str(), &glue::print(package, ABI_VERSION, &names)),
-            (&format!("{name}.h"), header),
-            ("arraygpu.h", ARRAYGPU_H),
-            ("arraygpu_stub.c", STUB),
+        let (images_file, images) = (format!("{name}_images.s"), sources.images);
+        for (file, bytes) in [
+            (&c_file, sources.kernels.as_bytes()),
+            (&glue_file, glue::print(package, images, ABI_VERSION, &names).as_bytes()),
+            (&images_file, Images::assembly(name).as_bytes()),
+            (&format!("{name}_images.bin"), &images.bytes),
+            (&format!("{name}.h"), sources.header.as_bytes()),
+            (&"arraygpu.h".into(), ARRAYGPU_H.as_bytes()),
+            (&"arraygpu_stub.c".into(), STUB.as_bytes()),
         ] {
-            std::fs::write(scratch.join(file), text).map_err(|e| {
+            std::fs::write(scratch.join(file), bytes).map_err(|e| {
                 Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
             })?;
         }
 
-        let count = package.kernels.len();
-        let kernels = if count == 1 { "kernel" } else { "kernels" };
-        say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
+        if !levels.is_empty() {
+            let count = package.kernels.len();
+            let kernels = if count == 1 { "kernel" } else { "kernels" };
+            say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
+        }
         let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
         let kernel = |&(level, flags): &(&str, &[&str]), object: &str| {
             let mut command = self.compile(scratch, &c_file, object);
             command.args(flags).arg(format!("-DAGPU_LEVEL={level}"));
             self.run(command, scratch, &c_file)
         };
-        let glue_object = format!("{name}_glue.o");
+        let mut own_objects = vec![format!("{name}_glue.o")];
+        if !images.table.is_empty() {
+            own_objects.push(format!("{name}_images.o"));
+        }
         let shared = std::thread::scope(|scope| {
             let running: Vec<_> =
                 levels.iter().zip(&objects).map(|(l, o)| scope.spawn(move || kernel(l, o))).collect();
             // the little ones meanwhile, on this thread
-            let mut own = self.run(self.compile(scratch, &glue_file, &glue_object), scratch, &glue_file);
+            let mut own = self.run(self.compile(scratch, &glue_file, &own_objects[0]), scratch, &glue_file);
+            if let Some(object) = own_objects.get(1) {
+                own = own.and_then(|()| self.run(self.assemble(&images_file, object), scratch, &images_file));
+            }
             own = own.and_then(|()| self.stub(scratch));
             for thread in running {
                 let done =
@@ -159,8 +180,7 @@ impl Compiler {
         });
         shared?;
 
-        let mut all: Vec<&str> = vec![&glue_object];
-        all.extend(objects.iter().map(String::as_str));
+        let all: Vec<&str> = own_objects.iter().chain(&objects).map(String::as_str).collect();
         let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
         let mut ar = Command::new(&self.ar);
         // D: no times, owners or modes
@@ -186,6 +206,13 @@ impl Compiler {
         let mut command = Command::new(&self.cc);
         command.args(&self.flags).arg(format!("-ffile-prefix-map={}=.", scratch.display()));
         command.args(["-I.", "-c", source, "-o", object]);
+        command
+    }
+
+    /// Without the flags of C, which Clang warns of.
+    fn assemble(&self, source: &str, object: &str) -> Command {
+        let mut command = Command::new(&self.cc);
+        command.args(["-c", source, "-o", object]);
         command
     }
 

@@ -1,10 +1,11 @@
 //! The C code between the package's functions and libarraygpu: it packs arguments and calls `agpu_invoke`, nothing else.
 
-use super::model::{Entry, Package};
+use super::images::Images;
+use super::model::{Entry, Form, Gives, Package};
 use std::fmt::Write;
 
 /// The file. It includes the package's C header, which is how the two are kept the same.
-pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
+pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&str]) -> String {
     let name = &package.name;
     let mut out = format!(
         "#include \"{name}.h\"\n\n_Static_assert(AGPU_ABI_VERSION == {abi_version}, \"the manifest says so\");\n"
@@ -22,6 +23,7 @@ pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
         }
     }
     let _ = write!(out, "\nstatic const char plans[] =\n{};\n", quoted(&package.plans));
+    let gpu = gpu(&mut out, package, images);
     let _ = write!(
         out,
         "\nstatic void *state;\n\n#pragma GCC visibility push(default)\n\n\
@@ -36,10 +38,7 @@ pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
          \x20   .cpu_v2 = {},\n\
          \x20   .cpu_v3 = {},\n\
          \x20   .cpu_v4 = {},\n\
-         \x20   .gpu = 0,\n\
-         \x20   .gpu_length = 0,\n\
-         \x20   .images = 0,\n\
-         \x20   .image_count = 0,\n\
+         {gpu}\
          \x20   .state = &state,\n\
          }};\n",
         package.kernels.len(),
@@ -48,20 +47,42 @@ pub fn print(package: &Package, abi_version: i32, levels: &[&str]) -> String {
         table("v4"),
     );
     for (number, entry) in package.entries.iter().enumerate() {
-        function(&mut out, name, number, entry, false);
-        if entry.makes_vectors() {
-            function(&mut out, name, number, entry, true);
-        }
+        entry.forms().for_each(|form| function(&mut out, name, number, entry, form));
     }
     out.push_str("\n#pragma GCC visibility pop\n");
     out
 }
 
-/// One function; `made`: the form that makes its vector results.
-fn function(out: &mut String, package: &str, number: usize, entry: &Entry, made: bool) {
+/// The data of the code for GPUs, and the module's fields that name them.
+fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
+    let name = &package.name;
+    if !package.targets.cuda {
+        return "    .gpu = 0,\n    .gpu_length = 0,\n    .images = 0,\n    .image_count = 0,\n";
+    }
+    let text: String = package.gpu.iter().map(|k| k.to_string()).collect();
+    let _ = write!(out, "\nstatic const char gpu[] =\n{};\n", quoted(&text));
+    if images.table.is_empty() {
+        return "    .gpu = gpu,\n    .gpu_length = (int64_t)sizeof(gpu) - 1,\n    .images = 0,\n    .image_count = 0,\n";
+    }
+    let _ = writeln!(out, "\nextern const char {name}_images[] __attribute__((visibility(\"hidden\")));");
+    let _ = writeln!(out, "static const agpu_image images[] = {{");
+    for i in &images.table {
+        let arch = i.arch.map_or(0, |a| a.number());
+        let _ = writeln!(
+            out,
+            "    {{ .kernel = {}, .version = {}, .arch = {arch}, .size = {}, .data = {name}_images + {} }},",
+            i.kernel, i.version, i.size, i.offset
+        );
+    }
+    let _ = writeln!(out, "}};");
+    "    .gpu = gpu,\n    .gpu_length = (int64_t)sizeof(gpu) - 1,\n    .images = images,\n    \
+     .image_count = sizeof(images) / sizeof(images[0]),\n"
+}
+
+/// One function in one form.
+fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form: Form) {
     let (call, args) = (entry.free_name("call"), entry.free_name("args"));
-    let suffix = if made { "_new" } else { "" };
-    let _ = write!(out, "\nagpu_status {package}_{}{suffix}(const agpu_call *{call}", entry.name);
+    let _ = write!(out, "\nagpu_status {package}_{}{}(const agpu_call *{call}", entry.name, form.suffix());
     let mut list = String::new();
     for p in &entry.params {
         let (kind, ty) = match p.is_scalar() {
@@ -73,10 +94,10 @@ fn function(out: &mut String, package: &str, number: usize, entry: &Entry, made:
     }
     for r in &entry.results {
         let n = &r.name;
-        let (kind, ty, field) = match (r.is_scalar(), made) {
-            (true, _) => ("SCALAR", format!("{} *", r.c_type()), "scalar"),
-            (false, false) => ("VIEW", "agpu_view ".to_string(), "view"),
-            (false, true) => ("NEW", "agpu_buffer **".to_string(), "made"),
+        let (kind, ty, field) = match form.gives(r) {
+            Gives::ToHost => ("SCALAR", format!("{} *", r.c_type()), "scalar"),
+            Gives::IntoView => ("VIEW", "agpu_view ".to_string(), "view"),
+            Gives::Made => ("NEW", "agpu_buffer **".to_string(), "made"),
         };
         let _ = writeln!(list, "        {{ .kind = AGPU_ARG_RESULT_{kind}, .{field} = {n} }},");
         let _ = write!(out, ", {ty}{n}");

@@ -1,7 +1,9 @@
 //! `manifest.json`: what is in a package and how it was made. A directory with one is a package of ours.
 
 use super::cc::{Compiler, levels};
+use super::images::{self, Images};
 use super::model::{Entry, Package, Value};
+use crate::plan::gpu::{GpuVersion, Grid};
 use serde_json::{Value as Json, json};
 
 /// Says that a manifest is ours.
@@ -13,28 +15,87 @@ pub fn path(name: &str) -> String {
 }
 
 /// The text.
-pub fn print(package: &Package, compiler: &Compiler) -> String {
-    let levels: Vec<Json> =
-        levels().iter().map(|(name, flags)| json!({ "name": name, "flags": flags })).collect();
-    let manifest = json!({
+pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String {
+    let targets = [("cpu", package.targets.cpu), ("cuda", package.targets.cuda)];
+    let targets: Vec<&str> = targets.into_iter().filter(|t| t.1).map(|t| t.0).collect();
+    let mut manifest = json!({
         "format": FORMAT,
         "name": package.name,
         "version": package.version,
         "arraygpu": super::VERSION,
         "abi": super::ABI_VERSION,
         "arith": super::ARITH_VERSION,
+        "targets": targets,
         "functions": package.entries.iter().map(|e| function(&package.name, e)).collect::<Vec<_>>(),
         "kernels": package.kernels,
-        "cpu": {
-            "arch": std::env::consts::ARCH,
-            "compiler": compiler.version,
-            "flags": compiler.flags,
-            "levels": levels,
-        },
     });
+    if package.targets.cpu {
+        manifest["cpu"] = cpu(compiler);
+    }
+    if package.targets.cuda {
+        manifest["cuda"] = cuda(package, images);
+    }
     let mut text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
     text.push('\n');
     text
+}
+
+fn cpu(compiler: &Compiler) -> Json {
+    let level = |(name, flags): &(&str, &[&str])| json!({ "name": name, "flags": flags });
+    json!({
+        "arch": std::env::consts::ARCH,
+        "compiler": compiler.version,
+        "flags": compiler.flags,
+        "levels": levels().iter().map(level).collect::<Vec<_>>(),
+    })
+}
+
+/// The code for GPUs: what the PTX asks of a device and a driver, machine code, and how each kernel is launched.
+fn cuda(package: &Package, images: &Images) -> Json {
+    let mut json = json!({});
+    if let Some(ptx) = package.ptx.iter().flatten().next() {
+        let directive = |word| images::directive(ptx, word);
+        json["ptx"] = json!({ "target": directive(".target"), "version": directive(".version") });
+    }
+    let mut archs: Vec<_> = images.table.iter().filter_map(|i| i.arch).collect();
+    archs.sort_unstable();
+    archs.dedup();
+    json["cubin"] = archs.iter().map(|a| a.to_string()).collect();
+    if let Some(version) = &images.ptxas {
+        json["ptxas"] = version.as_str().into();
+    }
+    let kernel = |(k, kernel): (usize, &crate::plan::gpu::GpuKernel)| {
+        let versions = kernel.versions.iter().enumerate();
+        json!({ "name": kernel.name, "versions": versions.map(|(v, i)| version(i, k, v, images)).collect::<Vec<_>>() })
+    };
+    json["kernels"] = package.gpu.iter().enumerate().map(kernel).collect();
+    json
+}
+
+fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Json {
+    let grid = match v.grid {
+        Grid::Elements(n) => json!({ "elements": n }),
+        Grid::Tiles(least, most) => json!({ "tiles": [least, most] }),
+        Grid::One => json!({ "blocks": 1 }),
+    };
+    let mut json = json!({
+        "entry": v.entry,
+        "threads": v.threads,
+        "grid": grid,
+        "contiguous": v.contiguous,
+        "narrow": v.narrow,
+        "separate": v.separate,
+        "aligned": v.aligned,
+    });
+    for (arch, usage) in images.machine_code(kernel, number) {
+        json["usage"][arch.to_string()] = json!({
+            "registers": usage.registers,
+            "stack": usage.stack,
+            "spills": usage.spills,
+            "shared": usage.shared,
+        });
+    }
+    json
 }
 
 fn function(package: &str, e: &Entry) -> Json {

@@ -1,27 +1,33 @@
 //! Packages: what a generator leaves for C and C++ programmers.
 //!
 //! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a manifest (the list is in
-//! `docs/c-abi.md`). The parts, each one file: [`model`] says what is in the package, [`c_header`], [`cpp_header`], [`glue`], [`cmake`],
-//! [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler, and [`place`] puts all of it into place at once.
+//! `docs/c-abi.md`). The parts, each one file: [`model`] says what is in the package, [`c_header`], [`cpp_header`], [`glue`], [`images`],
+//! [`cmake`], [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler and [`ptxas`] NVIDIA's assembler, and [`place`] puts all
+//! of it into place at once.
 //!
-//! The same program gives the same bytes, in any directory: nothing here looks at the time, at the environment or at paths.
+//! The same program and tools give the same bytes, in any directory: nothing here looks at the time or at paths, and at the environment
+//! only for where the tools are.
 
 pub mod c_header;
 pub mod cc;
 pub mod cmake;
 pub mod cpp_header;
 pub mod glue;
+pub mod images;
 pub mod manifest;
 pub mod model;
 pub mod names;
 pub mod pkgconfig;
 pub mod place;
+pub mod ptxas;
 pub mod shapes;
 
 use crate::driver::Compiled;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use images::Images;
 use model::Package;
-use std::path::PathBuf;
+use ptxas::{Arch, Ptxas};
+use std::path::{Path, PathBuf};
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
 pub const ABI_VERSION: i32 = 2;
@@ -38,8 +44,12 @@ pub struct Options {
     pub out: PathBuf,
     /// The package's version, for CMake and pkg-config.
     pub version: String,
-    /// Warnings of the C compiler are errors: for our own tests.
+    /// Warnings of the C compiler and of ptxas are errors: for our own tests.
     pub strict: bool,
+    /// The GPUs that get machine code beside the PTX, which runs on all.
+    pub cubin: Vec<Arch>,
+    /// The ptxas that makes it; `None`: see [`Ptxas::find`].
+    pub ptxas: Option<PathBuf>,
     /// Told what is being done, a short line each.
     pub progress: Box<dyn Fn(&str)>,
     /// Told what the user should know; by default it goes to standard error.
@@ -47,12 +57,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes the C compiler's warnings errors.
+    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes warnings errors.
     pub fn new(out: impl Into<PathBuf>) -> Options {
         Options {
             out: out.into(),
             version: VERSION.into(),
             strict: std::env::var_os("ARRAYGPU_STRICT").is_some_and(|v| v == "1"),
+            cubin: Vec::new(),
+            ptxas: None,
             progress: Box::new(|_| ()),
             warn: Box::new(|text| eprintln!("{text}")),
         }
@@ -67,21 +79,46 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     let say = |text: &str| (options.progress)(text);
 
     let name = &package.name;
-    let c_file = format!("share/{name}/{name}_cpu.c");
     let header = c_header::print(&package, staging.scratch())?;
-    staging.put(&c_file, &compiled.c_source)?;
     staging.put(&format!("include/{name}.h"), &header)?;
     staging.put(&format!("include/{name}.hpp"), &cpp_header::print(&package))?;
+    if package.targets.cpu {
+        staging.put(&format!("share/{name}/{name}_cpu.c"), &compiled.c_source)?;
+    }
+    for (_, _, version, ptx) in images::versions(&package) {
+        staging.put(&format!("share/{name}/ptx/{}.ptx", version.entry), ptx)?;
+    }
 
     let compiler = cc::Compiler::find(options.strict)?;
     cc::refused_flags(&options.warn);
-    let built = compiler.build(&package, &compiled.c_source, &header, staging.scratch(), &say)?;
+    let images = gpu_code(&package, options, staging.scratch(), &say)?;
+    let sources = cc::Sources { kernels: &compiled.c_source, header: &header, images: &images };
+    let built = compiler.build(&package, &sources, staging.scratch(), &say)?;
     staging.copy(&built.archive, &format!("lib/lib{name}.a"))?;
     staging.copy(&built.shared, &format!("lib/lib{name}.so"))?;
 
     staging.put(&format!("lib/cmake/{name}/{name}-config.cmake"), &cmake::config(&package))?;
     staging.put(&format!("lib/cmake/{name}/{name}-config-version.cmake"), &cmake::version(&package))?;
     staging.put(&format!("lib/pkgconfig/{name}.pc"), &pkgconfig::print(&package))?;
-    staging.put(&manifest::path(name), &manifest::print(&package, &compiler))?;
+    staging.put(&manifest::path(name), &manifest::print(&package, &compiler, &images))?;
     staging.finish()
+}
+
+/// The images of the package's code for GPUs.
+fn gpu_code(package: &Package, options: &Options, scratch: &Path, say: &dyn Fn(&str)) -> Result<Images> {
+    let mut archs = options.cubin.clone();
+    archs.sort_unstable();
+    archs.dedup();
+    if archs.is_empty() {
+        return images::make(package, &[], None, scratch);
+    }
+    if !package.targets.cuda {
+        let message = "machine code for GPUs is asked for (--cubin), but not the target cuda";
+        return Err(Error::user("E0608", message));
+    }
+    let ptxas = Ptxas::find(options.ptxas.as_deref())?;
+    archs.iter().try_for_each(|&arch| ptxas.require(arch))?;
+    let list: Vec<String> = archs.iter().map(Arch::to_string).collect();
+    say(&format!("assembling for {}", list.join(", ")));
+    images::make(package, &archs, Some((&ptxas, options.strict)), scratch)
 }

@@ -3,7 +3,8 @@
 use super::shapes;
 pub use crate::backend::c::ctype as c_type;
 use crate::core::Type;
-use crate::driver::Compiled;
+use crate::driver::{Compiled, Targets};
+use crate::plan::gpu::GpuKernel;
 
 /// A package.
 #[derive(Clone, Debug)]
@@ -18,6 +19,12 @@ pub struct Package {
     pub plans: String,
     /// The names of the kernels, in the order of the tables.
     pub kernels: Vec<String>,
+    /// What there is code for.
+    pub targets: Targets,
+    /// How the kernels are launched on a GPU, one each; empty without that target.
+    pub gpu: Vec<GpuKernel>,
+    /// The PTX of each kernel's versions, in the order of `gpu`.
+    pub ptx: Vec<Vec<String>>,
 }
 
 /// One function.
@@ -37,6 +44,48 @@ pub struct Entry {
     pub launches: Vec<String>,
     /// How many temporaries it needs.
     pub temporaries: usize,
+}
+
+/// How a C function gives its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Vectors into views, scalars to the host.
+    Plain,
+    /// Vectors are made, scalars go to the host.
+    New,
+    /// Vectors into views, scalars as well: nothing comes back to the host, and nothing waits for the device.
+    Device,
+}
+
+impl Form {
+    /// What its name has behind the function's.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Form::Plain => "",
+            Form::New => "_new",
+            Form::Device => "_device",
+        }
+    }
+
+    /// How it gives a result.
+    pub fn gives(self, result: &Value) -> Gives {
+        match (result.is_scalar(), self) {
+            (true, Form::Plain | Form::New) => Gives::ToHost,
+            (false, Form::New) => Gives::Made,
+            (_, Form::Device) | (false, Form::Plain) => Gives::IntoView,
+        }
+    }
+}
+
+/// How a C function gives one result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// A scalar, written to the host's memory.
+    ToHost,
+    /// A vector or, as one element, a scalar: written into a view.
+    IntoView,
+    /// A vector in a new buffer.
+    Made,
 }
 
 /// A parameter or a result.
@@ -76,6 +125,18 @@ impl Entry {
         self.results.iter().any(|r| !r.is_scalar())
     }
 
+    /// Whether a result is a scalar, so that there is a form that leaves it on the device.
+    pub fn gives_scalars(&self) -> bool {
+        self.results.iter().any(Value::is_scalar)
+    }
+
+    /// The forms that the function has in C.
+    pub fn forms(&self) -> impl Iterator<Item = Form> {
+        let made = self.makes_vectors().then_some(Form::New);
+        let device = self.gives_scalars().then_some(Form::Device);
+        [Some(Form::Plain), made, device].into_iter().flatten()
+    }
+
     /// A name close to `name` that no parameter or result has.
     pub fn free_name(&self, name: &str) -> String {
         let mut name = name.to_string();
@@ -113,12 +174,16 @@ impl Package {
                 temporaries: plan.temps.len(),
             });
         }
+        let has_code = !compiled.gpu.is_empty() || compiled.kernels.is_empty();
         Package {
             name: compiled.name.clone(),
             version: version.into(),
             entries,
             plans: compiled.plans.iter().map(|p| p.to_string()).collect(),
             kernels: compiled.kernels.clone(),
+            targets: Targets { cuda: compiled.targets.cuda && has_code, ..compiled.targets },
+            gpu: if compiled.targets.cuda { compiled.gpu.clone() } else { Vec::new() },
+            ptx: compiled.gpu_code.iter().map(|k| k.iter().map(|v| v.ptx.clone()).collect()).collect(),
         }
     }
 }

@@ -80,7 +80,7 @@ pub fn check(package: &str, functions: &[Function]) -> Result<()> {
         return Err(Error::user("E0501", format!("the package cannot be named {package:?}: {why}")));
     }
     let mut symbols: HashMap<String, String> = HashMap::new();
-    for own in ["module", "cpu_v2", "cpu_v3", "cpu_v4"] {
+    for own in ["module", "images", "cpu_v2", "cpu_v3", "cpu_v4"] {
         symbols.insert(own.into(), "the package itself".into());
     }
     for f in functions {
@@ -110,8 +110,12 @@ fn declare(f: &Function, symbols: &mut HashMap<String, String>) -> Result<()> {
     if f.results.len() > 1 {
         names.push(format!("{}_result", f.name));
     }
-    if f.results.iter().any(|r| !f.graph.ty(r.value).is_scalar()) {
+    let scalars = f.results.iter().filter(|r| f.graph.ty(r.value).is_scalar()).count();
+    if scalars < f.results.len() {
         names.push(format!("{}_new", f.name));
+    }
+    if scalars > 0 {
+        names.push(format!("{}_device", f.name));
     }
     for name in names {
         if let Some(other) = symbols.insert(name.clone(), format!("function {:?}", f.name)) {
@@ -186,5 +190,10 @@ mod tests {
         );
         assert!(says("s", &[identity("f", "x", "r"), identity("f_new", "x", "r")]).contains("f_new"));
         assert!(says("s", &[identity("module", "x", "r")]).contains("the package itself"));
+        assert!(says("s", &[identity("images", "x", "r")]).contains("the package itself"));
+        let mut sum = identity("f", "x", "r");
+        sum.results[0].value = sum.graph.add(crate::core::Op::Len(crate::core::NodeId(0)));
+        assert_eq!(check("s", &[sum.clone(), identity("f_new", "x", "r")]), Ok(()));
+        assert!(says("s", &[sum, identity("f_device", "x", "r")]).contains("f_device"));
     }
 }

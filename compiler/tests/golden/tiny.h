@@ -43,6 +43,15 @@ agpu_status tiny_both_new(const agpu_call *call_,
                           int64_t *args,
                           agpu_buffer **half);
 
+/**
+ * As both; args stays on the device, in a view of one element: nothing waits for it.
+ */
+agpu_status tiny_both_device(const agpu_call *call_,
+                             agpu_view call,
+                             bool options,
+                             agpu_view args,
+                             agpu_view half);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

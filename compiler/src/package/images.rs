@@ -1,0 +1,157 @@
+//! Code for GPUs in a package: the PTX of every version of every kernel, and machine code beside it for the architectures asked for.
+//!
+//! All of it lies in one block of bytes, which an assembler file takes into the library as it is. The glue's table says what is where.
+
+use super::model::Package;
+use super::ptxas::{Arch, Ptxas, Usage};
+use crate::error::{Error, Result};
+use crate::plan::gpu::GpuVersion;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Images begin at a multiple of this: machine code is an ELF file.
+const ALIGN: usize = 16;
+
+/// One image.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The kernel's place in the tables.
+    pub kernel: usize,
+    /// The version's place in the kernel's list.
+    pub version: usize,
+    /// What it is machine code for; `None`: PTX.
+    pub arch: Option<Arch>,
+    /// What the machine code needs.
+    pub usage: Usage,
+    /// Where it begins.
+    pub offset: usize,
+    /// Its bytes; the NUL behind PTX does not count.
+    pub size: usize,
+}
+
+/// All images of a package.
+#[derive(Clone, Default, Debug)]
+pub struct Images {
+    /// The table.
+    pub table: Vec<Image>,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The version of the ptxas that made machine code.
+    pub ptxas: Option<String>,
+}
+
+impl Images {
+    fn push(&mut self, kernel: usize, version: usize, code: &[u8], machine: Option<(Arch, Usage)>) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
+        let (arch, usage) = machine.unzip();
+        let (offset, size, usage) = (self.bytes.len(), code.len(), usage.unwrap_or_default());
+        self.table.push(Image { kernel, version, arch, usage, offset, size });
+        self.bytes.extend_from_slice(code);
+        if arch.is_none() {
+            self.bytes.push(0);
+        }
+    }
+
+    /// The machine code of a version, one for each architecture.
+    pub fn machine_code(&self, kernel: usize, version: usize) -> impl Iterator<Item = (Arch, Usage)> {
+        let of = move |i: &&Image| i.kernel == kernel && i.version == version;
+        self.table.iter().filter(of).filter_map(|i| Some((i.arch?, i.usage)))
+    }
+
+    /// The assembler file that takes the bytes of `NAME_images.bin` into a library, as the symbol `NAME_images`.
+    pub fn assembly(name: &str) -> String {
+        format!(
+            "    .section .rodata\n    .balign {ALIGN}\n    .globl {name}_images\n    .hidden {name}_images\n\
+             {name}_images:\n    .incbin \"{name}_images.bin\"\n    .section .note.GNU-stack,\"\",%progbits\n"
+        )
+    }
+}
+
+/// The versions of a package with their PTX: kernel, version, how it is launched, text.
+pub fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
+    package.gpu.iter().zip(&package.ptx).enumerate().flat_map(|(k, (kernel, texts))| {
+        kernel
+            .versions
+            .iter()
+            .zip(texts)
+            .enumerate()
+            .map(move |(v, (version, ptx))| (k, v, version, ptx.as_str()))
+    })
+}
+
+/// Collects the images of a package. Machine code is made in `scratch`, on several threads; if strict, without warnings.
+pub fn make(
+    package: &Package,
+    archs: &[Arch],
+    ptxas: Option<(&Ptxas, bool)>,
+    scratch: &Path,
+) -> Result<Images> {
+    check(package)?;
+    let failed = |what: &str, e: std::io::Error| {
+        Error::user("E0504", format!("cannot use {}: {e}", scratch.join(what).display()))
+    };
+    let jobs: Vec<_> = versions(package)
+        .flat_map(|(_, _, v, ptx)| archs.iter().map(move |&arch| (&v.entry, ptx, arch)))
+        .collect();
+    let assemble = |(ptxas, strict): (&Ptxas, bool), entry: &str, ptx: &str, arch: Arch| {
+        let (source, object) = (format!("{entry}.{arch}.ptx"), format!("{entry}.{arch}.cubin"));
+        std::fs::write(scratch.join(&source), ptx).map_err(|e| failed(&source, e))?;
+        let report = ptxas.assemble(arch, scratch, &source, &object)?;
+        if strict && !report.warnings.is_empty() {
+            let said = report.warnings.join("\n");
+            return Err(Error::bug("E0607", format!("ptxas warns at {entry} for {arch}:\n{said}")));
+        }
+        let code = std::fs::read(scratch.join(&object)).map_err(|e| failed(&object, e))?;
+        Ok((code, report.usage))
+    };
+    let mut made = match ptxas {
+        Some(ptxas) => {
+            let made = jobs.par_iter().map(|(entry, ptx, arch)| assemble(ptxas, entry, ptx, *arch));
+            made.collect::<Result<Vec<_>>>()?
+        }
+        None => Vec::new(),
+    }
+    .into_iter();
+    let mut images = Images { ptxas: ptxas.map(|p| p.0.version.clone()), ..Images::default() };
+    for (k, v, _, ptx) in versions(package) {
+        images.push(k, v, ptx.as_bytes(), None);
+        for (&arch, (code, usage)) in archs.iter().zip(made.by_ref()) {
+            images.push(k, v, &code, Some((arch, usage)));
+        }
+    }
+    Ok(images)
+}
+
+/// The tables of a program must fit together: kernel for kernel, version for version, entries with names of their own.
+fn check(package: &Package) -> Result<()> {
+    let wrong = |what: String| Err(Error::bug("E0511", format!("code for GPUs: {what}")));
+    if !package.targets.cuda {
+        return Ok(());
+    }
+    let names: Vec<&String> = package.gpu.iter().map(|k| &k.name).collect();
+    if names != package.kernels.iter().collect::<Vec<_>>() {
+        return wrong(format!("kernels {:?}, launches of {names:?}", package.kernels));
+    }
+    let mut seen = std::collections::HashSet::new();
+    for (kernel, ptx) in package.gpu.iter().zip(&package.ptx) {
+        if kernel.versions.is_empty() || kernel.versions.len() != ptx.len() {
+            return wrong(format!(
+                "{} has {} versions, {} texts",
+                kernel.name,
+                kernel.versions.len(),
+                ptx.len()
+            ));
+        }
+        for (version, text) in kernel.versions.iter().zip(ptx) {
+            if !seen.insert(&version.entry) || text.contains('\0') {
+                return wrong(format!("the entry {} is not one text of its own", version.entry));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the first line of PTX that begins with this word says: `.version 8.0`, `.target sm_80`.
+pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
+    ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
+}
