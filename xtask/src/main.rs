@@ -6,6 +6,7 @@ mod cmake;
 mod count;
 mod demo;
 mod install;
+mod ptxas;
 mod sh;
 mod system;
 mod test;

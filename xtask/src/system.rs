@@ -40,7 +40,7 @@ pub const BENCH: &[Need] = &[
 ];
 
 /// The user's Python, and the system's, which has what apt-get installs.
-const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
+pub const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
 
 /// Makes a program that calls `python3` find the system's where the user's own has no numexpr.
 pub fn use_python_with_numexpr(command: &mut Command) {

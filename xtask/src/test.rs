@@ -2,7 +2,7 @@
 
 use crate::count::Counts;
 use crate::sh::{self, Result, say};
-use crate::{cmake, install, system, tidy};
+use crate::{cmake, install, ptxas, system, tidy};
 use std::time::Instant;
 
 /// The CMake projects with tests, beside the crates.
@@ -49,6 +49,7 @@ pub fn run() -> Result {
     }
     all.step("Rust tests", |counts| {
         let mut test = sh::cargo(&["test", "--workspace", "--no-fail-fast"]);
+        test.env("ARRAYGPU_PTXAS", ptxas::ensure()?);
         if sh::watch(&mut test, |line| counts.line(line))? { Ok(()) } else { Err("cargo test failed".into()) }
     });
     if all.step("install", |_| install::for_projects()) {
@@ -72,7 +73,8 @@ pub fn run() -> Result {
 /// Lets the tests write what they compare with, and shows what changed.
 pub fn bless() -> Result {
     system::ensure(system::BUILD)?;
-    sh::run(sh::cargo(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("BLESS", "1"))?;
+    let mut test = sh::cargo(&["test", "--workspace", "--no-fail-fast", "--quiet"]);
+    sh::run(test.env("BLESS", "1").env("ARRAYGPU_PTXAS", ptxas::ensure()?))?;
     say("changed files");
     sh::run(sh::program("git").args(["status", "--short"]))
 }

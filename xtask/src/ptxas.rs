@@ -1,0 +1,66 @@
+//! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI has by itself. It needs neither a GPU nor a driver.
+
+use crate::sh::{self, Result};
+use crate::system::{self, Need};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The package on PyPI, with the version whose registers and spills are recorded in the golden files.
+const PACKAGE: &str = "nvidia-cuda-nvcc==13.0.88";
+/// What `--version` says then.
+const VERSION: &str = "V13.0.88";
+/// Its place in the package.
+const PROGRAM: &str = "nvidia/cu13/bin/ptxas";
+
+/// What fetches it: Python's installer, of the user's Python or the system's.
+const PIP: &[Need] = &[Need { package: "python3-pip", found: || pip().is_some() }];
+
+fn pip() -> Option<&'static str> {
+    let has = |python: &&str| sh::output(Command::new(python).args(["-m", "pip", "--version"])).is_some();
+    system::PYTHONS.into_iter().find(has)
+}
+
+/// Finds or installs it; `ARRAYGPU_PTXAS` names another one.
+pub fn ensure() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("ARRAYGPU_PTXAS") {
+        return Ok(given.into());
+    }
+    let tools = sh::target().join("tools");
+    let file = tools.join("ptxas");
+    let right = |file: &Path| {
+        sh::output(Command::new(file).arg("--version")).is_some_and(|said| said.contains(VERSION))
+    };
+    // alone, or with the rest of the toolkit
+    if let Some(file) = [file.clone(), tools.join("cuda").join(PROGRAM)].into_iter().find(|f| right(f)) {
+        return Ok(file);
+    }
+    system::ensure(PIP)?;
+    println!("fetching ptxas: {PACKAGE} of PyPI ...");
+    let failed = |e: std::io::Error| format!("cannot write {}: {e}", tools.display());
+    let wheel = tools.join("nvcc");
+    let _ = fs::remove_dir_all(&wheel);
+    fs::create_dir_all(&wheel).map_err(failed)?;
+    let mut install = Command::new(pip().unwrap_or("python3"));
+    install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-compile",
+    ]);
+    install.arg("--target").arg(&wheel).arg(PACKAGE);
+    let out = install.output().map_err(|e| format!("cannot run pip: {e}"))?;
+    if !out.status.success() {
+        let said = String::from_utf8_lossy(&out.stderr);
+        return Err(format!(
+            "pip cannot fetch {PACKAGE}, which has ptxas; ARRAYGPU_PTXAS=FILE names one:\n{said}"
+        ));
+    }
+    // the rest of the compiler is not needed
+    fs::rename(wheel.join(PROGRAM), &file).map_err(failed)?;
+    fs::remove_dir_all(&wheel).map_err(failed)?;
+    if right(&file) { Ok(file) } else { Err(format!("{} of {PACKAGE} does not run", file.display())) }
+}
