@@ -340,8 +340,6 @@ fn bounds() {
     let scratch =
         "kernel @k { threads 32 scratch s: u8 main { s[add(4294967296i64, cast i64(thread))] = 1u8 } }";
     fault(scratch, 1, FaultKind::OutOfBounds, &["element 4294967296 of scratch s of 64"]);
-    let local = "kernel @k { threads 32 main { local a: i32[4] a[thread] = 1i32 let %b: i32 = a[0i32] } }";
-    fault(local, 1, FaultKind::OutOfBounds, &["element 4 of local a of 4"]);
     let tail = "kernel @k { threads 32 read x: f32 aligned main {
       load %a: f32, %b: f32, %c: f32, %d: f32 = x[mul(thread, 4i32)] } }";
     fault(tail, 1, FaultKind::OutOfBounds, &["4 elements from 64 on of array x of 64"]);
@@ -398,10 +396,6 @@ fn unwritten_memory() {
     );
     let scratch = "kernel @k { threads 32 scratch s: f32 main { let %a: f32 = s[0i32] } }";
     fault(scratch, 1, FaultKind::Unwritten, &["element 0 of scratch s"]);
-    let local = "kernel @k { threads 32 main { local a: i32[2]
-      if ne(thread, 3i32) { a[0i32] = 1i32 }
-      let %b: i32 = a[0i32] } }";
-    fault(local, 1, FaultKind::Unwritten, &["local a", "thread 3 "]);
     let slot = "kernel @k { threads 32 slot read s: f32 main { let %a: f32 = s } }";
     fault(slot, 1, FaultKind::Unwritten, &["slot s"]);
 }

@@ -7,11 +7,30 @@
 use crate::kernel::Stmt;
 use crate::kernel::interp::machine::Target;
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For each thread of the grid the last step that has been seen.
-pub(super) type Clock = Vec<u32>;
+/// For each thread of the grid the last step that has been seen, block by block; a block that is not there has not been seen at all.
+#[derive(Clone, Default)]
+pub(super) struct Clock(HashMap<u32, Rc<[u32]>>);
+
+impl Clock {
+    fn join(&mut self, from: &Clock) {
+        for (block, steps) in &from.0 {
+            match self.0.entry(*block) {
+                Entry::Vacant(e) => {
+                    e.insert(steps.clone());
+                }
+                Entry::Occupied(mut e) if !Rc::ptr_eq(e.get(), steps) => {
+                    let known = Rc::make_mut(e.get_mut());
+                    known.iter_mut().zip(&**steps).for_each(|(a, b)| *a = (*a).max(*b));
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+    }
+}
 
 /// A step of a thread.
 #[derive(Clone, Copy)]
@@ -23,6 +42,8 @@ pub(super) struct Epoch {
 
 /// The clocks of all threads.
 pub(super) struct Clocks {
+    /// Threads of a block.
+    width: usize,
     /// Each thread's step, from 1.
     own: Vec<u32>,
     /// What each thread has seen of the others. Threads that met share one clock.
@@ -30,10 +51,10 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// Of so many threads, none of which has seen another.
-    pub fn new(threads: usize) -> Clocks {
-        let nothing = Rc::new(vec![0; threads]);
-        Clocks { own: vec![1; threads], seen: vec![nothing; threads] }
+    /// Of so many blocks of `width` threads, none of which has seen another.
+    pub fn new(blocks: usize, width: usize) -> Clocks {
+        let threads = blocks * width;
+        Clocks { width, own: vec![1; threads], seen: vec![Rc::default(); threads] }
     }
 
     /// Where a thread is.
@@ -43,42 +64,49 @@ impl Clocks {
 
     /// Whether the thread has seen that step.
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
-        thread == e.thread || self.seen[thread as usize][e.thread as usize] >= e.step
+        let (block, place) = self.place(e.thread);
+        let seen = || self.seen[thread as usize].0.get(&block).is_some_and(|steps| steps[place] >= e.step);
+        thread == e.thread || seen()
     }
 
-    /// These threads wait for each other: a barrier, a shuffle.
+    /// A thread's block, and its number there.
+    fn place(&self, thread: u32) -> (u32, usize) {
+        (thread / self.width as u32, thread as usize % self.width)
+    }
+
+    /// These threads, of one block, wait for each other: a barrier, a shuffle.
     pub fn meet(&mut self, threads: Range<usize>) {
-        let mut all: Clock = self.seen[threads.start].to_vec();
+        let mut all = Clock::clone(&self.seen[threads.start]);
         for t in threads.clone().skip(1) {
             if !Rc::ptr_eq(&self.seen[t], &self.seen[t - 1]) {
-                join(&mut all, &self.seen[t]);
+                all.join(&self.seen[t]);
             }
         }
-        all[threads.clone()].copy_from_slice(&self.own[threads.clone()]);
-        let all = Rc::new(all);
-        for t in threads {
-            self.own[t] += 1;
-            self.seen[t] = all.clone();
+        for t in threads.clone() {
+            self.advance(t, &mut all);
         }
+        let all = Rc::new(all);
+        self.seen[threads].fill(all);
     }
 
     /// Whoever acquires `clock` later sees what this thread has done and seen until now.
     pub fn release(&mut self, thread: u32, clock: &mut Clock) {
-        let t = thread as usize;
-        clock.resize(self.own.len(), 0);
-        join(clock, &self.seen[t]);
-        clock[t] = self.own[t];
-        self.own[t] += 1;
+        clock.join(&self.seen[thread as usize]);
+        self.advance(thread as usize, clock);
     }
 
     /// The thread sees what was released into `clock`.
     pub fn acquire(&mut self, thread: u32, clock: &Clock) {
-        join(Rc::make_mut(&mut self.seen[thread as usize]), clock);
+        Rc::make_mut(&mut self.seen[thread as usize]).join(clock);
     }
-}
 
-fn join(into: &mut Clock, from: &Clock) {
-    into.iter_mut().zip(from).for_each(|(a, b)| *a = (*a).max(*b));
+    /// The thread's step is seen by `clock`, and over.
+    fn advance(&mut self, thread: usize, clock: &mut Clock) {
+        let (block, place) = self.place(thread as u32);
+        let steps = clock.0.entry(block).or_insert_with(|| vec![0; self.width].into());
+        Rc::make_mut(steps)[place] = self.own[thread];
+        self.own[thread] += 1;
+    }
 }
 
 /// An access of an element: who, when, where, and through what.

@@ -1,8 +1,8 @@
 //! Expressions: the values of a warp's lanes, all at once.
 
-use super::machine::{Check, Machine, Who};
+use super::FaultKind;
+use super::machine::{Check, Machine};
 use super::warp::Warp;
-use super::{Fault, FaultKind};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
@@ -148,33 +148,8 @@ impl<'k> Machine<'k, '_> {
     fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {
         let mut out = Lanes::none(self.k.mem(m).1);
         for l in lanes(mask) {
-            let who = w.who(l, at);
-            match m {
-                Mem::Local(i) => out.bits[l] = self.load_local(w, i, index.index(l), l, who)?,
-                _ => self.load(who, m, index.index(l), std::slice::from_mut(&mut out.bits[l]))?,
-            }
+            self.load(w.who(l, at), m, index.index(l), std::slice::from_mut(&mut out.bits[l]))?;
         }
         Ok(out)
-    }
-
-    fn load_local(&self, w: &Warp<'k>, local: u32, index: i64, lane: usize, who: Who<'k>) -> Check<u64> {
-        let i = self.local_index(local, index, who)?;
-        match w.locals[local as usize][i].get(lane) {
-            Some(value) => Ok(value),
-            None => {
-                let what = format!("element {index} of local {}", self.k.locals[local as usize].0);
-                self.fault(FaultKind::Unwritten, who.thread, who.at, what)
-            }
-        }
-    }
-
-    /// The index into a local array.
-    pub fn local_index(&self, local: u32, index: i64, who: Who<'k>) -> Result<usize, Box<Fault>> {
-        let (name, _, len) = &self.k.locals[local as usize];
-        if (0..i64::from(*len)).contains(&index) {
-            return Ok(index as usize);
-        }
-        let what = format!("element {index} of local {name} of {len}");
-        self.fault(FaultKind::OutOfBounds, who.thread, who.at, what)
     }
 }

@@ -47,9 +47,9 @@ impl<'k, 'm> Machine<'k, 'm> {
             k,
             grid,
             args,
-            clocks: Clocks::new(grid.blocks as usize * k.threads as usize),
+            clocks: Clocks::new(grid.blocks as usize, k.threads as usize),
             cells: Vec::new(),
-            arrivals: vec![Clock::new(); args.counters.map_or(0, |c| memory.len(c))],
+            arrivals: vec![Clock::default(); args.counters.map_or(0, |c| memory.len(c))],
             records: vec![0; k.sites.len()],
             unwritten: None,
             memory,
@@ -114,7 +114,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             }
             Mem::Scratch(i) => self.whole(self.args.scratch[i as usize]),
             Mem::Shared(i) => self.whole(Id(who.shared.0 + i)),
-            Mem::Local(_) => unreachable!("locals are the warp's"),
+            Mem::Local(_) => unreachable!("verified: {m:?} is the CPU's"),
         };
         let name = || self.name(Target::Mem(m));
         if index < 0 || index as u64 + count as u64 > len {

@@ -6,7 +6,7 @@
 use super::eval::{Bits, Lanes, lanes};
 use super::machine::{Check, Machine, Who};
 use super::{FaultKind, Id};
-use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt, WARP};
+use crate::kernel::{Expr, Kernel, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 
 /// What a warp can do next.
@@ -16,19 +16,6 @@ pub(super) enum State {
     /// At a barrier.
     Waiting,
     Done,
-}
-
-/// An element of a local array: values, and the lanes that have one.
-#[derive(Clone, Copy)]
-pub(super) struct Local {
-    bits: Bits,
-    set: u32,
-}
-
-impl Local {
-    pub fn get(&self, lane: usize) -> Option<u64> {
-        (self.set >> lane & 1 == 1).then(|| self.bits[lane])
-    }
 }
 
 /// How a block of statements goes on at its end.
@@ -56,7 +43,6 @@ pub(super) struct Warp<'k> {
     first: u32,
     shared: Id,
     pub regs: Vec<Bits>,
-    pub locals: Vec<Vec<Local>>,
     stack: Vec<Frame<'k>>,
     pub state: State,
 }
@@ -64,12 +50,10 @@ pub(super) struct Warp<'k> {
 impl<'k> Warp<'k> {
     /// At the start of the kernel. `first`: the number in the grid of its first thread.
     pub fn new(k: &'k Kernel, first: u32, shared: Id) -> Warp<'k> {
-        let nothing = Local { bits: [0; WARP as usize], set: 0 };
         let mut w = Warp {
             first,
             shared,
             regs: vec![[0; WARP as usize]; k.regs.len()],
-            locals: k.locals.iter().map(|l| vec![nothing; l.2 as usize]).collect(),
             stack: Vec::new(),
             state: State::Running,
         };
@@ -135,11 +119,10 @@ impl<'k> Machine<'k, '_> {
                 let value = self.eval(w, e, mask, s)?;
                 w.set(*r, &value.bits, mask);
             }
-            Stmt::Local(l) => w.locals[*l as usize].iter_mut().for_each(|e| e.set &= !mask),
             Stmt::Store(m, i, e) => {
                 let (index, value) = (self.eval(w, i, mask, s)?, self.eval(w, e, mask, s)?);
                 for l in lanes(mask) {
-                    self.scatter(w, *m, index.index(l), value.bits[l], l, s)?;
+                    self.store(w.who(l, s), *m, index.index(l), &[value.bits[l]])?;
                 }
             }
             Stmt::StoreSlot(slot, e) => {
@@ -205,7 +188,9 @@ impl<'k> Machine<'k, '_> {
                 return self.fault(FaultKind::DivergentBarrier, here, s, message);
             }
             Stmt::Note(_) => {}
-            Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: {s:?} is the CPU's"),
+            Stmt::For(..) | Stmt::Local(_) | Stmt::Prefetch { .. } => {
+                unreachable!("verified: {s:?} is the CPU's")
+            }
         }
         Ok(())
     }
@@ -232,24 +217,6 @@ impl<'k> Machine<'k, '_> {
         } else if let Some(f) = w.stack.last_mut() {
             (f.at, f.mask, f.turns) = (0, again, f.turns + 1);
         }
-        Ok(())
-    }
-
-    fn scatter(
-        &mut self,
-        w: &mut Warp<'k>,
-        m: Mem,
-        index: i64,
-        value: u64,
-        lane: usize,
-        s: &'k Stmt,
-    ) -> Check<()> {
-        let who = w.who(lane, s);
-        let Mem::Local(local) = m else { return self.store(who, m, index, &[value]) };
-        let i = self.local_index(local, index, who)?;
-        let e = &mut w.locals[local as usize][i];
-        e.bits[lane] = value;
-        e.set |= 1 << lane;
         Ok(())
     }
 }
