@@ -90,10 +90,15 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
     for f in &out.sources {
         let at = |e: Error| e.at(f.loc.as_ref());
         let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
-        let scheduled = schedule::schedule(&fused, out.versions.len() as u32).map_err(at)?;
+        let scheduled = schedule::schedule(&fused, out.versions.len() as u32, targets.cuda).map_err(at)?;
         out.functions.push(fused);
         out.plans.push(scheduled.plan);
         out.versions.extend(scheduled.kernels);
+        for pass in scheduled.gpu {
+            let code = |kernel: Kernel| GpuCode { ptx: backend::ptx::emit(&kernel), kernel };
+            out.gpu.push(pass.launch);
+            out.gpu_code.push(pass.kernels.into_iter().map(code).collect());
+        }
     }
     out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
     if targets.cpu {

@@ -6,6 +6,7 @@
 
 pub mod dce;
 pub mod interp;
+pub mod narrow;
 pub mod parse;
 pub mod print;
 pub mod verify;

@@ -5,7 +5,7 @@
 //! 3. A register or local is used only where it is defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to and written arrays are not loaded from; `finish` stores to no array.
 //! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
-//! 6. GPU kernels (`threads` > 0) have no `finish`, no `tile_begin`, `tile_end`, `for` or `prefetch`; only they have shared memory, vector accesses, barriers,
+//! 6. GPU kernels (`threads` > 0) have no `finish`, no `tile_begin`, `tile_end`, `for`, `prefetch` or local arrays; only they have shared memory, vector accesses, barriers,
 //!    shuffles and arrivals. A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
@@ -91,6 +91,7 @@ impl Check<'_> {
                 }
                 Ok(())
             }
+            Stmt::Local(_) if self.gpu() => Err("a local array in a GPU kernel".into()),
             Stmt::Local(l) => {
                 if scope.locals.insert(*l) {
                     Ok(())

@@ -13,6 +13,8 @@ pub struct GpuKernel {
     pub name: String,
     /// In order of preference.
     pub versions: Vec<GpuVersion>,
+    /// Why there are none.
+    pub absent: Option<String>,
 }
 
 /// One version: an entry of a module of its own.
@@ -48,6 +50,9 @@ pub enum Grid {
 impl Display for GpuKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "gpu @{} {{", self.name)?;
+        if let Some(why) = &self.absent {
+            writeln!(f, "  absent {}", crate::text::quote(why))?;
+        }
         for v in &self.versions {
             write!(f, "  version {} threads {}", v.entry, v.threads)?;
             match v.grid {
@@ -76,9 +81,13 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     let mut out = Vec::new();
     while !c.is_done() {
         c.expect("gpu")?;
-        let mut k = GpuKernel { name: c.global()?, versions: Vec::new() };
+        let mut k = GpuKernel { name: c.global()?, ..GpuKernel::default() };
         c.expect("{")?;
         while !c.eat("}") {
+            if c.eat("absent") {
+                k.absent = Some(c.string()?);
+                continue;
+            }
             c.expect("version")?;
             k.versions.push(version(&mut c)?);
         }
@@ -136,6 +145,9 @@ mod tests {
 }
 gpu @g_0 {
   version g_0 threads 32 one
+}
+gpu @h_0 {
+  absent \"why\"
 }
 ";
         let kernels = super::parse(text).unwrap();

@@ -5,6 +5,7 @@
 
 use super::items::Pass;
 use super::{Scheduler, records};
+use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
@@ -57,8 +58,14 @@ pub struct Lower<'s, 'a> {
     pub in_finish: bool,
     /// Estimated operations of one element.
     pub cost: u32,
+    /// Arrays that are read at the element's own index.
+    pub pointwise: IndexSet<NodeId>,
+    /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
+    pub loaded: Option<HashMap<(NodeId, NodeId), Expr>>,
     host_memo: HashMap<NodeId, bool>,
     domain: Option<NodeId>,
+    /// Arrays that the kernel accesses by several neighbours at once.
+    pub vectors: IndexSet<u32>,
 }
 
 /// One region being lowered.
@@ -84,8 +91,11 @@ impl<'s, 'a> Lower<'s, 'a> {
             invariant: HashMap::default(),
             in_finish: false,
             cost: 0,
+            pointwise: IndexSet::new(),
+            loaded: None,
             host_memo: HashMap::default(),
             domain: pass.domain,
+            vectors: IndexSet::new(),
         }
     }
 
@@ -143,7 +153,8 @@ impl<'s, 'a> Lower<'s, 'a> {
         Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
     }
 
-    fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
+    /// The array that holds `x`.
+    pub fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
         let place = self.scheduler.places[&x];
         let name = match place {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
@@ -164,6 +175,18 @@ impl<'s, 'a> Lower<'s, 'a> {
         let arrays = self.signature.arrays.iter().zip(0..);
         let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
         pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty)).collect()
+    }
+
+    /// Notes that an array is accessed by several neighbours at once.
+    pub fn vector(&mut self, m: Mem) {
+        if let Mem::Array(i) = m {
+            self.vectors.insert(i);
+        }
+    }
+
+    /// For each array whether no element of it is used twice.
+    pub fn used_once(&self) -> Vec<bool> {
+        self.signature.arrays.values().map(|a| a.access != Access::Anywhere).collect()
     }
 
     /// The slot of a place that is written.
@@ -268,10 +291,12 @@ impl<'s, 'a> Lower<'s, 'a> {
         if self.is_host(n) {
             return Ok((self.host(n), 0));
         }
-        if let Some(place) = self.crossing(n) {
+        if let Some(place) = self.crossing(n)
+            && self.in_finish
+        {
             return self.slot_in(n, place).map(|e| (e, 0));
         }
-        if self.is_invariant(n) {
+        if self.crossing(n).is_some() || self.is_invariant(n) {
             return self.hoisted(n).map(|e| (e, 0));
         }
         let (e, depth) = self.compute(n, r)?;
@@ -304,7 +329,10 @@ impl<'s, 'a> Lower<'s, 'a> {
             index: None,
             out: Vec::new(),
         };
-        let (e, _) = self.compute(n, &mut r)?;
+        let e = match self.crossing(n) {
+            Some(place) => self.slot_in(n, place)?,
+            None => self.compute(n, &mut r)?.0,
+        };
         let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
         self.prologue.append(&mut r.out);
         self.invariant.insert(n, e.clone());
@@ -347,14 +375,19 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((e, depth))
     }
 
-    fn k_ty(&self, e: &Expr) -> Ty {
+    /// The type of an expression of the kernel being built.
+    pub fn k_ty(&self, e: &Expr) -> Ty {
         match e {
             Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
             Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
             Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
                 self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty)
             }
+            Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
+                self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
+            }
             Expr::Unary(_, a) | Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
+            Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.k_ty(a),
             Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
             e => self.k.ty(e),
         }
@@ -363,7 +396,13 @@ impl<'s, 'a> Lower<'s, 'a> {
     fn read(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         let pointwise = r.index == Some(i);
         let total = matches!(self.g.op(n), Op::At(..));
+        if self.loaded.is_some() && !total {
+            return self.read_once(n, x, i, r).map(|e| (e, 1));
+        }
         let mem = self.input(x, pointwise && !total);
+        if pointwise && !total {
+            self.pointwise.insert(x);
+        }
         let (index, depth) = self.value(i, r)?;
         if !total {
             return Ok((Expr::load(mem, index), depth));
@@ -371,6 +410,25 @@ impl<'s, 'a> Lower<'s, 'a> {
         let len = self.length(x);
         let inside = self.inside(n, i, len, r)?;
         Ok((Expr::LoadIf(mem, Box::new(index), Box::new(inside)), depth))
+    }
+
+    /// A read that neighbouring elements share. The constant of its index stays beside the rest: an offset in the address.
+    fn read_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
+        let form = Linear::of(&self.g, i);
+        let key = (x, form.node(&mut self.g));
+        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let offset = form.constant;
+        let base = Linear { constant: 0, ..form }.node(&mut self.g);
+        let base = self.value(base, r)?.0;
+        let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
+        let mem = self.input(x, false);
+        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, index), &mut r.out);
+        if let Some(loaded) = &mut self.loaded {
+            loaded.insert(key, e.clone());
+        }
+        Ok(e)
     }
 
     fn length(&mut self, x: NodeId) -> NodeId {

@@ -6,10 +6,14 @@
 //! 3. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
 pub mod cpu;
+pub mod cuda;
+pub mod element;
 pub mod host;
 pub mod items;
 pub mod lower;
 pub mod records;
+pub mod reduction;
+pub mod scalars;
 
 use crate::core::{Function, NodeId, Op};
 use crate::error::Result;
@@ -36,10 +40,13 @@ pub struct Scheduled {
     pub plan: Plan,
     /// One entry a launch, in order.
     pub kernels: Vec<Versions>,
+    /// The same for GPUs, if asked for.
+    pub gpu: Vec<cuda::GpuPass>,
 }
 
-/// Schedules a function in fused form for the CPU. Its kernels are numbered from `first_kernel` on in the module.
-pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
+/// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
+/// module.
+pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled> {
     let passes = items::passes(f)?;
     let mut s = Scheduler {
         f,
@@ -47,6 +54,8 @@ pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
         host: host::Hosts::default(),
         places: HashMap::default(),
         slots: HashMap::default(),
+        cuda,
+        gpu: Vec::new(),
     };
     s.head();
     let scalars = s.assign_scalars(&passes);
@@ -65,7 +74,7 @@ pub fn schedule(f: &Function, first_kernel: u32) -> Result<Scheduled> {
         kernels.push(versions);
     }
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels })
+    Ok(Scheduled { plan: s.plan, kernels, gpu: s.gpu })
 }
 
 /// State of scheduling one function.
@@ -77,6 +86,9 @@ pub struct Scheduler<'a> {
     places: HashMap<NodeId, Place>,
     /// Reductions that other passes need: their scalar temporaries.
     slots: HashMap<NodeId, Place>,
+    /// Whether GPU code is wanted, and what there is of it.
+    cuda: bool,
+    gpu: Vec<cuda::GpuPass>,
 }
 
 impl Scheduler<'_> {
@@ -161,9 +173,16 @@ impl Scheduler<'_> {
         scalars: &[u32],
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
+        let wanted = self.cuda;
         let mut l = lower::Lower::new(self, pass);
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
-        let (signature, cost) = (l.signature, l.cost);
+        let cost = l.cost;
+        let gpu = match wanted {
+            true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
+            false => None,
+        };
+        let signature = l.signature;
+        self.gpu.extend(gpu);
         let launch = Launch {
             kernel,
             name,

@@ -1,15 +1,16 @@
 //! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree until one is left, the initial value joins last, and the
 //! scalar results that follow are computed and stored.
 
-use super::reduce::{Reduction, short_tree};
-use super::{COLUMNS, TILE, canonical};
+use super::reduce::short_tree;
+use super::{COLUMNS, TILE};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
-use crate::plan::Place;
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::scalars;
 
 /// The statements, or None when there is nothing to do.
 pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
@@ -23,20 +24,7 @@ pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Opti
             known.push((r.node, value));
         }
     }
-    for (node, value) in known.clone() {
-        if let Some(place) = l.crossing(node) {
-            let slot = l.slot_out(place, l.g.ty(node).elem);
-            out.push(Stmt::StoreSlot(slot, value));
-        }
-    }
-    let roots: Vec<NodeId> = scalars.iter().map(|i| l.result(*i)).collect();
-    let values = l.region(&known, &roots, None, &Expr::int(0), &mut out)?;
-    for (i, e) in scalars.iter().zip(values) {
-        let ty = l.g.ty(l.result(*i)).elem;
-        let slot = l.slot_out(Place::Result(*i), ty);
-        let e = canonical(e, ty, &mut l.k, &mut out);
-        out.push(Stmt::StoreSlot(slot, e));
-    }
+    scalars::store(l, &known, scalars, &mut out)?;
     Ok((!out.is_empty()).then_some(out))
 }
 
@@ -76,23 +64,8 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
         Stmt::Assign(m, Expr::Reg(tiles)),
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
-    let init = match *l.g.op(r.node) {
-        Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
-        _ => unreachable!("{:?} is a reduction", r.node),
-    };
-    let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
-    let value = l.k.reg("reduced", r.ty);
-    out.push(Stmt::Var(value, start));
-    // the initial value joins last: f(init, v)
-    let (_, a) = l.g.fresh_var(r.ty);
-    let (_, b) = l.g.fresh_var(r.ty);
-    let join = r.join(l, a, b);
-    let mut body = Vec::new();
-    let vars = [(a, Expr::Reg(value)), (b, Expr::load(r.scratch, Expr::int(0)))];
-    let joined = l.region(&vars, &[join], None, &Expr::int(0), &mut body)?.remove(0);
-    body.push(Stmt::Assign(value, joined));
-    out.push(Stmt::If(Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0)), body, vec![]));
-    Ok(Expr::Reg(value))
+    let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
+    scalars::join_initial(l, r, some, Expr::load(r.scratch, Expr::int(0)), out)
 }
 
 /// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile reads).

@@ -1,11 +1,11 @@
 //! Fold: strict left folds in index order (semantics 5.5), one loop on one thread; folds over one domain share it. The accumulators end
 //! in the scratch arrays, where `finish` finds them.
 
-use super::element;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::element::element;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 

@@ -3,10 +3,11 @@
 //! Contiguous: a single loop from the first to the last element of the call's tiles, which the C compiler vectorises. Staged: tile by tile through
 //! local buffers (see `Stores`).
 
-use super::{Stores, TILE, element};
+use super::{Stores, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::element::element;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 

@@ -7,12 +7,13 @@ mod map;
 mod reduce;
 
 use super::Versions;
+use super::element::canonical;
 use super::items::{Item, Pass, is_store};
 use super::lower::Lower;
-use crate::core::{COLUMNS, NodeId, Op, TILE};
+use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt, verify};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::Ty;
 
 /// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
@@ -59,33 +60,6 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         }
     }
     Ok(versions)
-}
-
-/// The element of a `generate` (or of the array that an item stores) at an index node.
-fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
-    match l.g.op(array).clone() {
-        Op::Generate(_, lambda) => l.g.open(&lambda, &[index]),
-        Op::Materialize(x) => element(l, x, index),
-        op => unreachable!("fused: {op:?} is no array"),
-    }
-}
-
-/// As it is stored in a result: NaN canonical (semantics 2.4).
-fn canonical(e: Expr, ty: Ty, k: &mut crate::kernel::Kernel, out: &mut Vec<Stmt>) -> Expr {
-    if !ty.is_float() {
-        return e;
-    }
-    let nan = Expr::Lit(if ty == Ty::F32 { Lit::f32(f32::NAN) } else { Lit::f64(f64::NAN) }.canonical());
-    let e = match e {
-        Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => e,
-        e => {
-            let r = k.reg("value", ty);
-            out.push(Stmt::Let(r, e, Default::default()));
-            Expr::Reg(r)
-        }
-    };
-    let is_nan = Expr::binary(crate::scalar::BinaryOp::Ne, e.clone(), e.clone());
-    Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
 }
 
 /// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied out when the tile is done, so that an

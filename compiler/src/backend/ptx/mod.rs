@@ -1,0 +1,209 @@
+//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and width is written out; nothing is contracted.
+//!
+//! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on (README promises less). The text carries the author's source
+//! lines as comments. Parameters are 8 bytes each, in the order of docs/c-abi.md.
+
+mod address;
+mod expr;
+mod memory;
+mod regs;
+mod stmt;
+
+use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::scalar::Ty;
+use regs::Regs;
+use std::fmt::Write;
+
+/// The PTX ISA version of all text.
+pub const ISA: &str = "7.8";
+/// The least device.
+pub const TARGET: &str = "sm_80";
+
+/// The module of one kernel version.
+pub fn emit(k: &Kernel) -> String {
+    let mut e = Emitter {
+        k,
+        regs: Regs::new(k),
+        text: String::new(),
+        depth: 1,
+        labels: 0,
+        vars: Vec::new(),
+        addresses: vec![Vec::new()],
+        line: String::new(),
+        params: Params::of(k),
+    };
+    let body = k.main.as_deref().unwrap_or_default();
+    stmt::find_vars(body, &mut e.vars);
+    e.parameters();
+    e.places();
+    e.block(body);
+    e.line("ret;");
+
+    let mut out = format!(
+        "// {}, made by arraygpu {}\n.version {ISA}\n.target {TARGET}\n.address_size 64\n\n.visible .entry {}(\n",
+        k.name,
+        env!("CARGO_PKG_VERSION"),
+        k.name
+    );
+    let list: Vec<String> = e.params.list.iter().enumerate().map(|(i, p)| p.declare(i)).collect();
+    out.push_str(&list.join(",\n"));
+    let _ = writeln!(out, "\n)\n.maxntid {}, 1, 1\n{{", k.threads);
+    for (name, ty, len) in &k.shared {
+        let _ = writeln!(out, "    .shared .align 16 .b8 {name}[{}];", ty.size() * *len as usize);
+    }
+    e.regs.declare(&mut out);
+    out.push_str(&e.text);
+    out.push_str("}\n");
+    out
+}
+
+/// One parameter of the entry.
+struct Param {
+    /// What the reader should know.
+    note: String,
+    /// The address of memory on the device, with this alignment.
+    pointer: Option<usize>,
+}
+
+impl Param {
+    fn declare(&self, i: usize) -> String {
+        match self.pointer {
+            Some(align) => format!("    .param .u64 .ptr .global .align {align} arg{i} /* {} */", self.note),
+            None => format!("    .param .b64 arg{i} /* {} */", self.note),
+        }
+    }
+}
+
+/// Where each thing stands in the list of parameters.
+struct Params {
+    list: Vec<Param>,
+    strides: usize,
+    ins: usize,
+    slots: usize,
+    scratch: usize,
+    counters: usize,
+    records: usize,
+}
+
+impl Params {
+    fn of(k: &Kernel) -> Params {
+        let mut list = Vec::new();
+        let note = |name: &str, ty: Ty| format!("{name}: {ty}").replace("*/", "* /");
+        for a in &k.arrays {
+            let align = if a.aligned { 16 } else { a.ty.size() };
+            list.push(Param { note: note(&a.name, a.ty), pointer: Some(align) });
+        }
+        let strides = list.len();
+        for a in k.arrays.iter().filter(|a| a.strided) {
+            list.push(Param { note: format!("stride of {}", a.name), pointer: None });
+        }
+        let ins = list.len();
+        list.extend(k.ins.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: None }));
+        let slots = list.len();
+        list.extend(k.slots.iter().map(|s| Param { note: note(&s.name, s.ty), pointer: Some(s.ty.size()) }));
+        let scratch = list.len();
+        list.extend(k.scratch.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: Some(16) }));
+        let counters = list.len();
+        if !k.scratch.is_empty() {
+            list.push(Param { note: "counters".into(), pointer: Some(4) });
+        }
+        let records = list.len();
+        if !k.sites.is_empty() {
+            list.push(Param { note: "records".into(), pointer: Some(8) });
+        }
+        if !k.scratch.is_empty() {
+            list.push(Param { note: "span".into(), pointer: None });
+        }
+        Params { list, strides, ins, slots, scratch, counters, records }
+    }
+}
+
+/// An address that is known: a memory, the part of an index that is not constant, and the register.
+type Known = (Mem, Option<Expr>, String);
+
+/// Writes one entry.
+struct Emitter<'a> {
+    k: &'a Kernel,
+    regs: Regs,
+    text: String,
+    depth: usize,
+    labels: u32,
+    /// Registers that change.
+    vars: Vec<crate::kernel::Reg>,
+    /// Addresses computed so far, a list for each open block.
+    addresses: Vec<Vec<Known>>,
+    /// The author's line that the last comment named.
+    line: String,
+    params: Params,
+}
+
+impl Emitter<'_> {
+    /// A line of code.
+    fn line(&mut self, text: &str) {
+        for _ in 0..self.depth {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("$L{}", self.labels)
+    }
+
+    /// Loads all parameters into registers; `ptxas` reads them from the constant bank where they are used.
+    fn parameters(&mut self) {
+        let k = self.k;
+        for i in 0..self.params.list.len() {
+            if self.params.list[i].pointer.is_some() {
+                let (generic, global) = (self.regs.fresh(Ty::I64), format!("%arg{i}"));
+                self.line(&format!("ld.param.u64 {generic}, [arg{i}];"));
+                self.line(&format!("cvta.to.global.u64 {global}, {generic};"));
+            } else if i < self.params.ins {
+                self.line(&format!("ld.param.s64 %arg{i}, [arg{i}];"));
+            } else if i < self.params.slots {
+                self.scalar(i, k.ins[i - self.params.ins].1);
+            } else {
+                self.line(&format!("ld.param.s32 %span, [arg{i}];"));
+            }
+        }
+    }
+
+    /// An "in" scalar.
+    fn scalar(&mut self, i: usize, ty: Ty) {
+        let dest = self.in_reg(i - self.params.ins);
+        match ty {
+            Ty::Bool => {
+                let byte = self.regs.fresh(Ty::U32);
+                self.line(&format!("ld.param.u8 {byte}, [arg{i}];"));
+                self.line(&format!("setp.ne.u32 {dest}, {byte}, 0;"));
+            }
+            ty => self.line(&format!("ld.param.{} {dest}, [arg{i}];", regs::memory_type(ty))),
+        }
+    }
+
+    fn in_reg(&self, i: usize) -> String {
+        format!("%in{i}")
+    }
+
+    fn comment(&mut self, text: &str) {
+        let text = format!("// {}", text.replace('\n', " "));
+        self.line(&text);
+    }
+
+    /// Runs `f` in a nested scope: addresses found inside are forgotten after it.
+    fn scope(&mut self, f: impl FnOnce(&mut Self)) {
+        self.addresses.push(Vec::new());
+        self.depth += 1;
+        f(self);
+        self.depth -= 1;
+        self.addresses.pop();
+    }
+
+    fn block(&mut self, body: &[Stmt]) {
+        for s in body {
+            self.stmt(s);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Statements, and the structured control flow that becomes labels and branches.
+
+use super::Emitter;
+use super::address::cell;
+use super::regs::operation_type;
+use crate::kernel::{Expr, Gpu, Reg, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+
+impl Emitter<'_> {
+    pub fn stmt(&mut self, s: &Stmt) {
+        match s {
+            Stmt::Let(r, e, loc) => {
+                if let Some(place) = loc.first().map(|l| l.short())
+                    && place != self.line
+                {
+                    self.comment(&place);
+                    self.line = place;
+                }
+                self.assign(*r, e);
+            }
+            Stmt::Var(r, e) | Stmt::Assign(r, e) => self.assign(*r, e),
+            Stmt::Store(m, i, e) => self.store(*m, i, e),
+            Stmt::StoreSlot(i, e) => self.store_slot(*i, e),
+            Stmt::LoadVec(regs, m, i) => self.load_vec(regs, *m, i),
+            Stmt::StoreVec(m, i, values) => self.store_vec(*m, i, values),
+            Stmt::Seq(r, from, to, body) => self.seq(*r, from, to, body),
+            Stmt::While(c, body) => self.repeat(|e| e.value(c), |e| e.block(body)),
+            Stmt::If(c, then, otherwise) => self.branch(c, then, otherwise),
+            Stmt::Record(site, c, at) => self.record(*site, c, at),
+            Stmt::Note(text) => self.comment(text),
+            Stmt::Barrier => self.line("bar.sync 0;"),
+            Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
+            Stmt::Local(_) | Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: a GPU kernel"),
+        }
+    }
+
+    fn assign(&mut self, r: Reg, e: &Expr) {
+        let dest = self.regs.of(r);
+        self.compute(&dest, e);
+    }
+
+    /// `condition` is computed anew before each turn.
+    fn repeat(&mut self, condition: impl FnOnce(&mut Self) -> String, body: impl FnOnce(&mut Self)) {
+        let (head, end) = (self.label(), self.label());
+        self.line(&format!("{head}:"));
+        self.scope(|e| {
+            let c = condition(e);
+            e.line(&format!("@!{c} bra {end};"));
+            body(e);
+            e.line(&format!("bra {head};"));
+        });
+        self.line(&format!("{end}:"));
+    }
+
+    fn seq(&mut self, r: Reg, from: &Expr, to: &Expr, body: &[Stmt]) {
+        self.assign(r, from);
+        let (to, ty) = (self.value(to), self.k.regs[r.0 as usize].1);
+        let (i, t) = (self.regs.of(r), operation_type(ty));
+        self.repeat(
+            |e| {
+                let more = e.regs.fresh(Ty::Bool);
+                e.line(&format!("setp.lt.{t} {more}, {i}, {to};"));
+                more
+            },
+            |e| {
+                e.block(body);
+                e.line(&format!("add.{t} {i}, {i}, 1;"));
+            },
+        );
+    }
+
+    fn branch(&mut self, c: &Expr, then: &[Stmt], otherwise: &[Stmt]) {
+        let c = self.value(c);
+        if let ([only], []) = (then, otherwise)
+            && self.predicated(&c, only)
+        {
+            return;
+        }
+        let end = self.label();
+        if otherwise.is_empty() {
+            self.line(&format!("@!{c} bra {end};"));
+            self.scope(|e| e.block(then));
+            return self.line(&format!("{end}:"));
+        }
+        let no = self.label();
+        self.line(&format!("@!{c} bra {no};"));
+        self.scope(|e| {
+            e.block(then);
+            e.line(&format!("bra {end};"));
+        });
+        self.line(&format!("{no}:"));
+        self.scope(|e| e.block(otherwise));
+        self.line(&format!("{end}:"));
+    }
+
+    /// One access alone needs no branch.
+    fn predicated(&mut self, c: &str, s: &Stmt) -> bool {
+        match s {
+            Stmt::Assign(r, Expr::Load(m, i)) if self.k.mem(*m).1 != Ty::Bool => {
+                let dest = self.regs.of(*r);
+                self.load_when(&dest, *m, i, c);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The lowest element wins: the greatest complement. Most threads that get here find a lower one there already.
+    fn record(&mut self, site: u32, c: &Expr, at: &Expr) {
+        let c = self.value(c);
+        let end = self.label();
+        let address = cell(&format!("%arg{}", self.params.records), site.into(), 8);
+        self.line(&format!("@!{c} bra {end};"));
+        self.scope(|e| {
+            let at = e.value(at);
+            let [value, old] = [(); 2].map(|()| e.regs.fresh(Ty::I64));
+            let lower = e.regs.fresh(Ty::Bool);
+            e.line(&format!("not.b64 {value}, {at};"));
+            e.line(&format!("ld.relaxed.gpu.global.u64 {old}, {address};"));
+            e.line(&format!("setp.gt.u64 {lower}, {value}, {old};"));
+            e.line(&format!("@{lower} red.relaxed.gpu.global.max.u64 {address}, {value};"));
+        });
+        self.line(&format!("{end}:"));
+    }
+
+    /// The counter goes back to 0 by itself: `inc` wraps at its limit.
+    fn arrive(&mut self, r: Reg, at: &Expr, of: &Expr) {
+        let limit =
+            Expr::binary(BinaryOp::Sub, cut(self.k.ty(of), of), Expr::Lit(crate::scalar::Lit::i32(1)));
+        let (at_ty, at, limit) = (self.k.ty(at), self.value(at), self.value(&limit));
+        let (address, old) = (self.regs.fresh(Ty::I64), self.regs.fresh(Ty::U32));
+        let counters = format!("%arg{}", self.params.counters);
+        let wide = if at_ty == Ty::I32 { "mad.wide.s32" } else { "mad.lo.s64" };
+        self.line(&format!("{wide} {address}, {at}, 4, {counters};"));
+        self.line(&format!("atom.acq_rel.gpu.global.inc.u32 {old}, [{address}], {limit};"));
+        let dest = self.regs.of(r);
+        self.line(&format!("setp.eq.u32 {dest}, {old}, {limit};"));
+    }
+
+    /// Reads the special registers that the kernel uses.
+    pub fn places(&mut self) {
+        self.line(&format!("mov.u32 {}, %tid.x;", super::regs::place(Gpu::Thread)));
+        self.line(&format!("mov.u32 {}, %ctaid.x;", super::regs::place(Gpu::Block)));
+    }
+}
+
+fn cut(ty: Ty, e: &Expr) -> Expr {
+    if ty == Ty::I32 { e.clone() } else { Expr::Cast(Ty::I32, Box::new(e.clone())) }
+}
+
+/// The registers that are assigned more than once.
+pub fn find_vars(body: &[Stmt], out: &mut Vec<Reg>) {
+    for s in body {
+        match s {
+            Stmt::Var(r, _) => out.push(*r),
+            Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => find_vars(b, out),
+            Stmt::If(_, a, b) => {
+                find_vars(a, out);
+                find_vars(b, out);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! 32-bit indices, for kernels whose launch promises that every index, times its array's stride, stays within 31 bits.
+//!
+//! ```text
+//! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))        let %i_32: i32 = add(mul(block, 1024i32), thread)
+//! let %a: f32 = x[sub(%i, n_x)]                                     ->   let %a: f32 = x[sub(%i_32, cast i32(n_x))]
+//! ```
+//!
+//! An index that is in bounds fits in 31 bits, so its low 32 bits are enough; sums, differences and products need no more than the low bits of their
+//! operands. So the low half is asked for at the index and pushed down to whatever is not such an operation. (gpucc, section 3: 64-bit index arithmetic
+//! costs two to four instructions for one.)
+
+use super::{Expr, Kernel, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Runs the pass on `main`.
+pub fn run(k: &mut Kernel) {
+    k.narrow = true;
+    let Some(mut body) = k.main.take() else { return };
+    let mut pass = Narrow { k, low: HashMap::default(), lets: HashMap::default() };
+    pass.collect(&body);
+    pass.block(&mut body);
+    k.main = Some(body);
+}
+
+struct Narrow<'a> {
+    k: &'a mut Kernel,
+    /// The i32 register beside an i64 one, for those that have one.
+    low: HashMap<Reg, Reg>,
+    /// What i64 `let`s are made of: worth a register of their own only if ring operations.
+    lets: HashMap<Reg, bool>,
+}
+
+impl Narrow<'_> {
+    /// Finds the i64 registers whose low half can be computed by itself.
+    fn collect(&mut self, body: &[Stmt]) {
+        for s in body {
+            match s {
+                Stmt::Let(r, e, _) if self.k.regs[r.0 as usize].1 == Ty::I64 => {
+                    let ring = self.is_ring(e);
+                    self.lets.insert(*r, ring);
+                }
+                Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => self.collect(b),
+                Stmt::If(_, a, b) => {
+                    self.collect(a);
+                    self.collect(b);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the low half of a value needs only the low halves of its operands.
+    fn is_ring(&self, e: &Expr) -> bool {
+        use BinaryOp::{Add, Mul, Sub};
+        match e {
+            Expr::Binary(Add | Sub | Mul, ..) | Expr::Unary(UnaryOp::Neg, _) | Expr::Reg(_) => true,
+            Expr::Cast(Ty::I64, a) => self.k.ty(a) == Ty::I32,
+            _ => false,
+        }
+    }
+
+    fn block(&mut self, body: &mut Vec<Stmt>) {
+        let mut out = Vec::with_capacity(body.len());
+        for mut s in std::mem::take(body) {
+            match &mut s {
+                Stmt::Let(r, e, loc) => {
+                    self.indices(e);
+                    if self.lets.get(r).copied().unwrap_or(false) {
+                        let low = self.low(e);
+                        let name = format!("{}_32", self.k.regs[r.0 as usize].0);
+                        self.k.regs.push((name, Ty::I32));
+                        let half = Reg(self.k.regs.len() as u32 - 1);
+                        self.low.insert(*r, half);
+                        let loc = loc.clone();
+                        out.extend([s, Stmt::Let(half, low, loc)]);
+                        continue;
+                    }
+                }
+                Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => self.indices(e),
+                Stmt::Store(m, i, e) => {
+                    self.indices(e);
+                    self.index(*m, i);
+                }
+                Stmt::LoadVec(_, m, i) => self.index(*m, i),
+                Stmt::StoreVec(m, i, values) => {
+                    values.iter_mut().for_each(|e| self.indices(e));
+                    self.index(*m, i);
+                }
+                Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
+                    self.indices(a);
+                    self.indices(b);
+                }
+                Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
+                    self.indices(a);
+                    self.indices(b);
+                    self.block(body);
+                }
+                Stmt::While(c, body) => {
+                    self.indices(c);
+                    self.block(body);
+                }
+                Stmt::If(c, a, b) => {
+                    self.indices(c);
+                    self.block(a);
+                    self.block(b);
+                }
+                Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::Prefetch { .. } => {}
+            }
+            out.push(s);
+        }
+        *body = out;
+    }
+
+    /// Narrows the indices of the loads in an expression.
+    fn indices(&mut self, e: &mut Expr) {
+        match e {
+            Expr::Load(m, i) => {
+                let m = *m;
+                self.index(m, i);
+            }
+            Expr::LoadIf(m, i, c) => {
+                let m = *m;
+                self.indices(c);
+                self.index(m, i);
+            }
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => {
+                self.indices(a)
+            }
+            Expr::Binary(_, a, b) => {
+                self.indices(a);
+                self.indices(b);
+            }
+            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => {
+                self.indices(a);
+                self.indices(b);
+                self.indices(c);
+            }
+            _ => {}
+        }
+    }
+
+    fn index(&mut self, m: Mem, i: &mut Expr) {
+        self.indices(i);
+        let small = matches!(m, Mem::Array(_) | Mem::Shared(_) | Mem::Local(_) | Mem::Scratch(_));
+        if small && self.k.ty(i) == Ty::I64 {
+            *i = self.low(i);
+        }
+    }
+
+    /// The low 32 bits of an i64 expression, as i32.
+    fn low(&mut self, e: &Expr) -> Expr {
+        match e {
+            Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
+            Expr::Reg(r) => match self.low.get(r) {
+                Some(half) => Expr::Reg(*half),
+                None => cut(e),
+            },
+            Expr::Unary(UnaryOp::Neg, a) => Expr::Unary(UnaryOp::Neg, Box::new(self.low(a))),
+            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+                Expr::binary(*op, self.low(a), self.low(b))
+            }
+            Expr::Select(c, a, b) => Expr::Select(c.clone(), Box::new(self.low(a)), Box::new(self.low(b))),
+            Expr::Cast(Ty::I64, a) if self.k.ty(a) == Ty::I32 => (**a).clone(),
+            e => cut(e),
+        }
+    }
+}
+
+fn cut(e: &Expr) -> Expr {
+    Expr::Cast(Ty::I32, Box::new(e.clone()))
+}

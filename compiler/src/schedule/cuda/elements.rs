@@ -1,0 +1,126 @@
+//! Several elements of one thread: their loads first, then their values, then their stores.
+
+use super::Shape;
+use crate::core::linear;
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{Lit, Ty};
+use crate::schedule::element::{canonical, element};
+use crate::schedule::items::Item;
+use crate::schedule::lower::Lower;
+
+/// Elements at constant offsets from one index.
+pub struct Elements {
+    /// The graph's node of the index from which they count, and its register.
+    base: (NodeId, Expr),
+    /// Groups of neighbours: the offset of each group's first element.
+    groups: Vec<i64>,
+    /// Neighbours of a group.
+    v: i64,
+    /// Each element's index, group by group.
+    pub indices: Vec<NodeId>,
+}
+
+impl Elements {
+    /// The elements `groups[g] + 0..v` from `base`, an i64 register.
+    pub fn new(l: &mut Lower, base: Expr, groups: Vec<i64>, v: i64) -> Elements {
+        let (_, node) = l.g.fresh_var(Ty::I64);
+        let mut indices = Vec::new();
+        for offset in groups.iter().flat_map(|g| (0..v).map(move |k| g + k)) {
+            let offset = l.g.lit(Lit::i64(offset));
+            indices.push(linear::add(&mut l.g, node, offset));
+        }
+        Elements { base: (node, base), groups, v, indices }
+    }
+
+    /// The index of element `i`.
+    pub fn at(&self, i: usize) -> Expr {
+        let offset = self.groups[i / self.v as usize] + i as i64 % self.v;
+        if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
+    }
+
+    /// Loads what is read at the elements' own indices.
+    pub fn load(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+        let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
+        let mut loaded = l.loaded.take().unwrap_or_default();
+        for x in arrays {
+            let (mem, ty) = (l.input(x, true), l.g.ty(x).elem);
+            for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
+                let at = self.at(g * self.v as usize);
+                let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
+                loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, *i), Expr::Reg(*r))));
+                if self.v == 1 {
+                    out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
+                } else {
+                    l.vector(mem);
+                    out.push(Stmt::LoadVec(regs, mem, at));
+                }
+            }
+        }
+        l.loaded = Some(loaded);
+    }
+
+    /// For each element the values of the nodes that `roots` makes of its number and index. `vars` are known values beside the index.
+    pub fn values(
+        &self,
+        l: &mut Lower,
+        vars: &[(NodeId, Expr)],
+        mut roots: impl FnMut(&mut Lower, usize, NodeId) -> Vec<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let mut vars = vars.to_vec();
+        vars.push(self.base.clone());
+        let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
+        if l.signature.sites.is_empty() {
+            let all: Vec<NodeId> = each.concat();
+            let mut values = l.region(&vars, &all, None, &Expr::int(0), out)?.into_iter();
+            return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
+        }
+        // a record names its element
+        each.iter().enumerate().map(|(j, e)| l.region(&vars, e, None, &self.at(j), out)).collect()
+    }
+
+    /// Stores the items' values, each element's in the items' order.
+    pub fn store(&self, l: &mut Lower, items: &[&Item], values: &[&[Expr]], out: &mut Vec<Stmt>) {
+        let mut stores = Vec::new();
+        for (which, item) in items.iter().enumerate() {
+            let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+            for (g, group) in values.chunks(self.v as usize).enumerate() {
+                let at = self.at(g * self.v as usize);
+                let list: Vec<Expr> =
+                    group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k, out)).collect();
+                if self.v == 1 {
+                    stores.extend(list.into_iter().map(|e| Stmt::Store(mem, at.clone(), e)));
+                } else {
+                    l.vector(mem);
+                    stores.push(Stmt::StoreVec(mem, at, list));
+                }
+            }
+        }
+        out.append(&mut stores);
+    }
+}
+
+/// One element of the items at an index register, by itself.
+pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out)?;
+    for (item, e) in items.iter().zip(values) {
+        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+        let e = canonical(e, ty, &mut l.k, out);
+        out.push(Stmt::Store(mem, at.clone(), e));
+    }
+    Ok(())
+}
+
+/// The arrays that items are stored to.
+pub fn stored<'p>(l: &Lower, pass: &'p crate::schedule::items::Pass) -> Vec<&'p Item> {
+    pass.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
+}
+
+/// Words of registers that one group of neighbours takes, over all arrays read at the element's own index.
+pub fn words(l: &Lower, shape: Shape) -> i64 {
+    l.pointwise.iter().map(|x| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4).sum::<i64>().max(1)
+}

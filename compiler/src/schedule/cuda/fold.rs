@@ -1,0 +1,118 @@
+//! Fold: strict left folds in index order (semantics 5.5) by one block. All threads compute the elements of a chunk into shared memory, thread 0 folds them.
+//!
+//! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it at all is the step's to say (semantics 6).
+
+use super::{bind, int32, thread, wide};
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::element;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+use crate::schedule::scalars as values;
+
+/// Elements that each thread computes of a chunk.
+const PER_THREAD: i64 = 4;
+
+struct Fold {
+    node: NodeId,
+    src: NodeId,
+    step: crate::core::Lambda,
+    acc: Reg,
+}
+
+pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Vec<Stmt>> {
+    let n = l.count();
+    let mut out = Vec::new();
+    let leader = bind(l, "leader", Expr::binary(BinaryOp::Eq, thread(), int32(0)), &mut out);
+    let (mut folds, mut start) = (Vec::new(), Vec::new());
+    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    for node in nodes {
+        let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
+        let ty = l.g.ty(node).elem;
+        let acc = l.k.reg("acc", ty);
+        out.push(Stmt::Var(acc, Expr::Lit(Lit::zero(ty))));
+        let e = l.region(&[], &[init], None, &Expr::int(0), &mut start)?.remove(0);
+        start.push(Stmt::Assign(acc, e));
+        folds.push(Fold { node, src, step, acc });
+    }
+    out.push(Stmt::If(leader.clone(), start, vec![]));
+    if l.signature.sites.is_empty() {
+        chunks(l, &folds, &n, &leader, &mut out)?;
+    } else {
+        let i = l.k.reg("i", Ty::I64);
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let elements: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
+        let mut body = Vec::new();
+        steps(l, &folds, &elements, vec![(index, Expr::Reg(i))], &Expr::Reg(i), &mut body)?;
+        out.push(Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![]));
+    }
+    l.in_finish = true;
+    let known: Vec<(NodeId, Expr)> = folds.iter().map(|f| (f.node, Expr::Reg(f.acc))).collect();
+    let mut end = Vec::new();
+    values::store(l, &known, scalars, &mut end)?;
+    out.push(Stmt::If(leader, end, vec![]));
+    Ok(out)
+}
+
+/// Chunk by chunk through shared memory.
+fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    let threads = i64::from(l.k.threads);
+    let chunk = threads * PER_THREAD;
+    let types: Vec<Ty> = folds.iter().map(|f| l.g.ty(f.src).elem).collect();
+    let shared: Vec<Mem> = types.iter().map(|ty| l.k.share("chunk", *ty, chunk as u32)).collect();
+    let base = l.k.reg("base", Ty::I64);
+    let mut body = Vec::new();
+    for u in 0..PER_THREAD {
+        let at = wide(thread()).plus(Expr::int(u * threads));
+        let at = bind(l, "at", at, &mut body);
+        let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
+        let mut inner = Vec::new();
+        let values = l.region(&[(index, i.clone())], &roots, Some(index), &i, &mut inner)?;
+        inner.extend(shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
+        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, n.clone()), inner, vec![]));
+    }
+    body.push(Stmt::Barrier);
+    let j = l.k.reg("j", Ty::I64);
+    let (mut vars, mut elements, mut inner) = (Vec::new(), Vec::new(), Vec::new());
+    for (m, ty) in shared.iter().zip(&types) {
+        let e = bind(l, "e", Expr::load(*m, Expr::Reg(j)), &mut inner);
+        let (_, node) = l.g.fresh_var(*ty);
+        vars.push((node, e));
+        elements.push(node);
+    }
+    steps(l, folds, &elements, vars, &Expr::Reg(j), &mut inner)?;
+    let left = n.clone().minus(Expr::Reg(base)).min(Expr::int(chunk));
+    body.push(Stmt::If(leader.clone(), vec![Stmt::Seq(j, Expr::int(0), left, inner)], vec![]));
+    body.push(Stmt::Barrier);
+    body.push(Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(chunk))));
+    out.push(Stmt::Var(base, Expr::int(0)));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(base), n.clone()), body));
+    Ok(())
+}
+
+/// One step of all folds; `elements` are the nodes of what is folded in.
+fn steps(
+    l: &mut Lower,
+    folds: &[Fold],
+    elements: &[NodeId],
+    mut vars: Vec<(NodeId, Expr)>,
+    at: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let mut roots = Vec::new();
+    let index = vars.first().map(|v| v.0);
+    for (f, e) in folds.iter().zip(elements) {
+        let (_, acc) = l.g.fresh_var(l.g.ty(f.node).elem);
+        vars.push((acc, Expr::Reg(f.acc)));
+        roots.push(l.g.open(&f.step, &[acc, *e]));
+    }
+    let values = l.region(&vars, &roots, index, at, out)?;
+    // all new values before any accumulator changes
+    let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
+    out.extend(folds.iter().zip(values).map(|(f, e)| Stmt::Assign(f.acc, e)));
+    Ok(())
+}

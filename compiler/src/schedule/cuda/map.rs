@@ -1,0 +1,60 @@
+//! Map: every element on its own.
+//!
+//! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
+//! of memory after another. All loads of a thread come before its first use of one. The last block, which is not full, goes
+//! element by element.
+
+use super::elements::{Elements, single, stored, words};
+use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::element;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+
+/// Of a block.
+pub const THREADS: u32 = 256;
+/// Words of memory that a thread keeps in flight: 32 bytes, which at full occupancy covers the latency.
+const WORDS_IN_FLIGHT: i64 = 8;
+
+/// Elements of a block.
+pub fn elements(l: &Lower, shape: Shape, cost: u32) -> i64 {
+    i64::from(shape.threads) * shape.v * unroll(l, shape, cost)
+}
+
+fn unroll(l: &Lower, shape: Shape, cost: u32) -> i64 {
+    let wanted = (WORDS_IN_FLIGHT / words(l, shape)).clamp(1, 4);
+    let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
+    1 << wanted.min(allowed.max(1)).ilog2()
+}
+
+pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, per_block: i64) -> Result<Vec<Stmt>> {
+    let items = stored(l, pass);
+    let n = l.count();
+    let mut out = Vec::new();
+    let start = wide(Expr::Place(Gpu::Block)).times(Expr::int(per_block));
+    let start = bind(l, "start", start, &mut out);
+    let mut full = Vec::new();
+    let first = start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
+    let first = bind(l, "first", first, &mut full);
+    let apart = i64::from(shape.threads) * shape.v;
+    let groups = (0..per_block / apart).map(|u| u * apart).collect();
+    let elements = Elements::new(l, first, groups, shape.v);
+    elements.load(l, &mut full);
+    let make = |l: &mut Lower, _, i| items.iter().map(|it| element(l, it.node, i)).collect();
+    let values = elements.values(l, &[], make, &mut full)?;
+    l.loaded = None;
+    elements.store(l, &items, &values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut full);
+
+    let i = l.k.reg("i", Ty::I64);
+    let mut rest = vec![Stmt::Var(i, start.clone().plus(wide(thread())))];
+    let mut body = Vec::new();
+    let at = bind(l, "at", Expr::Reg(i), &mut body);
+    single(l, &items, &at, &mut body)?;
+    body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
+    rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), n.clone()), body));
+    let is_full = Expr::binary(BinaryOp::Le, start.plus(Expr::int(per_block)), n);
+    out.push(Stmt::If(is_full, full, rest));
+    Ok(out)
+}

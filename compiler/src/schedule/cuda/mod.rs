@@ -1,0 +1,221 @@
+//! GPU strategies: every element on its own (`map`), a warp a tile of the fixed tree (`reduce`, joined by `tree` and completed by `levels`), one block in
+//! order (`fold`). Each makes the body of one thread; this file makes the versions.
+//!
+//! Threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread; several such accesses are in flight before the
+//! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
+
+mod elements;
+mod fold;
+mod levels;
+mod map;
+mod reduce;
+mod tree;
+
+use super::items::{Pass, is_store};
+use super::lower::Lower;
+use super::scalars;
+use crate::core::{Op, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, narrow, verify};
+use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use crate::scalar::{BinaryOp, Ty};
+
+/// A body of more operations than this is not repeated to keep more loads in flight.
+const MAX_UNROLLED: u32 = 512;
+
+/// The GPU's side of one pass.
+pub struct GpuPass {
+    /// How its versions are launched.
+    pub launch: GpuKernel,
+    /// Their code, in the same order.
+    pub kernels: Vec<Kernel>,
+}
+
+/// How the elements of a pass lie in a thread's registers.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Neighbours of each thread, accessed at once.
+    v: i64,
+    /// Strided arrays, else contiguous.
+    strided: bool,
+    /// Threads of a block.
+    threads: u32,
+}
+
+/// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
+pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u32) -> Result<GpuPass> {
+    let mut out =
+        GpuPass { launch: GpuKernel { name: name.into(), ..GpuKernel::default() }, kernels: vec![] };
+    if let Some(op) = without_code(l, pass, scalars) {
+        out.launch.absent = Some(format!("`{op}` has no GPU code in this version"));
+        return Ok(out);
+    }
+    if pass.domain.is_none() {
+        let k = alone(l, name, scalars)?;
+        push(&mut out, k, Grid::One, Conditions::default())?;
+        return Ok(out);
+    }
+    let writes = pass.items.iter().any(|it| is_store(&l.g, it));
+    let v = neighbours(l, pass, cost);
+    let vector = |narrow, separate| Conditions { vector: true, narrow, separate };
+    let any = |narrow| Conditions { vector: false, narrow, separate: false };
+    let mut list = Vec::new();
+    if v > 1 {
+        list.push(("_vector", vector(true, writes)));
+        if writes {
+            list.push(("_in_place", vector(true, false)));
+        }
+        list.push(("_vector_wide", vector(false, false)));
+    }
+    list.extend([("_any", any(true)), ("_any_wide", any(false))]);
+    if pass.sequential {
+        list = vec![("_any", any(true)), ("_any_wide", any(false))];
+    }
+    for (suffix, conditions) in list {
+        let shape = Shape {
+            v: if conditions.vector { v } else { 1 },
+            strided: !conditions.vector,
+            threads: if writes && !has_reduction(l, pass) { map::THREADS } else { reduce::THREADS },
+        };
+        let (mut k, grid) = body(l, &format!("{name}{suffix}"), pass, scalars, shape, cost)?;
+        for a in &mut k.arrays {
+            a.strided = shape.strided;
+            a.noalias = !writes || conditions.separate;
+        }
+        if !conditions.vector {
+            k.arrays.iter_mut().for_each(|a| a.aligned = false);
+        }
+        push(&mut out, k, grid, conditions)?;
+    }
+    Ok(out)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Conditions {
+    vector: bool,
+    narrow: bool,
+    separate: bool,
+}
+
+/// Finishes a kernel and adds it.
+fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<()> {
+    if c.narrow {
+        narrow::run(&mut k);
+    }
+    crate::kernel::dce::run(&mut k);
+    verify::verify(&k)?;
+    let aligned = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
+    out.launch.versions.push(GpuVersion {
+        entry: k.name.clone(),
+        threads: k.threads,
+        grid,
+        contiguous: c.vector,
+        aligned,
+        narrow: c.narrow,
+        separate: c.separate,
+    });
+    out.kernels.push(k);
+    Ok(())
+}
+
+/// An operator that the pass needs and GPUs have no code for.
+fn without_code(l: &Lower, pass: &Pass, scalars: &[u32]) -> Option<String> {
+    let roots = pass.items.iter().map(|it| it.node).chain(scalars.iter().map(|i| l.result(*i)));
+    l.g.reachable(roots).into_iter().find_map(|n| match l.g.op(n) {
+        Op::Unary(op, _) if op.is_elementary() => Some(op.to_string()),
+        Op::Binary(op, ..) if op.is_elementary() => Some(op.to_string()),
+        _ => None,
+    })
+}
+
+fn has_reduction(l: &Lower, pass: &Pass) -> bool {
+    pass.items.iter().any(|it| matches!(l.g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
+}
+
+/// How many neighbours a thread takes, so that the widest array's share is 16 bytes. Reductions: 4, or 2 for 8-byte elements, because a row has 128 columns.
+fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
+    let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
+    let stores = pass.items.iter().filter(|it| is_store(&l.g, it)).map(|it| l.g.ty(it.node).elem.size());
+    let widest = reads.chain(stores).max().unwrap_or(4);
+    let v = if has_reduction(l, pass) { (16 / widest).min(4) } else { 16 / widest };
+    let v = if has_reduction(l, pass) {
+        v
+    } else {
+        v.min((4 * MAX_UNROLLED / cost.max(1)).next_power_of_two() as usize)
+    };
+    v.max(1) as i64
+}
+
+/// The kernel of a version, and its grid.
+fn body(
+    l: &mut Lower,
+    name: &str,
+    pass: &Pass,
+    scalars: &[u32],
+    shape: Shape,
+    cost: u32,
+) -> Result<(Kernel, Grid)> {
+    l.begin(name, false);
+    l.k.threads = shape.threads;
+    let (mut rest, grid) = if pass.sequential {
+        (fold::main(l, pass, scalars)?, Grid::One)
+    } else if has_reduction(l, pass) {
+        (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::MOST_TILES))
+    } else {
+        let per_block = map::elements(l, shape, cost);
+        (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))
+    };
+    let mut all = std::mem::take(&mut l.prologue);
+    all.append(&mut rest);
+    l.k.main = Some(all);
+    let accessed = std::mem::take(&mut l.vectors);
+    let mut k = l.finished(false, false);
+    if !matches!(grid, Grid::Tiles(..)) {
+        k.scratch.clear();
+    }
+    for i in accessed {
+        k.arrays[i as usize].aligned = true;
+    }
+    for (a, once) in k.arrays.iter_mut().zip(l.used_once()) {
+        a.once = once;
+    }
+    Ok((k, grid))
+}
+
+/// Scalars only: one thread.
+fn alone(l: &mut Lower, name: &str, scalars: &[u32]) -> Result<Kernel> {
+    l.begin(name, false);
+    l.k.threads = WARP;
+    l.in_finish = true;
+    let mut body = Vec::new();
+    scalars::store(l, &[], scalars, &mut body)?;
+    let first = Expr::binary(BinaryOp::Eq, thread(), int32(0));
+    l.k.main = Some(vec![Stmt::If(first, body, vec![])]);
+    Ok(l.finished(false, false))
+}
+
+fn thread() -> Expr {
+    Expr::Place(Gpu::Thread)
+}
+
+fn int32(x: i32) -> Expr {
+    Expr::Lit(crate::scalar::Lit::i32(x))
+}
+
+fn wide(e: Expr) -> Expr {
+    Expr::Cast(Ty::I64, Box::new(e))
+}
+
+/// Gives an expression a register.
+fn bind(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let ty = l.k_ty(&e);
+    let r = l.k.reg(name, ty);
+    out.push(Stmt::Let(r, e, Default::default()));
+    Expr::Reg(r)
+}
+
+/// ceil(n / TILE)
+fn tiles(n: Expr) -> Expr {
+    let up = n.plus(Expr::int(TILE - 1));
+    Expr::binary(BinaryOp::Shr, up, Expr::int(TILE.trailing_zeros().into()))
+}

@@ -1,0 +1,33 @@
+//! The element of an array, and how it is stored.
+
+use super::lower::Lower;
+use crate::core::{NodeId, Op};
+use crate::kernel::{Expr, Kernel, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// The element of a `generate` (or of the array that an item stores) at an index node.
+pub fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
+    match l.g.op(array).clone() {
+        Op::Generate(_, lambda) => l.g.open(&lambda, &[index]),
+        Op::Materialize(x) => element(l, x, index),
+        op => unreachable!("fused: {op:?} is no array"),
+    }
+}
+
+/// As it is stored in a result: NaN canonical (semantics 2.4).
+pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
+    if !ty.is_float() {
+        return e;
+    }
+    let nan = Expr::Lit(if ty == Ty::F32 { Lit::f32(f32::NAN) } else { Lit::f64(f64::NAN) }.canonical());
+    let e = match e {
+        Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => e,
+        e => {
+            let r = k.reg("value", ty);
+            out.push(Stmt::Let(r, e, Default::default()));
+            Expr::Reg(r)
+        }
+    };
+    let is_nan = Expr::binary(BinaryOp::Ne, e.clone(), e.clone());
+    Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
+}

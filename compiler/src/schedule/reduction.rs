@@ -1,0 +1,104 @@
+//! What a reduction is made of, for every target: how a column begins, goes on, and joins another (semantics 5.1 and 5.3).
+
+use super::element::element;
+use super::items::Pass;
+use super::lower::Lower;
+use crate::core::{Lambda, NodeId, Op};
+use crate::kernel::Mem;
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// One reduction of a pass.
+pub struct Reduction {
+    /// The node.
+    pub node: NodeId,
+    /// Element and accumulator type.
+    pub ty: Ty,
+    /// One value a tile.
+    pub scratch: Mem,
+    kind: Kind,
+}
+
+enum Kind {
+    Join(Lambda, NodeId),
+    Dot(NodeId, NodeId),
+}
+
+impl Reduction {
+    /// The reductions of a pass, in order.
+    pub fn all(l: &mut Lower, pass: &Pass) -> Vec<Reduction> {
+        let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+        let mut out = Vec::new();
+        for node in nodes {
+            let kind = match l.g.op(node) {
+                Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
+                Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
+                _ => continue,
+            };
+            let ty = l.g.ty(node).elem;
+            let scratch = l.scratch(out.len(), ty);
+            out.push(Reduction { node, ty, scratch, kind });
+        }
+        out
+    }
+
+    /// f(a, b), joining accumulators.
+    pub fn join(&self, l: &mut Lower, a: NodeId, b: NodeId) -> NodeId {
+        match &self.kind {
+            Kind::Join(join, _) => l.g.open(join, &[a, b]),
+            Kind::Dot(..) => l.g.add(Op::Binary(BinaryOp::Add, a, b)),
+        }
+    }
+
+    /// The first value of a column at an index.
+    pub fn first(&self, l: &mut Lower, index: NodeId) -> NodeId {
+        match self.kind {
+            Kind::Join(_, src) => element(l, src, index),
+            Kind::Dot(a, b) => {
+                let (a, b) = (element(l, a, index), element(l, b, index));
+                l.g.add(Op::Binary(BinaryOp::Mul, a, b))
+            }
+        }
+    }
+
+    /// The column's value after the element at an index.
+    pub fn step(&self, l: &mut Lower, acc: NodeId, index: NodeId) -> NodeId {
+        match self.kind {
+            Kind::Join(_, src) => {
+                let e = element(l, src, index);
+                self.join(l, acc, e)
+            }
+            Kind::Dot(a, b) => {
+                let (a, b) = (element(l, a, index), element(l, b, index));
+                l.g.add(Op::MulAdd(a, b, acc))
+            }
+        }
+    }
+
+    /// A value that may stand for an absent column, exactly (-0 for float sums).
+    pub fn identity(&self, l: &Lower) -> Option<Lit> {
+        let op = match &self.kind {
+            Kind::Dot(..) => BinaryOp::Add,
+            Kind::Join(join, _) => match *l.g.op(join.body) {
+                Op::Binary(op, a, b) if op.is_commutative() => {
+                    let var =
+                        |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
+                    if !(var(a, 0) && var(b, 1) || var(a, 1) && var(b, 0)) {
+                        return None;
+                    }
+                    op
+                }
+                _ => return None,
+            },
+        };
+        let zero = Lit::zero(self.ty);
+        Some(match op {
+            BinaryOp::Add if self.ty.is_float() => crate::scalar::eval_unary(UnaryOp::Neg, zero),
+            BinaryOp::Add | BinaryOp::Or | BinaryOp::Xor => zero,
+            BinaryOp::Mul => Lit::one(self.ty),
+            BinaryOp::Min => Lit::greatest(self.ty),
+            BinaryOp::Max => Lit::least(self.ty),
+            BinaryOp::And if self.ty == Ty::Bool => Lit::bool(true),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Scalars that follow from reductions and folds, for every target: what runs once at the end of a pass.
+
+use super::element::canonical;
+use super::lower::Lower;
+use super::reduction::Reduction;
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::plan::Place;
+
+/// f(init, v) if there was an element at all (`some`), else init (semantics 5.1, step 5).
+pub fn join_initial(l: &mut Lower, r: &Reduction, some: Expr, v: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+    let init = match *l.g.op(r.node) {
+        Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
+        _ => unreachable!("{:?} is a reduction", r.node),
+    };
+    let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
+    let value = l.k.reg("reduced", r.ty);
+    out.push(Stmt::Var(value, start));
+    let (_, a) = l.g.fresh_var(r.ty);
+    let (_, b) = l.g.fresh_var(r.ty);
+    let join = r.join(l, a, b);
+    let mut body = Vec::new();
+    let joined =
+        l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], None, &Expr::int(0), &mut body)?.remove(0);
+    body.push(Stmt::Assign(value, joined));
+    out.push(Stmt::If(some, body, vec![]));
+    Ok(Expr::Reg(value))
+}
+
+/// Stores what other passes need of the `known` reductions and folds, and the scalar results that are known now.
+pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut Vec<Stmt>) -> Result<()> {
+    for (node, value) in known {
+        if let Some(place) = l.crossing(*node) {
+            let slot = l.slot_out(place, l.g.ty(*node).elem);
+            out.push(Stmt::StoreSlot(slot, value.clone()));
+        }
+    }
+    let roots: Vec<NodeId> = scalars.iter().map(|i| l.result(*i)).collect();
+    let values = l.region(known, &roots, None, &Expr::int(0), out)?;
+    for (i, e) in scalars.iter().zip(values) {
+        let ty = l.g.ty(l.result(*i)).elem;
+        let slot = l.slot_out(Place::Result(*i), ty);
+        let e = canonical(e, ty, &mut l.k, out);
+        out.push(Stmt::StoreSlot(slot, e));
+    }
+    Ok(())
+}
