@@ -8,7 +8,9 @@ use crate::package::Package;
 use crate::progress::Progress;
 use arraygpu_compiler as compiler;
 use arraygpu_compiler::core::{Function, Type};
+use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::package::model::c_type;
+use arraygpu_compiler::package::ptxas::Arch;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
@@ -23,8 +25,16 @@ struct Arguments {
     out: Option<PathBuf>,
 
     /// What the package runs on
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu", value_name = "TARGET,..")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,cuda", value_name = "TARGET,..")]
     target: Vec<Target>,
+
+    /// Add machine code for these GPUs to the PTX, which runs on all from sm_80 on: the first call need not wait for the driver to make it
+    #[arg(long, value_delimiter = ',', value_name = "sm_90,..", value_parser = architecture)]
+    cubin: Vec<Arch>,
+
+    /// NVIDIA's ptxas, which makes it [default: the first of PATH, $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin]
+    #[arg(long, value_name = "FILE")]
+    ptxas: Option<PathBuf>,
 
     /// Print these stages of the compiler
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STAGE,..")]
@@ -47,8 +57,13 @@ struct Arguments {
 enum Target {
     /// x86-64 processors
     Cpu,
-    /// NVIDIA GPUs (not in this version)
+    /// NVIDIA GPUs
     Cuda,
+}
+
+/// An architecture, with clap's wish for an error that is a text.
+fn architecture(text: &str) -> std::result::Result<Arch, String> {
+    text.parse().map_err(|e: compiler::Error| e.message)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -63,6 +78,8 @@ enum Stage {
     Kernel,
     /// the C source of the CPU
     C,
+    /// the PTX of GPUs
+    Ptx,
 }
 
 impl Stage {
@@ -73,12 +90,13 @@ impl Stage {
             Stage::Plan => "plan",
             Stage::Kernel => "kernel",
             Stage::C => "c",
+            Stage::Ptx => "ptx",
         }
     }
 
     /// How a comment begins in the stage's text.
     fn comment(self) -> &'static str {
-        if self == Stage::C { "//" } else { ";" }
+        if matches!(self, Stage::C | Stage::Ptx) { "//" } else { ";" }
     }
 }
 
@@ -105,10 +123,6 @@ fn parse(package: &Package, arguments: Vec<OsString>) -> std::result::Result<Arg
 }
 
 fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> Result<()> {
-    if arguments.target.contains(&Target::Cuda) {
-        let message = "the target `cuda`; leave `--target` out, or give `--target cpu`";
-        return Err(compiler::Error::limit("E0210", message).into());
-    }
     if arguments.list {
         let functions = package.functions()?;
         print(stdout, &functions.iter().map(|f| listed(package.name(), f)).collect::<String>())?;
@@ -118,7 +132,8 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     }
     let progress = Progress::new(package.name(), arguments.quiet);
     progress.say("compiling the functions");
-    let compiled = package.compile()?;
+    let has = |target| arguments.target.contains(&target);
+    let compiled = package.compile_for(Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) })?;
     for stage in &arguments.emit {
         if arguments.emit.len() > 1 {
             print(stdout, &format!("{} ---- {} ----\n", stage.comment(), stage.name()))?;
@@ -134,6 +149,8 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     }
     let out = arguments.out.clone().unwrap_or_else(|| package.name().into());
     let options = compiler::package::Options {
+        cubin: arguments.cubin.clone(),
+        ptxas: arguments.ptxas.clone(),
         progress: Box::new(move |text| progress.say(text)),
         ..compiler::package::Options::new(out)
     };

@@ -12,7 +12,7 @@ use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
 use arraygpu_compiler::core::{Function, Param, Type};
-use arraygpu_compiler::driver::{self, Compiled};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
 use std::ffi::OsString;
@@ -115,9 +115,14 @@ impl Package {
         Ok(functions)
     }
 
-    /// The compiled package, in memory.
+    /// The compiled package for all targets, in memory.
     pub fn compile(&self) -> Result<Compiled> {
-        Ok(driver::compile(&self.name, self.functions()?)?)
+        self.compile_for(Targets { cpu: true, cuda: true })
+    }
+
+    /// The compiled package for these targets.
+    pub(crate) fn compile_for(&self, targets: Targets) -> Result<Compiled> {
+        Ok(driver::compile_for(&self.name, self.functions()?, targets)?)
     }
 
     /// The generator's command line: does what the program's arguments say, by default writes the package to `./NAME`. The result is

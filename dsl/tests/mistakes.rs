@@ -126,11 +126,22 @@ fn shapes_that_can_never_fit() {
 #[test]
 fn command_lines() {
     let package = || Package::new("p").function("f", ["x"], "result", one);
-    let error = package().run_with(["--target", "cuda"]).expect_err("no GPU yet");
-    assert_eq!(error.code(), Some("E0210"));
-    assert!(error.to_string().starts_with("not in this version: the target `cuda`"), "{error}");
-    let error = package().run_with(["--emit", "ptx"]).expect_err("no such stage");
-    assert!(error.code().is_none() && error.to_string().contains("core, fused, plan, kernel, c"), "{error}");
+    let error = package().run_with(["--target", "rocm"]).expect_err("no such target");
+    assert!(error.code().is_none() && error.to_string().contains("cpu, cuda"), "{error}");
+    let error = package().run_with(["--emit", "llvm"]).expect_err("no such stage");
+    assert!(
+        error.code().is_none() && error.to_string().contains("core, fused, plan, kernel, c, ptx"),
+        "{error}"
+    );
+    for (arch, says) in [("sm_75", "too old"), ("90", "one is sm_90")] {
+        let error = package().run_with(["--cubin", arch]).expect_err("no such GPU");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("p").display().to_string();
+    let error =
+        package().run_with(["--out", &out, "--target", "cpu", "--cubin", "sm_90"]).expect_err("no GPU");
+    assert_eq!(error.code(), Some("E0608"));
     assert!(package().run_with(["--bogus"]).is_err());
     let printed = |arguments: &[&str]| {
         let mut out = Vec::new();
