@@ -4,6 +4,7 @@ mod bench;
 mod bundle;
 mod cmake;
 mod count;
+mod cuda;
 mod demo;
 mod install;
 mod ptxas;

@@ -5,15 +5,18 @@
 //! lib/         libarraygpu.so.0 and the packages' libraries      share/   the packages' manifests and code to read
 //! tests/cpp/   programs of cpp-examples/ and tests/cpp/          tests/rust/   test programs of the runtime
 //! tests.list   what run-tests.sh runs, with arguments            data/    what they read
+//! bench/       the benchmark                                     share/bench/   its peers' source
 //! run-tests.sh  run-bench.sh  run-sanitizer.sh  README.txt
 //! ```
 //!
 //! Programs find libraries beside them (`$ORIGIN`), and data from the bundle's root, where the scripts start them.
 
+mod bench;
 mod check;
 mod projects;
 mod rust;
 
+use crate::cuda::Toolkit;
 use crate::sh::{self, Result, say};
 use crate::{install, system};
 use std::fs;
@@ -41,16 +44,23 @@ pub fn run() -> Result {
     let root = work().join("arraygpu-bundle");
     let _ = fs::remove_dir_all(&root);
     let mut bundle = Bundle { root, tests: Vec::new() };
+    let toolkit = &Toolkit::find();
+    let toolkit = toolkit.as_ref();
+    if toolkit.is_none() {
+        println!("no CUDA toolkit: packages get PTX, but no machine code");
+    }
     say("libarraygpu, built and installed");
     install::for_projects()?;
     bundle.put(&install::default_prefix().join("lib").join(install::SONAME), "lib")?;
     say("C and C++ programs");
     for project in ["cpp-examples", "tests/cpp"] {
-        projects::add(&mut bundle, project)?;
+        projects::add(&mut bundle, project, toolkit)?;
     }
     bundle.put(&sh::root().join("cpp-examples/demo/data/sunspots.csv"), "data")?;
     say("test programs of the runtime");
     rust::add(&mut bundle)?;
+    say("the benchmark");
+    bench::add(&mut bundle, toolkit)?;
     for (name, text) in FILES {
         sh::put(&bundle.root.join(name), text.as_bytes())?;
         if name.ends_with(".sh") {

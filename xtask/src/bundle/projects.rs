@@ -1,13 +1,14 @@
 //! The CMake projects of the repository in the bundle: their test programs, and the packages that these use.
 
 use super::{Bundle, work};
+use crate::cuda::Toolkit;
 use crate::sh::{self, Result};
 use crate::{cmake, install};
 use std::path::{Path, PathBuf};
 
 /// Builds a project for the bundle and takes every program that its tests run, and every package that it has made.
-pub fn add(bundle: &mut Bundle, project: &str) -> Result {
-    let build = build(project)?;
+pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Result {
+    let build = build(project, toolkit)?;
     for program in programs(&build)? {
         // the demo has its data's path built in; an argument goes before that
         let demo = program.file_name().is_some_and(|n| n == "demo");
@@ -16,14 +17,17 @@ pub fn add(bundle: &mut Bundle, project: &str) -> Result {
     packages(bundle, &build)
 }
 
-/// Configures and builds a project so that its programs look for libraries in the bundle's `lib/`.
-pub fn build(project: &str) -> Result<PathBuf> {
+/// Configures and builds a project so that its programs look for libraries in the bundle's `lib/`; with a toolkit, its packages hold
+/// machine code beside the PTX.
+pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     let out = work().join("build").join(project.replace('/', "-"));
     let prefix = install::default_prefix();
     let mut configure = sh::program("cmake");
     configure.arg("-S").arg(sh::root().join(project)).arg("-B").arg(&out);
     configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON"]);
-    configure.arg("-DCMAKE_INSTALL_RPATH=$ORIGIN/../../lib");
+    configure.arg("-DCMAKE_INSTALL_RPATH=$ORIGIN/../../lib;$ORIGIN/../lib");
+    configure
+        .arg(format!("-DGENERATOR_ARGS={}", toolkit.map_or(String::new(), |t| t.generator_args().join(";"))));
     // C++'s own libraries come along; and no path of this machine in messages of checks
     configure.arg("-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc");
     let map = format!("-ffile-prefix-map={}/=", sh::root().display());
@@ -47,7 +51,8 @@ fn programs(build: &Path) -> Result<Vec<PathBuf>> {
     Ok(alone.filter(|p| p.starts_with(build)).collect())
 }
 
-fn packages(bundle: &mut Bundle, build: &Path) -> Result {
+/// Takes the packages that a project has made.
+pub fn packages(bundle: &mut Bundle, build: &Path) -> Result {
     for path in cmake::packages(build)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         bundle.put(&path.join(format!("lib/lib{name}.so")), "lib")?;

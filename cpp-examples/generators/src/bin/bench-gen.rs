@@ -1,4 +1,4 @@
-//! The package `kernels`: what the benchmark times.
+//! The package `kernels`: what the benchmarks time, on processors and on GPUs.
 
 use arraygpu::prelude::*;
 use arraygpu_examples::*;
@@ -7,8 +7,14 @@ fn main() -> arraygpu::Result<()> {
     Package::new("kernels")
         .function("saxpy", ["a", "x", "y"], "result", saxpy::saxpy)
         .doc(saxpy::DOC)
+        .function("vadd", ["b", "c"], "a", expression_templates::add)
+        .doc(expression_templates::ADD_DOC)
+        .function("expr2", ["b", "c"], "a", expression_templates::axpby)
+        .doc(expression_templates::AXPBY_DOC)
         .function("expr3", ["a", "b", "c"], "result", expression_templates::expr3)
         .doc(expression_templates::EXPR3_DOC)
+        .function("normalise", ["a"], "result", expression_templates::normalise)
+        .doc(expression_templates::NORMALISE_DOC)
         .function("total", ["x"], "result", total::total)
         .doc(total::DOC)
         .function("dot", ["x", "y"], "result", sdot::sdot)

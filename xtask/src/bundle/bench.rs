@@ -1,0 +1,32 @@
+//! The benchmark in the bundle: the program, its packages, and its peers, which nvcc compiles; where there is none here, the script
+//! compiles them there.
+
+use super::{Bundle, projects};
+use crate::cuda::Toolkit;
+use crate::sh::{self, Result};
+
+const PEERS: &str = "libarraygpu-peers.so";
+
+/// Adds `bench/`.
+pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
+    let source = sh::root().join("bench/gpu");
+    let build = projects::build("bench/gpu", toolkit)?;
+    for program in ["arraygpu-gpu-bench", "arraygpu-first-call"] {
+        bundle.put(&build.join(program), "bench")?;
+    }
+    projects::packages(bundle, &build)?;
+    for file in ["peers.cu", "peers.h"] {
+        bundle.put(&source.join(file), "share/bench")?;
+    }
+    let Some(toolkit) = toolkit else {
+        println!("no nvcc: run-bench.sh compiles the peers, if there is one where it runs");
+        return Ok(());
+    };
+    let library = super::work().join("build").join(PEERS);
+    let mut nvcc = toolkit.nvcc();
+    nvcc.args(["-O3", "-std=c++17", "-arch=sm_90", "-shared", "-cudart", "static", "-Xcompiler", "-fPIC"]);
+    nvcc.arg("-Xlinker").arg("-static-libstdc++,-static-libgcc");
+    nvcc.arg("-o").arg(&library).arg(source.join("peers.cu")).arg("-ldl");
+    sh::run(&mut nvcc)?;
+    bundle.put(&library, "lib")
+}
