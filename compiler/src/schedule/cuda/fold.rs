@@ -38,12 +38,12 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Vec<Stmt>> {
         folds.push(Fold { node, src, step, acc });
     }
     out.push(Stmt::If(leader.clone(), start, vec![]));
-    if l.signature.sites.is_empty() {
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let elements: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
+    if l.signature.sites.is_empty() && !may_record(l, &elements) {
         chunks(l, &folds, &n, &leader, &mut out)?;
     } else {
         let i = l.k.reg("i", Ty::I64);
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let elements: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
         let mut body = Vec::new();
         steps(l, &folds, &elements, vec![(index, Expr::Reg(i))], &Expr::Reg(i), &mut body)?;
         out.push(Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![]));
@@ -54,6 +54,11 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Vec<Stmt>> {
     values::store(l, &known, scalars, &mut end)?;
     out.push(Stmt::If(leader, end, vec![]));
     Ok(out)
+}
+
+/// Whether an element may leave a record, needed or not.
+fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
+    l.g.reachable(elements.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g))
 }
 
 /// Chunk by chunk through shared memory.

@@ -1,0 +1,304 @@
+//! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter in the place of the device.
+
+use arraygpu_compiler::core::TILE;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::driver::Compiled;
+use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
+use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, host};
+use arraygpu_compiler::scalar::{Lit, Ty};
+
+/// How the arrays of a call lie in memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Layout {
+    /// From the start of an allocation, stride 1.
+    Contiguous,
+    /// From its second element on: no vector access is aligned.
+    Offset,
+    /// Every second element.
+    Strided,
+    /// Backwards.
+    Reversed,
+    /// As contiguous; each vector result is the first parameter that it may be, if there is one.
+    InPlace,
+    /// The same, backwards.
+    InPlaceReversed,
+}
+
+impl Layout {
+    pub const ALL: [Layout; 6] = [
+        Layout::Contiguous,
+        Layout::Offset,
+        Layout::Strided,
+        Layout::Reversed,
+        Layout::InPlace,
+        Layout::InPlaceReversed,
+    ];
+}
+
+/// How a call is run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct How {
+    pub layout: Layout,
+    /// The version of each kernel, by position, where its conditions hold; elsewhere, and if None, what the runtime takes.
+    pub version: Option<usize>,
+    /// Tiles of a warp, if the version allows so many.
+    pub span: u32,
+    pub order: Order,
+}
+
+/// Why a call gave nothing.
+#[derive(Debug)]
+pub enum Failure {
+    /// A shape rule does not hold.
+    Shape(String),
+    /// A kernel has no code for GPUs.
+    Absent(String),
+    /// A kernel is wrong, or was launched wrongly.
+    Fault(Box<Fault>),
+    /// The runtime's rules could not be followed.
+    Rules(String),
+}
+
+/// The record of a call: the first launch that left one, its lowest element, the first site there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    pub launch: String,
+    pub element: u64,
+    pub site: String,
+}
+
+/// What a call gave.
+#[derive(Debug)]
+pub struct Called {
+    pub results: Vec<Value>,
+    pub record: Option<Record>,
+    /// The entries that ran.
+    pub entries: Vec<String>,
+}
+
+/// The state of a call: where parameters, results and temporaries are. A scalar has stride 1 and one element.
+struct Call<'a> {
+    compiled: &'a Compiled,
+    plan: &'a Plan,
+    how: How,
+    memory: Memory,
+    host: Vec<Lit>,
+    places: Vec<ArrayArg>,
+    record: Option<Record>,
+    entries: Vec<String>,
+}
+
+/// Calls entry `i` of a program.
+pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<Called, Failure> {
+    let plan = &compiled.plans[i];
+    let mut host = Vec::new();
+    let len = |p: u32| if let Value::Vector(v) = &args[p as usize] { v.len() as i64 } else { 0 };
+    let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
+    host::evaluate(plan, len, arg, &mut host);
+    if let Some((_, message)) = host::violation(plan, &host) {
+        return Err(Failure::Shape(message));
+    }
+    let mut c = Call {
+        compiled,
+        plan,
+        how,
+        memory: Memory::default(),
+        host,
+        places: Vec::new(),
+        record: None,
+        entries: Vec::new(),
+    };
+    c.bind(args)?;
+    for step in &plan.steps {
+        if let Step::Launch(l) = step {
+            c.launch(l)?;
+        }
+    }
+    let results = (0..plan.results.len()).map(|r| c.result(r)).collect::<Result<_, _>>()?;
+    Ok(Called { results, record: c.record, entries: c.entries })
+}
+
+impl Call<'_> {
+    /// Memory for everything.
+    fn bind(&mut self, args: &[Value]) -> Result<(), Failure> {
+        let plan = self.plan;
+        for (slot, value) in plan.params.iter().zip(args) {
+            let values = match value {
+                Value::Scalar(l) => std::slice::from_ref(l),
+                Value::Vector(v) => v,
+            };
+            let place = self.array(slot, values.len(), self.how.layout);
+            values.iter().enumerate().for_each(|(i, v)| self.memory.set(place.memory, index(&place, i), *v));
+            self.places.push(place);
+        }
+        let mut taken = Vec::new();
+        for (r, slot) in plan.results.iter().enumerate() {
+            let len = self.len(slot)?;
+            let fits = |p: &usize| {
+                let vector = !slot.ty.is_scalar() && plan.params[*p].ty == slot.ty;
+                vector && self.places[*p].len == len as u64 && !taken.contains(p) && in_place(plan, r, *p)
+            };
+            let wanted = matches!(self.how.layout, Layout::InPlace | Layout::InPlaceReversed);
+            let same = (0..plan.params.len()).find(fits).filter(|_| wanted);
+            taken.extend(same);
+            let place = match same {
+                Some(p) => self.places[p],
+                None => self.array(slot, len, self.how.layout),
+            };
+            self.places.push(place);
+        }
+        for slot in &plan.temps {
+            let len = self.len(slot)?;
+            let place = self.array(slot, len, Layout::Contiguous);
+            self.places.push(place);
+        }
+        Ok(())
+    }
+
+    fn len(&self, slot: &Slot) -> Result<usize, Failure> {
+        let len = slot.extent.map_or(1, |e| self.host[e.0 as usize].as_i64());
+        usize::try_from(len)
+            .map_err(|_| Failure::Shape(format!("{}: the length {len} is negative", slot.name)))
+    }
+
+    /// Elements that nothing has written.
+    fn array(&mut self, slot: &Slot, len: usize, layout: Layout) -> ArrayArg {
+        let layout = if slot.ty.is_scalar() { Layout::Contiguous } else { layout };
+        let (offset, stride): (usize, i64) = match layout {
+            Layout::Contiguous | Layout::InPlace => (0, 1),
+            Layout::Offset => (1, 1),
+            Layout::Strided => (0, 2),
+            Layout::Reversed | Layout::InPlaceReversed => (len.saturating_sub(1), -1),
+        };
+        let memory = self.memory.allocate(slot.ty.elem, offset + len * stride.unsigned_abs() as usize);
+        ArrayArg { memory, offset: offset as u64, stride, len: len as u64 }
+    }
+
+    fn place(&self, p: Place) -> ArrayArg {
+        let (params, results) = (self.plan.params.len(), self.plan.results.len());
+        self.places[match p {
+            Place::Param(i) => i as usize,
+            Place::Result(i) => params + i as usize,
+            Place::Temp(i) => params + results + i as usize,
+        }]
+    }
+
+    fn launch(&mut self, l: &Launch) -> Result<(), Failure> {
+        let gpu = &self.compiled.gpu[l.kernel as usize];
+        if let Some(why) = &gpu.absent {
+            return Err(Failure::Absent(why.clone()));
+        }
+        let n = l.domain.map_or(0, |d| self.host[d.0 as usize].as_i64());
+        let arrays: Vec<ArrayArg> = l.arrays.iter().map(|a| self.place(a.0)).collect();
+        let chosen = |v: &usize| self.holds(l, &arrays, n, &gpu.versions[*v]);
+        let first = (0..gpu.versions.len()).find(chosen);
+        let version = self.how.version.filter(|v| *v < gpu.versions.len()).filter(chosen).or(first);
+        let Some(version) = version else {
+            return Err(Failure::Rules(format!("no version of {} can run", l.name)));
+        };
+        let (kernel, v) =
+            (&self.compiled.gpu_code[l.kernel as usize][version].kernel, &gpu.versions[version]);
+        if kernel.name != v.entry || kernel.threads != v.threads {
+            return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
+        }
+        let tiles = (n + TILE - 1) / TILE;
+        let groups = (tiles + TILE - 1) / TILE;
+        let (blocks, span) = match v.grid {
+            Grid::Elements(each) => ((n as u64).div_ceil(each.into()) as u32, 1),
+            Grid::Tiles(least, most) => {
+                let span = self.how.span.clamp(least, most);
+                ((tiles as u64).div_ceil((span * (v.threads / 32)).into()).max(1) as u32, span)
+            }
+            Grid::One => (1, 1),
+        };
+        if blocks == 0 {
+            return Ok(());
+        }
+        let scratch = (tiles + groups + 4) as usize;
+        let mut args = Args {
+            arrays,
+            ins: l.scalars.iter().map(|h| self.host[h.0 as usize]).collect(),
+            slots: l.slots.iter().map(|p| self.place(*p).memory).collect(),
+            ..Args::default()
+        };
+        if let Grid::Tiles(..) = v.grid {
+            args.scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, scratch)).collect();
+            args.counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); groups as usize + 1]));
+        }
+        let grid = interp::Grid { blocks, span };
+        let records =
+            interp::run(kernel, grid, &mut self.memory, &args, self.how.order).map_err(Failure::Fault)?;
+        self.entries.push(v.entry.clone());
+        self.note(l, &records);
+        Ok(())
+    }
+
+    /// Whether a version's conditions hold.
+    fn holds(&self, l: &Launch, arrays: &[ArrayArg], n: i64, v: &GpuVersion) -> bool {
+        let writes = |write: bool| {
+            let used = l.arrays.iter().zip(arrays).filter(move |(a, _)| (a.1 == Access::Write) == write);
+            used.map(|(_, arg)| arg.memory)
+        };
+        let aligned = |i: &u32| {
+            let a = &arrays[*i as usize];
+            (a.offset as usize * self.plan_ty(l.arrays[*i as usize].0).size()).is_multiple_of(16)
+        };
+        let limit = (1i64 << 31) - (1 << 20);
+        let narrow = n < limit && arrays.iter().all(|a| (a.len as i64 * a.stride).abs() < limit);
+        (!v.contiguous || arrays.iter().all(|a| a.stride == 1))
+            && (!v.separate || !writes(true).any(|w| writes(false).any(|r| r == w)))
+            && v.aligned.iter().all(aligned)
+            && (!v.narrow || narrow)
+    }
+
+    fn plan_ty(&self, p: Place) -> Ty {
+        match p {
+            Place::Param(i) => self.plan.params[i as usize].ty.elem,
+            Place::Result(i) => self.plan.results[i as usize].ty.elem,
+            Place::Temp(i) => self.plan.temps[i as usize].ty.elem,
+        }
+    }
+
+    /// Keeps the first launch's record: its lowest element, of several there the first site.
+    fn note(&mut self, l: &Launch, records: &[u64]) {
+        let lowest = records.iter().zip(&l.sites).filter(|r| *r.0 != 0).min_by_key(|r| !r.0);
+        if let (None, Some((bits, site))) = (&self.record, lowest) {
+            self.record = Some(Record { launch: l.name.clone(), element: !bits, site: site.clone() });
+        }
+    }
+
+    fn result(&self, r: usize) -> Result<Value, Failure> {
+        let (slot, place) = (&self.plan.results[r], self.place(Place::Result(r as u32)));
+        let element = |i: usize| {
+            let missing = || Failure::Rules(format!("element {i} of {} was not written", slot.name));
+            self.memory.get(place.memory, index(&place, i)).ok_or_else(missing)
+        };
+        if slot.ty.is_scalar() {
+            return element(0).map(Value::Scalar);
+        }
+        (0..place.len as usize).map(element).collect::<Result<_, _>>().map(Value::Vector)
+    }
+}
+
+/// The element of the allocation where element `i` of an array lies.
+fn index(a: &ArrayArg, i: usize) -> usize {
+    (a.offset as i64 + i as i64 * a.stride) as usize
+}
+
+/// A result may be a parameter if the launch that writes it reads that one only at the index it writes, and no later launch reads it.
+fn in_place(plan: &Plan, result: usize, param: usize) -> bool {
+    let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
+    let launches = plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None });
+    let mut written = false;
+    for l in launches {
+        let reads = l.arrays.iter().any(|(p, _)| *p == param);
+        let elsewhere = l.arrays.iter().any(|(p, a)| *p == param && *a != Access::Pointwise);
+        let writes = l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
+        if (written && reads) || (writes && elsewhere) {
+            return false;
+        }
+        written |= writes;
+    }
+    true
+}

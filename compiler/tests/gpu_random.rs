@@ -1,0 +1,144 @@
+//! The same bits on a simulated GPU: random programs, every version of every kernel, in several layouts, sizes and orders of threads, against the
+//! interpreter. The simulation reports races, divergence, wild and misaligned accesses, and reads of what nothing wrote.
+
+mod common;
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, NodeId, Op, Var};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use common::{program, rng::Rng};
+use gpu::{Called, Failure, How, Layout, Record, call};
+
+const SIZES: [usize; 11] = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4500, 3 * 2048 + 5];
+const PROGRAMS: u64 = 150;
+/// Versions that a kernel may have.
+const VERSIONS: usize = 5;
+
+fn compile(functions: Vec<Function>) -> Compiled {
+    driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap()
+}
+
+/// The programs that compile (a random slice may never fit).
+fn programs() -> impl Iterator<Item = (u64, Compiled)> {
+    (1..=PROGRAMS).filter_map(|seed| {
+        let mut rng = Rng::new(seed + 5000);
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        let f = program::exact(&format!("f{seed}"), ty, &mut rng);
+        let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true });
+        compiled.ok().map(|c| (seed, c))
+    })
+}
+
+/// What the tests must have seen.
+#[derive(Default, Debug)]
+struct Seen {
+    values: usize,
+    records: usize,
+    errors: usize,
+    entries: std::collections::BTreeMap<String, usize>,
+}
+
+/// One program and its arguments; what the first call left as a record all others must leave, too.
+struct Case<'a> {
+    compiled: &'a Compiled,
+    name: String,
+    args: Vec<Value>,
+    expected: arraygpu_compiler::Result<interp::Outcome>,
+    /// The elements of a reduction or fold may be needed by no result: then the compiled function need not leave their records.
+    unneeded: bool,
+    record: Option<Option<Record>>,
+}
+
+impl Case<'_> {
+    fn new<'a>(compiled: &'a Compiled, name: String, args: Vec<Value>) -> Case<'a> {
+        let expected = interp::run(&compiled.functions[0], &args);
+        let f = &compiled.functions[0];
+        let unneeded = f.graph.reachable(f.results.iter().map(|r| r.value)).iter().any(|n| ignores(f, *n));
+        Case { compiled, name, args, expected, unneeded, record: None }
+    }
+
+    /// Calls in three orders of threads: the interpreter's results, or a record where it leaves one.
+    fn check(&mut self, layout: Layout, version: Option<usize>, span: u32, seen: &mut Seen) {
+        for order in [Order::Ascending, Order::Descending, Order::Random(span as u64 + 1)] {
+            let how = How { layout, version, span, order };
+            let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0]);
+            match (&self.expected, call(self.compiled, 0, &self.args, how)) {
+                (Err(_), Err(Failure::Shape(_))) => seen.errors += 1,
+                (_, Err(Failure::Fault(f))) => panic!("{f}\n{}", text()),
+                (Ok(wanted), Ok(called)) => {
+                    let recorded = called.record.is_some();
+                    let fine = recorded == wanted.recorded || (self.unneeded && !recorded);
+                    assert!(fine, "recorded: {:?}\n{}", called.record, text());
+                    let first = self.record.get_or_insert_with(|| called.record.clone());
+                    assert_eq!(*first, called.record, "{}", text());
+                    if first.is_none() {
+                        let difference = difference(&wanted.results, &called.results);
+                        assert!(difference.is_none(), "{}\n{}", difference.unwrap_or_default(), text());
+                    }
+                    seen.note(&called);
+                }
+                (expected, found) => panic!("expected {expected:?}\nfound {found:?}\n{}", text()),
+            }
+        }
+    }
+}
+
+/// A reduction or fold whose function does not use both of its operands.
+fn ignores(f: &Function, n: NodeId) -> bool {
+    let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
+        return false;
+    };
+    let used = f.graph.reachable([lambda.body]);
+    let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
+    !lambda.params.iter().all(|p| uses(p.0))
+}
+
+impl Seen {
+    fn note(&mut self, called: &Called) {
+        *(if called.record.is_some() { &mut self.records } else { &mut self.values }) += 1;
+        for entry in &called.entries {
+            // f12_0_vector_wide
+            let version = entry.splitn(3, '_').nth(2).unwrap_or_default();
+            *self.entries.entry(version.into()).or_default() += 1;
+        }
+    }
+}
+
+/// The first place where results differ.
+fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
+    let list = |v: &Value| match v {
+        Value::Scalar(l) => vec![*l],
+        Value::Vector(v) => v.clone(),
+    };
+    wanted.iter().zip(found).enumerate().find_map(|(r, (a, b))| {
+        let (a, b) = (list(a), list(b));
+        let i = (0..a.len().max(b.len())).find(|i| a.get(*i) != b.get(*i))?;
+        let show = |v: &[Lit]| v.get(i).map_or("nothing".into(), |l| format!("{l} ({:x})", l.bits));
+        Some(format!("result {r}, element {i}: expected {}, found {}", show(&a), show(&b)))
+    })
+}
+
+#[test]
+fn random_programs_have_the_interpreters_bits() {
+    let mut seen = Seen::default();
+    for (seed, compiled) in programs() {
+        let mut rng = Rng::new(seed + 77);
+        let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+        for _ in 0..3 {
+            let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
+            let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
+            let mut case = Case::new(&compiled, format!("program {seed}, n = {n}, {n2}"), args);
+            let span = 1 + rng.below(2) as u32;
+            case.check(rng.pick(&Layout::ALL), None, span, &mut seen);
+            for v in 0..versions {
+                case.check(rng.pick(&Layout::ALL[..5]), Some(v), span, &mut seen);
+            }
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.values > 1000 && seen.records > 100 && seen.errors > 50, "{seen:?}");
+}
