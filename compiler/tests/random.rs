@@ -82,6 +82,6 @@ fn passes_are_idempotent() {
         let Ok(once) = driver::on_big_stack(|| pipeline::run(&f, &mut |_, _| ())) else { continue };
         let twice = driver::on_big_stack(|| pipeline::run(&once, &mut |_, _| ())).unwrap();
         assert_eq!(once.to_string(), twice.to_string(), "seed {seed}\n{f}");
-        assert!(schedule::schedule(&once, 0).is_ok() || schedule::items::passes(&once).is_err());
+        assert!(schedule::schedule(&once, 0, true).is_ok() || schedule::items::passes(&once).is_err());
     }
 }

@@ -174,6 +174,8 @@ pub struct Kernel {
     pub regs: Vec<(String, Ty)>,
     /// Threads of a block; 0: a kernel for the CPU.
     pub threads: u32,
+    /// At least so many blocks at once on a multiprocessor: how many registers a thread may have. 0: as the assembler likes.
+    pub blocks: u32,
     /// Memory that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
     /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.

@@ -39,6 +39,9 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             "scratch" => k.scratch.push(typed(c)?),
             "threads" => {
                 k.threads = u32::try_from(c.number()?).map_err(|_| c.error("too many threads"))?;
+                if c.eat("blocks") {
+                    k.blocks = u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
+                }
                 k.narrow = c.eat("narrow");
             }
             "shared" => {

@@ -9,7 +9,8 @@ impl Display for Kernel {
         writeln!(f, "kernel @{} {{", self.name)?;
         if self.threads > 0 {
             let narrow = if self.narrow { " narrow" } else { "" };
-            writeln!(f, "  threads {}{narrow}", self.threads)?;
+            let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
+            writeln!(f, "  threads {}{blocks}{narrow}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };

@@ -1,6 +1,6 @@
 //! Several elements of one thread: their loads first, then their values, then their stores.
 
-use super::Shape;
+use super::{Shape, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
@@ -107,12 +107,19 @@ pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, out: &mut Vec<Stmt>) ->
     let (_, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
     let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out)?;
+    store_single(l, items, values, at, out);
+    Ok(())
+}
+
+/// Stores the values of one element: all are known before the first is stored, because an output may be an input.
+pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr, out: &mut Vec<Stmt>) {
+    let mut stores = Vec::new();
     for (item, e) in items.iter().zip(values) {
         let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-        let e = canonical(e, ty, &mut l.k, out);
-        out.push(Stmt::Store(mem, at.clone(), e));
+        let e = bind(l, "value", e, out);
+        stores.push(Stmt::Store(mem, at.clone(), canonical(e, ty, &mut l.k, out)));
     }
-    Ok(())
+    out.append(&mut stores);
 }
 
 /// The arrays that items are stored to.

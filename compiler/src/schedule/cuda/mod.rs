@@ -157,6 +157,7 @@ fn body(
 ) -> Result<(Kernel, Grid)> {
     l.begin(name, false);
     l.k.threads = shape.threads;
+    l.k.blocks = if has_reduction(l, pass) { reduce::BLOCKS } else { 0 };
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
     } else if has_reduction(l, pass) {

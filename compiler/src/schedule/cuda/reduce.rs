@@ -4,7 +4,7 @@
 //! accesses: l of each quarter). Rows are loaded in batches, all of a batch before its first use. Columns join by [`super::tree`]; tiles'
 //! results are completed in the same launch by [`super::levels`].
 
-use super::elements::{Elements, stored, words};
+use super::elements::{Elements, store_single, stored, words};
 use super::tree::{Columns, PER_LANE, offset};
 use super::{MAX_UNROLLED, Shape, bind, int32, levels, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
@@ -18,10 +18,14 @@ use crate::schedule::reduction::Reduction;
 
 /// Of a block: few, so that a short vector still spreads over all multiprocessors.
 pub const THREADS: u32 = 128;
+/// Blocks at once on a multiprocessor: registers for all loads in flight. Left alone, `ptxas` goes for more threads with fewer loads each, and spills.
+pub const BLOCKS: u32 = 4;
 /// Tiles that a warp takes of a long vector: the next one's loads hide the end of the one before.
 pub const MOST_TILES: u32 = 2;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 64;
+/// The same where every element has an address of its own.
+const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
 
 /// What the code of one tile is made of.
@@ -55,7 +59,8 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     let t = l.k.reg("t", Ty::I64);
     let per_row = words(l, shape) * PER_LANE as i64 / shape.v;
     let few = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * PER_LANE as i64);
-    let batch = (WORDS_IN_FLIGHT / per_row).min(few).clamp(1, ROWS);
+    let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
+    let batch = (room / per_row).min(few).clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -220,11 +225,7 @@ impl Tile<'_> {
         let sums = values.split_off(self.items.len());
         // all new values before any accumulator changes
         let sums: Vec<Expr> = sums.into_iter().map(|e| bind(l, "next", e, &mut body)).collect();
-        for (item, e) in self.items.iter().zip(values) {
-            let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-            let e = crate::schedule::element::canonical(e, ty, &mut l.k, &mut body);
-            body.push(Stmt::Store(mem, at.clone(), e));
-        }
+        store_single(l, self.items, values, &at, &mut body);
         body.extend(vars.iter().zip(sums).map(|(vars, e)| Stmt::Assign(vars[j], e)));
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.n.clone()), body, vec![]));
         Ok(())
