@@ -134,7 +134,7 @@ fn check(package: &Package) -> Result<()> {
     }
     let mut seen = std::collections::HashSet::new();
     for (kernel, ptx) in package.gpu.iter().zip(&package.ptx) {
-        if kernel.versions.is_empty() || kernel.versions.len() != ptx.len() {
+        if kernel.versions.is_empty() != kernel.absent.is_some() || kernel.versions.len() != ptx.len() {
             return wrong(format!(
                 "{} has {} versions, {} texts",
                 kernel.name,

@@ -3,7 +3,7 @@
 use super::cc::{Compiler, levels};
 use super::images::{self, Images};
 use super::model::{Entry, Package, Value};
-use crate::plan::gpu::{GpuVersion, Grid};
+use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use serde_json::{Value as Json, json};
 
 /// Says that a manifest is ours.
@@ -64,9 +64,13 @@ fn cuda(package: &Package, images: &Images) -> Json {
     if let Some(version) = &images.ptxas {
         json["ptxas"] = version.as_str().into();
     }
-    let kernel = |(k, kernel): (usize, &crate::plan::gpu::GpuKernel)| {
-        let versions = kernel.versions.iter().enumerate();
-        json!({ "name": kernel.name, "versions": versions.map(|(v, i)| version(i, k, v, images)).collect::<Vec<_>>() })
+    let kernel = |(k, kernel): (usize, &GpuKernel)| {
+        let versions = kernel.versions.iter().enumerate().map(|(v, i)| version(i, k, v, images));
+        let mut json = json!({ "name": kernel.name, "versions": versions.collect::<Vec<_>>() });
+        if let Some(why) = &kernel.absent {
+            json["absent"] = why.as_str().into();
+        }
+        json
     };
     json["kernels"] = package.gpu.iter().enumerate().map(kernel).collect();
     json

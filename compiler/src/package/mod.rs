@@ -106,6 +106,14 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
 
 /// The images of the package's code for GPUs.
 fn gpu_code(package: &Package, options: &Options, scratch: &Path, say: &dyn Fn(&str)) -> Result<Images> {
+    for kernel in package.gpu.iter().filter(|_| package.targets.cuda) {
+        let Some(why) = &kernel.absent else { continue };
+        if !package.targets.cpu {
+            let message = format!("{} on a GPU: {why}; leave --target out", kernel.name);
+            return Err(Error::limit("E0609", message));
+        }
+        (options.warn)(&format!("note: {} runs on the CPU only: {why}", kernel.name));
+    }
     let mut archs = options.cubin.clone();
     archs.sort_unstable();
     archs.dedup();

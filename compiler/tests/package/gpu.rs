@@ -49,7 +49,7 @@ fn with_gpu(targets: Targets) -> Compiled {
     Compiled {
         targets,
         gpu_code: vec![vec![code(&vector), code(&any)]],
-        gpu: vec![GpuKernel { name: "saxpy".into(), versions: vec![vector, any] }],
+        gpu: vec![GpuKernel { name: "saxpy".into(), versions: vec![vector, any], absent: None }],
         ..program()
     }
 }
@@ -201,4 +201,23 @@ fn what_cannot_be_assembled_is_an_error_and_leaves_nothing() {
     let mut fewer = with_gpu(BOTH);
     fewer.gpu_code[0].pop();
     assert_eq!(error(&fewer, &strict(&out)).0, "E0511");
+}
+
+#[test]
+fn a_kernel_without_code_is_said_and_refused_where_it_could_never_run() {
+    let dir = temp();
+    let out = dir.path().join("tiny");
+    let mut program = with_gpu(BOTH);
+    program.gpu[0] =
+        GpuKernel { absent: Some("`erf` has no code".into()), versions: vec![], ..program.gpu[0].clone() };
+    program.gpu_code = vec![vec![]];
+    let (said, heard) = std::sync::mpsc::channel();
+    let warn = Box::new(move |text: &str| said.send(text.to_string()).expect("heard"));
+    write(&program, &Options { warn, ..with_machine_code(&out, &["sm_90"]) }).expect("a package");
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["note: saxpy runs on the CPU only: `erf` has no code"]);
+    assert_eq!(look(&out, true), ["cpu", "gpu"]);
+    let manifest = fs::read_to_string(out.join("share/tiny/manifest.json")).expect("a text");
+    assert!(manifest.contains("\"absent\": \"`erf` has no code\""), "{manifest}");
+    let e = write(&Compiled { targets: CUDA, ..program }, &strict(&out)).expect_err("nothing can run it");
+    assert_eq!(e.code, "E0609");
 }
