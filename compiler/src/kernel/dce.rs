@@ -61,7 +61,7 @@ fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
     let mut kept = Vec::with_capacity(body.len());
     while let Some(mut s) = body.pop() {
         match &mut s {
-            Stmt::Let(r, e, _) if uses[r.0 as usize] == 0 => {
+            Stmt::Let(r, e, _) if uses[r.0 as usize] == 0 && !orders(e) => {
                 visit(e, &mut |e| {
                     if let Expr::Reg(r) = e {
                         uses[r.0 as usize] -= 1;
@@ -88,6 +88,13 @@ fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
     }
     kept.reverse();
     *body = kept;
+}
+
+/// A broadcast also orders what the lanes do before and after.
+fn orders(e: &Expr) -> bool {
+    let mut found = false;
+    visit(e, &mut |e| found |= matches!(e, Expr::Broadcast(_)));
+    found
 }
 
 fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
@@ -146,27 +153,5 @@ fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
 /// Every expression inside an expression, itself included.
 fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(e);
-    match e {
-        Expr::Load(_, a)
-        | Expr::Unary(_, a)
-        | Expr::Cast(_, a)
-        | Expr::ShuffleDown(a, _)
-        | Expr::Broadcast(a) => visit(a, f),
-        Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => {
-            visit(a, f);
-            visit(b, f);
-        }
-        Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => {
-            visit(a, f);
-            visit(b, f);
-            visit(c, f);
-        }
-        Expr::Lit(_)
-        | Expr::Reg(_)
-        | Expr::In(_)
-        | Expr::Slot(_)
-        | Expr::TileBegin
-        | Expr::TileEnd
-        | Expr::Place(_) => {}
-    }
+    e.children(&mut |child| visit(child, f));
 }

@@ -5,9 +5,11 @@
 //! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod dce;
+pub mod divide;
 pub mod interp;
 pub mod narrow;
 pub mod parse;
+pub mod predicate;
 pub mod print;
 pub mod verify;
 
@@ -235,6 +237,49 @@ impl Kernel {
             Expr::TileBegin | Expr::TileEnd => Ty::I64,
             Expr::Place(_) => Ty::I32,
             Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.ty(a),
+        }
+    }
+}
+
+/// The operands of an expression.
+impl Expr {
+    /// Calls `f` on each direct operand.
+    pub fn children<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
+        match self {
+            Expr::Load(_, a)
+            | Expr::Unary(_, a)
+            | Expr::Cast(_, a)
+            | Expr::ShuffleDown(a, _)
+            | Expr::Broadcast(a) => f(a),
+            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| f(e)),
+            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| f(e)),
+            Expr::Lit(_)
+            | Expr::Reg(_)
+            | Expr::In(_)
+            | Expr::Slot(_)
+            | Expr::TileBegin
+            | Expr::TileEnd
+            | Expr::Place(_) => {}
+        }
+    }
+
+    /// The same, to change them.
+    pub fn children_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Expr::Load(_, a)
+            | Expr::Unary(_, a)
+            | Expr::Cast(_, a)
+            | Expr::ShuffleDown(a, _)
+            | Expr::Broadcast(a) => f(a),
+            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| f(e)),
+            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| f(e)),
+            Expr::Lit(_)
+            | Expr::Reg(_)
+            | Expr::In(_)
+            | Expr::Slot(_)
+            | Expr::TileBegin
+            | Expr::TileEnd
+            | Expr::Place(_) => {}
         }
     }
 }

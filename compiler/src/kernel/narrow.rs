@@ -9,7 +9,7 @@
 //! operands. So the low half is asked for at the index and pushed down to whatever is not such an operation. (gpucc, section 3: 64-bit index arithmetic
 //! costs two to four instructions for one.)
 
-use super::{Expr, Kernel, Mem, Reg, Stmt};
+use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -78,14 +78,14 @@ impl Narrow<'_> {
                     }
                 }
                 Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => self.indices(e),
-                Stmt::Store(m, i, e) => {
+                Stmt::Store(_, i, e) => {
                     self.indices(e);
-                    self.index(*m, i);
+                    self.index(i);
                 }
-                Stmt::LoadVec(_, m, i) => self.index(*m, i),
-                Stmt::StoreVec(m, i, values) => {
+                Stmt::LoadVec(_, _, i) => self.index(i),
+                Stmt::StoreVec(_, i, values) => {
                     values.iter_mut().for_each(|e| self.indices(e));
-                    self.index(*m, i);
+                    self.index(i);
                 }
                 Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
                     self.indices(a);
@@ -115,35 +115,18 @@ impl Narrow<'_> {
     /// Narrows the indices of the loads in an expression.
     fn indices(&mut self, e: &mut Expr) {
         match e {
-            Expr::Load(m, i) => {
-                let m = *m;
-                self.index(m, i);
-            }
-            Expr::LoadIf(m, i, c) => {
-                let m = *m;
+            Expr::Load(_, i) => self.index(i),
+            Expr::LoadIf(_, i, c) => {
                 self.indices(c);
-                self.index(m, i);
+                self.index(i);
             }
-            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => {
-                self.indices(a)
-            }
-            Expr::Binary(_, a, b) => {
-                self.indices(a);
-                self.indices(b);
-            }
-            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => {
-                self.indices(a);
-                self.indices(b);
-                self.indices(c);
-            }
-            _ => {}
+            e => e.children_mut(&mut |child| self.indices(child)),
         }
     }
 
-    fn index(&mut self, m: Mem, i: &mut Expr) {
+    fn index(&mut self, i: &mut Expr) {
         self.indices(i);
-        let small = matches!(m, Mem::Array(_) | Mem::Shared(_) | Mem::Local(_) | Mem::Scratch(_));
-        if small && self.k.ty(i) == Ty::I64 {
+        if self.k.ty(i) == Ty::I64 {
             *i = self.low(i);
         }
     }

@@ -74,7 +74,7 @@ impl Clocks {
         (thread / self.width as u32, thread as usize % self.width)
     }
 
-    /// These threads, of one block, wait for each other: a barrier, a shuffle.
+    /// These threads, of one block, wait for each other: a barrier, a broadcast.
     pub fn meet(&mut self, threads: Range<usize>) {
         let mut all = Clock::clone(&self.seen[threads.start]);
         for t in threads.clone().skip(1) {

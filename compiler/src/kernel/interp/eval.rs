@@ -115,34 +115,29 @@ impl<'k> Machine<'k, '_> {
             }),
             Expr::ShuffleDown(a, by) => {
                 let a = self.eval(w, a, mask, at)?;
-                self.meet(w, mask, at)?;
+                self.whole_warp(w, mask, at)?;
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
                 Lanes::each(a.ty, mask, |l| a.at(from(l)))
             }
             Expr::Broadcast(a) => {
                 let a = self.eval(w, a, mask, at)?;
-                self.meet(w, mask, at)?;
+                self.whole_warp(w, mask, at)?;
+                // a shuffle orders no memory accesses, a broadcast does
+                let first = w.thread(0) as usize;
+                self.clocks.meet(first..first + WARP as usize);
                 Lanes::splat(a.at(0))
             }
             Expr::TileBegin | Expr::TileEnd => unreachable!("verified: {e:?} is the CPU's"),
         })
     }
 
-    /// All lanes of a warp take part in a shuffle, which orders what they do before and after.
-    fn meet(&mut self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
-        if mask != u32::MAX {
-            let missing = lanes(!mask).next().unwrap_or(0);
-            let here = lanes(mask).next().unwrap_or(0);
-            let message = format!(
-                "{} of the warp's 32 lanes take part; {} does not",
-                mask.count_ones(),
-                self.thread(w.thread(missing))
-            );
-            return self.fault(FaultKind::DivergentShuffle, w.thread(here), at, message);
-        }
-        let first = w.thread(0) as usize;
-        self.clocks.meet(first..first + WARP as usize);
-        Ok(())
+    /// All lanes of a warp take part in a shuffle.
+    fn whole_warp(&self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
+        let Some(missing) = lanes(!mask).next() else { return Ok(()) };
+        let here = lanes(mask).next().unwrap_or(0);
+        let (count, missing) = (mask.count_ones(), self.thread(w.thread(missing)));
+        let message = format!("{count} of the warp's 32 lanes take part; {missing} does not");
+        self.fault(FaultKind::DivergentShuffle, w.thread(here), at, message)
     }
 
     fn gather(&mut self, w: &Warp<'k>, m: Mem, index: &Lanes, mask: u32, at: &'k Stmt) -> Check<Lanes> {

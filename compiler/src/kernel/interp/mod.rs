@@ -5,8 +5,8 @@
 //!
 //! - A warp's lanes execute a statement together (`warp.rs`); warps take turns as an [`Order`] says.
 //! - Values are those of `scalar::eval`, to the bit.
-//! - Accesses are ordered by barriers, among a warp's lanes by shuffles and broadcasts, and from the arrivals at a counter to the thread that was the last. A race is
-//!   found whatever the order in which the threads ran (`clock.rs`).
+//! - Accesses are ordered by barriers, among a warp's lanes by broadcasts (by shuffles not), and from the arrivals at a counter to the thread that was the last.
+//!   A race is found whatever the order in which the threads ran (`clock.rs`).
 
 mod args;
 mod clock;

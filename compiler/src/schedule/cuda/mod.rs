@@ -16,7 +16,7 @@ use super::lower::Lower;
 use super::scalars;
 use crate::core::{Op, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, narrow, verify};
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::scalar::{BinaryOp, Ty};
 
@@ -99,6 +99,8 @@ struct Conditions {
 
 /// Finishes a kernel and adds it.
 fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<()> {
+    predicate::run(&mut k);
+    divide::run(&mut k);
     if c.narrow {
         narrow::run(&mut k);
     }

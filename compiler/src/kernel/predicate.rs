@@ -1,0 +1,81 @@
+//! Short branches become selections: a warp then never diverges for them.
+//!
+//! ```text
+//! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }    ->    let %t: f32 = add(%acc, %x)    %acc = select(%c, %t, %acc)
+//! ```
+//!
+//! Only where computing the branch in vain costs less than branching: few operations, no memory access, no division, no other effect.
+
+use super::{Expr, Kernel, Stmt};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+
+/// A branch of more operations than this stays one.
+const MAX_OPERATIONS: u32 = 6;
+
+/// Runs the pass on `main`.
+pub fn run(k: &mut Kernel) {
+    if let Some(mut body) = k.main.take() {
+        block(k, &mut body);
+        k.main = Some(body);
+    }
+}
+
+fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
+    let mut out = Vec::with_capacity(body.len());
+    for mut s in std::mem::take(body) {
+        match &mut s {
+            Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => block(k, b),
+            Stmt::If(c, a, b) => {
+                block(k, a);
+                block(k, b);
+                if b.is_empty() && !a.is_empty() && cost(k, a) <= MAX_OPERATIONS {
+                    flatten(k, c, std::mem::take(a), &mut out);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        out.push(s);
+    }
+    *body = out;
+}
+
+fn flatten(k: &mut Kernel, c: &Expr, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
+    let condition = k.reg("when", Ty::Bool);
+    out.push(Stmt::Let(condition, c.clone(), Default::default()));
+    for s in body {
+        out.push(match s {
+            Stmt::Assign(r, e) => Stmt::Assign(
+                r,
+                Expr::Select(Box::new(Expr::Reg(condition)), Box::new(e), Box::new(Expr::Reg(r))),
+            ),
+            s => s,
+        });
+    }
+}
+
+/// Operations of a branch; very many if it does anything that must not be done in vain.
+fn cost(k: &Kernel, body: &[Stmt]) -> u32 {
+    let each = body.iter().map(|s| match s {
+        Stmt::Let(_, e, _) => operations(k, e),
+        Stmt::Assign(_, e) => operations(k, e).saturating_add(1),
+        Stmt::Note(_) => 0,
+        _ => u32::MAX,
+    });
+    each.fold(0, u32::saturating_add)
+}
+
+fn operations(k: &Kernel, e: &Expr) -> u32 {
+    let own = match e {
+        Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Place(_) => 0,
+        Expr::Unary(UnaryOp::Sqrt, _) | Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => u32::MAX,
+        Expr::Unary(op, _) if op.is_elementary() => u32::MAX,
+        Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select(..) | Expr::Cast(..) => {
+            if k.ty(e) == Ty::F64 { 2 } else { 1 }
+        }
+        _ => u32::MAX,
+    };
+    let mut sum = own;
+    e.children(&mut |child| sum = sum.saturating_add(operations(k, child)));
+    sum
+}
