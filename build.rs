@@ -4,8 +4,18 @@
 use std::path::{Path, PathBuf};
 
 /// In the header's order.
-const SOURCES: [&str; 8] =
-    ["abi.rs", "error.rs", "context.rs", "buffer.rs", "view.rs", "copy.rs", "loader.rs", "invoke.rs"];
+const SOURCES: [&str; 10] = [
+    "abi.rs",
+    "error.rs",
+    "device.rs",
+    "context.rs",
+    "buffer.rs",
+    "view.rs",
+    "copy.rs",
+    "pinned.rs",
+    "loader.rs",
+    "invoke.rs",
+];
 
 fn main() {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("set by Cargo"));

@@ -23,7 +23,7 @@ struct side {
     void open(const arrays &d, int threads) {
         agpu_context_options options{};
         options.size = sizeof options;
-        options.device = -1;
+        options.device = AGPU_DEVICE_CPU;
         options.threads = threads;
         must(agpu_context_create(&options, &context));
         float *const memory[4] = {const_cast<float *>(d.x), const_cast<float *>(d.y), const_cast<float *>(d.z), d.out};

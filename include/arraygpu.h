@@ -18,6 +18,22 @@
 #define AGPU_ABI_VERSION 2
 
 /**
+ * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
+ * GPU that will do, else the CPU.
+ */
+#define AGPU_DEVICE_DEFAULT 0
+
+/**
+ * The CPU.
+ */
+#define AGPU_DEVICE_CPU 1
+
+/**
+ * The first GPU of the CUDA driver; the next number is the second one, and so on.
+ */
+#define AGPU_DEVICE_CUDA 2
+
+/**
  * What a function returns; 0 is success. agpu_last_error_message() says more.
  */
 enum agpu_status
@@ -70,13 +86,17 @@ enum agpu_status
      */
     AGPU_ERROR_MODULE = 10,
     /**
-     * No such device.
+     * No such device, or no driver that will do.
      */
     AGPU_ERROR_UNAVAILABLE = 11,
     /**
      * A bug of arraygpu: please report it.
      */
     AGPU_ERROR_INTERNAL = 12,
+    /**
+     * The GPU or its driver failed; after some errors nothing runs on it any more in this process.
+     */
+    AGPU_ERROR_DEVICE = 13,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -152,7 +172,7 @@ enum agpu_arg_kind
      */
     AGPU_ARG_RESULT_SCALAR = 2,
     /**
-     * A vector result, written to a view.
+     * A vector result, written to a view; or a scalar result, written to a view of one element.
      */
     AGPU_ARG_RESULT_VIEW = 3,
     /**
@@ -192,7 +212,7 @@ typedef struct agpu_context_options {
      */
     size_t size;
     /**
-     * -1: the default device (the CPU in this version); 0: the CPU.
+     * AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
      */
     int32_t device;
     /**
@@ -228,6 +248,24 @@ typedef struct agpu_view {
      */
     int64_t stride[3];
 } agpu_view;
+
+/**
+ * Options of one call of a package's function.
+ */
+typedef struct agpu_call {
+    /**
+     * sizeof(agpu_call)
+     */
+    size_t size;
+    /**
+     * Where to run; NULL: the context of the first array, else the process's default.
+     */
+    struct agpu_context *context;
+    /**
+     * NULL: the context's own stream. Else a CUstream of the device's primary context.
+     */
+    void *stream;
+} agpu_call;
 
 /**
  * What a kernel is called with. For packages.
@@ -393,24 +431,6 @@ typedef struct agpu_entry_slot {
 } agpu_entry_slot;
 
 /**
- * Options of one call of a package's function.
- */
-typedef struct agpu_call {
-    /**
-     * sizeof(agpu_call)
-     */
-    size_t size;
-    /**
-     * Where to run; NULL: the context of the first array, else the process's default.
-     */
-    struct agpu_context *context;
-    /**
-     * NULL: the default stream, the only one of a CPU context.
-     */
-    void *stream;
-} agpu_call;
-
-/**
  * An argument of agpu_invoke(): parameters come first, then results. For packages.
  */
 typedef struct agpu_arg {
@@ -456,6 +476,51 @@ int32_t agpu_abi_version(void);
  * The library's version, "0.1.0". Never freed.
  */
 const char *agpu_version(void);
+
+/**
+ * How many GPUs the CUDA driver has; 0 without a driver. Thread-safe.
+ */
+agpu_status agpu_device_count(int32_t *cuda_devices);
+
+/**
+ * Why no GPU can be used, as a sentence; "" if one can. Never freed. Thread-safe.
+ */
+agpu_status agpu_device_problem(const char **message);
+
+/**
+ * The device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number. Thread-safe.
+ */
+agpu_status agpu_context_device(struct agpu_context *context, int32_t *device);
+
+/**
+ * The name of a context's device. Never freed. Thread-safe.
+ */
+agpu_status agpu_context_device_name(struct agpu_context *context, const char **name);
+
+/**
+ * The context's own stream, a CUstream, on which calls without a stream run; NULL on the CPU. It does not
+ * wait for the legacy default stream, and lives as long as the context or a buffer of it. Thread-safe.
+ */
+agpu_status agpu_context_stream(struct agpu_context *context, void **stream);
+
+/**
+ * Waits until all calls and copies of this context are done, on all streams; AGPU_ERROR_RECORD if one of
+ * them left a record. Thread-safe.
+ */
+agpu_status agpu_context_synchronize(struct agpu_context *context);
+
+/**
+ * At most so many bytes of device memory for this context's vectors, temporaries and scratch; INT64_MAX:
+ * what the device has. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed, and the CPU
+ * has no such limit. Thread-safe.
+ */
+agpu_status agpu_context_set_memory_limit(struct agpu_context *context, int64_t bytes);
+
+/**
+ * Bytes of device memory that this context has allocated now, and the most it ever had; 0 on the CPU.
+ * Either may be NULL. Thread-safe.
+ */
+agpu_status agpu_context_memory(struct agpu_context *context, int64_t *in_use, int64_t *peak);
 
 /**
  * Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
@@ -550,8 +615,26 @@ agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t c
 agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
 
 /**
- * Copies a view to another of the same type and length, also of another context; they may overlap. Not
- * while another thread uses the buffers.
+ * The same as agpu_copy_from_host(), on the call's stream (NULL: the context's own). From pinned memory it
+ * returns before it is done: the memory must stay as it is until then.
+ */
+agpu_status agpu_copy_from_host_async(struct agpu_view dst,
+                                      const void *src,
+                                      int64_t count,
+                                      const struct agpu_call *call);
+
+/**
+ * The same as agpu_copy_to_host(), on the call's stream (NULL: the context's own). To pinned memory it
+ * returns before it is done, and reports no records: agpu_context_synchronize() does.
+ */
+agpu_status agpu_copy_to_host_async(void *dst,
+                                    struct agpu_view src,
+                                    int64_t count,
+                                    const struct agpu_call *call);
+
+/**
+ * Copies a view to another of the same type and length, also of another context; they may overlap. Between
+ * GPUs it returns when it is queued. Not while another thread uses the buffers.
  */
 agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
 
@@ -560,6 +643,18 @@ agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);
  * uses the buffer.
  */
 agpu_status agpu_fill(struct agpu_view dst, const void *value);
+
+/**
+ * Host memory for so many bytes, not cleared, aligned to 64 bytes. In a GPU's context (NULL: the default
+ * one) it is pinned: copies from and to it are faster, and asynchronous where asked. Thread-safe.
+ */
+agpu_status agpu_host_alloc(struct agpu_context *context, int64_t bytes, void **memory);
+
+/**
+ * Frees memory of agpu_host_alloc(); NULL is fine. Not before copies from and to it are done.
+ * Thread-safe.
+ */
+agpu_status agpu_host_free(void *memory);
 
 /**
  * Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().

@@ -90,8 +90,8 @@ inline void same_length(const char *what, std::int64_t here, std::size_t there) 
 class context {
 public:
     /// @param threads 0: the environment variable ARRAYGPU_THREADS, else all; results never depend on it
-    /// @param device -1: the default device; 0: the CPU
-    explicit context(int threads = 0, int device = -1) {
+    /// @param device AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, AGPU_DEVICE_CUDA + the GPU's number
+    explicit context(int threads = 0, int device = AGPU_DEVICE_DEFAULT) {
         const agpu_context_options options{sizeof options, device, threads};
         check(agpu_context_create(&options, &handle_));
     }

@@ -8,6 +8,14 @@ use std::mem::MaybeUninit;
 /// Version of this interface. Packages carry the version that they were made for.
 pub const AGPU_ABI_VERSION: i32 = 2;
 
+/// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
+/// GPU that will do, else the CPU.
+pub const AGPU_DEVICE_DEFAULT: i32 = 0;
+/// The CPU.
+pub const AGPU_DEVICE_CPU: i32 = 1;
+/// The first GPU of the CUDA driver; the next number is the second one, and so on.
+pub const AGPU_DEVICE_CUDA: i32 = 2;
+
 /// What a function returns; 0 is success. agpu_last_error_message() says more.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +42,12 @@ pub enum AgpuStatus {
     AgpuErrorRecord = 9,
     /// A package that this library cannot use (its version, missing code).
     AgpuErrorModule = 10,
-    /// No such device.
+    /// No such device, or no driver that will do.
     AgpuErrorUnavailable = 11,
     /// A bug of arraygpu: please report it.
     AgpuErrorInternal = 12,
+    /// The GPU or its driver failed; after some errors nothing runs on it any more in this process.
+    AgpuErrorDevice = 13,
 }
 
 /// An element type.
@@ -97,7 +107,7 @@ unsafe impl Sync for AgpuView {}
 pub struct AgpuContextOptions {
     /// sizeof(agpu_context_options)
     pub size: usize,
-    /// -1: the default device (the CPU in this version); 0: the CPU.
+    /// AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
     pub device: i32,
     /// Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
     /// depend on it.
@@ -112,7 +122,7 @@ pub struct AgpuCall {
     pub size: usize,
     /// Where to run; NULL: the context of the first array, else the process's default.
     pub context: *mut AgpuContext,
-    /// NULL: the default stream, the only one of a CPU context.
+    /// NULL: the context's own stream. Else a CUstream of the device's primary context.
     pub stream: *mut c_void,
 }
 
@@ -222,7 +232,7 @@ pub enum AgpuArgKind {
     AgpuArgView = 1,
     /// A scalar result, written to host memory.
     AgpuArgResultScalar = 2,
-    /// A vector result, written to a view.
+    /// A vector result, written to a view; or a scalar result, written to a view of one element.
     AgpuArgResultView = 3,
     /// A vector result, into a new buffer of the right length.
     AgpuArgResultNew = 4,

@@ -2,6 +2,7 @@
 
 use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
 use crate::context::{self, Context};
+use crate::cuda::{self, Allocation, Gpu, Stream};
 use crate::error::{
     INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
 };
@@ -87,6 +88,33 @@ fn huge_pages(data: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn huge_pages(_: *mut u8, _: usize) {}
 
+/// Where a vector's elements are.
+pub(crate) enum Memory {
+    Host(Storage),
+    /// The caller's, on the CPU.
+    Borrowed(*mut u8),
+    Device(Allocation),
+}
+
+impl Memory {
+    /// Memory for `count` elements of `size` bytes, not cleared; on a GPU first used on the stream.
+    pub fn new(count: i64, size: usize, on: Option<(&Arc<Gpu>, &Stream)>) -> Result<Memory> {
+        match on {
+            None => Storage::new(count, size, false).map(Memory::Host),
+            Some((gpu, stream)) => Allocation::new(gpu, count, size, stream).map(Memory::Device),
+        }
+    }
+
+    /// Address of element 0; null when there is none.
+    pub fn data(&self) -> *mut u8 {
+        match self {
+            Memory::Host(storage) => storage.data(),
+            Memory::Borrowed(data) => *data,
+            Memory::Device(allocation) => allocation.data(),
+        }
+    }
+}
+
 /// A vector in memory.
 pub(crate) struct Buffer {
     pub ty: Ty,
@@ -94,8 +122,7 @@ pub(crate) struct Buffer {
     /// Address of element 0; may be null when the count is 0.
     pub data: *mut u8,
     pub context: Arc<Context>,
-    /// None: borrowed memory.
-    _storage: Option<Storage>,
+    memory: Memory,
 }
 
 // SAFETY: `data` is an address; who accesses it, and when, is the caller's contract (two threads must not use a buffer at
@@ -105,9 +132,18 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// A buffer over memory of our own.
-    pub fn owned(context: Arc<Context>, ty: Ty, count: i64, storage: Storage) -> Buffer {
-        Buffer { ty, count, data: storage.data(), context, _storage: Some(storage) }
+    pub fn new(context: Arc<Context>, ty: Ty, count: i64, memory: Memory) -> Buffer {
+        Buffer { ty, count, data: memory.data(), context, memory }
+    }
+
+    /// Its memory, if it is on a GPU.
+    pub fn device(&self) -> Option<&Allocation> {
+        if let Memory::Device(allocation) = &self.memory { Some(allocation) } else { None }
+    }
+
+    /// What comes on the stream, of the buffer's context, comes after all uses so far.
+    pub fn use_on(&self, stream: &Stream) -> Result<()> {
+        self.device().map_or(Ok(()), |a| a.use_on(stream))
     }
 }
 
@@ -159,7 +195,11 @@ pub unsafe extern "C" fn agpu_buffer_create(
             fail!(INVALID_ARGUMENT, "the count {count} is negative");
         }
         let context = context::pin_or_default(context)?;
-        out.write(insert(Buffer::owned(context, ty, count, Storage::new(count, ty.size(), true)?))?);
+        let memory = match &context.gpu {
+            None => Memory::Host(Storage::new(count, ty.size(), true)?),
+            Some(gpu) => Memory::Device(Allocation::zeroed(gpu, count, ty.size())?),
+        };
+        out.write(insert(Buffer::new(context, ty, count, memory))?);
         Ok(())
     };
     guard_as("agpu_buffer_create", make)
@@ -191,7 +231,11 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
             fail!(INVALID_ARGUMENT, "{count} elements of {ty} reach past the end of the address space");
         }
         let context = context::pin_or_default(context)?;
-        out.write(insert(Buffer { ty, count, data: data.cast(), context, _storage: None })?);
+        let memory = match &context.gpu {
+            None => Memory::Borrowed(data.cast()),
+            Some(gpu) => Memory::Device(cuda::wrap(gpu, data, count)?),
+        };
+        out.write(insert(Buffer::new(context, ty, count, memory))?);
         Ok(())
     };
     guard_as("agpu_buffer_wrap", make)

@@ -1,8 +1,10 @@
-//! Contexts: a device and the threads to compute with.
+//! Contexts: a device, and the threads to compute with.
 
 use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::cpu::Pool;
-use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail, guard, out};
+use crate::cuda::Gpu;
+use crate::cuda::device::{self, Device};
+use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
 use crate::handle::{Pin, Table};
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,13 +15,16 @@ pub(crate) struct Context {
     pub pool: OnceLock<Option<Pool>>,
     /// For `agpu_buffer_context`; may be freed.
     pub handle: OnceLock<usize>,
+    /// None: the CPU.
+    pub gpu: Option<Arc<Gpu>>,
 }
 
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-fn create(threads: usize) -> Result<(usize, Arc<Context>)> {
-    let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new() });
+fn create(threads: usize, device: Option<&'static Device>) -> Result<(usize, Arc<Context>)> {
+    let gpu = device.map(Gpu::new).transpose()?.map(Arc::new);
+    let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new(), gpu });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
     Ok((handle, context))
@@ -48,7 +53,7 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if DEFAULT.get().is_none() {
-        let _ = DEFAULT.set(create(default_threads()?)?);
+        let _ = DEFAULT.set(create(default_threads()?, device::choose(device::DEFAULT)?)?);
     }
     match DEFAULT.get() {
         Some(context) => Ok(context),
@@ -74,7 +79,7 @@ pub unsafe extern "C" fn agpu_context_create(
 ) -> crate::abi::AgpuStatus {
     guard(|| {
         let out = self::out(out, "agpu_context_create: out")?;
-        let mut threads = 0;
+        let (mut threads, mut device) = (0, device::DEFAULT);
         if !options.is_null() {
             // SAFETY: options are NULL or the caller's; `size` comes first in every version.
             let size = unsafe { (&raw const (*options).size).read() };
@@ -86,14 +91,7 @@ pub unsafe extern "C" fn agpu_context_create(
             }
             // SAFETY: there are at least as many bytes as this version knows.
             let options = unsafe { options.read() };
-            if !matches!(options.device, -1 | 0) {
-                fail!(
-                    UNAVAILABLE,
-                    "agpu_context_create: there is no device {}, this version has the CPU (0)",
-                    options.device
-                );
-            }
-            threads = options.threads;
+            (threads, device) = (options.threads, options.device);
         }
         let threads = match usize::try_from(threads) {
             Ok(0) => default_threads()?,
@@ -103,7 +101,8 @@ pub unsafe extern "C" fn agpu_context_create(
                 "agpu_context_create: {threads} threads, expected 0 (all) to {MAX_THREADS}"
             ),
         };
-        out.write(without_provenance_mut(create(threads)?.0));
+        let made = device::choose(device).and_then(|d| create(threads, d));
+        out.write(without_provenance_mut(made.map_err(|e| e.of("agpu_context_create"))?.0));
         Ok(())
     })
 }

@@ -1,12 +1,16 @@
 //! Copies between views and host memory, and fills.
 
-use crate::abi::{AgpuStatus, AgpuView};
+use crate::abi::{AgpuCall, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer, Storage};
-use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, fail, guard_as};
+use crate::error::{
+    INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard_as,
+};
 use crate::handle::Pin;
+use crate::invoke::context_of;
 use crate::view::{Span, resolve};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 fn open(view: &AgpuView) -> Result<(Pin<Buffer>, Span)> {
     let buffer = buffer::pin(view.buffer)?;
@@ -69,6 +73,46 @@ pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
     Ok(())
 }
 
+/// Copies between two views' buffers, wherever they are.
+fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> {
+    match (dst.device(), src.device()) {
+        (None, None) => copy_span(to, from),
+        (Some(d), Some(s)) => d.copy_from(to, s, from),
+        (Some(d), None) if from.is_contiguous() => d.from_host(to, from.base),
+        (None, Some(s)) if to.is_contiguous() => s.to_host(to.base, from),
+        (d, s) => {
+            let temporary = Storage::new(from.len, from.ty.size(), false)?;
+            let middle = Span { base: temporary.data(), stride: 1, ..*from };
+            if let Some(s) = s {
+                s.to_host(middle.base, from)?;
+                return copy_span(to, &middle);
+            }
+            copy_span(&middle, from)?;
+            d.map_or(Ok(()), |d| d.from_host(to, middle.base))
+        }
+    }
+}
+
+/// Copies a span in host memory to the caller's.
+fn to_host(host: &Span, from: &Span) -> Result<()> {
+    copy_span(host, from)?;
+    if from.ty == Ty::Bool {
+        for i in 0..from.len as usize {
+            let byte = host.base.wrapping_add(i);
+            // SAFETY: the caller's memory holds as many bytes, written above.
+            unsafe { byte.write(u8::from(byte.read() != 0)) };
+        }
+    }
+    Ok(())
+}
+
+fn one_place_each(to: &Span) -> Result<()> {
+    if to.stride == 0 {
+        fail!(SHAPE, "dst has the stride 0");
+    }
+    Ok(())
+}
+
 /// Host memory as a span, and the first `count` elements of `span`.
 fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(Span, Span)> {
     if count < 0 {
@@ -88,12 +132,13 @@ fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(S
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, count: i64) -> AgpuStatus {
     let copy = || {
-        let (_pin, span) = open(&dst)?;
+        let (pin, span) = open(&dst)?;
         let (host, to) = with_host(src.cast_mut(), "src", count, span)?;
-        if to.stride == 0 {
-            fail!(SHAPE, "dst has the stride 0");
+        one_place_each(&to)?;
+        match pin.device() {
+            Some(device) => device.from_host(&to, host.base),
+            None => copy_span(&to, &host),
         }
-        copy_span(&to, &host)
     };
     guard_as("agpu_copy_from_host", copy)
 }
@@ -103,38 +148,92 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, count: i64) -> AgpuStatus {
     let copy = || {
-        let (_pin, span) = open(&src)?;
+        let (pin, span) = open(&src)?;
         let (host, from) = with_host(dst, "dst", count, span)?;
-        copy_span(&host, &from)?;
-        if span.ty == Ty::Bool {
-            for i in 0..count as usize {
-                let byte = host.base.wrapping_add(i);
-                // SAFETY: `dst` holds `count` bytes (the caller's promise), written above.
-                unsafe { byte.write(u8::from(byte.read() != 0)) };
-            }
+        match pin.device() {
+            Some(device) => device.to_host(host.base, &from),
+            None => to_host(&host, &from),
         }
-        Ok(())
     };
     guard_as("agpu_copy_to_host", copy)
 }
 
-/// Copies a view to another of the same type and length, also of another context; they may overlap. Not
-/// while another thread uses the buffers.
+/// The stream of a call that copies from or to a buffer.
+///
+/// # Safety
+/// `call` is null or an `agpu_call`.
+unsafe fn stream_of(call: *const AgpuCall, buffer: &Buffer) -> Result<*mut c_void> {
+    // SAFETY: the caller's promise.
+    let (context, stream) = unsafe { context_of(call) }?;
+    if context.is_some_and(|c| !Arc::ptr_eq(&c, &buffer.context)) {
+        fail!(WRONG_CONTEXT, "the buffer is not of the call's context");
+    }
+    if buffer.device().is_none() && !stream.is_null() {
+        fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
+    }
+    Ok(stream)
+}
+
+/// The same as agpu_copy_from_host(), on the call's stream (NULL: the context's own). From pinned memory it
+/// returns before it is done: the memory must stay as it is until then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_copy_from_host_async(
+    dst: AgpuView,
+    src: *const c_void,
+    count: i64,
+    call: *const AgpuCall,
+) -> AgpuStatus {
+    let copy = || {
+        let (pin, span) = open(&dst)?;
+        let (host, to) = with_host(src.cast_mut(), "src", count, span)?;
+        one_place_each(&to)?;
+        // SAFETY: the caller's promise.
+        let stream = unsafe { stream_of(call, &pin) }?;
+        match pin.device() {
+            Some(device) => device.from_host_on(stream.cast(), &to, host.base),
+            None => copy_span(&to, &host),
+        }
+    };
+    guard_as("agpu_copy_from_host_async", copy)
+}
+
+/// The same as agpu_copy_to_host(), on the call's stream (NULL: the context's own). To pinned memory it
+/// returns before it is done, and reports no records: agpu_context_synchronize() does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_copy_to_host_async(
+    dst: *mut c_void,
+    src: AgpuView,
+    count: i64,
+    call: *const AgpuCall,
+) -> AgpuStatus {
+    let copy = || {
+        let (pin, span) = open(&src)?;
+        let (host, from) = with_host(dst, "dst", count, span)?;
+        // SAFETY: the caller's promise.
+        let stream = unsafe { stream_of(call, &pin) }?;
+        match pin.device() {
+            Some(device) => device.to_host_on(stream.cast(), host.base, &from),
+            None => to_host(&host, &from),
+        }
+    };
+    guard_as("agpu_copy_to_host_async", copy)
+}
+
+/// Copies a view to another of the same type and length, also of another context; they may overlap. Between
+/// GPUs it returns when it is queued. Not while another thread uses the buffers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
     let copy = || {
-        let (_dst, to) = open(&dst).map_err(|e| e.of("dst"))?;
-        let (_src, from) = open(&src).map_err(|e| e.of("src"))?;
+        let (dst, to) = open(&dst).map_err(|e| e.of("dst"))?;
+        let (src, from) = open(&src).map_err(|e| e.of("src"))?;
         if to.ty != from.ty {
             fail!(TYPE_MISMATCH, "dst is a vector of {}, src of {}", to.ty, from.ty);
         }
         if to.len != from.len {
             fail!(SHAPE, "dst has the length {}, src {}", to.len, from.len);
         }
-        if to.stride == 0 {
-            fail!(SHAPE, "dst has the stride 0");
-        }
-        copy_span(&to, &from)
+        one_place_each(&to)?;
+        copy_views(&dst, &to, &src, &from)
     };
     guard_as("agpu_copy", copy)
 }
@@ -144,13 +243,16 @@ pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuStatus {
     let fill = || {
-        let (_pin, span) = open(&dst)?;
+        let (pin, span) = open(&dst)?;
         if value.is_null() {
             fail!(INVALID_ARGUMENT, "value is NULL");
         }
         let mut element = [0u8; 8];
         // SAFETY: `value` points at one element (the caller's promise), at most 8 bytes.
         unsafe { std::ptr::copy_nonoverlapping(value.cast(), element.as_mut_ptr(), span.ty.size()) };
+        if let Some(device) = pin.device() {
+            return device.fill(&span, u64::from_le_bytes(element));
+        }
         // SAFETY: a checked span; stride 0 on the source side repeats the one element.
         unsafe { transfer(span.base, span.stride, element.as_ptr(), 0, span.len, span.ty.size()) };
         Ok(())

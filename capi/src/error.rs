@@ -9,7 +9,7 @@ use std::sync::Once;
 
 /// Short names of the statuses.
 pub(crate) use crate::abi::AgpuStatus::{
-    AgpuErrorInternal as INTERNAL, AgpuErrorInvalidArgument as INVALID_ARGUMENT,
+    AgpuErrorDevice as DEVICE, AgpuErrorInternal as INTERNAL, AgpuErrorInvalidArgument as INVALID_ARGUMENT,
     AgpuErrorInvalidHandle as INVALID_HANDLE, AgpuErrorModule as MODULE,
     AgpuErrorOutOfBounds as OUT_OF_BOUNDS, AgpuErrorOutOfMemory as OUT_OF_MEMORY,
     AgpuErrorOverlap as OVERLAP, AgpuErrorRecord as RECORD, AgpuErrorShape as SHAPE,
@@ -18,7 +18,7 @@ pub(crate) use crate::abi::AgpuStatus::{
 };
 
 /// What went wrong.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Error {
     pub status: AgpuStatus,
     pub message: String,
@@ -122,7 +122,7 @@ pub extern "C" fn agpu_last_error_message() -> *const c_char {
 /// The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_char {
-    const NAMES: [&CStr; 13] = [
+    const NAMES: [&CStr; 14] = [
         c"AGPU_OK",
         c"AGPU_ERROR_INVALID_ARGUMENT",
         c"AGPU_ERROR_INVALID_HANDLE",
@@ -136,6 +136,7 @@ pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_
         c"AGPU_ERROR_MODULE",
         c"AGPU_ERROR_UNAVAILABLE",
         c"AGPU_ERROR_INTERNAL",
+        c"AGPU_ERROR_DEVICE",
     ];
     let name = usize::try_from(code(status)).ok().and_then(|i| NAMES.get(i));
     name.copied().unwrap_or(c"unknown status").as_ptr()

@@ -16,7 +16,7 @@ use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 
 /// Parameters, results and temporaries are counted through.
-fn place_of(plan: &Plan, place: Place) -> usize {
+pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
     match place {
         Place::Param(i) => i as usize,
         Place::Result(i) => plan.params.len() + i as usize,
@@ -55,7 +55,8 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
             scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
         }
     }
-    let scratch = if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1)? } else { std::ptr::null_mut() };
+    let scratch =
+        if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1, None)? } else { std::ptr::null_mut() };
     for step in &plan.steps {
         match step {
             Step::Alloc(_) => {} // reserved before anything ran
@@ -128,17 +129,21 @@ fn version(
     contiguous: bool,
     kernel: &crate::abi::AgpuCpuKernel,
 ) -> AgpuKernelFn {
-    let uses = |place: Place, write: bool| {
-        launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)
-    };
-    let shared = |(r, p): &(u32, u32)| uses(Place::Result(*r), true) && uses(Place::Param(*p), false);
     if !contiguous {
         kernel.strided
-    } else if ws.in_place.iter().any(shared) {
+    } else if writes_an_input(launch, ws) {
         kernel.in_place
     } else {
         kernel.contiguous
     }
+}
+
+/// Whether an array that the launch writes is one that it reads.
+pub(crate) fn writes_an_input(launch: &Launch, ws: &Workspace) -> bool {
+    let uses = |place: Place, write: bool| {
+        launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)
+    };
+    ws.in_place.iter().any(|(r, p)| uses(Place::Result(*r), true) && uses(Place::Param(*p), false))
 }
 
 /// The lowest element that left a record; of several there, the first site.
@@ -155,9 +160,9 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
     let plan = &entry.plan;
     // a new buffer's handle waits in its word
     ws.delivered.clear();
-    for (place, storage) in ws.made.drain(..) {
+    for (place, memory) in ws.made.drain(..) {
         let span = ws.spans[place];
-        match buffer::insert(Buffer::owned(context.clone(), span.ty, span.len, storage)) {
+        match buffer::insert(Buffer::new(context.clone(), span.ty, span.len, memory)) {
             Ok(handle) => {
                 ws.words[place] = handle.addr() as u64;
                 ws.delivered.push(place);
@@ -174,8 +179,11 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
     for (i, slot) in plan.results.iter().enumerate() {
         let place = place_of(plan, Place::Result(i as u32));
         if slot.ty.is_scalar() {
+            if context.gpu.is_some() && !args.is_host_scalar(place) {
+                continue; // a kernel wrote it
+            }
             let word = ws.words[place].to_ne_bytes();
-            // SAFETY: a scalar result's span is the caller's memory for one element; kernels wrote the word's low bytes.
+            // SAFETY: a scalar result's span is memory for one element, the caller's or a buffer's; kernels wrote the word's low bytes.
             unsafe {
                 std::ptr::copy_nonoverlapping(word.as_ptr(), ws.spans[place].base, slot.ty.elem.size())
             };

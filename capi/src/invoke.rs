@@ -1,10 +1,13 @@
 //! `agpu_invoke`: checks of the arguments. Everything is checked before anything is allocated, launched or written.
 
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuModule, AgpuStatus, code};
-use crate::buffer::{self, Buffer, Storage};
+use crate::buffer::{self, Buffer, Memory};
 use crate::context::{self, Context};
 use crate::cpu::FloatEnvironment;
-use crate::error::{INVALID_ARGUMENT, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard};
+use crate::cuda::{self, Gpu, Stream};
+use crate::error::{
+    INVALID_ARGUMENT, MODULE, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard,
+};
 use crate::execute;
 use crate::handle::Pin;
 use crate::module::{self, Entry, Loaded};
@@ -12,6 +15,7 @@ use crate::view::{Span, resolve};
 use crate::workspace::{self, Workspace};
 use arraygpu_compiler::plan::host;
 use arraygpu_compiler::scalar::Lit;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
@@ -72,6 +76,11 @@ impl Args {
         unsafe { (&raw const (*self.0.add(i)).view).read() }
     }
 
+    /// Whether argument i is a scalar result for the host.
+    pub fn is_host_scalar(self, i: usize) -> bool {
+        self.is(i, AgpuArgKind::AgpuArgResultScalar)
+    }
+
     /// Whether argument i asks for a new buffer.
     pub fn is_new(self, i: usize) -> bool {
         self.is(i, AgpuArgKind::AgpuArgResultNew)
@@ -87,8 +96,8 @@ impl Args {
 /// # Safety
 /// `call` is null or an `agpu_call`; `args` are `count` arguments.
 unsafe fn invoke(
-    loaded: &Loaded,
-    entry: &Entry,
+    loaded: &'static Loaded,
+    entry: &'static Entry,
     call: *const AgpuCall,
     args: *const AgpuArg,
     count: i32,
@@ -102,7 +111,7 @@ unsafe fn invoke(
     let args = Args(args);
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
-    let given = unsafe { context_of(call) }?;
+    let (given, stream) = unsafe { context_of(call) }?;
     let pins = std::mem::take(&mut ws.pins);
     let context = pick_context(entry, args, given.as_deref(), &pins)?;
 
@@ -113,11 +122,22 @@ unsafe fn invoke(
         fail!(SHAPE, "{message}");
     }
     outputs(entry, args, ws)?;
-    reserve(entry, args, ws)?;
-    execute::execute(loaded, entry, context, ws)?;
-    execute::deliver(entry, args, context, ws)?;
+    let done = match &context.gpu {
+        Some(gpu) => cuda::run(loaded, entry, args, context, gpu, stream, &pins, ws),
+        None => {
+            if !loaded.has_cpu_code() {
+                fail!(MODULE, "the package has no code for this processor");
+            }
+            if !stream.is_null() {
+                fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
+            }
+            reserve(entry, args, ws, None)?;
+            execute::execute(loaded, entry, context, ws)?;
+            execute::deliver(entry, args, context, ws)
+        }
+    };
     ws.pins = pins;
-    Ok(())
+    done
 }
 
 /// Kinds, handles, types and bounds of all arguments; fills `pins`, `spans`, `literals`.
@@ -154,7 +174,10 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
             }
             nothing
         }
-        (false, _) if args.is(i, if is_result { AgpuArgResultView } else { AgpuArgView }) => {
+        (scalar, _)
+            if (is_result || !scalar)
+                && args.is(i, if is_result { AgpuArgResultView } else { AgpuArgView }) =>
+        {
             let view = args.view(i);
             let buffer = buffer::pin(view.buffer)?;
             if buffer.ty != ty {
@@ -162,6 +185,9 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
             }
             let span = resolve(&view, &buffer)?;
             ws.pins.push(buffer);
+            if scalar && span.len != 1 {
+                fail!(SHAPE, "a scalar result needs a view of one element, this one has {}", span.len);
+            }
             if is_result && span.stride == 0 {
                 fail!(OVERLAP, "an output of stride 0 overlaps itself");
             }
@@ -180,9 +206,9 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
 
 /// # Safety
 /// `call` is null or an `agpu_call`.
-unsafe fn context_of(call: *const AgpuCall) -> Result<Option<Pin<Arc<Context>>>> {
+pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc<Context>>>, *mut c_void)> {
     if call.is_null() {
-        return Ok(None);
+        return Ok((None, std::ptr::null_mut()));
     }
     // SAFETY: not null; the size comes first in every version.
     let size = unsafe { (&raw const (*call).size).read() };
@@ -191,10 +217,8 @@ unsafe fn context_of(call: *const AgpuCall) -> Result<Option<Pin<Arc<Context>>>>
     }
     // SAFETY: there are at least as many bytes as this version knows.
     let call = unsafe { call.read() };
-    if !call.stream.is_null() {
-        fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
-    }
-    if call.context.is_null() { Ok(None) } else { context::pin(call.context).map(Some) }
+    let context = if call.context.is_null() { None } else { Some(context::pin(call.context)?) };
+    Ok((context, call.stream))
 }
 
 /// The call's context, else the first array's, else the default one. All arrays must be of it.
@@ -249,7 +273,8 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
                 fail!(OVERLAP, "{}, {}: two outputs overlap", plan.results[other].name, slot.name);
             }
         }
-        if !args.is(place, AgpuArgKind::AgpuArgResultView) {
+        // scalars are written when all is read
+        if !args.is(place, AgpuArgKind::AgpuArgResultView) || slot.ty.is_scalar() {
             continue;
         }
         let mut detour = false;
@@ -272,11 +297,16 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
 }
 
 /// All memory that the plan needs. Pages are touched only when they are used, so this costs nothing early.
-fn reserve(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
+pub(crate) fn reserve(
+    entry: &Entry,
+    args: Args,
+    ws: &mut Workspace,
+    on: Option<(&Arc<Gpu>, &Stream)>,
+) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (place, span) in &ws.detours {
         let slot = entry.slot(*place);
-        let base = ws.memory.take(*place, span.len, span.ty.size()).map_err(|e| e.of(&slot.name))?;
+        let base = ws.memory.take(*place, span.len, span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
         ws.spans[*place] = Span { base, stride: 1, ..*span };
         // what was in place no longer is
         ws.in_place.retain(|(r, _)| params + *r as usize != *place);
@@ -287,9 +317,9 @@ fn reserve(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
             && args.is(place, AgpuArgKind::AgpuArgResultNew)
         {
             let len = ws.host[extent.0 as usize].as_i64();
-            let storage = Storage::new(len, slot.ty.elem.size(), false).map_err(|e| e.of(&slot.name))?;
-            ws.spans[place] = Span { base: storage.data(), len, stride: 1, ty: slot.ty.elem };
-            ws.made.push((place, storage));
+            let memory = Memory::new(len, slot.ty.elem.size(), on).map_err(|e| e.of(&slot.name))?;
+            ws.spans[place] = Span { base: memory.data(), len, stride: 1, ty: slot.ty.elem };
+            ws.made.push((place, memory));
         }
     }
     for (t, slot) in plan.temps.iter().enumerate() {
@@ -298,7 +328,7 @@ fn reserve(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
         if len < 0 {
             fail!(SHAPE, "{}: the length {len} is negative", slot.name);
         }
-        let base = if len == 0 { std::ptr::null_mut() } else { ws.memory.take(place, len, ty.size())? };
+        let base = if len == 0 { std::ptr::null_mut() } else { ws.memory.take(place, len, ty.size(), on)? };
         ws.spans.push(Span { base, len, stride: 1, ty });
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! ```text
 //! invoke   arguments: kinds, handles, types, bounds, contexts; host scalars, shape rules, output lengths, overlaps; memory
 //! execute  the plan's steps: a launch chooses a version of its kernel, then records are read
-//! cpu      tiles over threads
+//! cpu      tiles over threads; cuda/ does all of this on a GPU's stream
 //! ```
 //!
 //! with what [`module`] parsed once and a [`workspace`] that its thread reuses. [`handle`] is why a wrong handle is an error.
@@ -19,6 +19,8 @@ mod buffer;
 mod context;
 mod copy;
 mod cpu;
+mod cuda;
+mod device;
 mod error;
 mod execute;
 mod handle;
@@ -26,6 +28,7 @@ mod invoke;
 mod level;
 mod loader;
 mod module;
+mod pinned;
 mod view;
 mod workspace;
 
@@ -34,11 +37,19 @@ pub use buffer::{
     agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
 };
 pub use context::{agpu_context_create, agpu_context_default, agpu_context_free, agpu_context_threads};
-pub use copy::{agpu_copy, agpu_copy_from_host, agpu_copy_to_host, agpu_fill};
+pub use copy::{
+    agpu_copy, agpu_copy_from_host, agpu_copy_from_host_async, agpu_copy_to_host, agpu_copy_to_host_async,
+    agpu_fill,
+};
+pub use device::{
+    agpu_context_device, agpu_context_device_name, agpu_context_memory, agpu_context_set_memory_limit,
+    agpu_context_stream, agpu_context_synchronize, agpu_device_count, agpu_device_problem,
+};
 pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
 pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
     agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
 };
+pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use view::agpu_view_slice;

@@ -1,16 +1,22 @@
 //! Modules: a package's plans, parsed once, and the table of kernels for this processor.
 
 use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
+use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
 use crate::level::{Level, level};
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
 use std::ffi::{CStr, CString, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// A module ready for use. Lives forever: the module's state word points at it.
 pub(crate) struct Loaded {
+    /// Counted through in this process.
+    pub id: usize,
     pub name: String,
     pub entries: Vec<Entry>,
+    /// What there is for GPUs.
+    pub images: Option<Images>,
+    /// NULL: no code for this processor.
     kernels: *const AgpuCpuKernel,
     count: usize,
 }
@@ -28,6 +34,10 @@ pub(crate) struct Entry {
     pub plan: Plan,
     /// Names of parameters, then results.
     pub names: Vec<CString>,
+    /// Of all launches.
+    pub sites: usize,
+    /// Scalar results that several launches touch.
+    shared_slots: Vec<bool>,
     /// For result r and parameter p, at `r * params + p`: the result may be written over the parameter itself.
     in_place: Vec<bool>,
 }
@@ -38,6 +48,15 @@ impl Entry {
         self.in_place[r * self.plan.params.len() + p]
     }
 
+    /// Whether several launches touch the scalar result `r`.
+    pub fn is_shared_slot(&self, r: usize) -> bool {
+        self.shared_slots[r]
+    }
+
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        launches(&self.plan)
+    }
+
     /// Parameter or result `i`, counted through.
     pub fn slot(&self, i: usize) -> &Slot {
         let plan = &self.plan;
@@ -46,8 +65,13 @@ impl Entry {
 }
 
 impl Loaded {
+    /// Whether there is code for this processor.
+    pub fn has_cpu_code(&self) -> bool {
+        self.count == 0 || !self.kernels.is_null()
+    }
+
     pub fn kernel(&self, index: u32) -> &AgpuCpuKernel {
-        assert!((index as usize) < self.count);
+        assert!((index as usize) < self.count && !self.kernels.is_null());
         // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
         unsafe { &*self.kernels.add(index as usize) }
     }
@@ -135,10 +159,14 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let plans =
         parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let kernels = table(module, level()?);
-    if kernels.is_null() && count > 0 {
+    // SAFETY: the caller's promise.
+    let images = unsafe { Images::read(module, &name) }?;
+    if kernels.is_null() && count > 0 && images.is_none() {
         fail!(MODULE, "{name}: the package has no code for this processor");
     }
-    let mut loaded = Loaded { name, entries: Vec::new(), kernels, count };
+    static IDS: AtomicUsize = AtomicUsize::new(0);
+    let id = IDS.fetch_add(1, Ordering::Relaxed);
+    let mut loaded = Loaded { id, name, entries: Vec::new(), images, kernels, count };
     for plan in plans {
         check(&loaded, &plan)?;
         loaded.entries.push(entry(&loaded.name, plan)?);
@@ -157,7 +185,10 @@ fn entry(module: &str, plan: Plan) -> Result<Entry> {
     let params = plan.params.len();
     let in_place =
         (0..plan.results.len() * params).map(|i| may_be_in_place(&plan, i / params, i % params)).collect();
+    let touches = |r: usize| launches(&plan).filter(|l| l.slots.contains(&Place::Result(r as u32))).count();
     Ok(Entry {
+        sites: launches(&plan).map(|l| l.sites.len()).sum(),
+        shared_slots: (0..plan.results.len()).map(|r| touches(r) > 1).collect(),
         title: format!("{module}::{}", plan.name),
         name: c_string(&plan.name)?,
         names: plan.params.iter().chain(&plan.results).map(|s| c_string(&s.name)).collect::<Result<_>>()?,
@@ -198,6 +229,12 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 }
                 if l.arrays.iter().any(|(p, a)| matches!(p, Place::Param(_)) && *a == Access::Write) {
                     fail!(MODULE, "{title}: kernel {} writes a parameter", l.name);
+                }
+                if l.slots.iter().any(|p| matches!(p, Place::Param(_))) {
+                    fail!(MODULE, "{title}: kernel {} has a parameter as a slot", l.name);
+                }
+                if !module.has_cpu_code() {
+                    continue;
                 }
                 let k = module.kernel(l.kernel);
                 let main = k.contiguous.is_some() && k.in_place.is_some() && k.strided.is_some();

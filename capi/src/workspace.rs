@@ -1,12 +1,14 @@
 //! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
 
-use crate::buffer::{ALIGN, Buffer, Storage};
+use crate::buffer::{ALIGN, Buffer, Memory as Owned, Storage};
+use crate::cuda::{Frame, Gpu, Stream};
 use crate::error::Result;
 use crate::handle::Pin;
 use crate::view::Span;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Small temporaries and scratch live in one block of this size.
 const ARENA: usize = 64 << 10;
@@ -27,7 +29,7 @@ pub(crate) struct Workspace {
     /// Results that go through a temporary: the place, and where the caller wants it.
     pub detours: Vec<(usize, Span)>,
     /// Results in new buffers: the place and the memory.
-    pub made: Vec<(usize, Storage)>,
+    pub made: Vec<(usize, Owned)>,
     /// Places whose new buffers have a handle.
     pub delivered: Vec<usize>,
     /// A word for each place: scalars as kernels read and write them, handles of new buffers.
@@ -36,6 +38,8 @@ pub(crate) struct Workspace {
     pub launch: LaunchArgs,
     /// Memory for temporaries.
     pub memory: Memory,
+    /// What a launch on a GPU needs.
+    pub frame: Frame,
 }
 
 /// The arrays behind `agpu_kernel_args`.
@@ -55,12 +59,21 @@ pub(crate) struct Memory {
     arena: Option<Storage>,
     used: usize,
     /// Allocations, each with the place it belongs to.
-    large: Vec<(usize, Storage)>,
+    large: Vec<(usize, Owned)>,
 }
 
 impl Memory {
-    /// Memory for `count` elements of `size` bytes, not cleared.
-    pub fn take(&mut self, place: usize, count: i64, size: usize) -> Result<*mut u8> {
+    /// Memory for `count` elements of `size` bytes, not cleared; on a GPU: for what comes on the stream.
+    pub fn take(
+        &mut self,
+        place: usize,
+        count: i64,
+        size: usize,
+        on: Option<(&Arc<Gpu>, &Stream)>,
+    ) -> Result<*mut u8> {
+        if on.is_some() {
+            return self.take_large(place, count, size, on);
+        }
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
         match bytes.filter(|n| *n <= ARENA) {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
@@ -72,11 +85,37 @@ impl Memory {
                 self.used += n.next_multiple_of(ALIGN);
                 Ok(address)
             }
-            _ => {
-                let storage = Storage::new(count, size, false)?;
-                let address = storage.data();
-                self.large.push((place, storage));
-                Ok(address)
+            _ => self.take_large(place, count, size, None),
+        }
+    }
+
+    fn take_large(
+        &mut self,
+        place: usize,
+        count: i64,
+        size: usize,
+        on: Option<(&Arc<Gpu>, &Stream)>,
+    ) -> Result<*mut u8> {
+        let memory = Owned::new(count, size, on)?;
+        let address = memory.data();
+        self.large.push((place, memory));
+        Ok(address)
+    }
+
+    /// Gives the memory of a place back after what is queued on the stream.
+    pub fn release_on(&mut self, place: usize, stream: &Stream) {
+        for i in (0..self.large.len()).rev().filter(|i| self.large[*i].0 == place).collect::<Vec<_>>() {
+            if let (_, Owned::Device(allocation)) = self.large.swap_remove(i) {
+                allocation.free_on(stream);
+            }
+        }
+    }
+
+    /// The same for all places.
+    pub fn release_all_on(&mut self, stream: &Stream) {
+        for (_, memory) in self.large.drain(..) {
+            if let Owned::Device(allocation) = memory {
+                allocation.free_on(stream);
             }
         }
     }

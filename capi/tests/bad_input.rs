@@ -25,23 +25,19 @@ fn buffers() {
     // SAFETY: bad arguments on purpose; all pointers are null or locals.
     unsafe {
         fails(
-            agpu_buffer_create(null_mut(), F32, -1, &mut b),
+            agpu_buffer_create(cpu(), F32, -1, &mut b),
             AgpuErrorInvalidArgument,
             &["agpu_buffer_create", "-1"],
         );
         fails(
-            agpu_buffer_create(null_mut(), number(7), 1, &mut b),
+            agpu_buffer_create(cpu(), number(7), 1, &mut b),
             AgpuErrorInvalidArgument,
             &["7 is no element type"],
         );
-        fails(agpu_buffer_create(null_mut(), number(-1), 1, &mut b), AgpuErrorInvalidArgument, &["-1"]);
-        fails(agpu_buffer_create(null_mut(), F32, 1, null_mut()), AgpuErrorInvalidArgument, &["out is NULL"]);
+        fails(agpu_buffer_create(cpu(), number(-1), 1, &mut b), AgpuErrorInvalidArgument, &["-1"]);
+        fails(agpu_buffer_create(cpu(), F32, 1, null_mut()), AgpuErrorInvalidArgument, &["out is NULL"]);
         for count in [i64::MAX, i64::MAX / 4, i64::MAX / 4 - 64, 1 << 60, 1 << 50] {
-            fails(
-                agpu_buffer_create(null_mut(), F32, count, &mut b),
-                AgpuErrorOutOfMemory,
-                &[&count.to_string()],
-            );
+            fails(agpu_buffer_create(cpu(), F32, count, &mut b), AgpuErrorOutOfMemory, &[&count.to_string()]);
         }
         let invented = without_provenance_mut(0x123456789);
         fails(agpu_buffer_create(invented, F32, 1, &mut b), AgpuErrorInvalidHandle, &["context"]);
@@ -49,29 +45,25 @@ fn buffers() {
         let mut host = [0f32; 4];
         let data: *mut c_void = host.as_mut_ptr().cast();
         fails(
-            agpu_buffer_wrap(null_mut(), F32, null_mut(), 4, &mut b),
+            agpu_buffer_wrap(cpu(), F32, null_mut(), 4, &mut b),
             AgpuErrorInvalidArgument,
             &["data is NULL"],
         );
         fails(
-            agpu_buffer_wrap(null_mut(), F32, data.byte_add(1), 1, &mut b),
+            agpu_buffer_wrap(cpu(), F32, data.byte_add(1), 1, &mut b),
             AgpuErrorInvalidArgument,
             &["aligned"],
         );
-        fails(agpu_buffer_wrap(null_mut(), F32, data, -1, &mut b), AgpuErrorInvalidArgument, &["-1"]);
+        fails(agpu_buffer_wrap(cpu(), F32, data, -1, &mut b), AgpuErrorInvalidArgument, &["-1"]);
         fails(
-            agpu_buffer_wrap(null_mut(), F32, data, i64::MAX, &mut b),
+            agpu_buffer_wrap(cpu(), F32, data, i64::MAX, &mut b),
             AgpuErrorInvalidArgument,
             &["memory holds"],
         );
         let top = without_provenance_mut(usize::MAX & !3);
-        fails(
-            agpu_buffer_wrap(null_mut(), F32, top, 2, &mut b),
-            AgpuErrorInvalidArgument,
-            &["address space"],
-        );
+        fails(agpu_buffer_wrap(cpu(), F32, top, 2, &mut b), AgpuErrorInvalidArgument, &["address space"]);
         assert!(b.is_null());
-        ok(agpu_buffer_wrap(null_mut(), F32, null_mut(), 0, &mut b));
+        ok(agpu_buffer_wrap(cpu(), F32, null_mut(), 0, &mut b));
         ok(agpu_buffer_free(b));
         ok(agpu_buffer_free(null_mut()));
     }
@@ -190,7 +182,7 @@ fn copies() {
         fails(agpu_fill(v.view(), null()), AgpuErrorInvalidArgument, &["value is NULL"]);
         fails(agpu_copy(v.view(), v.slice(0, 3, 1)), AgpuErrorShape, &["length 4", "3"]);
         let mut doubles = null_mut();
-        ok(agpu_buffer_create(null_mut(), MaybeUninit::new(AgpuType::AgpuF64), 4, &mut doubles));
+        ok(agpu_buffer_create(cpu(), MaybeUninit::new(AgpuType::AgpuF64), 4, &mut doubles));
         let doubles = Vector(doubles);
         fails(agpu_copy(v.view(), doubles.view()), AgpuErrorTypeMismatch, &["f32", "f64"]);
         let mut sum = -1f32;
@@ -207,7 +199,7 @@ fn copies() {
         let mut bytes = [0u8, 1, 2, 255];
         let (mut b, mut back) = (null_mut(), [9u8; 4]);
         let ty = MaybeUninit::new(AgpuType::AgpuBool);
-        ok(agpu_buffer_wrap(null_mut(), ty, bytes.as_mut_ptr().cast(), 4, &mut b));
+        ok(agpu_buffer_wrap(cpu(), ty, bytes.as_mut_ptr().cast(), 4, &mut b));
         ok(agpu_copy_to_host(back.as_mut_ptr().cast(), Vector(b).view(), 4));
         assert_eq!(back, [0, 1, 1, 1]);
     }
@@ -216,21 +208,22 @@ fn copies() {
 #[test]
 fn contexts() {
     let (mut made, mut threads) = (null_mut(), -1);
-    let good = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: -1, threads: 0 };
+    let good =
+        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads: 0 };
     let mut create = |o: &AgpuContextOptions| {
         // SAFETY: pointers to locals.
         unsafe { agpu_context_create(o, &mut made) }
     };
     fails(create(&AgpuContextOptions { size: 0, ..good }), AgpuErrorInvalidArgument, &["sizeof"]);
-    fails(create(&AgpuContextOptions { device: 1, ..good }), AgpuErrorUnavailable, &["device 1"]);
-    fails(create(&AgpuContextOptions { device: -2, ..good }), AgpuErrorUnavailable, &["device -2"]);
+    fails(create(&AgpuContextOptions { device: 99, ..good }), AgpuErrorUnavailable, &["agpu_context_create"]);
+    fails(create(&AgpuContextOptions { device: -2, ..good }), AgpuErrorInvalidArgument, &["-2 is no device"]);
     fails(create(&AgpuContextOptions { threads: -1, ..good }), AgpuErrorInvalidArgument, &["-1 threads"]);
     fails(create(&AgpuContextOptions { threads: i32::MAX, ..good }), AgpuErrorInvalidArgument, &["threads"]);
     assert!(made.is_null());
     // SAFETY: handles, freed ones on purpose.
     unsafe {
         fails(agpu_context_create(null(), null_mut()), AgpuErrorInvalidArgument, &["out is NULL"]);
-        ok(agpu_context_create(null(), &mut made));
+        ok(agpu_context_create(&good, &mut made));
         ok(agpu_context_threads(made, &mut threads));
         assert!(threads > 0);
         let default = &mut null_mut();
@@ -247,7 +240,7 @@ fn contexts() {
         );
         let args = [input(here.view()), input(here.view()), out_scalar(&mut dot)];
         fails(invoke_in(made, DOT, &args), AgpuErrorWrongContext, &["stats::dot: x"]);
-        ok(invoke_in(*default, DOT, &args));
+        ok(invoke_in(cpu(), DOT, &args));
 
         // a buffer outlives its context, and calls on it run
         ok(agpu_context_free(made));
@@ -355,8 +348,8 @@ fn names() {
     // SAFETY: static strings.
     let name = |n| unsafe { std::ffi::CStr::from_ptr(agpu_status_name(number(n))) }.to_str().unwrap();
     assert_eq!(
-        (name(0), name(12), name(13), name(-1)),
-        ("AGPU_OK", "AGPU_ERROR_INTERNAL", "unknown status", "unknown status")
+        (name(0), name(13), name(14), name(-1)),
+        ("AGPU_OK", "AGPU_ERROR_DEVICE", "unknown status", "unknown status")
     );
     assert_eq!(agpu_abi_version(), AGPU_ABI_VERSION);
     std::thread::spawn(|| assert_eq!(message(), "")).join().unwrap();

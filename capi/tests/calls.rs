@@ -176,7 +176,7 @@ fn wrapped_memory_of_two_buffers_is_compared_by_address() {
         let (mut buffer, part) = (null_mut(), &mut memory[offset..offset + 2000]);
         let ty = std::mem::MaybeUninit::new(AgpuType::AgpuF32);
         // SAFETY: the memory lives longer than the buffer.
-        ok(unsafe { agpu_buffer_wrap(null_mut(), ty, part.as_mut_ptr().cast(), 2000, &mut buffer) });
+        ok(unsafe { agpu_buffer_wrap(cpu(), ty, part.as_mut_ptr().cast(), 2000, &mut buffer) });
         Vector(buffer)
     };
     let (low, high) = (wrap(0, &mut memory), wrap(1000, &mut memory));

@@ -76,7 +76,11 @@ fn child() {
 fn run(variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture"]).env("ARRAYGPU_TEST_CHILD", "1");
-    command.env_remove("ARRAYGPU_CPU_LEVEL").env_remove("ARRAYGPU_THREADS").envs(variables.iter().copied());
+    command
+        .env_remove("ARRAYGPU_CPU_LEVEL")
+        .env_remove("ARRAYGPU_THREADS")
+        .env("ARRAYGPU_DEVICE", "cpu")
+        .envs(variables.iter().copied());
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}");

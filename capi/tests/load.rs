@@ -20,7 +20,7 @@ static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
 static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish}};
 static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
 static void *state;
-const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, &state};
+const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
 "#;
 
 fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
@@ -85,7 +85,8 @@ fn a_package_by_its_path() {
         ok(agpu_module_get(module, &mut raw));
         let mut result = 0f32;
         let args = [scalar(&4.5f32), out_scalar(&mut result)];
-        ok(agpu_invoke(raw, index, null(), args.as_ptr(), 2));
+        let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+        ok(agpu_invoke(raw, index, &call, args.as_ptr(), 2));
         assert_eq!(result, 4.5);
 
         ok(agpu_loaded_module_free(module));

@@ -95,7 +95,7 @@ fn more_than_two_billion_elements() {
     let mut buffer = null_mut();
     // SAFETY: pointers to locals; the memory is the system's zeros until it is touched.
     unsafe {
-        ok(agpu_buffer_create(null_mut(), ty, n, &mut buffer));
+        ok(agpu_buffer_create(cpu(), ty, n, &mut buffer));
         let (v, one) = (Vector(buffer), 1u8);
         let mut tail = v.slice(n - 3, n, 1);
         ok(agpu_fill(tail, (&raw const one).cast()));

@@ -6,7 +6,10 @@ use arraygpu_capi::*;
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+pub mod gpu;
 
 pub use AgpuStatus::*;
 
@@ -356,7 +359,7 @@ pub struct Vector(pub *mut AgpuBuffer);
 
 impl Vector {
     pub fn new(values: &[f32]) -> Vector {
-        Vector::in_context(null_mut(), values)
+        Vector::in_context(cpu(), values)
     }
     pub fn in_context(context: *mut AgpuContext, values: &[f32]) -> Vector {
         let mut buffer = null_mut();
@@ -429,8 +432,19 @@ pub fn out_new(made: &mut *mut AgpuBuffer) -> AgpuArg {
 }
 
 pub fn invoke(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
+    // the first array's context, or a CPU's
+    let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+    let arrays = args.iter().any(|a| matches!(kind(a), 1 | 3));
     // SAFETY: the package above, and arguments that point at locals of the caller.
-    unsafe { agpu_invoke(&MODULE, entry, null(), args.as_ptr(), args.len() as i32) }
+    unsafe {
+        let call = if arrays { null() } else { &raw const call };
+        agpu_invoke(&MODULE, entry, call, args.as_ptr(), args.len() as i32)
+    }
+}
+
+fn kind(arg: &AgpuArg) -> i32 {
+    // SAFETY: initialised by the functions above, or by a test.
+    unsafe { arg.kind.as_ptr().cast::<i32>().read() }
 }
 
 pub fn invoke_in(context: *mut AgpuContext, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
@@ -439,8 +453,15 @@ pub fn invoke_in(context: *mut AgpuContext, entry: i32, args: &[AgpuArg]) -> Agp
     unsafe { agpu_invoke(&MODULE, entry, &call, args.as_ptr(), args.len() as i32) }
 }
 
+/// A CPU context that stays: the default one may be a GPU.
+pub fn cpu() -> *mut AgpuContext {
+    static CPU: OnceLock<usize> = OnceLock::new();
+    std::ptr::without_provenance_mut(*CPU.get_or_init(|| context(0).addr()))
+}
+
 pub fn context(threads: i32) -> *mut AgpuContext {
-    let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: -1, threads };
+    let options =
+        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads };
     let mut context = null_mut();
     // SAFETY: pointers to locals.
     ok(unsafe { agpu_context_create(&options, &mut context) });

@@ -1,0 +1,128 @@
+//! Code on the device: each version of a kernel is loaded when it is first launched in a context, and its function looked up once.
+
+use super::driver::Api;
+use super::gpu::{Gpu, Uncaptured};
+use super::images::{Image, Images};
+use super::stream::lock;
+use super::table::Table;
+use crate::error::{Error, MODULE, Result, error, fail};
+use cudarc::driver::sys::{CUfunction, CUjit_option, CUmodule};
+use std::ffi::{CString, c_void};
+use std::ptr::null_mut;
+use std::sync::{Mutex, OnceLock};
+
+#[derive(Clone, Copy)]
+struct Function(CUfunction);
+
+// SAFETY: the driver's handles may be used from any thread.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// The code that a context loaded. Nothing in it points into a package: a package may be unloaded, its functions stay until the context goes.
+pub(super) struct Code {
+    /// Of each package (by `Loaded::id`) the functions, by the number of the version.
+    packages: Table<Box<[OnceLock<Function>]>>,
+    /// Kernels of this library.
+    own: [OnceLock<Function>; super::copy::KERNELS],
+    /// What is to be unloaded.
+    modules: Mutex<Vec<CUmodule>>,
+}
+
+impl Code {
+    pub fn new() -> Code {
+        Code { packages: Table::new(), own: [const { OnceLock::new() }; _], modules: Mutex::default() }
+    }
+
+    /// A kernel of this library, loaded at its first use.
+    pub fn own(&self, number: usize, load: impl FnOnce() -> Result<CUfunction>) -> Result<CUfunction> {
+        match self.own[number].get() {
+            Some(function) => Ok(function.0),
+            None => {
+                let function = Function(load()?);
+                Ok(self.own[number].get_or_init(|| function).0)
+            }
+        }
+    }
+
+    pub fn unload(&mut self, api: &Api) {
+        for module in std::mem::take(&mut *lock(&self.modules)) {
+            // SAFETY: loaded by us, unloaded once, with its context current.
+            unsafe { (api.module_unload)(module) };
+        }
+    }
+}
+
+impl Gpu {
+    /// The function of a version. After the first time this is two loads.
+    #[inline]
+    pub(super) fn function(
+        &self,
+        package: usize,
+        images: &Images,
+        kernel: usize,
+        version: usize,
+    ) -> Result<CUfunction> {
+        let number = images.number(kernel, version);
+        match self.code.packages.get(package).and_then(|p| p.get(number)?.get()) {
+            Some(function) => Ok(function.0),
+            None => self.load(package, images, kernel, version),
+        }
+    }
+
+    #[cold]
+    fn load(&self, package: usize, images: &Images, kernel: usize, version: usize) -> Result<CUfunction> {
+        let (number, entry) =
+            (images.number(kernel, version), &images.kernels[kernel].versions[version].entry);
+        let of = |e: Error| e.of(&format!("kernel {entry}"));
+        let _one = lock(&self.adding);
+        let functions = || (0..images.count()).map(|_| OnceLock::new()).collect();
+        let cell = &self.code.packages.get_or_init(package, functions)[number];
+        if let Some(known) = cell.get() {
+            return Ok(known.0);
+        }
+        let candidates = images.candidates(number, self.device);
+        let Some((best, others)) = candidates.split_first() else {
+            let (holds, title) = (images.describe(number), self.device.title());
+            fail!(MODULE, "kernel {entry}: the package holds {holds}, the device is {title}");
+        };
+        // machine code that the driver does not take is no reason to give up on PTX; the first complaint counts
+        let function = self
+            .load_image(*best, entry)
+            .or_else(|e| others.iter().find_map(|i| self.load_image(*i, entry).ok()).ok_or(e));
+        let function = function.map_err(of)?;
+        let _ = cell.set(Function(function));
+        Ok(function)
+    }
+
+    /// Loads code and looks up its entry. The context is current.
+    pub(super) fn load_image(&self, image: Image, entry: &str) -> Result<CUfunction> {
+        let api = self.api();
+        let name = CString::new(entry).map_err(|_| error(MODULE, "a NUL in the name"))?;
+        let mut log = vec![0u8; 16 << 10];
+        let mut options =
+            [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len() - 1)];
+        let (mut module, mut function) = (null_mut(), null_mut());
+        let _uncaptured = Uncaptured::enter(api);
+        // SAFETY: an image of a package, two options with their values, pointers to locals.
+        let code = unsafe {
+            let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
+            (api.module_load)(&mut module, image.data, 2, options, values)
+        };
+        if code != 0 {
+            let kind =
+                if image.arch == 0 { "the PTX".into() } else { format!("the code for sm_{}", image.arch) };
+            let log = String::from_utf8_lossy(&log);
+            let log = log.trim_end_matches(|c: char| c == '\0' || c.is_whitespace());
+            let says = if log.is_empty() { String::new() } else { format!("\n{log}") };
+            let e = self.check(code, format_args!("loading {kind} on {}", self.device.title()));
+            return e.map(|()| function).map_err(|e| Error { message: e.message + &says, ..e });
+        }
+        lock(&self.code.modules).push(module);
+        // SAFETY: the module above, a C string, a pointer to a local.
+        let code = unsafe { (api.module_function)(&mut function, module, name.as_ptr()) };
+        self.check(code, "cuModuleGetFunction")?;
+        Ok(function)
+    }
+}

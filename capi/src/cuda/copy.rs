@@ -1,0 +1,155 @@
+//! Copies and fills on a GPU. What is not contiguous goes through small kernels of our own.
+
+use super::gpu::Gpu;
+use super::images::Image;
+use super::stream::Stream;
+use crate::error::Result;
+use crate::view::Span;
+use cudarc::driver::sys::{CUdeviceptr, CUfunction};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// What a kernel of ours does with each element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Copy,
+    /// Writes one value.
+    Fill,
+    /// Copies bytes; what is not 0 becomes 1.
+    Bool,
+}
+
+/// Kernels of ours: each operation for elements of 1, 4 and 8 bytes.
+pub(super) const KERNELS: usize = 9;
+const THREADS: u32 = 256;
+
+fn number(op: Op, size: usize) -> usize {
+    op as usize * 3 + size.ilog2().div_ceil(2).min(2) as usize
+}
+
+/// `n` elements of `size` bytes; steps are in bytes. A fill's value comes in place of the source.
+fn ptx(op: Op, size: usize) -> String {
+    let bits = size * 8;
+    let load = match op {
+        Op::Fill => String::new(),
+        _ => format!("mad.lo.s64 %a, %i, %from_step, %from;\n    ld.global.u{bits} %v, [%a];\n    "),
+    };
+    let change = match op {
+        Op::Bool => "setp.ne.u64 %p, %v, 0;\n    selp.b64 %v, 1, 0, %p;\n    ",
+        _ => "",
+    };
+    format!(
+        ".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry arraygpu_each(.param .u64 to, .param .u64 to_step, .param .u64 from, .param .u64 from_step, .param .u64 count)
+{{
+    .reg .pred %p;
+    .reg .b32 %block, %size, %thread;
+    .reg .b64 %to, %to_step, %from, %from_step, %count, %i, %by, %a, %v;
+    ld.param.u64 %to, [to];
+    ld.param.u64 %to_step, [to_step];
+    ld.param.u64 %from, [from];
+    ld.param.u64 %from_step, [from_step];
+    ld.param.u64 %count, [count];
+    mov.u32 %block, %ctaid.x;
+    mov.u32 %size, %ntid.x;
+    mov.u32 %thread, %tid.x;
+    mul.wide.u32 %i, %block, %size;
+    cvt.u64.u32 %by, %thread;
+    add.s64 %i, %i, %by;
+    mov.u32 %block, %nctaid.x;
+    mul.wide.u32 %by, %block, %size;
+    mov.b64 %v, %from;
+next:
+    setp.ge.s64 %p, %i, %count;
+    @%p bra done;
+    {load}{change}mad.lo.s64 %a, %i, %to_step, %to;
+    st.global.u{bits} [%a], %v;
+    add.s64 %i, %i, %by;
+    bra next;
+done:
+    ret;
+}}
+\0"
+    )
+}
+
+impl Gpu {
+    fn copy_kernel(&self, op: Op, size: usize) -> Result<CUfunction> {
+        self.code.own(number(op, size), || {
+            let text = ptx(op, size);
+            let image = Image { arch: 0, data: text.as_ptr().cast() };
+            self.load_image(image, "arraygpu_each").map_err(|e| e.of("a copy kernel"))
+        })
+    }
+}
+
+/// Runs a kernel of ours over `n` elements. Strides are in elements.
+fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: u64, from_stride: i64) -> Result<()> {
+    let size = to.ty.size();
+    let function = gpu.copy_kernel(op, size)?;
+    let step = |stride: i64| stride.wrapping_mul(size as i64);
+    let mut values =
+        [to.base.addr() as u64, step(to.stride) as u64, from, step(from_stride) as u64, to.len as u64];
+    let mut params = values.each_mut().map(|v| (&raw mut *v).cast::<c_void>());
+    let blocks =
+        (to.len as u64).div_ceil(THREADS.into()).min(u64::from(gpu.device.multiprocessors) * 16) as u32;
+    // SAFETY: five words, which the kernel takes; both sides are checked spans of `len` elements.
+    let code = unsafe {
+        (gpu.api().launch)(
+            function,
+            blocks,
+            1,
+            1,
+            THREADS,
+            1,
+            1,
+            0,
+            stream.raw,
+            params.as_mut_ptr(),
+            null_mut(),
+        )
+    };
+    gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len))
+}
+
+/// Copies between checked spans on one device, of the same length, that do not overlap.
+pub(super) fn on_device(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
+    let address = |s: &Span| s.base.addr() as CUdeviceptr;
+    if to.len == 0 {
+        return Ok(());
+    }
+    if !(to.is_contiguous() && from.is_contiguous()) {
+        return each(gpu, stream, Op::Copy, to, address(from), from.stride);
+    }
+    let bytes = to.len as usize * to.ty.size();
+    // SAFETY: checked spans of that many bytes.
+    let code = unsafe { (gpu.api().on_device)(address(to), address(from), bytes, stream.raw) };
+    gpu.check(code, format_args!("copying {bytes} bytes on the device"))
+}
+
+/// Copies bytes to contiguous memory; what is not 0 becomes 1.
+pub(super) fn normalise(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
+    each(gpu, stream, Op::Bool, to, from.base.addr() as u64, from.stride)
+}
+
+/// Sets all elements of a checked span to the value with these bits.
+pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<()> {
+    let (address, len) = (to.base.addr() as CUdeviceptr, to.len as usize);
+    if len == 0 {
+        return Ok(());
+    }
+    let halves = (bits as u32, (bits >> 32) as u32);
+    // SAFETY: a checked span of `len` elements.
+    let code = unsafe {
+        match to.ty.size() {
+            _ if !to.is_contiguous() => return each(gpu, stream, Op::Fill, to, bits, 0),
+            1 => (gpu.api().set_u8)(address, bits as u8, len, stream.raw),
+            4 => (gpu.api().set_u32)(address, halves.0, len, stream.raw),
+            _ if halves.0 == halves.1 => (gpu.api().set_u32)(address, halves.0, 2 * len, stream.raw),
+            _ => return each(gpu, stream, Op::Fill, to, bits, 0),
+        }
+    };
+    gpu.check(code, format_args!("filling {len} elements"))
+}

@@ -1,0 +1,203 @@
+//! The CUDA driver library, opened at run time: its functions in a table, its answers as plain numbers.
+//!
+//! cudarc gives the types and constants; not its calls, which panic when a symbol is missing, and not its closed enum of results: a
+//! newer driver may answer with a number that it does not have.
+
+use super::device::{self, Device};
+use crate::error::{DEVICE, Error, MODULE, OUT_OF_MEMORY, Result, UNAVAILABLE, error, fail};
+use cudarc::driver::sys::*;
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt::Display;
+use std::ptr::null;
+use std::sync::OnceLock;
+
+/// The library's name: the driver's own, present wherever an NVIDIA driver is.
+const LIBRARY: &str = "libcuda.so.1";
+/// The oldest driver that will do: CUDA 12.0, which came with driver 525.
+const OLDEST: i32 = 12_000;
+
+/// What the driver answers; 0 is success.
+pub(crate) type Code = i32;
+
+macro_rules! table {
+    ({ $($field:ident = $symbol:literal ($($arg:ty),*);)* } optional { $($maybe:ident = $name:literal ($($of:ty),*);)* }) => {
+        /// The driver's functions.
+        #[allow(missing_docs)]
+        pub(crate) struct Api {
+            $(pub $field: unsafe extern "C" fn($($arg),*) -> Code,)*
+            $(pub $maybe: Option<unsafe extern "C" fn($($of),*) -> Code>,)*
+        }
+
+        impl Api {
+            fn load(library: &Library) -> std::result::Result<Api, &'static str> {
+                // SAFETY: the symbols have these types, by the driver's headers.
+                unsafe {
+                    Ok(Api {
+                        $($field: *library.get(concat!($symbol, "\0").as_bytes()).map_err(|_| $symbol)?,)*
+                        $($maybe: library.get(concat!($name, "\0").as_bytes()).ok().map(|f| *f),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+table! { {
+    init = "cuInit"(c_uint);
+    error_name = "cuGetErrorName"(Code, *mut *const c_char);
+    error_string = "cuGetErrorString"(Code, *mut *const c_char);
+    device_count = "cuDeviceGetCount"(*mut c_int);
+    device_get = "cuDeviceGet"(*mut CUdevice, c_int);
+    device_name = "cuDeviceGetName"(*mut c_char, c_int, CUdevice);
+    device_attribute = "cuDeviceGetAttribute"(*mut c_int, CUdevice_attribute, CUdevice);
+    primary_retain = "cuDevicePrimaryCtxRetain"(*mut CUcontext, CUdevice);
+    primary_release = "cuDevicePrimaryCtxRelease_v2"(CUdevice);
+    context_get = "cuCtxGetCurrent"(*mut CUcontext);
+    context_set = "cuCtxSetCurrent"(CUcontext);
+    context_synchronize = "cuCtxSynchronize"();
+    capture_mode = "cuThreadExchangeStreamCaptureMode"(*mut c_uint);
+    stream_create = "cuStreamCreate"(*mut CUstream, c_uint);
+    stream_destroy = "cuStreamDestroy_v2"(CUstream);
+    stream_synchronize = "cuStreamSynchronize"(CUstream);
+    stream_wait = "cuStreamWaitEvent"(CUstream, CUevent, c_uint);
+    stream_context = "cuStreamGetCtx"(CUstream, *mut CUcontext);
+    stream_capturing = "cuStreamIsCapturing"(CUstream, *mut c_uint);
+    event_create = "cuEventCreate"(*mut CUevent, c_uint);
+    event_destroy = "cuEventDestroy_v2"(CUevent);
+    event_record = "cuEventRecord"(CUevent, CUstream);
+    event_synchronize = "cuEventSynchronize"(CUevent);
+    pool_create = "cuMemPoolCreate"(*mut CUmemoryPool, *const CUmemPoolProps);
+    pool_destroy = "cuMemPoolDestroy"(CUmemoryPool);
+    pool_set = "cuMemPoolSetAttribute"(CUmemoryPool, CUmemPool_attribute, *mut c_void);
+    pool_trim = "cuMemPoolTrimTo"(CUmemoryPool, usize);
+    allocate = "cuMemAllocFromPoolAsync"(*mut CUdeviceptr, usize, CUmemoryPool, CUstream);
+    free = "cuMemFreeAsync"(CUdeviceptr, CUstream);
+    set_u8 = "cuMemsetD8Async"(CUdeviceptr, u8, usize, CUstream);
+    set_u32 = "cuMemsetD32Async"(CUdeviceptr, c_uint, usize, CUstream);
+    to_device = "cuMemcpyHtoDAsync_v2"(CUdeviceptr, *const c_void, usize, CUstream);
+    to_host = "cuMemcpyDtoHAsync_v2"(*mut c_void, CUdeviceptr, usize, CUstream);
+    on_device = "cuMemcpyDtoDAsync_v2"(CUdeviceptr, CUdeviceptr, usize, CUstream);
+    to_peer = "cuMemcpyPeerAsync"(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize, CUstream);
+    host_allocate = "cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
+    host_address = "cuMemHostGetDevicePointer_v2"(*mut CUdeviceptr, *mut c_void, c_uint);
+    host_free = "cuMemFreeHost"(*mut c_void);
+    pointer_attribute = "cuPointerGetAttribute"(*mut c_void, CUpointer_attribute, CUdeviceptr);
+    module_load = "cuModuleLoadDataEx"(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void);
+    module_function = "cuModuleGetFunction"(*mut CUfunction, CUmodule, *const c_char);
+    module_unload = "cuModuleUnload"(CUmodule);
+    launch = "cuLaunchKernel"(
+        CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void
+    );
+} optional {
+    stream_id = "cuStreamGetId"(CUstream, *mut u64);
+} }
+
+/// The driver, initialised, and what it says of its devices.
+pub(crate) struct Driver {
+    pub api: Api,
+    /// 12040 is CUDA 12.4.
+    pub version: i32,
+    pub devices: Vec<Device>,
+}
+
+/// The driver, or why there is none. Asked once a process.
+pub(crate) fn driver() -> Result<&'static Driver> {
+    static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+    DRIVER.get_or_init(open).as_ref().map_err(Clone::clone)
+}
+
+fn version_text(version: i32) -> String {
+    format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
+}
+
+fn open() -> Result<Driver> {
+    // SAFETY: runs the driver library's initialisers, which every program that uses CUDA runs.
+    let library = unsafe { Library::new(LIBRARY) };
+    let library = library.map_err(|e| {
+        error(UNAVAILABLE, format!("there is no NVIDIA driver: {LIBRARY} cannot be loaded ({e})"))
+    })?;
+    // never unloaded: handles may be freed until the process ends
+    let library: &'static Library = Box::leak(Box::new(library));
+    let version = version(library)?;
+    if version < OLDEST {
+        let has = version_text(version);
+        fail!(
+            UNAVAILABLE,
+            "the NVIDIA driver is too old: it supports {has}, CUDA 12.0 (driver 525) or newer is needed"
+        );
+    }
+    let api = Api::load(library).map_err(|name| {
+        error(UNAVAILABLE, format!("the NVIDIA driver ({}) lacks the function {name}", version_text(version)))
+    })?;
+    // SAFETY: the first call, as the driver asks for.
+    let code = unsafe { (api.init)(0) };
+    if code != 0 {
+        const NO_DEVICE: Code = 100;
+        let hint =
+            if code == NO_DEVICE { "there is no NVIDIA GPU" } else { "the NVIDIA driver does not start" };
+        fail!(UNAVAILABLE, "{hint}: cuInit: {}", api.describe(code));
+    }
+    let devices = device::all(&api)?;
+    Ok(Driver { api, version, devices })
+}
+
+/// The driver's version, asked before anything else: a driver that is too old should not be blamed for what it lacks.
+fn version(library: &Library) -> Result<i32> {
+    const SYMBOL: &str = "cuDriverGetVersion";
+    let mut version = 0;
+    // SAFETY: the symbol has this type, by the driver's headers; it needs no initialisation.
+    let code = unsafe {
+        match library.get::<unsafe extern "C" fn(*mut c_int) -> Code>(SYMBOL.as_bytes()) {
+            Ok(f) => f(&mut version),
+            Err(_) => fail!(UNAVAILABLE, "the NVIDIA driver lacks the function {SYMBOL}"),
+        }
+    };
+    if code != 0 {
+        fail!(UNAVAILABLE, "the NVIDIA driver does not tell its version (error {code})");
+    }
+    Ok(version)
+}
+
+impl Api {
+    /// `CUDA_ERROR_OUT_OF_MEMORY (2): out of memory`
+    pub fn describe(&self, code: Code) -> String {
+        let text = |f: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
+            let mut text = null();
+            // SAFETY: a pointer to a local; the answer is a static string, or none for a code that the driver does not know.
+            unsafe {
+                match f(code, &mut text) {
+                    0 if !text.is_null() => Some(CStr::from_ptr(text).to_string_lossy().into_owned()),
+                    _ => None,
+                }
+            }
+        };
+        match (text(self.error_name), text(self.error_string)) {
+            (Some(name), Some(string)) => format!("{name} ({code}): {string}"),
+            (Some(name), None) => format!("{name} ({code})"),
+            _ => format!("CUDA error {code}"),
+        }
+    }
+
+    /// Turns an answer into a result; `what` says what was tried, with its sizes.
+    #[inline]
+    pub fn check(&self, code: Code, what: impl Display) -> Result<()> {
+        if code == 0 { Ok(()) } else { Err(self.error(code, &what)) }
+    }
+
+    #[cold]
+    pub fn error(&self, code: Code, what: &dyn Display) -> Error {
+        let status = match code {
+            2 => OUT_OF_MEMORY,
+            4 => UNAVAILABLE,                      // the process is ending
+            200 | 209 | 218 | 221..=223 => MODULE, // an image that is none, or not for this device
+            _ => DEVICE,
+        };
+        error(status, format!("{what}: {}", self.describe(code)))
+    }
+}
+
+/// Errors after which nothing runs in the device's context any more.
+pub(crate) fn is_sticky(code: Code) -> bool {
+    matches!(code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
+}

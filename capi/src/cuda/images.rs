@@ -1,0 +1,111 @@
+//! What a package holds for GPUs: how kernels are launched, and the code of their versions.
+
+use super::device::Device;
+use crate::abi::{AgpuImage, AgpuModule};
+use crate::error::{MODULE, Result, error, fail};
+use arraygpu_compiler::plan::gpu::{self, GpuKernel};
+use std::ffi::c_void;
+
+/// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
+pub(crate) struct Images {
+    pub kernels: Vec<GpuKernel>,
+    first: Vec<usize>,
+    /// The code of each version.
+    code: Vec<Vec<Image>>,
+}
+
+/// Code of one version.
+#[derive(Clone, Copy)]
+pub(crate) struct Image {
+    /// 0: PTX, which ends with a NUL; 90: machine code for sm_90.
+    pub arch: i32,
+    /// In the package's memory: there as long as the package is loaded, which it is while it calls.
+    pub data: *const c_void,
+}
+
+// SAFETY: constant data of the package.
+unsafe impl Send for Image {}
+// SAFETY: as above.
+unsafe impl Sync for Image {}
+
+impl Images {
+    /// What the module holds for GPUs, if anything.
+    ///
+    /// # Safety
+    /// The module's pointers are null or what `agpu_module` says.
+    pub unsafe fn read(module: &AgpuModule, name: &str) -> Result<Option<Images>> {
+        if module.gpu.is_null() {
+            return Ok(None);
+        }
+        let (Ok(length), Ok(count)) =
+            (usize::try_from(module.gpu_length), usize::try_from(module.image_count))
+        else {
+            fail!(MODULE, "{name}: a negative number of images or length of the launches");
+        };
+        // SAFETY: `gpu` has that many bytes, by the contract.
+        let text = unsafe { std::slice::from_raw_parts(module.gpu.cast::<u8>(), length) };
+        let kernels = std::str::from_utf8(text).map_err(|e| e.to_string());
+        let kernels = kernels.and_then(|t| gpu::parse(t).map_err(|e| e.to_string()));
+        let kernels = kernels
+            .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
+        if usize::try_from(module.kernels) != Ok(kernels.len()) {
+            fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
+        }
+        let mut first = Vec::with_capacity(kernels.len());
+        let total = kernels.iter().fold(0, |n, k| {
+            first.push(n);
+            n + k.versions.len()
+        });
+        let mut out = Images { kernels, first, code: vec![Vec::new(); total] };
+        if count > 0 && module.images.is_null() {
+            fail!(MODULE, "{name}: the images are NULL");
+        }
+        for i in 0..count {
+            // SAFETY: there are that many, by the contract.
+            out.add(unsafe { &*module.images.add(i) }, name)?;
+        }
+        Ok(Some(out))
+    }
+
+    fn add(&mut self, image: &AgpuImage, name: &str) -> Result<()> {
+        let (kernel, version) = (image.kernel, image.version);
+        let at = usize::try_from(kernel).ok().zip(usize::try_from(version).ok());
+        let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.versions.len()));
+        match at {
+            Some((k, v)) if !image.data.is_null() && image.arch >= 0 => {
+                self.code[self.first[k] + v].push(Image { arch: image.arch, data: image.data });
+                Ok(())
+            }
+            Some(_) => fail!(MODULE, "{name}: the image of version {version} of kernel {kernel} is empty"),
+            None => fail!(MODULE, "{name}: an image of version {version} of kernel {kernel}, which is none"),
+        }
+    }
+
+    /// The number of a version.
+    #[inline]
+    pub fn number(&self, kernel: usize, version: usize) -> usize {
+        self.first[kernel] + version
+    }
+
+    /// How many versions there are.
+    pub fn count(&self) -> usize {
+        self.code.len()
+    }
+
+    /// The code that runs on the device, best first: machine code for its architecture, of the highest minor version not above its own;
+    /// then PTX.
+    pub fn candidates(&self, number: usize, device: &Device) -> Vec<Image> {
+        let (major, minor) = device.capability;
+        let fits = |i: &&Image| i.arch == 0 || (i.arch / 10 == major && i.arch % 10 <= minor);
+        let mut found: Vec<Image> = self.code[number].iter().filter(fits).copied().collect();
+        found.sort_by_key(|i| std::cmp::Reverse(i.arch));
+        found
+    }
+
+    /// What there is of a version: `sm_80, sm_90, PTX`.
+    pub fn describe(&self, number: usize) -> String {
+        let word = |i: &Image| if i.arch == 0 { "PTX".into() } else { format!("sm_{}", i.arch) };
+        let list = self.code[number].iter().map(word).collect::<Vec<String>>().join(", ");
+        if list.is_empty() { "nothing".into() } else { list }
+    }
+}

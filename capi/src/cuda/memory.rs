@@ -1,0 +1,207 @@
+//! Device memory: stream-ordered, from a pool of the context, with a cap.
+
+use super::driver;
+use super::gpu::Gpu;
+use super::stream::Stream;
+use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
+use cudarc::driver::sys::CUpointer_attribute::{self, *};
+use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
+use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+
+const NO_MEMORY: driver::Code = 2;
+
+/// What a context has allocated, in bytes.
+pub(crate) struct Usage {
+    used: AtomicI64,
+    peak: AtomicI64,
+    limit: AtomicI64,
+}
+
+impl Usage {
+    pub fn new() -> Usage {
+        Usage { used: AtomicI64::new(0), peak: AtomicI64::new(0), limit: AtomicI64::new(i64::MAX) }
+    }
+
+    /// (used, peak)
+    pub fn get(&self) -> (i64, i64) {
+        (self.used.load(Relaxed), self.peak.load(Relaxed))
+    }
+
+    pub fn set_limit(&self, bytes: i64) {
+        self.limit.store(bytes, Relaxed);
+    }
+
+    fn take(&self, bytes: i64) -> Result<()> {
+        let used = self.used.fetch_add(bytes, Relaxed).saturating_add(bytes);
+        let limit = self.limit.load(Relaxed);
+        if used > limit {
+            self.used.fetch_sub(bytes, Relaxed);
+            let used = used - bytes;
+            fail!(
+                OUT_OF_MEMORY,
+                "{bytes} bytes more than the {used} in use are above the context's limit of {limit}"
+            );
+        }
+        self.peak.fetch_max(used, Relaxed);
+        Ok(())
+    }
+
+    fn give(&self, bytes: i64) {
+        self.used.fetch_sub(bytes, Relaxed);
+    }
+}
+
+impl Gpu {
+    /// So many bytes on a raw stream of this context, not cleared. Accounted for; freed by `free_on`.
+    pub(super) fn allocate_on(&self, bytes: u64, stream: CUstream) -> Result<CUdeviceptr> {
+        let Ok(signed) = i64::try_from(bytes) else {
+            fail!(OUT_OF_MEMORY, "{bytes} bytes are more than any device has");
+        };
+        self.usage.take(signed)?;
+        let (api, mut address) = (self.api(), 0);
+        // SAFETY: a pointer to a local, our pool, a stream of this context.
+        let mut code = unsafe { (api.allocate)(&mut address, bytes as usize, self.pool, stream) };
+        if code == NO_MEMORY {
+            // what was freed may still wait for its work, or be kept in unsuitable pieces
+            // SAFETY: as above.
+            code = unsafe {
+                (api.stream_synchronize)(self.own_stream().raw);
+                (api.pool_trim)(self.pool, 0);
+                (api.allocate)(&mut address, bytes as usize, self.pool, stream)
+            };
+        }
+        if code != 0 {
+            self.usage.give(signed);
+        }
+        let (used, title) = (self.usage.get().0, self.device.title());
+        self.check(code, format_args!("allocating {bytes} bytes beside {used} on {title}"))?;
+        Ok(address)
+    }
+
+    /// Gives memory back after what is queued on that stream.
+    pub(super) fn free_on(&self, address: CUdeviceptr, bytes: u64, stream: CUstream) {
+        // SAFETY: an allocation of ours, freed once; errors (an ending process, a failed device) do not matter.
+        unsafe { (self.api().free)(address, stream) };
+        self.usage.give(bytes as i64);
+    }
+}
+
+/// Memory on a GPU, owned or borrowed, and the stream that used it last.
+pub(crate) struct Allocation {
+    pub gpu: Arc<Gpu>,
+    pub address: CUdeviceptr,
+    /// 0: borrowed, or nothing.
+    bytes: u64,
+    last: AtomicU32,
+}
+
+impl Allocation {
+    /// Memory for `count` elements of `size` bytes, first used on that stream. The device's context is current.
+    pub fn new(gpu: &Arc<Gpu>, count: i64, size: usize, stream: &Stream) -> Result<Allocation> {
+        let bytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(size as u64));
+        let made = match bytes {
+            Some(0) => Ok(0),
+            Some(bytes) => gpu.allocate_on(bytes, stream.raw),
+            None => fail!(OUT_OF_MEMORY, "no memory for {count} elements of {size} bytes"),
+        };
+        let address = made.map_err(|e| {
+            if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
+        })?;
+        let (gpu, last) = (gpu.clone(), AtomicU32::new(stream.index));
+        Ok(Allocation { gpu, address, bytes: bytes.unwrap_or(0), last })
+    }
+
+    /// The same of zeros, on the context's own stream.
+    pub fn zeroed(gpu: &Arc<Gpu>, count: i64, size: usize) -> Result<Allocation> {
+        let _current = gpu.enter()?;
+        let made = Allocation::new(gpu, count, size, gpu.own_stream())?;
+        made.clear(gpu.own_stream())?;
+        Ok(made)
+    }
+
+    /// Memory of the caller.
+    pub fn borrowed(gpu: &Arc<Gpu>, address: CUdeviceptr) -> Allocation {
+        Allocation { gpu: gpu.clone(), address, bytes: 0, last: AtomicU32::new(0) }
+    }
+
+    /// Clears all bytes on a stream.
+    fn clear(&self, stream: &Stream) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: memory of ours of that many bytes.
+        let code = unsafe { (self.gpu.api().set_u8)(self.address, 0, self.bytes as usize, stream.raw) };
+        self.gpu.check(code, format_args!("clearing {} bytes", self.bytes))
+    }
+
+    /// The stream that used it last.
+    pub fn last_stream(&self) -> &Stream {
+        self.gpu.streams.get(self.last.load(Relaxed) as usize).unwrap_or(self.gpu.own_stream())
+    }
+
+    /// Address of element 0; null when there is none.
+    pub fn data(&self) -> *mut u8 {
+        without_provenance_mut(self.address as usize)
+    }
+
+    /// What comes on the stream comes after all uses so far.
+    #[inline]
+    pub fn use_on(&self, stream: &Stream) -> Result<()> {
+        let last = self.last.swap(stream.index, Relaxed);
+        if last == stream.index { Ok(()) } else { self.gpu.order(last, stream) }
+    }
+
+    /// Frees the memory after what is queued on the stream that it was made on.
+    pub fn free_on(mut self, stream: &Stream) {
+        if self.bytes > 0 {
+            self.gpu.free_on(self.address, std::mem::take(&mut self.bytes), stream.raw);
+        }
+    }
+}
+
+/// Memory of the caller: on this device, managed, or pinned and mapped.
+pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64) -> Result<Allocation> {
+    if count == 0 {
+        return Ok(Allocation::borrowed(gpu, 0));
+    }
+    let _current = gpu.enter()?;
+    let (api, title) = (gpu.api(), gpu.device.title());
+    let ask = |which: CUpointer_attribute, answer: *mut c_void| {
+        // SAFETY: the driver writes what the attribute is; the address may be any.
+        unsafe { (api.pointer_attribute)(answer, which, data.addr() as CUdeviceptr) }
+    };
+    let (mut kind, mut ordinal, mut managed, mut device) = (0u32, -1i32, 0u8, 0);
+    const INVALID_VALUE: driver::Code = 1;
+    match ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut kind).cast()) {
+        INVALID_VALUE => fail!(
+            INVALID_ARGUMENT,
+            "data is {data:p}, which CUDA does not know: host memory? The context's device is {title}"
+        ),
+        code => gpu.check(code, "cuPointerGetAttribute")?,
+    }
+    gpu.check(ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, (&raw mut managed).cast()), "cuPointerGetAttribute")?;
+    gpu.check(ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (&raw mut ordinal).cast()), "cuPointerGetAttribute")?;
+    const HOST: u32 = CUmemorytype::CU_MEMORYTYPE_HOST as u32;
+    if kind != HOST && managed == 0 && ordinal != gpu.device.ordinal {
+        fail!(INVALID_ARGUMENT, "data is memory of CUDA device {ordinal}, the context's device is {title}");
+    }
+    if ask(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, (&raw mut device).cast()) != 0 {
+        fail!(INVALID_ARGUMENT, "data is {data:p}, host memory that is not mapped for {title}");
+    }
+    Ok(Allocation::borrowed(gpu, device))
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        let _current = self.gpu.switch();
+        let own = self.gpu.own_stream();
+        let _ = self.use_on(own);
+        self.gpu.free_on(self.address, self.bytes, own.raw);
+    }
+}

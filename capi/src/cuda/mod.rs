@@ -1,0 +1,32 @@
+//! NVIDIA GPUs, through the driver alone.
+//!
+//! ```text
+//! driver   libcuda.so.1 at run time: functions, versions, errors      device   which GPU a context gets
+//! gpu      a context's share of a GPU: primary context, pool          memory   stream-ordered allocations, the cap
+//! stream   the order between streams, what kernels on one share       words    host memory for scalar results
+//! images   what a package holds for GPUs                              code     modules and functions, loaded lazily
+//! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
+//! execute  a plan's launches on a stream                              records  error records, read when the host waits
+//! ```
+
+mod code;
+mod copy;
+pub(crate) mod device;
+mod driver;
+mod execute;
+mod gpu;
+mod images;
+mod memory;
+mod records;
+mod stream;
+mod table;
+mod transfer;
+mod words;
+
+pub(crate) use driver::driver;
+pub(crate) use execute::{Frame, run};
+pub(crate) use gpu::Gpu;
+pub(crate) use images::Images;
+pub(crate) use memory::{Allocation, wrap};
+pub(crate) use stream::Stream;
+pub(crate) use words::Pinned;

@@ -1,0 +1,254 @@
+//! Streams: the context's own and the caller's, what kernels on them share, and the order between them.
+//!
+//! A buffer remembers the stream that used it last. On another stream, that one's work so far comes first: an event of ours, which is recorded
+//! after each call on a stream of the caller, because his stream may be gone when we need it; our own lives, so its event is recorded
+//! only when another stream asks.
+
+use super::driver::Api;
+use super::gpu::{Gpu, Uncaptured};
+use super::records::Records;
+use crate::error::{INVALID_ARGUMENT, Result, fail};
+use cudarc::driver::sys::*;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Streams of ours do not wait for the legacy default stream.
+pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+
+/// Memory that kernels on one stream use in turn.
+#[derive(Default)]
+struct Shared {
+    scratch: Block,
+    counters: Block,
+    /// Free words for scalars that stay on the device. One that was given back may be taken at once: its next use comes later
+    /// on the same stream.
+    slots: Vec<CUdeviceptr>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Block {
+    address: CUdeviceptr,
+    bytes: u64,
+}
+
+pub(crate) struct Stream {
+    pub raw: CUstream,
+    /// 0: the context's own.
+    pub index: u32,
+    /// The driver's unique number: a handle of the caller may return for another stream.
+    id: AtomicU64,
+    /// The work on it so far, as of the last record.
+    pub(super) event: CUevent,
+    shared: Mutex<Shared>,
+    pub(super) records: Mutex<Records>,
+}
+
+// SAFETY: the driver's handles may be used from any thread.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stream {
+    fn new(gpu: &Gpu, raw: CUstream, index: u32, id: u64) -> Result<Stream> {
+        let mut event = null_mut();
+        // SAFETY: a pointer to a local.
+        let code =
+            unsafe { (gpu.api().event_create)(&mut event, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) };
+        gpu.check(code, "cuEventCreate")?;
+        Ok(Stream {
+            raw,
+            index,
+            id: AtomicU64::new(id),
+            event,
+            shared: Mutex::default(),
+            records: Mutex::default(),
+        })
+    }
+
+    /// A stream for a new context.
+    pub(super) fn own(gpu: &Gpu) -> Result<Stream> {
+        let mut raw = null_mut();
+        // SAFETY: a pointer to a local.
+        let code = unsafe { (gpu.api().stream_create)(&mut raw, NON_BLOCKING) };
+        gpu.check(code, "cuStreamCreate")?;
+        Stream::new(gpu, raw, 0, 0).inspect_err(|_| {
+            // SAFETY: made above, used by nobody.
+            unsafe { (gpu.api().stream_destroy)(raw) };
+        })
+    }
+
+    pub fn is_own(&self) -> bool {
+        self.index == 0
+    }
+
+    /// Destroys what is ours.
+    pub(super) fn destroy(self, api: &Api) {
+        // SAFETY: the event, and stream 0, are ours, and used no more.
+        unsafe {
+            (api.event_destroy)(self.event);
+            if self.is_own() {
+                (api.stream_destroy)(self.raw);
+            }
+        }
+    }
+
+    /// Memory for the scratch of one launch at a time: kernels on a stream run one after another.
+    pub fn scratch(&self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
+        grown(gpu, &mut lock(&self.shared).scratch, bytes, 64 << 10)
+    }
+
+    /// Counters: zeros, which every kernel leaves as zeros.
+    pub fn counters(&self, gpu: &Gpu, count: u64) -> Result<CUdeviceptr> {
+        grown(gpu, &mut lock(&self.shared).counters, count.saturating_mul(4), 4 << 10)
+    }
+
+    /// A word of device memory for a scalar.
+    pub fn take_slot(&self, gpu: &Gpu) -> Result<CUdeviceptr> {
+        const MORE: u64 = 256;
+        let mut shared = lock(&self.shared);
+        if let Some(slot) = shared.slots.pop() {
+            return Ok(slot);
+        }
+        let first = gpu.lasting(MORE * 8)?;
+        let room = shared.slots.capacity() + MORE as usize;
+        shared.slots.reserve(room); // giving back never allocates
+        shared.slots.extend((1..MORE).rev().map(|i| first + i * 8));
+        Ok(first)
+    }
+
+    pub fn give_slot(&self, slot: CUdeviceptr) {
+        lock(&self.shared).slots.push(slot);
+    }
+}
+
+/// A block of at least so many bytes. The old one stays: a captured graph may hold its address.
+fn grown(gpu: &Gpu, block: &mut Block, bytes: u64, least: u64) -> Result<CUdeviceptr> {
+    if block.bytes < bytes {
+        let more = bytes.checked_next_power_of_two().unwrap_or(bytes).max(least);
+        *block = Block { address: gpu.lasting(more)?, bytes: more };
+    }
+    Ok(block.address)
+}
+
+impl Gpu {
+    /// The context's own stream.
+    pub fn own_stream(&self) -> &Stream {
+        match self.streams.get(0) {
+            Some(stream) => stream,
+            None => unreachable!("made with the context"),
+        }
+    }
+
+    /// The stream of a call: NULL is the context's own.
+    pub fn stream(&self, raw: CUstream) -> Result<&Stream> {
+        if raw.is_null() {
+            return Ok(self.own_stream());
+        }
+        match self.streams.iter().find(|s| s.raw == raw) {
+            Some(known) => self.recognise(known).map(|()| known),
+            None => self.add_stream(raw),
+        }
+    }
+
+    fn stream_id(&self, raw: CUstream) -> Result<u64> {
+        let mut id = 0;
+        if let Some(f) = self.api().stream_id {
+            // SAFETY: a stream (the caller's promise), and a pointer to a local.
+            self.check(unsafe { f(raw, &mut id) }, "call.stream: cuStreamGetId")?;
+        }
+        Ok(id)
+    }
+
+    /// A handle that we saw before may be another stream now: it waits for what the old one did, because both use the same scratch.
+    fn recognise(&self, stream: &Stream) -> Result<()> {
+        if stream.is_own() {
+            return Ok(());
+        }
+        let id = self.stream_id(stream.raw)?;
+        if stream.id.load(Ordering::Relaxed) != id && !self.is_capturing(stream)? {
+            self.check_context(stream.raw)?;
+            self.after(stream, stream)?;
+            stream.id.store(id, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn check_context(&self, raw: CUstream) -> Result<()> {
+        let mut context = null_mut();
+        // SAFETY: a stream (the caller's promise), and a pointer to a local.
+        let code = unsafe { (self.api().stream_context)(raw, &mut context) };
+        self.check(code, "call.stream: cuStreamGetCtx")?;
+        if context != self.raw {
+            fail!(
+                INVALID_ARGUMENT,
+                "call.stream is not a stream of the primary context of {}",
+                self.device.title()
+            );
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn add_stream(&self, raw: CUstream) -> Result<&Stream> {
+        self.check_context(raw)?;
+        let id = self.stream_id(raw)?;
+        let _one = lock(&self.adding);
+        let count = self.streams.iter().count();
+        if let Some(known) = self.streams.iter().find(|s| s.raw == raw) {
+            return Ok(known);
+        }
+        let stream = Stream::new(self, raw, count as u32, id)?;
+        Ok(self.streams.get_or_init(count, || stream))
+    }
+
+    /// Whether what is queued on a stream is recorded for a graph instead of run.
+    pub fn is_capturing(&self, stream: &Stream) -> Result<bool> {
+        let mut status = 0;
+        // SAFETY: a stream that lives, and a pointer to a local.
+        let code = unsafe { (self.api().stream_capturing)(stream.raw, &mut status) };
+        self.check(code, "call.stream: cuStreamIsCapturing")?;
+        Ok(status != 0)
+    }
+
+    /// What comes on `to` comes after what was called on stream `from`.
+    #[cold]
+    pub(super) fn order(&self, from: u32, to: &Stream) -> Result<()> {
+        let Some(from) = self.streams.get(from as usize) else { return Ok(()) };
+        if from.is_own() {
+            self.mark(from)?;
+        }
+        self.after(to, from)
+    }
+
+    /// What comes on `to` comes after what `from` had done when it was marked; they may be of two contexts.
+    pub(super) fn after(&self, to: &Stream, from: &Stream) -> Result<()> {
+        // SAFETY: a stream of this context, and an event of ours.
+        let code = unsafe { (self.api().stream_wait)(to.raw, from.event, 0) };
+        self.check(code, "cuStreamWaitEvent")
+    }
+
+    /// Notes how far a stream is.
+    pub(super) fn mark(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: a stream of this context, and our event.
+        self.check(unsafe { (self.api().event_record)(stream.event, stream.raw) }, "cuEventRecord")
+    }
+
+    /// Zeroed device memory that stays until the context goes. Takes no part in a capture, and waits for no queued work.
+    pub(super) fn lasting(&self, bytes: u64) -> Result<CUdeviceptr> {
+        let api = self.api();
+        let _uncaptured = Uncaptured::enter(api);
+        let address = self.allocate_on(bytes, self.aside)?;
+        lock(&self.lasting).push((address, bytes));
+        // SAFETY: fresh memory of that many bytes.
+        unsafe {
+            self.check((api.set_u8)(address, 0, bytes as usize, self.aside), "cuMemsetD8Async")?;
+            self.check((api.stream_synchronize)(self.aside), "cuStreamSynchronize")?;
+        }
+        Ok(address)
+    }
+}

@@ -1,0 +1,67 @@
+//! A table that grows, read without a lock: values are made once, at their index, and stay.
+
+use std::sync::OnceLock;
+
+const FIRST: usize = 8;
+const CHUNKS: usize = 28;
+
+/// Chunks that double in size.
+pub(super) struct Table<T> {
+    chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
+}
+
+impl<T> Table<T> {
+    pub fn new() -> Table<T> {
+        Table { chunks: [const { OnceLock::new() }; CHUNKS] }
+    }
+
+    fn place(index: usize) -> (usize, usize) {
+        let from = index + FIRST;
+        let chunk = (from.ilog2() - FIRST.ilog2()) as usize;
+        (chunk, from - (FIRST << chunk))
+    }
+
+    /// The value at an index, if it was made.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let (chunk, at) = Table::<T>::place(index);
+        self.chunks.get(chunk)?.get()?[at].get()
+    }
+
+    /// The value at an index (below 2^31), made if it was not.
+    pub fn get_or_init(&self, index: usize, make: impl FnOnce() -> T) -> &T {
+        let (chunk, at) = Table::<T>::place(index);
+        let cells = || (0..FIRST << chunk).map(|_| OnceLock::new()).collect();
+        self.chunks[chunk].get_or_init(cells)[at].get_or_init(make)
+    }
+
+    /// All values from index 0 up to the first that was not made.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..).map_while(|i| self.get(i))
+    }
+
+    /// Takes all values out, in no order.
+    pub fn drain(&mut self) -> impl Iterator<Item = T> {
+        self.chunks.iter_mut().filter_map(OnceLock::take).flatten().filter_map(OnceLock::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn values_are_made_once_and_stay() {
+        let mut table = Table::new();
+        for i in [0, 1, 7, 8, 9, 23, 24, 1000] {
+            assert_eq!(table.get(i), None);
+            assert_eq!(*table.get_or_init(i, || i), i);
+            assert_eq!(*table.get_or_init(i, || 77), i);
+        }
+        assert_eq!(table.iter().copied().collect::<Vec<_>>(), [0, 1]);
+        let mut all: Vec<_> = table.drain().collect();
+        all.sort();
+        assert_eq!(all, [0, 1, 7, 8, 9, 23, 24, 1000]);
+        assert_eq!(table.get(0), None);
+    }
+}

@@ -1,0 +1,257 @@
+//! Copies between a GPU and the host, between contexts, and waits.
+
+use super::copy::{fill, normalise, on_device};
+use super::gpu::Gpu;
+use super::memory::Allocation;
+use super::stream::Stream;
+use crate::error::Result;
+use crate::view::Span;
+use arraygpu_compiler::scalar::Ty;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use std::sync::Arc;
+
+/// How the use of a stream by a call outside of the plans begins and ends.
+struct Turn<'a> {
+    stream: &'a Stream,
+    gpu: &'a Arc<Gpu>,
+    capturing: bool,
+}
+
+impl<'a> Turn<'a> {
+    fn new(gpu: &'a Arc<Gpu>, raw: CUstream) -> Result<Turn<'a>> {
+        let stream = gpu.stream(raw)?;
+        let capturing = !stream.is_own() && gpu.is_capturing(stream)?;
+        Ok(Turn { stream, gpu, capturing })
+    }
+
+    fn uses(&self, memory: &Allocation) -> Result<()> {
+        if self.capturing { Ok(()) } else { memory.use_on(self.stream) }
+    }
+
+    fn end(&self) -> Result<()> {
+        if self.stream.is_own() || self.capturing { Ok(()) } else { self.gpu.mark(self.stream) }
+    }
+
+    fn temporary(&self, like: &Span) -> Result<(Allocation, Span)> {
+        let made = Allocation::new(self.gpu, like.len, like.ty.size(), self.stream)?;
+        let span = Span { base: made.data(), stride: 1, ..*like };
+        Ok((made, span))
+    }
+
+    /// Through a temporary that looks like `like`.
+    fn through(&self, like: &Span, f: impl FnOnce(&Span) -> Result<()>) -> Result<()> {
+        let (memory, span) = self.temporary(like)?;
+        let done = f(&span);
+        memory.free_on(self.stream);
+        done
+    }
+}
+
+fn address(span: &Span) -> CUdeviceptr {
+    span.base.addr() as CUdeviceptr
+}
+
+fn bytes(span: &Span) -> usize {
+    span.len as usize * span.ty.size()
+}
+
+/// Queues a copy of contiguous host memory to a checked span of `memory`.
+fn queue_from_host(turn: &Turn, memory: &Allocation, to: &Span, host: *const u8) -> Result<()> {
+    turn.uses(memory)?;
+    let (gpu, raw) = (turn.gpu, turn.stream.raw);
+    let contiguous = |to: &Span| {
+        // SAFETY: the host's memory and the span hold that many bytes.
+        let code = unsafe { (gpu.api().to_device)(address(to), host.cast(), bytes(to), raw) };
+        gpu.check(code, format_args!("copying {} bytes to the device", bytes(to)))
+    };
+    if to.is_contiguous() {
+        return contiguous(to);
+    }
+    turn.through(to, |middle| {
+        contiguous(middle)?;
+        on_device(gpu, turn.stream, to, middle)
+    })
+}
+
+/// Queues a copy of a checked span of `memory` to contiguous host memory; a bool arrives as 0 or 1.
+fn queue_to_host(turn: &Turn, host: *mut u8, memory: &Allocation, from: &Span) -> Result<()> {
+    turn.uses(memory)?;
+    let (gpu, raw) = (turn.gpu, turn.stream.raw);
+    let contiguous = |from: &Span| {
+        // SAFETY: as above.
+        let code = unsafe { (gpu.api().to_host)(host.cast(), address(from), bytes(from), raw) };
+        gpu.check(code, format_args!("copying {} bytes to the host", bytes(from)))
+    };
+    if from.is_contiguous() && from.ty != Ty::Bool {
+        return contiguous(from);
+    }
+    turn.through(from, |middle| {
+        match from.ty {
+            Ty::Bool => normalise(gpu, turn.stream, middle, from)?,
+            _ => on_device(gpu, turn.stream, middle, from)?,
+        }
+        contiguous(middle)
+    })
+}
+
+impl Allocation {
+    fn waited(&self, f: impl FnOnce(&Turn) -> Result<()>) -> Result<()> {
+        let _current = self.gpu.enter()?;
+        let turn = Turn::new(&self.gpu, std::ptr::null_mut())?;
+        f(&turn)?;
+        self.gpu.synchronize_stream(turn.stream)
+    }
+
+    fn queued(&self, stream: CUstream, f: impl FnOnce(&Turn) -> Result<()>) -> Result<()> {
+        let _current = self.gpu.enter()?;
+        let turn = Turn::new(&self.gpu, stream)?;
+        let done = f(&turn);
+        done.and(turn.end())
+    }
+
+    /// Copies contiguous host memory to a checked span of this memory.
+    pub fn from_host(&self, to: &Span, host: *const u8) -> Result<()> {
+        if to.len == 0 { Ok(()) } else { self.waited(|turn| queue_from_host(turn, self, to, host)) }
+    }
+
+    /// The same, queued on a stream (NULL: the context's own).
+    pub fn from_host_on(&self, stream: CUstream, to: &Span, host: *const u8) -> Result<()> {
+        if to.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_from_host(turn, self, to, host)) }
+    }
+
+    /// Copies a checked span of this memory to contiguous host memory. Reports records that calls before left.
+    pub fn to_host(&self, host: *mut u8, from: &Span) -> Result<()> {
+        if from.len == 0 {
+            return Ok(());
+        }
+        let last = self.last_stream();
+        let mut records = [false; 2];
+        let streams = [self.gpu.own_stream(), last];
+        self.waited(|turn| {
+            queue_to_host(turn, host, self, from)?;
+            // the copy comes after what its last stream did
+            for (stream, found) in streams.iter().zip(&mut records) {
+                *found = self.gpu.read_records(stream, turn.stream.raw)?;
+            }
+            Ok(())
+        })?;
+        let check = |(stream, found): (&&Stream, &bool)| match found {
+            true => self.gpu.check_records(stream, None),
+            false => Ok(()),
+        };
+        let _current = self.gpu.enter()?;
+        streams.iter().zip(&records).map(check).fold(Ok(()), Result::and)
+    }
+
+    /// The same, queued on a stream (NULL: the context's own).
+    pub fn to_host_on(&self, stream: CUstream, host: *mut u8, from: &Span) -> Result<()> {
+        if from.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_to_host(turn, host, self, from)) }
+    }
+
+    /// Sets all elements of a checked span of this memory. Returns when that is queued.
+    pub fn fill(&self, to: &Span, bits: u64) -> Result<()> {
+        self.queued(std::ptr::null_mut(), |turn| {
+            turn.uses(self)?;
+            fill(&self.gpu, turn.stream, to, bits)
+        })
+    }
+
+    /// Copies a checked span of `source` to one of this memory; of the same type and length, and they may overlap. Returns when that
+    /// is queued.
+    pub fn copy_from(&self, to: &Span, source: &Allocation, from: &Span) -> Result<()> {
+        if to.len == 0 || to.is_same(from) {
+            return Ok(());
+        }
+        if !Arc::ptr_eq(&self.gpu, &source.gpu) {
+            return across(self, to, source, from);
+        }
+        self.queued(std::ptr::null_mut(), |turn| {
+            turn.uses(self)?;
+            turn.uses(source)?;
+            let (gpu, stream) = (&self.gpu, turn.stream);
+            if !to.overlaps(from) {
+                return on_device(gpu, stream, to, from);
+            }
+            turn.through(from, |middle| {
+                on_device(gpu, stream, middle, from)?;
+                on_device(gpu, stream, to, middle)
+            })
+        })
+    }
+}
+
+/// Copies between two contexts, of one device or of two: gathered there, moved, scattered here.
+fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> Result<()> {
+    let (here, there) = (&target.gpu, &source.gpu);
+    let _there = there.enter()?;
+    let giving = Turn::new(there, std::ptr::null_mut())?;
+    giving.uses(source)?;
+    let mut gathered = None;
+    let mut sent = *from;
+    if !from.is_contiguous() || to.overlaps(from) {
+        let (memory, span) = giving.temporary(from)?;
+        gathered = Some(memory);
+        sent = span;
+        on_device(there, giving.stream, &sent, from)?;
+    }
+    there.mark(giving.stream)?;
+
+    let _here = here.enter()?;
+    let taking = Turn::new(here, std::ptr::null_mut())?;
+    taking.uses(target)?;
+    here.after(taking.stream, giving.stream)?;
+    let move_to = |to: &Span| {
+        let (size, raw) = (bytes(to), taking.stream.raw);
+        // SAFETY: both sides hold that many bytes in their contexts.
+        let code =
+            unsafe { (here.api().to_peer)(address(to), here.raw, address(&sent), there.raw, size, raw) };
+        here.check(
+            code,
+            format_args!("copying {size} bytes from {} to {}", there.device.title(), here.device.title()),
+        )
+    };
+    if to.is_contiguous() {
+        move_to(to)?;
+    } else {
+        taking.through(to, |middle| {
+            move_to(middle)?;
+            on_device(here, taking.stream, to, middle)
+        })?;
+    }
+    // what comes there may change the source
+    here.mark(taking.stream)?;
+    there.after(giving.stream, taking.stream)?;
+    if let Some(memory) = gathered {
+        memory.free_on(giving.stream);
+    }
+    Ok(())
+}
+
+impl Gpu {
+    pub(super) fn synchronize_stream(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: a stream of this context that lives.
+        let code = unsafe { (self.api().stream_synchronize)(stream.raw) };
+        self.check(code, "waiting for the stream")
+    }
+
+    /// Waits for all calls of this context on any stream; then the error of the first record that was left, if any.
+    pub fn synchronize(&self) -> Result<()> {
+        let _current = self.enter()?;
+        let mut found = Ok(());
+        for stream in self.streams.iter() {
+            if stream.is_own() {
+                self.synchronize_stream(stream)?;
+            } else {
+                // SAFETY: our event: a stream of the caller may be gone.
+                let code = unsafe { (self.api().event_synchronize)(stream.event) };
+                self.check(code, "waiting for the calls on a stream")?;
+            }
+            if self.read_records(stream, self.aside)? {
+                // SAFETY: our stream.
+                self.check(unsafe { (self.api().stream_synchronize)(self.aside) }, "reading error records")?;
+                found = found.and(self.check_records(stream, None));
+            }
+        }
+        found
+    }
+}

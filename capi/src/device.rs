@@ -1,0 +1,119 @@
+//! Devices and what a context does on its own: its stream, waits, and memory.
+
+use crate::abi::{AgpuContext, AgpuStatus};
+use crate::context::{self, Context};
+use crate::cuda;
+use crate::error::{INVALID_ARGUMENT, Result, fail, guard_as, out};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::{Arc, OnceLock};
+
+/// The common shape of what asks a context.
+fn get<T>(name: &str, context: *mut AgpuContext, get: impl FnOnce(&Arc<Context>) -> Result<T>) -> AgpuStatus {
+    guard_as(name, || get(&*context::pin(context)?).map(drop))
+}
+
+/// How many GPUs the CUDA driver has; 0 without a driver. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_device_count(cuda_devices: *mut i32) -> AgpuStatus {
+    let count = || {
+        let out = out(cuda_devices, "cuda_devices")?;
+        out.write(cuda::driver().map_or(0, |d| d.devices.len() as i32));
+        Ok(())
+    };
+    guard_as("agpu_device_count", count)
+}
+
+/// Why no GPU can be used, as a sentence; "" if one can. Never freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_device_problem(message: *mut *const c_char) -> AgpuStatus {
+    static PROBLEM: OnceLock<CString> = OnceLock::new();
+    let problem = || {
+        let out = out(message, "message")?;
+        let make = || {
+            let text = cuda::device::problem().unwrap_or_default();
+            CString::new(text.replace('\0', " ")).unwrap_or_default()
+        };
+        out.write(PROBLEM.get_or_init(make).as_ptr());
+        Ok(())
+    };
+    guard_as("agpu_device_problem", problem)
+}
+
+/// The device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_device(context: *mut AgpuContext, device: *mut i32) -> AgpuStatus {
+    get("agpu_context_device", context, |c| {
+        let number = c.gpu.as_ref().map_or(cuda::device::CPU, |g| cuda::device::CUDA + g.device.ordinal);
+        out(device, "device")?.write(number);
+        Ok(())
+    })
+}
+
+/// The name of a context's device. Never freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_device_name(
+    context: *mut AgpuContext,
+    name: *mut *const c_char,
+) -> AgpuStatus {
+    get("agpu_context_device_name", context, |c| {
+        let text = c.gpu.as_ref().map_or(c"CPU", |g| g.device.name.as_c_str());
+        out(name, "name")?.write(text.as_ptr());
+        Ok(())
+    })
+}
+
+/// The context's own stream, a CUstream, on which calls without a stream run; NULL on the CPU. It does not
+/// wait for the legacy default stream, and lives as long as the context or a buffer of it. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_stream(
+    context: *mut AgpuContext,
+    stream: *mut *mut c_void,
+) -> AgpuStatus {
+    get("agpu_context_stream", context, |c| {
+        let raw = c.gpu.as_ref().map_or(std::ptr::null_mut(), |g| g.own_stream().raw.cast());
+        out(stream, "stream")?.write(raw);
+        Ok(())
+    })
+}
+
+/// Waits until all calls and copies of this context are done, on all streams; AGPU_ERROR_RECORD if one of
+/// them left a record. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_synchronize(context: *mut AgpuContext) -> AgpuStatus {
+    get("agpu_context_synchronize", context, |c| c.gpu.as_ref().map_or(Ok(()), |g| g.synchronize()))
+}
+
+/// At most so many bytes of device memory for this context's vectors, temporaries and scratch; INT64_MAX:
+/// what the device has. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed, and the CPU
+/// has no such limit. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_set_memory_limit(context: *mut AgpuContext, bytes: i64) -> AgpuStatus {
+    get("agpu_context_set_memory_limit", context, |c| {
+        if bytes < 0 {
+            fail!(INVALID_ARGUMENT, "the limit {bytes} is negative");
+        }
+        if let Some(gpu) = &c.gpu {
+            gpu.usage.set_limit(bytes);
+        }
+        Ok(())
+    })
+}
+
+/// Bytes of device memory that this context has allocated now, and the most it ever had; 0 on the CPU.
+/// Either may be NULL. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_memory(
+    context: *mut AgpuContext,
+    in_use: *mut i64,
+    peak: *mut i64,
+) -> AgpuStatus {
+    get("agpu_context_memory", context, |c| {
+        let (used, most) = c.gpu.as_ref().map_or((0, 0), |g| g.usage.get());
+        for (place, value, name) in [(in_use, used, "in_use"), (peak, most, "peak")] {
+            if !place.is_null() {
+                out(place, name)?.write(value);
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,175 @@
+//! The same package for GPUs: PTX by hand, an element a thread, reductions by one thread.
+#![allow(dead_code)]
+
+use super::*;
+use std::sync::OnceLock;
+
+/// How the kernels are launched. `scale` tells in its slot which version ran: 10 aligned, 11 contiguous, 12 any.
+pub const GPU: &str = "
+gpu @dot { version dot threads 64 tiles 1 to 2 }
+gpu @scale {
+  version scale_aligned threads 256 elements 256 contiguous narrow separate aligned 0, 1
+  version scale_contiguous threads 256 elements 256 contiguous
+  version scale_any threads 256 elements 256
+}
+gpu @reversed { version reversed threads 128 elements 128 }
+gpu @both { version both threads 128 elements 128 }
+gpu @gather { version gather threads 128 elements 128 }
+gpu @scalars { version scalars threads 32 one }
+gpu @last { version last threads 32 one }
+";
+
+/// A module with one entry of 8-byte parameters, registers for each, and the element's number in %i.
+fn ptx(entry: &str, params: &[&str], body: &str) -> String {
+    let list: Vec<_> = params.iter().map(|p| format!(".param .u64 {p}")).collect();
+    let registers: Vec<_> = params.iter().map(|p| format!("%{p}")).collect();
+    let loads: String = params.iter().map(|p| format!("ld.param.u64 %{p}, [{p}];\n")).collect();
+    format!(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {entry}({}) {{
+.reg .pred %p, %q; .reg .b32 %block, %size, %thread, %w; .reg .f32 %a, %b, %c, %sum, %total;
+.reg .b64 %i, %j, %k, %x, %y, %end, {};
+{loads}mov.u32 %block, %ctaid.x; mov.u32 %size, %ntid.x; mov.u32 %thread, %tid.x;
+mul.wide.u32 %i, %block, %size; cvt.u64.u32 %x, %thread; add.s64 %i, %i, %x;
+{body}\ndone: ret;\n}}\n\0",
+        list.join(", "),
+        registers.join(", "),
+    )
+}
+
+/// Element `index` of the array `base` with `stride`: its address in `to`.
+fn at(to: &str, base: &str, index: &str, stride: &str) -> String {
+    format!("mul.lo.s64 {to}, {index}, {stride}; mad.lo.s64 {to}, {to}, 4, %{base};\n")
+}
+
+fn scale(entry: &str, strides: bool, version: i32) -> String {
+    let strided: &[&str] = if strides { &["sx", "sr"] } else { &[] };
+    let params = [&["ax", "ar"], strided, &["n", "a_", "slot"]].concat();
+    let (sx, sr) = if strides { ("%sx", "%sr") } else { ("1", "1") };
+    let body = format!(
+        "setp.ge.s64 %p, %i, %n; @%p bra done;
+setp.ne.s64 %p, %i, 0; @%p bra go; st.global.u32 [%slot], {version};
+go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mul.rn.f32 %a, %a, %b; {}st.global.f32 [%y], %a;",
+        at("%x", "ax", "%i", sx),
+        at("%y", "ar", "%i", sr),
+    );
+    ptx(entry, &params, &body)
+}
+
+const RECORD: &str = "not.b64 %k, %i; atom.global.max.u64 %k, [%at], %k;";
+
+/// The code of each kernel's versions.
+fn code() -> Vec<Vec<String>> {
+    let one = "setp.ne.s64 %p, %i, 0; @%p bra done;";
+    let dot = format!(
+        "{one} mov.f32 %total, 0f00000000; mov.u64 %j, 0;
+tile: setp.ge.s64 %p, %j, %n; @%p bra join; mov.f32 %sum, 0f00000000; add.s64 %end, %j, 2048; min.s64 %end, %end, %n;
+next: {}{}ld.global.f32 %a, [%x]; ld.global.f32 %b, [%y]; mul.rn.f32 %a, %a, %b; add.rn.f32 %sum, %sum, %a;
+add.s64 %j, %j, 1; setp.lt.s64 %p, %j, %end; @%p bra next; st.global.f32 [%scratch], %sum; ld.global.f32 %sum, [%scratch];
+add.rn.f32 %total, %total, %sum; bra tile;
+join: ld.global.u32 %w, [%counters]; cvt.rn.f32.u32 %a, %w; add.rn.f32 %total, %total, %a; st.global.f32 [%slot], %total;",
+        at("%x", "ax", "%j", "%sx"),
+        at("%y", "ay", "%j", "%sy"),
+    );
+    let guard = "setp.ge.s64 %p, %i, %n; @%p bra done;";
+    let reversed = format!(
+        "{guard} sub.s64 %j, %n, %i; sub.s64 %j, %j, 1; {}ld.global.f32 %a, [%x]; {}st.global.f32 [%y], %a;",
+        at("%x", "ax", "%j", "%sx"),
+        at("%y", "ar", "%i", "%sr"),
+    );
+    let both = format!(
+        "{guard} {}ld.global.f32 %a, [%x]; {}ld.global.f32 %b, [%x];
+add.rn.f32 %c, %a, %b; {}st.global.f32 [%x], %c; sub.rn.f32 %c, %a, %b; {}st.global.f32 [%x], %c;",
+        at("%x", "ax", "%i", "%sx"),
+        at("%x", "ay", "%i", "%sy"),
+        at("%x", "ap", "%i", "%sp"),
+        at("%x", "am", "%i", "%sm"),
+    );
+    let gather = format!(
+        "{guard} add.s64 %j, %i, %shift; mov.f32 %a, 0f00000000;
+setp.lt.s64 %p, %j, %n; @%p bra low; mov.u64 %at, %records; {RECORD} bra write;
+low: setp.ge.s64 %p, %j, 0; @%p bra read; add.s64 %at, %records, 8; {RECORD} bra write;
+read: {}ld.global.f32 %a, [%x];
+write: {}st.global.f32 [%y], %a;",
+        at("%x", "ax", "%j", "%sx"),
+        at("%y", "ar", "%i", "%sr"),
+    );
+    let gather = gather.replace("%at", "%end");
+    let last = format!(
+        "{one} sub.s64 %j, %n, 1; {}ld.global.f32 %a, [%x]; st.global.f32 [%slot], %a; mov.u64 %k, 1; st.global.u64 [%order], %k;",
+        at("%x", "ax", "%j", "%sx"),
+    );
+    let scalars = format!("{one} cvt.u32.u64 %w, %value; st.global.u32 [%slot], %w;");
+    vec![
+        vec![ptx("dot", &["ax", "ay", "sx", "sy", "n", "slot", "scratch", "counters", "tiles_a_warp"], &dot)],
+        vec![
+            scale("scale_aligned", false, 10),
+            scale("scale_contiguous", false, 11),
+            scale("scale_any", true, 12),
+        ],
+        vec![ptx("reversed", &["ax", "ar", "sx", "sr", "n"], &reversed)],
+        vec![ptx("both", &["ax", "ay", "ap", "am", "sx", "sy", "sp", "sm", "n"], &both)],
+        vec![ptx("gather", &["ax", "ar", "sx", "sr", "n", "shift", "records"], &gather)],
+        vec![ptx("scalars", &["value", "slot"], &scalars)],
+        vec![ptx("last", &["ax", "sx", "n", "slot", "order"], &last)],
+    ]
+}
+
+/// The package with code for processors and GPUs.
+pub fn module() -> &'static AgpuModule {
+    static CELL: OnceLock<AgpuModule> = OnceLock::new();
+    CELL.get_or_init(|| with_images(|_| ()))
+}
+
+/// The same as a package of its own, its images changed.
+pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
+    let mut images = Vec::new();
+    for (kernel, versions) in code().into_iter().enumerate() {
+        for (version, text) in versions.into_iter().enumerate() {
+            let text: &'static str = text.leak();
+            images.push(AgpuImage {
+                kernel: kernel as i32,
+                version: version as i32,
+                arch: 0,
+                size: text.len() as i64 - 1,
+                data: text.as_ptr().cast(),
+            });
+        }
+    }
+    change(&mut images);
+    let images = images.leak();
+    AgpuModule {
+        gpu: GPU.as_ptr().cast(),
+        gpu_length: GPU.len() as i64,
+        images: images.as_ptr(),
+        image_count: images.len() as i32,
+        state: Box::leak(Box::new(null_mut())),
+        ..MODULE
+    }
+}
+
+/// Calls the package, on a stream of a context.
+pub fn call_on(context: *mut AgpuContext, stream: *mut c_void, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
+    let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream };
+    // SAFETY: the package above, and arguments that point at locals of the caller.
+    unsafe { agpu_invoke(module(), entry, &call, args.as_ptr(), args.len() as i32) }
+}
+
+/// Calls the package where its arrays are.
+pub fn call(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
+    call_on(null_mut(), null_mut(), entry, args)
+}
+
+/// A context on a GPU; NULL without one.
+pub fn gpu() -> *mut AgpuContext {
+    let options =
+        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CUDA, threads: 0 };
+    let mut context = null_mut();
+    // SAFETY: pointers to locals.
+    match unsafe { agpu_context_create(&options, &mut context) } {
+        AgpuOk => context,
+        status => {
+            assert_eq!(status, AgpuErrorUnavailable, "{}", message());
+            null_mut()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Calls on a real GPU, with kernels written by hand. Without a GPU these tests do nothing.
+
+mod common;
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use common::gpu::*;
+use common::*;
+use std::ptr::null_mut;
+
+/// Runs `test` in a context on a GPU, if there is one.
+fn on_gpu(test: impl FnOnce(*mut AgpuContext)) {
+    let context = gpu();
+    if context.is_null() {
+        return println!("no GPU");
+    }
+    test(context);
+    // SAFETY: a handle.
+    ok(unsafe { agpu_context_free(context) });
+}
+
+fn scale(a: f32, x: AgpuView, out: AgpuView) -> i32 {
+    let mut version = 0;
+    ok(call(SCALE, &[scalar(&a), input(x), output(out), out_scalar(&mut version)]));
+    version
+}
+
+#[test]
+fn results_of_all_kinds() {
+    on_gpu(|context| {
+        for n in [0, 1, 5, 2047, 2048, 2049, 30_000] {
+            let (x, y) = (values(n), values(n));
+            let (vx, vy) = (Vector::in_context(context, &x), Vector::in_context(context, &y));
+            assert_eq!(vx.get(), x);
+            let mut dot = -1f32;
+            ok(call(DOT, &[input(vx.view()), input(vy.view()), out_scalar(&mut dot)]));
+            let tile = |(a, b): (&[f32], &[f32])| a.iter().zip(b).fold(0f32, |s, (a, b)| s + a * b);
+            let tiles = x.chunks(2048).zip(y.chunks(2048)).map(tile);
+            assert_eq!(dot, tiles.fold(0f32, |s, t| s + t));
+
+            let (mut made, mut version) = (null_mut(), 0);
+            ok(call(SCALE, &[scalar(&2f32), input(vx.view()), out_new(&mut made), out_scalar(&mut version)]));
+            assert_eq!(Vector(made).get(), x.iter().map(|x| x * 2.0).collect::<Vec<_>>());
+            assert_eq!(version, if n > 0 { 10 } else { 0 });
+        }
+        let mut result = 0f32;
+        let args = [scalar(&2.5f32), scalar(&true), scalar(&-7i64), out_scalar(&mut result)];
+        ok(call_on(context, null_mut(), SCALARS, &args));
+        assert_eq!(result, 2.5);
+    });
+}
+
+#[test]
+fn scalars_that_stay_on_the_device() {
+    on_gpu(|context| {
+        let x = values(1000);
+        let (v, s) = (Vector::in_context(context, &x), Vector::in_context(context, &[7.0; 3]));
+        let mut dot = 0f32;
+        ok(call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]));
+        ok(call(DOT, &[input(v.view()), input(v.view()), output(s.slice(1, 2, 1))]));
+        assert_eq!(s.get(), [7.0, dot, 7.0]);
+        // into an input
+        ok(call(DOT, &[input(v.view()), input(v.view()), output(v.slice(0, 1, 1))]));
+        assert_eq!(v.get()[0], dot);
+        fails(
+            call(DOT, &[input(v.view()), input(v.view()), output(s.slice(0, 2, 1))]),
+            AgpuErrorShape,
+            &["one element"],
+        );
+    });
+}
+
+#[test]
+fn versions_overlaps_and_strides() {
+    on_gpu(|context| {
+        let x = values(5000);
+        let doubled: Vec<f32> = x.iter().map(|x| x * 2.0).collect();
+        let new = |x: &[f32]| Vector::in_context(context, x);
+        let (v, out) = (new(&x), new(&x));
+        assert_eq!(scale(2.0, v.view(), out.view()), 10);
+        assert_eq!(out.get(), doubled);
+        // in place, and not aligned
+        assert_eq!(scale(2.0, v.view(), v.view()), 11);
+        assert_eq!(v.get(), doubled);
+        assert_eq!(scale(0.5, v.slice(1, 5000, 1), out.slice(0, 4999, 1)), 11);
+        assert_eq!(out.get()[..4999], x[1..]);
+        assert_eq!(scale(1.0, v.slice(0, 5000, 5), out.slice(0, 4000, 4)), 12);
+        assert_eq!(read(out.slice(0, 4000, 4)), doubled.iter().step_by(5).copied().collect::<Vec<_>>());
+        let backwards = AgpuView { offset: 4999, stride: [-1, 1, 1], ..v.view() };
+        assert_eq!(read(backwards), doubled.iter().rev().copied().collect::<Vec<_>>());
+        // through a temporary
+        ok(call(REVERSED, &[input(v.view()), output(v.view())]));
+        assert_eq!(v.get(), doubled.iter().rev().copied().collect::<Vec<_>>());
+        let (mut a, mut b, mut version) = (null_mut(), null_mut(), 0);
+        let args = [input(v.view()), out_new(&mut a), out_new(&mut b), out_scalar(&mut version)];
+        ok(call(TWICE_THEN_REVERSED, &args));
+        assert_eq!(Vector(b).get(), doubled);
+        assert_eq!(Vector(a).get()[4999], doubled[0] * 4.0);
+    });
+}
+
+#[test]
+fn records() {
+    on_gpu(|context| {
+        let new = || Vector::in_context(context, &values(10_000));
+        let (x, out) = (new(), new());
+        let gather = |k: i64| call(GATHER, &[input(x.view()), scalar(&k), output(out.view())]);
+        // SAFETY: a handle.
+        let wait = || unsafe { agpu_context_synchronize(context) };
+        ok(gather(0));
+        ok(wait());
+        ok(gather(3));
+        ok(gather(5));
+        fails(
+            wait(),
+            AgpuErrorRecord,
+            &["an earlier call of stats::gather: x.at(i) is out of range (stats.rs:30:9)", "element 9995"],
+        );
+        ok(wait());
+        ok(gather(-5000));
+        let mut host = [0f32; 3];
+        // SAFETY: the memory has the length.
+        let copied = unsafe { agpu_copy_to_host(host.as_mut_ptr().cast(), out.view(), 3) };
+        fails(copied, AgpuErrorRecord, &["too low", "element 0"]);
+        ok(gather(-5000));
+        let mut dot = -1f32;
+        let status = call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]);
+        fails(status, AgpuErrorRecord, &["stats::dot: an earlier call of stats::gather", "too low"]);
+        assert_eq!(dot, -1.0);
+        ok(call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]));
+    });
+}
