@@ -1,7 +1,10 @@
-//! The ptxas of the tests: `cargo xtask test` installs it.
+//! The ptxas of the tests, which `cargo xtask test` installs, and many texts assembled at once.
 
-use arraygpu_compiler::package::ptxas::Ptxas;
+#![allow(dead_code, reason = "each test uses its part")]
+
+use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 /// `ARRAYGPU_PTXAS`, or what xtask left in the target directory, or the system's.
 pub fn find() -> Ptxas {
@@ -12,4 +15,57 @@ pub fn find() -> Ptxas {
         exe.ancestors().nth(3).map(|target| target.join("tools/ptxas")).filter(|file| file.is_file());
     Ptxas::find(given.or(installed).as_deref())
         .unwrap_or_else(|e| panic!("{e}\n`cargo xtask test` installs one; ARRAYGPU_PTXAS=FILE names another"))
+}
+
+/// The oldest architecture, the one that counts, and the newest that this ptxas knows.
+pub fn architectures(ptxas: &Ptxas) -> [Arch; 3] {
+    let newest = *ptxas.archs.last().expect("an architecture");
+    ["sm_80", "sm_90"]
+        .map(|a| a.parse().expect("an architecture"))
+        .into_iter()
+        .chain([newest])
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("three")
+}
+
+/// A module with a name of its own.
+pub struct Module {
+    /// What the test calls it.
+    pub name: String,
+    /// Its text.
+    pub ptx: String,
+}
+
+/// Assembles each module for the architecture beside it. Fails on an error and on a warning.
+pub fn assemble(ptxas: &Ptxas, jobs: &[(&Module, Arch)]) -> Vec<Usage> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (next, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(vec![Usage::default(); jobs.len()]));
+    let work = || {
+        loop {
+            let Some((i, (module, arch))) = next.lock().expect("no panic").next() else { break };
+            let (source, object) = (format!("{i}.ptx"), format!("{i}.cubin"));
+            std::fs::write(folder.path().join(&source), &module.ptx).expect("written");
+            let report = ptxas.assemble(*arch, folder.path(), &source, &object);
+            let report = report.unwrap_or_else(|e| panic!("{}: {e}\n{}", module.name, module.ptx));
+            assert!(report.warnings.is_empty(), "{} for {arch}: {}", module.name, report.warnings.join("\n"));
+            done.lock().expect("no panic")[i] = report.usage;
+        }
+    };
+    std::thread::scope(|s| {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        (0..threads).for_each(|_| drop(s.spawn(work)));
+    });
+    done.into_inner().expect("no panic")
+}
+
+/// Fails if a kernel needs memory because registers do not suffice.
+pub fn refuse_spills(jobs: &[(&Module, Arch)], usage: &[Usage]) {
+    let spills = jobs.iter().zip(usage).filter(|(_, u)| u.stack > 0 || u.spills > 0);
+    let list: Vec<String> = spills
+        .map(|((m, arch), u)| {
+            format!("{} for {arch}: {} bytes of stack, {} of spills", m.name, u.stack, u.spills)
+        })
+        .collect();
+    assert!(list.is_empty(), "{} of {} kernels spill:\n{}", list.len(), jobs.len(), list.join("\n"));
 }

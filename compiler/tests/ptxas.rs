@@ -1,0 +1,57 @@
+//! Every PTX of the file tests and of random programs assembles, without a warning, a spill or a stack.
+
+#[allow(dead_code, reason = "only programs are needed, not their arguments")]
+#[path = "common/mod.rs"]
+mod common;
+#[path = "common/ptxas.rs"]
+mod ptxas;
+
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver::{Targets, compile_for};
+use arraygpu_compiler::scalar::Ty;
+use common::{program, rng::Rng};
+use ptxas::{Module, architectures, assemble, find, refuse_spills};
+use std::path::Path;
+
+/// The PTX of functions; none if they do not compile (a random slice may never fit, some file tests are about errors).
+fn modules(name: &str, functions: Vec<Function>) -> Vec<Module> {
+    let Ok(compiled) = compile_for("m", functions, Targets { cpu: false, cuda: true }) else { return vec![] };
+    let code = compiled.gpu_code.into_iter().flatten();
+    code.map(|c| Module { name: format!("{name}: {}", c.kernel.name), ptx: c.ptx }).collect()
+}
+
+#[test]
+fn file_tests() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the file tests") {
+        let path = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        if let Ok(functions) = parse::parse(&text) {
+            all.extend(modules(&path.file_name().unwrap_or_default().to_string_lossy(), functions));
+        }
+    }
+    assert!(all.len() > 40, "{} kernels", all.len());
+    let ptxas = find();
+    let jobs: Vec<_> =
+        architectures(&ptxas).into_iter().flat_map(|a| all.iter().map(move |m| (m, a))).collect();
+    refuse_spills(&jobs, &assemble(&ptxas, &jobs));
+}
+
+#[test]
+fn random_programs() {
+    let programs = (2000..2100).flat_map(|seed| {
+        let mut rng = Rng::new(seed);
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        let f = program::function(&format!("f{seed}"), ty, &mut rng);
+        modules(&format!("seed {seed}"), vec![f])
+    });
+    let all: Vec<Module> = programs.collect();
+    assert!(all.len() > 200, "{} kernels", all.len());
+    let ptxas = find();
+    let [oldest, usual, newest] = architectures(&ptxas);
+    // all for one, a part for the others: it takes its time
+    let some = |arch| all.iter().step_by(7).map(move |m| (m, arch));
+    let jobs: Vec<_> = all.iter().map(|m| (m, usual)).chain(some(oldest)).chain(some(newest)).collect();
+    refuse_spills(&jobs, &assemble(&ptxas, &jobs));
+}

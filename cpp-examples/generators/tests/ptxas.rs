@@ -1,0 +1,64 @@
+//! The PTX of every generator assembles, without a warning, a spill or a stack; `ptxas.txt` records what it needs of a GPU.
+
+#[path = "../../../compiler/tests/common/ptxas.rs"]
+mod ptxas;
+
+use ptxas::{Module, architectures, assemble, find, refuse_spills};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const GENERATORS: [(&str, &str); 4] = [
+    ("examples", env!("CARGO_BIN_EXE_examples-gen")),
+    ("series", env!("CARGO_BIN_EXE_demo-gen")),
+    ("checks", env!("CARGO_BIN_EXE_checks-gen")),
+    ("kernels", env!("CARGO_BIN_EXE_bench-gen")),
+];
+
+/// The modules of a generator's package: each begins with its version and has one entry.
+fn modules(package: &str, generator: &str) -> Vec<Module> {
+    let out =
+        Command::new(generator).args(["--emit", "ptx", "--quiet"]).output().expect("the generator runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).expect("a text");
+    let texts = text.split("\n.version ").skip(1).map(|t| format!(".version {t}"));
+    let module = |ptx: String| {
+        let (_, entry) = ptx.split_once(".entry ").expect("an entry");
+        let entry = entry.split('(').next().unwrap_or_default().trim();
+        Module { name: format!("{package} {entry}"), ptx }
+    };
+    texts.map(module).collect()
+}
+
+#[test]
+fn every_generator() {
+    let all: Vec<Module> =
+        GENERATORS.iter().flat_map(|(package, program)| modules(package, program)).collect();
+    assert!(all.len() > 100, "{} kernels", all.len());
+    let ptxas = find();
+    let archs = architectures(&ptxas);
+    let jobs: Vec<_> = all.iter().flat_map(|m| archs.map(|a| (m, a))).collect();
+    let usage = assemble(&ptxas, &jobs);
+
+    let mut text = format!(
+        "; registers of a thread and bytes of shared memory of a block, by ptxas {}\n",
+        ptxas.version
+    );
+    let _ = writeln!(text, "{:<40}{}", "", archs.map(|a| format!("{a:>12}", a = a.to_string())).concat());
+    for (module, usage) in all.iter().zip(usage.chunks(archs.len())) {
+        let cells = usage.iter().map(|u| format!("{:>6}{:>6}", u.registers, u.shared));
+        let _ = writeln!(text, "{:<40}{}", module.name, cells.collect::<String>());
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptxas.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).expect("written");
+    }
+    let want = std::fs::read_to_string(&path).unwrap_or_default();
+    refuse_spills(&jobs, &usage);
+    if want.lines().next() != text.lines().next() {
+        println!("another ptxas than that of tests/ptxas.txt: registers are not compared");
+        return;
+    }
+    let news: Vec<&str> = text.lines().filter(|l| !want.lines().any(|w| w == *l)).collect();
+    assert!(want == text, "not as in tests/ptxas.txt; BLESS=1 accepts it:\n{}", news.join("\n"));
+}
