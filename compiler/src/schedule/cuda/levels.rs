@@ -8,7 +8,7 @@ use super::tree::{Values, tile_of};
 use super::{bind, int32, tiles, wide};
 use crate::core::{NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Stmt};
+use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
@@ -73,9 +73,7 @@ pub fn complete(
     let store = reductions.iter().zip(sums).map(|(r, e)| Stmt::Store(r.scratch, at.clone(), e));
     several.push(Stmt::If(first(&w.lane), store.collect(), vec![]));
     let last_group = arrive(l, &w.lane, groups.clone(), groups.clone(), &mut several);
-    let mut top = levels(l, reductions, &w.lane, &behind, &groups)?;
-    let read = |r: &Reduction| Expr::load(r.scratch, behind.clone());
-    top.extend(results.iter().zip(reductions).map(|(v, r)| Stmt::Assign(*v, read(r))));
+    let mut top = levels(l, reductions, &w.lane, &behind, &groups, &results)?;
     top.push(Stmt::Assign(done, Expr::Lit(Lit::bool(true))));
     several.push(Stmt::If(last_group, top, vec![]));
     let one = Expr::binary(BinaryOp::Eq, groups, Expr::int(1));
@@ -107,13 +105,14 @@ fn arrive(l: &mut Lower, lane: &Expr, counter: Expr, of: Expr, out: &mut Vec<Stm
 }
 
 /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t, which no later tile reads. One level is enough up to 2^33
-/// elements.
+/// elements. Lane 0 has the results then.
 fn levels(
     l: &mut Lower,
     reductions: &[Reduction],
     lane: &Expr,
     behind: &Expr,
     m: &Expr,
+    results: &[Reg],
 ) -> Result<Vec<Stmt>> {
     let left = l.k.reg("left", Ty::I64);
     let t = l.k.reg("t", Ty::I64);
@@ -130,12 +129,12 @@ fn levels(
         sums.push(tile_of(l, r, lane, &groups, &mut tile)?);
     }
     let at = behind.clone().plus(Expr::Reg(t));
-    let store = |(r, e): (&Reduction, Expr)| Stmt::Store(r.scratch as Mem, at.clone(), e);
+    let store = |(r, e): (&Reduction, Expr)| Stmt::Store(r.scratch, at.clone(), e);
+    tile.extend(results.iter().zip(&sums).map(|(v, e)| Stmt::Assign(*v, e.clone())));
     tile.push(Stmt::If(first(lane), reductions.iter().zip(sums).map(store).collect(), vec![]));
     level.push(Stmt::Seq(t, Expr::int(0), up.clone(), tile));
-    // lane 0's stores, seen by all lanes
-    bind(l, "level", Expr::Broadcast(Box::new(Expr::Lit(Lit::bool(true)))), &mut level);
-    level.push(Stmt::Assign(left, up));
+    // a broadcast: lane 0's stores are seen by all lanes
+    level.push(Stmt::Assign(left, Expr::Broadcast(Box::new(up))));
     let more = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
     Ok(vec![Stmt::Var(left, m.clone()), Stmt::While(more, level)])
 }
