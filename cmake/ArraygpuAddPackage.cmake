@@ -1,5 +1,5 @@
 # arraygpu_add_package(<name> GENERATOR <program of a cargo package, cargo package, CMake target or executable file>
-#                      [MANIFEST_DIR <dir>] [CARGO_ARGS <arg>...] [ARGS <arg>...] [OUT <dir>])
+#                      [TARGETS cpu|cuda...] [CUBIN <sm_90>...] [MANIFEST_DIR <dir>] [CARGO_ARGS <arg>...] [ARGS <arg>...] [OUT <dir>])
 #
 # Runs a generator when the project is built and defines <name>::<name> (shared library) and <name>::static, to be linked by targets of
 # the same project. docs/cmake.md of arraygpu describes it.
@@ -45,7 +45,7 @@ endfunction()
 set(_ARRAYGPU_GENERATE_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/ArraygpuGenerate.cmake")
 
 function(arraygpu_add_package name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GENERATOR;MANIFEST_DIR;OUT" "CARGO_ARGS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GENERATOR;MANIFEST_DIR;OUT" "TARGETS;CUBIN;CARGO_ARGS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "arraygpu_add_package(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -54,6 +54,14 @@ function(arraygpu_add_package name)
   endif()
   if(TARGET ${name}::${name})
     message(FATAL_ERROR "arraygpu_add_package(${name}): there is a target ${name}::${name} already")
+  endif()
+  if(arg_TARGETS)
+    list(JOIN arg_TARGETS "," targets)
+    list(APPEND arg_ARGS --target "${targets}")
+  endif()
+  if(arg_CUBIN)
+    list(JOIN arg_CUBIN "," cubin)
+    list(APPEND arg_ARGS --cubin "${cubin}")
   endif()
   if(NOT arg_OUT)
     set(arg_OUT "${CMAKE_CURRENT_BINARY_DIR}/arraygpu/${name}")
