@@ -1,7 +1,10 @@
 //! The interpreter of GPU kernels: right kernels give the right bits in every order, and each kind of fault is found and named.
 
+#[path = "common/mutants.rs"]
+mod mutants;
+
 use arraygpu_compiler::kernel::interp::{Args, ArrayArg, Fault, FaultKind, Grid, Memory, Order, run};
-use arraygpu_compiler::kernel::{Expr, Kernel, Stmt, parse, verify};
+use arraygpu_compiler::kernel::{Kernel, parse};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 const ORDERS: [Order; 5] =
@@ -138,48 +141,9 @@ fn a_sum_has_the_right_bits_in_every_order() {
     }
 }
 
-/// The kernels that lack one barrier, or where one thread does not wait for the last arrival.
-fn mutants(k: &Kernel) -> Vec<(String, Kernel)> {
-    /// Takes out barrier or arrival number `at`, counting in order.
-    fn cut(body: &mut Vec<Stmt>, at: &mut usize) -> Option<String> {
-        for i in 0..body.len() {
-            match &mut body[i] {
-                Stmt::Barrier | Stmt::Arrive(..) if *at > 0 => *at -= 1,
-                Stmt::Barrier => {
-                    body.remove(i);
-                    return Some(format!("without the barrier before statement {i}"));
-                }
-                Stmt::Arrive(r, ..) => {
-                    body[i] = Stmt::Let(*r, Expr::Lit(Lit::bool(true)), Default::default());
-                    return Some(format!("without the arrival at statement {i}"));
-                }
-                Stmt::If(_, a, b) => {
-                    if let Some(what) = cut(a, at).or_else(|| cut(b, at)) {
-                        return Some(what);
-                    }
-                }
-                Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => {
-                    if let Some(what) = cut(b, at) {
-                        return Some(what);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-    let mut out = Vec::new();
-    loop {
-        let mut mutant = k.clone();
-        let Some(what) = cut(mutant.main.as_mut().expect("main"), &mut out.len()) else { return out };
-        verify::verify(&mutant).unwrap();
-        out.push((what, mutant));
-    }
-}
-
 #[test]
 fn dropping_any_synchronisation_is_a_race() {
-    let mutants = mutants(&kernel(SUM));
+    let mutants = mutants::of(&kernel(SUM));
     assert_eq!(mutants.len(), 3);
     for (what, k) in mutants {
         for order in ORDERS {
@@ -245,10 +209,10 @@ fn races_in_shared_memory() {
     assert_eq!(lines, [7]);
 }
 
-/// A shuffle waits for all lanes of a warp, and for no other warp.
+/// What a warp's lanes wrote before a broadcast they see after it; other warps do not, and a shuffle orders nothing.
 #[test]
-fn shuffles_order_a_warp_and_no_more() {
-    let text = |index: &str| {
+fn broadcasts_order_a_warp_and_no_more() {
+    let text = |meet: &str, index: &str| {
         format!(
             "kernel @k {{
   threads 64
@@ -257,14 +221,15 @@ fn shuffles_order_a_warp_and_no_more() {
   shared buf: f32[64]
   main {{
     buf[thread] = x[thread]
-    let %meet: i32 = broadcast(thread)
+    let %meet: i32 = {meet}(thread)
     out[thread] = add(buf[{index}], cast f32(%meet))
   }}
 }}"
         )
     };
-    passes(&text("xor(thread, 31i32)"), 1);
-    fault(&text("xor(thread, 32i32)"), 1, FaultKind::Race, &["shared buf"]);
+    passes(&text("broadcast", "xor(thread, 31i32)"), 1);
+    fault(&text("broadcast", "xor(thread, 32i32)"), 1, FaultKind::Race, &["shared buf"]);
+    fault(&text("shuffle_down 1", "xor(thread, 31i32)"), 1, FaultKind::Race, &["shared buf"]);
 }
 
 #[test]

@@ -4,11 +4,13 @@
 mod common;
 #[path = "common/gpu.rs"]
 mod gpu;
+#[path = "common/mutants.rs"]
+mod mutants;
 
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::{Function, NodeId, Op, Var};
+use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
-use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{program, rng::Rng};
 use gpu::{Called, Failure, How, Layout, Record, call};
@@ -68,7 +70,6 @@ impl Case<'_> {
             let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0]);
             match (&self.expected, call(self.compiled, 0, &self.args, how)) {
                 (Err(_), Err(Failure::Shape(_))) => seen.errors += 1,
-                (_, Err(Failure::Fault(f))) => panic!("{f}\n{}", text()),
                 (Ok(wanted), Ok(called)) => {
                     let recorded = called.record.is_some();
                     let fine = recorded == wanted.recorded || (self.unneeded && !recorded);
@@ -81,7 +82,8 @@ impl Case<'_> {
                     }
                     seen.note(&called);
                 }
-                (expected, found) => panic!("expected {expected:?}\nfound {found:?}\n{}", text()),
+                (_, Err(e)) => panic!("{e}\n{}", text()),
+                (Err(e), Ok(called)) => panic!("expected {e}\nfound {called:?}\n{}", text()),
             }
         }
     }
@@ -141,4 +143,98 @@ fn random_programs_have_the_interpreters_bits() {
     }
     println!("{seen:?}");
     assert!(seen.values > 1000 && seen.records > 100 && seen.errors > 50, "{seen:?}");
+}
+
+/// Sums, dots, general operators and folds, stored vectors beside them, and a scalar that follows, at every edge of the tree.
+#[test]
+fn reductions_at_every_edge() {
+    let text = |ty: &str, greatest: &str| {
+        format!(
+            "func @r(%x: [{ty}], %y: [{ty}]) -> (sum: {ty}, dot: {ty}, odd: {ty}, least: {ty}, fold: {ty}, both: [{ty}], scaled: [{ty}]) {{
+  %0 = len %x
+  %1 = len %y
+  require same %0, %1 \"dot: x, y\"
+  %2 = reduce (%a: {ty}, %b: {ty}) from 0{ty} over %x {{ %c = add %a, %b yield %c }}
+  %3 = dot from 0{ty} over %x, %y
+  %4 = reduce (%a: {ty}, %b: {ty}) from 3{ty} over %x {{ %c = mul_add %a, 5{ty}, %b yield %c }}
+  %5 = reduce (%a: {ty}, %b: {ty}) from {greatest}{ty} over %y {{ %c = min %a, %b yield %c }}
+  %6 = fold (%a: {ty}, %b: {ty}) from 3{ty} over %y {{ %c = mul_add %a, 5{ty}, %b yield %c }}
+  %7 = map (%a: {ty}, %b: {ty}) over %x, %y {{ %c = mul_add %a, %b, %a yield %c }}
+  %8 = mul %3, %4
+  %9 = map (%a: {ty}) over %y {{ %c = sub %a, %8 yield %c }}
+  return %2, %8, %4, %5, %6, %7, %9
+}}
+"
+        )
+    };
+    let sizes = [0, 1, 2, 3, 31, 33, 127, 128, 129, 2047, 2048, 2049, 4095, 4097, 3 * 2048 + 5, 9 * 2048 + 1];
+    let mut seen = Seen::default();
+    for (ty, greatest) in [("f32", "inf"), ("f64", "inf"), ("i32", "9"), ("i64", "9"), ("u8", "9")] {
+        let f = parse::parse(&text(ty, greatest)).unwrap().remove(0);
+        let compiled = compile(vec![f]);
+        let mut rng = Rng::new(5);
+        for n in sizes {
+            let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+            let mut case = Case::new(&compiled, format!("{ty}, n = {n}"), args);
+            for v in 0..VERSIONS {
+                case.check(Layout::Contiguous, Some(v), 1 + v as u32 % 2, &mut seen);
+            }
+            case.check(Layout::Offset, None, 2, &mut seen);
+            case.check(Layout::InPlace, None, 1, &mut seen);
+            case.check(Layout::Reversed, None, 1, &mut seen);
+        }
+    }
+    println!("{seen:?}");
+}
+
+/// A reduction through three levels of the tree: more than 2048 tiles. Without any of its synchronisations it is wrong, and reported.
+#[test]
+fn three_levels() {
+    let text = "func @s(%n: i64) -> (odd: i32) {
+  require extent 0i64, %n \"generate\"
+  %0 = generate %n (%i: i64) { %c = cast i32 %i yield %c }
+  %1 = reduce (%a: i32, %b: i32) from 0i32 over %0 { %c = mul_add %a, 3i32, %b yield %c }
+  return %1
+}";
+    let mut compiled = compile(vec![parse::parse(text).unwrap().remove(0)]);
+    let args = [Value::Scalar(Lit::i64(2048 * 2048 + 1))];
+    let expected = interp::run(&compiled.functions[0], &args).unwrap().results;
+    let how = How { layout: Layout::Contiguous, version: None, span: 2, order: Order::Random(1) };
+    let called = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(called.results, expected);
+    let first = compiled.gpu[0].versions.iter().position(|v| v.entry == called.entries[0]).unwrap();
+    let mutants = mutants::of(&compiled.gpu_code[0][first].kernel);
+    assert_eq!(mutants.len(), 4, "two arrivals, each with a broadcast");
+    for (what, kernel) in mutants {
+        compiled.gpu_code[0][first].kernel = kernel;
+        match call(&compiled, 0, &args, how) {
+            Err(Failure::Fault(_)) => {}
+            Err(e) => panic!("{what}: {e}"),
+            Ok(called) => panic!("{what}: {called:?}"),
+        }
+    }
+}
+
+/// A fold without one of its barriers is a race.
+#[test]
+fn folds_need_their_barriers() {
+    let text = "func @s(%x: [f32]) -> (sum: f32) {
+  %0 = fold (%a: f32, %b: f32) from 0f32 over %x { %c = add %a, %b yield %c }
+  return %0
+}";
+    let mut compiled = compile(vec![parse::parse(text).unwrap().remove(0)]);
+    let args = program::arguments(&compiled.functions[0], 2049, 0, &mut Rng::new(1));
+    let mutants = mutants::of(&compiled.gpu_code[0][0].kernel);
+    assert_eq!(mutants.len(), 2);
+    for (what, kernel) in mutants {
+        compiled.gpu_code[0][0].kernel = kernel;
+        for order in [Order::Ascending, Order::Descending, Order::Random(1)] {
+            let how = How { layout: Layout::Contiguous, version: Some(0), span: 1, order };
+            match call(&compiled, 0, &args, how) {
+                Err(Failure::Fault(f)) if f.kind == FaultKind::Race => {}
+                Err(e) => panic!("{what}, {order:?}: {e}"),
+                Ok(called) => panic!("{what}, {order:?}: {called:?}"),
+            }
+        }
+    }
 }

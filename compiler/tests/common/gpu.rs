@@ -7,6 +7,7 @@ use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Ord
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
+use std::fmt;
 
 /// How the arrays of a call lie in memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,7 +49,6 @@ pub struct How {
 }
 
 /// Why a call gave nothing.
-#[derive(Debug)]
 pub enum Failure {
     /// A shape rule does not hold.
     Shape(String),
@@ -58,6 +58,17 @@ pub enum Failure {
     Fault(Box<Fault>),
     /// The runtime's rules could not be followed.
     Rules(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Shape(s) => write!(f, "a shape rule: {s}"),
+            Failure::Absent(s) => write!(f, "no code: {s}"),
+            Failure::Fault(fault) => fault.fmt(f),
+            Failure::Rules(s) => write!(f, "the rules of a launch: {s}"),
+        }
+    }
 }
 
 /// The record of a call: the first launch that left one, its lowest element, the first site there.

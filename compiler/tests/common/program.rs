@@ -29,6 +29,7 @@ struct Gen<'r> {
 }
 
 /// A random function of element type `ty`.
+#[allow(dead_code, reason = "not every test asks for it")]
 pub fn function(name: &str, ty: Ty, rng: &mut Rng) -> Function {
     make(name, ty, rng, true)
 }

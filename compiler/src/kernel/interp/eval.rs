@@ -17,8 +17,12 @@ pub(super) struct Lanes {
 }
 
 /// The lanes of a mask, ascending.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..WARP as usize).filter(move |l| mask >> l & 1 == 1)
+pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lane < WARP).then_some(lane as usize)
+    })
 }
 
 impl Lanes {
