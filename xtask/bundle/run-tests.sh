@@ -18,6 +18,7 @@ if [ -z "$devices" ]; then
     devices=cpu
     if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then devices="cpu cuda"; else echo "no GPU here: on the CPU only"; fi
 fi
+[ ! -e data/random.tar.gz ] || tar -xzf data/random.tar.gz -C "$OUT" || exit 2
 passed=0 failed=0
 # Times that a Rust test program prints are no results.
 steady() { sed 's/finished in .*//; s/(took .*)//' "$1"; }

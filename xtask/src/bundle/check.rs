@@ -24,36 +24,34 @@ const EVERYWHERE: [&str; 9] = [
 
 /// Checks the whole folder, and says how large it is.
 pub fn all(root: &Path) -> Result {
-    let mut files = Vec::new();
-    walk(root, &mut files);
-    let mut complaints = Vec::new();
-    let (mut size, mut elf) = (0, 0);
-    for path in &files {
-        size += fs::metadata(path).map_or(0, |m| m.len());
-        if !is_elf(path) {
-            continue;
-        }
+    let (files, elf) = libraries(root, root)?;
+    let size = files.iter().map(|f| fs::metadata(f).map_or(0, |m| m.len())).sum::<u64>();
+    let megabytes = size as f64 / 1e6;
+    println!("{}: {} files, {elf} programs and libraries, {megabytes:.1} MB", root.display(), files.len());
+    if size > MOST_BYTES {
+        return Err(format!("the bundle has {megabytes:.0} MB, more than {} MB", MOST_BYTES / 1_000_000));
+    }
+    Ok(())
+}
+
+/// Checks the programs and libraries of a folder, which may need what is in the bundle at `root`. Gives its files, and how many of
+/// them are programs or libraries.
+pub fn libraries(folder: &Path, root: &Path) -> Result<(Vec<PathBuf>, usize)> {
+    let (mut files, mut elf, mut complaints) = (Vec::new(), 0, Vec::new());
+    walk(folder, &mut files);
+    for path in files.iter().filter(|p| is_elf(p)) {
         elf += 1;
-        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
         let dynamic = readelf("-d", path)?;
         let versions = readelf("-V", path)?;
         let known = |library: &str| EVERYWHERE.contains(&library) || root.join("lib").join(library).exists();
         complaints.extend(loader(&dynamic, known).into_iter().map(|c| format!("{name}: {c}")));
         complaints.extend(newer(&versions).map(|v| format!("{name}: needs GLIBC_{}.{}", v.0, v.1)));
     }
-    if size > MOST_BYTES {
-        complaints.push(format!("{} MB is more than {} MB", size / 1_000_000, MOST_BYTES / 1_000_000));
-    }
     for c in &complaints {
         println!("{c}");
     }
-    println!(
-        "{}: {} files, {elf} programs and libraries, {:.1} MB",
-        root.display(),
-        files.len(),
-        size as f64 / 1e6
-    );
-    if complaints.is_empty() { Ok(()) } else { Err("the bundle would not run elsewhere".into()) }
+    if complaints.is_empty() { Ok((files, elf)) } else { Err("the bundle would not run elsewhere".into()) }
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {

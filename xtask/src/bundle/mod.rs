@@ -14,6 +14,7 @@
 mod bench;
 mod check;
 mod projects;
+mod random;
 mod rust;
 
 use crate::cuda::Toolkit;
@@ -59,6 +60,8 @@ pub fn run() -> Result {
     bundle.put(&sh::root().join("cpp-examples/demo/data/sunspots.csv"), "data")?;
     say("test programs of the runtime");
     rust::add(&mut bundle)?;
+    say("random programs");
+    random::add(&mut bundle, toolkit)?;
     say("the benchmark");
     bench::add(&mut bundle, toolkit)?;
     for (name, text) in FILES {

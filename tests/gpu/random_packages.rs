@@ -1,0 +1,176 @@
+//! Writes packages of random programs, with arguments and what the interpreter makes of them: `random_bits.cpp` runs them where there is
+//! a GPU, and no compiler.
+//!
+//! `random-packages --out DIR [--cubin sm_90] [--ptxas FILE]` makes `DIR/<package>/` and `DIR/<package>.cases`, for each package:
+//!
+//! ```text
+//! "AGPUCASE"  u32 entries  { u32 length, name  u32 cases { case } }          all little-endian; entries in the package's order
+//! case = u32 status  { parameter }  { result }                              AGPU_OK, AGPU_ERROR_SHAPE, AGPU_ERROR_RECORD; results only if OK
+//! parameter, result = the scalar's bytes, or: u64 elements and their bytes  types are the package's
+//! ```
+
+#[path = "../../compiler/tests/common/mod.rs"]
+mod random;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::package::{self, Options, ptxas::Arch};
+use arraygpu_compiler::scalar::{Lit, Ty};
+use random::{program, rng::Rng};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Programs of a package, cases of a program.
+const PROGRAMS: usize = 35;
+const CASES: usize = 4;
+/// Packages of random programs; the first has no machine code: there the driver compiles.
+const PACKAGES: u64 = 3;
+const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
+/// For the programs that are there for the edges of the reduction tree.
+const EDGES: [usize; 10] = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4097];
+
+const OK: u32 = 0;
+const SHAPE: u32 = 4;
+const RECORD: u32 = 9;
+
+struct Asked {
+    out: PathBuf,
+    cubin: Vec<Arch>,
+    ptxas: Option<PathBuf>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let asked = arguments()?;
+    for p in 0..PACKAGES {
+        let name = format!("random{p}");
+        let functions = programs(p * 1000 + 10);
+        let compiled = compile(&name, functions)?;
+        let cases = |i: usize, f: &Function, rng: &mut Rng| {
+            let sizes = (0..CASES).map(|r| SIZES[(i * CASES + r) % SIZES.len()]);
+            let one = |n| {
+                let n2 = rng.pick(&SIZES[..11]);
+                program::arguments(f, n, n2, rng)
+            };
+            sizes.map(one).collect()
+        };
+        write(&asked, &compiled, p > 0, &cases)?;
+    }
+    let compiled = compile("edges", edges()?)?;
+    let cases =
+        |_: usize, f: &Function, rng: &mut Rng| EDGES.iter().map(|&n| finite(f, n, rng)).collect::<Vec<_>>();
+    write(&asked, &compiled, true, &cases)
+}
+
+fn arguments() -> Result<Asked, Box<dyn Error>> {
+    let mut asked = Asked { out: "random".into(), cubin: Vec::new(), ptxas: None };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or_else(|| format!("{word} wants a value"))?;
+        match word.as_str() {
+            "--out" => asked.out = value.into(),
+            "--cubin" => asked.cubin.push(value.parse()?),
+            "--ptxas" => asked.ptxas = Some(value.into()),
+            _ => return Err(format!("unknown option {word}").into()),
+        }
+    }
+    Ok(asked)
+}
+
+fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled, Box<dyn Error>> {
+    Ok(driver::compile_for(name, functions, Targets { cpu: true, cuda: true })?)
+}
+
+/// Random programs of all types, from that seed on, without those that do not compile (a random slice may never fit).
+fn programs(seed: u64) -> Vec<Function> {
+    let make = |seed: u64| {
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        program::exact(&format!("f{seed}"), ty, &mut Rng::new(seed))
+    };
+    let compiles = |f: &Function| driver::compile("t", vec![f.clone()]).is_ok();
+    (seed..).map(make).filter(compiles).take(PROGRAMS).collect()
+}
+
+/// Maps and reductions of every shape, for each type of numbers.
+fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
+    let mut out = Vec::new();
+    for ty in ["f32", "f64", "i32", "i64", "u32", "u8"] {
+        out.extend(parse::parse(&include_str!("edges.core").replace("TYPE", ty))?);
+    }
+    Ok(out)
+}
+
+/// Arguments without infinities and NaN, which would hide every other number of a sum.
+fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
+    let mut args = program::arguments(f, n, n, rng);
+    let odd = |l: &Lit| match l.ty {
+        Ty::F32 => !(l.as_f32().abs() < 1e6),
+        Ty::F64 => !(l.as_f64().abs() < 1e6),
+        _ => false,
+    };
+    for a in &mut args {
+        let Value::Vector(v) = a else { continue };
+        v.iter_mut().filter(|l| odd(l)).for_each(|l| *l = Lit::one(l.ty));
+    }
+    args
+}
+
+/// The package and its cases.
+fn write(
+    asked: &Asked,
+    compiled: &Compiled,
+    machine_code: bool,
+    cases: &dyn Fn(usize, &Function, &mut Rng) -> Vec<Vec<Value>>,
+) -> Result<(), Box<dyn Error>> {
+    let mut options = Options::new(asked.out.join(&compiled.name));
+    if machine_code {
+        options.cubin = asked.cubin.clone();
+        options.ptxas = asked.ptxas.clone();
+    }
+    package::write(compiled, &options)?;
+    let mut file = b"AGPUCASE".to_vec();
+    number(&mut file, compiled.sources.len());
+    for (i, f) in compiled.sources.iter().enumerate() {
+        number(&mut file, f.name.len());
+        file.extend(f.name.as_bytes());
+        let cases = cases(i, f, &mut Rng::new(i as u64 + 77));
+        number(&mut file, cases.len());
+        // whether a record is left is asked of what was compiled; the passes keep values
+        cases.iter().for_each(|args| case(&mut file, &compiled.functions[i], args));
+    }
+    save(&asked.out.join(format!("{}.cases", compiled.name)), &file)
+}
+
+fn case(file: &mut Vec<u8>, f: &Function, args: &[Value]) {
+    let expected = interp::run(f, args);
+    let (status, results) = match expected {
+        Ok(o) if o.recorded => (RECORD, Vec::new()),
+        Ok(o) => (OK, o.results),
+        Err(_) => (SHAPE, Vec::new()),
+    };
+    number(file, status as usize);
+    args.iter().chain(&results).for_each(|v| value(file, v));
+}
+
+fn value(file: &mut Vec<u8>, value: &Value) {
+    let lit = |l: &Lit, file: &mut Vec<u8>| {
+        let mut bytes = [0; 8];
+        l.to_bytes(&mut bytes);
+        file.extend(&bytes[..l.ty.size()]);
+    };
+    match value {
+        Value::Scalar(l) => lit(l, file),
+        Value::Vector(v) => {
+            file.extend((v.len() as u64).to_le_bytes());
+            v.iter().for_each(|l| lit(l, file));
+        }
+    }
+}
+
+fn number(file: &mut Vec<u8>, n: usize) {
+    file.extend((n as u32).to_le_bytes());
+}
+
+fn save(path: &Path, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    std::fs::write(path, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
+}
