@@ -127,7 +127,7 @@ impl Compiled {
 
     /// What was decided for each function, and why.
     pub fn explain(&self) -> String {
-        let one = |(f, p): (&Function, &Plan)| explain::function(f, p);
+        let one = |(f, p): (&Function, &Plan)| explain::function(f, p, &self.gpu);
         self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,12 +1,14 @@
-//! `--explain`: for each function its kernels, what was fused into each with the author's lines, what is stored, and the bytes moved.
+//! `--explain`: for each function its kernels, what was fused into each with the author's lines, what is stored, the bytes moved, and the
+//! versions for GPUs.
 
-use crate::core::{Function, Graph, NodeId, Op};
-use crate::plan::{Access, Launch, Place, Plan, Step};
+use crate::core::{Function, Graph, NodeId, Op, TILE};
+use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use crate::plan::{Access, Launch, Place, Plan, Slot, Step};
 use crate::schedule::items::{self, Pass};
 use std::fmt::Write;
 
-/// The report on one function.
-pub fn function(f: &Function, plan: &Plan) -> String {
+/// The report on one function. `gpu`: how the kernels of all functions are launched on a GPU, empty without that target.
+pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
     let mut out = String::new();
     let place = f.loc.as_ref().map(|l| format!(" ({})", l.short())).unwrap_or_default();
     let launches: Vec<&Launch> =
@@ -28,6 +30,9 @@ pub fn function(f: &Function, plan: &Plan) -> String {
             None => {
                 let _ = writeln!(out, "  {}: scalars only, no pass over data", l.name);
             }
+        }
+        if let Some(kernel) = gpu.get(l.kernel as usize) {
+            on_gpu(&mut out, plan, l, kernel);
         }
     }
     if passes.len() > 1 {
@@ -76,11 +81,7 @@ fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) 
     }
     let (mut bytes, mut parts) = (0, Vec::new());
     for (place, access) in &l.arrays {
-        let (name, ty) = match place {
-            Place::Param(i) => (&plan.params[*i as usize].name, plan.params[*i as usize].ty),
-            Place::Result(i) => (&plan.results[*i as usize].name, plan.results[*i as usize].ty),
-            Place::Temp(i) => (&plan.temps[*i as usize].name, plan.temps[*i as usize].ty),
-        };
+        let Slot { name, ty, .. } = slot(plan, place);
         bytes += ty.elem.size();
         let how = match access {
             Access::Pointwise => "reads",
@@ -90,6 +91,48 @@ fn kernel(out: &mut String, f: &Function, plan: &Plan, l: &Launch, pass: &Pass) 
         parts.push(format!("{how} {name}"));
     }
     let _ = writeln!(out, "    moves {bytes} bytes an element: {}", parts.join(", "));
+}
+
+fn slot<'a>(plan: &'a Plan, place: &Place) -> &'a Slot {
+    match place {
+        Place::Param(i) => &plan.params[*i as usize],
+        Place::Result(i) => &plan.results[*i as usize],
+        Place::Temp(i) => &plan.temps[*i as usize],
+    }
+}
+
+/// The versions of a kernel for GPUs.
+fn on_gpu(out: &mut String, plan: &Plan, l: &Launch, kernel: &GpuKernel) {
+    if let Some(why) = &kernel.absent {
+        let _ = writeln!(out, "    not on a GPU: {why}");
+        return;
+    }
+    let _ = writeln!(out, "    on a GPU, the first that may run:");
+    let width = kernel.versions.iter().map(|v| v.entry.len()).max().unwrap_or(0);
+    for v in &kernel.versions {
+        let size = match v.grid {
+            Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
+            Grid::Tiles(1, 1) => format!("a tile of {TILE} a warp"),
+            Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} a warp"),
+            Grid::One => "one block".into(),
+        };
+        let conditions = conditions(plan, l, v);
+        let _ = writeln!(out, "      {:width$}  {} threads, {size}{conditions}", v.entry, v.threads);
+    }
+}
+
+/// What must hold for a version to run.
+fn conditions(plan: &Plan, l: &Launch, v: &GpuVersion) -> String {
+    let name = |i: &u32| l.arrays.get(*i as usize).map_or("?", |(place, _)| slot(plan, place).name.as_str());
+    let aligned: Vec<&str> = v.aligned.iter().map(name).collect();
+    let conditions = [
+        (v.contiguous, "strides of 1".to_string()),
+        (!aligned.is_empty(), format!("{} at 16 bytes", aligned.join(" "))),
+        (v.narrow, "31-bit indices".into()),
+        (v.separate, "outputs apart from inputs".into()),
+    ];
+    let held: Vec<String> = conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect();
+    if held.is_empty() { String::new() } else { format!("; if {}", held.join(", ")) }
 }
 
 /// The author's lines that were fused into an item.
