@@ -57,14 +57,21 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
         Expr::MulAdd(a, ..) => k.ty(a).is_float(),
         _ => false,
     };
-    if text.chars().all(plain)
-        || is_call
-        || text.starts_with("agpu_") && text.ends_with(')') && matches!(e, Expr::Binary(..))
-    {
+    if text.chars().all(plain) || is_call || matches!(e, Expr::Binary(..)) && is_one_call(&text) {
         text
     } else {
         format!("({text})")
     }
+}
+
+/// `agpu_name(...)`, and nothing behind it: not `agpu_name(...) + (...)`.
+fn is_one_call(text: &str) -> bool {
+    let mut depth = 0;
+    let end = text.find(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ')' && depth == 0
+    });
+    text.starts_with("agpu_") && end.is_some_and(|i| i + 1 == text.len())
 }
 
 fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
@@ -168,5 +175,23 @@ fn literal(l: Lit) -> String {
         Ty::U32 => format!("{}u", l.bits),
         Ty::U8 => l.bits.to_string(),
         Ty::Bool => l.as_bool().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::{Stmt, parse};
+
+    #[test]
+    fn what_begins_with_a_call_is_not_always_one() {
+        let text = |e: &str| {
+            let text = format!("kernel @k {{ in a: i32 in b: i32 main {{ let %x: i32 = {e} }} }}");
+            let k = parse::parse(&text).unwrap().remove(0);
+            let Some([Stmt::Let(_, e, _)]) = k.main.as_deref() else { panic!("one statement") };
+            super::expr(&k, e)
+        };
+        let sum = "add(div(a, b), sub(a, b))";
+        assert_eq!(text(&format!("mul(a, {sum})")), "a * (agpu_div_i32(a, b) + (a - b))");
+        assert_eq!(text("mul(a, div(a, sub(a, b)))"), "a * agpu_div_i32(a, a - b)");
     }
 }
