@@ -187,6 +187,32 @@ fn reductions_at_every_edge() {
     println!("{seen:?}");
 }
 
+/// The programs of the file tests.
+#[test]
+fn files() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let mut seen = Seen::default();
+    for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        let Ok(functions) = parse::parse(&std::fs::read_to_string(&file).unwrap()) else { continue };
+        for f in functions {
+            let targets = Targets { cpu: false, cuda: true };
+            let Ok(compiled) = driver::compile_for("t", vec![f], targets) else { continue };
+            if compiled.gpu.iter().any(|k| k.absent.is_some()) {
+                continue;
+            }
+            let mut rng = Rng::new(3);
+            for n in [0, 17, 2100, 4500] {
+                let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+                let mut case = Case::new(&compiled, format!("{}, n = {n}", file.display()), args);
+                for layout in Layout::ALL {
+                    case.check(layout, None, 1, &mut seen);
+                }
+            }
+        }
+    }
+    assert!(seen.values > 200, "{seen:?}");
+}
+
 /// A reduction through three levels of the tree: more than 2048 tiles. Without any of its synchronisations it is wrong, and reported.
 #[test]
 fn three_levels() {

@@ -213,6 +213,10 @@ impl Call<'_> {
         if kernel.name != v.entry || kernel.threads != v.threads {
             return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
         }
+        // strides are passed to versions that are not contiguous, and for every array
+        if let Some(a) = kernel.arrays.iter().find(|a| a.strided == v.contiguous) {
+            return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
+        }
         let tiles = (n + TILE - 1) / TILE;
         let groups = (tiles + TILE - 1) / TILE;
         let (blocks, span) = match v.grid {

@@ -1,7 +1,7 @@
-//! GPU strategies: every element on its own (`map`), a warp a tile of the fixed tree (`reduce`, joined by `tree` and completed by `levels`), one block in
+//! GPU strategies: every element on its own (`map`), 128 threads a tile of the fixed tree (`reduce`, joined by `tree` and completed by `levels`), one block in
 //! order (`fold`). Each makes the body of one thread; this file makes the versions.
 //!
-//! Threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread; several such accesses are in flight before the
+//! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread. All loads are in flight before the
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
 mod elements;
@@ -57,33 +57,27 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
-    let vector = |narrow, separate| Conditions { vector: true, narrow, separate };
-    let any = |narrow| Conditions { vector: false, narrow, separate: false };
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
+    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
     let mut list = Vec::new();
-    if v > 1 {
-        list.push(("_vector", vector(true, writes)));
+    if !pass.sequential {
+        list.push(("", unit(true, writes)));
         if writes {
-            list.push(("_in_place", vector(true, false)));
+            list.push(("_in_place", unit(true, false)));
         }
-        list.push(("_vector_wide", vector(false, false)));
+        list.push(("_wide", unit(false, false)));
     }
     list.extend([("_any", any(true)), ("_any_wide", any(false))]);
-    if pass.sequential {
-        list = vec![("_any", any(true)), ("_any_wide", any(false))];
-    }
     for (suffix, conditions) in list {
         let shape = Shape {
-            v: if conditions.vector { v } else { 1 },
-            strided: !conditions.vector,
+            v: if conditions.contiguous { v } else { 1 },
+            strided: !conditions.contiguous,
             threads: if writes && !has_reduction(l, pass) { map::THREADS } else { reduce::THREADS },
         };
         let (mut k, grid) = body(l, &format!("{name}{suffix}"), pass, scalars, shape, cost)?;
         for a in &mut k.arrays {
             a.strided = shape.strided;
             a.noalias = !writes || conditions.separate;
-        }
-        if !conditions.vector {
-            k.arrays.iter_mut().for_each(|a| a.aligned = false);
         }
         push(&mut out, k, grid, conditions)?;
     }
@@ -92,7 +86,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
 
 #[derive(Clone, Copy, Default)]
 struct Conditions {
-    vector: bool,
+    contiguous: bool,
     narrow: bool,
     separate: bool,
 }
@@ -111,7 +105,7 @@ fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<(
         entry: k.name.clone(),
         threads: k.threads,
         grid,
-        contiguous: c.vector,
+        contiguous: c.contiguous,
         aligned,
         narrow: c.narrow,
         separate: c.separate,
@@ -134,18 +128,15 @@ fn has_reduction(l: &Lower, pass: &Pass) -> bool {
     pass.items.iter().any(|it| matches!(l.g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
-/// How many neighbours a thread takes, so that the widest array's share is 16 bytes. Reductions: 4, or 2 for 8-byte elements, because a row has 128 columns.
+/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
 fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
+    if pass.sequential || has_reduction(l, pass) {
+        return 1;
+    }
     let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
-    let stores = pass.items.iter().filter(|it| is_store(&l.g, it)).map(|it| l.g.ty(it.node).elem.size());
-    let widest = reads.chain(stores).max().unwrap_or(4);
-    let v = if has_reduction(l, pass) { (16 / widest).min(4) } else { 16 / widest };
-    let v = if has_reduction(l, pass) {
-        v
-    } else {
-        v.min((4 * MAX_UNROLLED / cost.max(1)).next_power_of_two() as usize)
-    };
-    v.max(1) as i64
+    let widest = reads.chain(pass.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
+    let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
+    (16 / widest as i64).min(1 << affordable.ilog2())
 }
 
 /// The kernel of a version, and its grid.
@@ -159,11 +150,11 @@ fn body(
 ) -> Result<(Kernel, Grid)> {
     l.begin(name, false);
     l.k.threads = shape.threads;
-    l.k.blocks = if has_reduction(l, pass) { reduce::BLOCKS } else { 0 };
+    l.k.blocks = if has_reduction(l, pass) { reduce::blocks(cost) } else { 0 };
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
     } else if has_reduction(l, pass) {
-        (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::MOST_TILES))
+        (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::MOST_SPAN))
     } else {
         let per_block = map::elements(l, shape, cost);
         (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))
@@ -194,7 +185,8 @@ fn alone(l: &mut Lower, name: &str, scalars: &[u32]) -> Result<Kernel> {
     scalars::store(l, &[], scalars, &mut body)?;
     let first = Expr::binary(BinaryOp::Eq, thread(), int32(0));
     l.k.main = Some(vec![Stmt::If(first, body, vec![])]);
-    Ok(l.finished(false, false))
+    // it may read elements of arrays of any stride
+    Ok(l.finished(true, false))
 }
 
 fn thread() -> Expr {

@@ -1,0 +1,58 @@
+//! The same error records: the first step, its lowest element and the first place there, on the CPU through the runtime and on a simulated GPU.
+
+mod common;
+#[path = "../compiler/tests/common/gpu.rs"]
+#[allow(dead_code, reason = "this test uses a part")]
+mod gpu;
+#[path = "../compiler/tests/common/mod.rs"]
+mod random;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::driver;
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::Ty;
+use common::{compile, context, load};
+use gpu::{How, Layout};
+use random::{program, rng::Rng};
+
+const SIZES: [usize; 7] = [1, 3, 129, 300, 2048, 2049, 4500];
+
+#[test]
+fn records_name_the_same_element_and_place() {
+    let make = |seed: u64| {
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        program::exact(&format!("f{seed}"), ty, &mut Rng::new(seed))
+    };
+    let fits = |f: &arraygpu_compiler::core::Function| driver::compile("t", vec![f.clone()]).is_ok();
+    let compiled = compile((3000..3024).map(make).filter(fits).collect());
+    let loaded = load(&compiled);
+    let (cpu, context) = (loaded.last().unwrap(), context(2));
+    let mut records = 0;
+    for (i, f) in compiled.functions.iter().enumerate() {
+        let mut rng = Rng::new(i as u64 + 77);
+        for round in 0..4 {
+            let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
+            let args = program::arguments(f, n, n2, &mut rng);
+            let Ok(outcome) = interp::run(f, &args) else { continue };
+            let len = |r: &Value| if let Value::Vector(v) = r { v.len() as i64 } else { 0 };
+            let extents: Vec<i64> = outcome.results.iter().map(len).collect();
+            let called = cpu.call(i, context, &args, &extents, common::Layout::Contiguous);
+            let order = Order::Random(round);
+            let version = (round > 0).then(|| round as usize - 1);
+            let how = How { layout: Layout::Contiguous, version, span: 2, order };
+            let simulated = gpu::call(&compiled, i, &args, how).unwrap_or_else(|e| panic!("{e}\n{f}"));
+            let case = || format!("{how:?}, n = {n}, {n2}: {}\n{f}", called.message);
+            match (called.status, simulated.record) {
+                (AgpuStatus::AgpuOk, None) => assert!(called.results == simulated.results, "{}", case()),
+                (AgpuStatus::AgpuErrorRecord, Some(r)) => {
+                    let says = format!("{}, first at element {}", r.site, r.element);
+                    assert!(called.message.contains(&says), "{says}\n{}", case());
+                    records += 1;
+                }
+                (_, record) => panic!("{record:?}\n{}", case()),
+            }
+        }
+    }
+    assert!(records > 10, "{records} records");
+}
