@@ -1,17 +1,20 @@
-//! Calls on a real GPU, with kernels written by hand. Without a GPU these tests do nothing.
+//! Calls on a GPU, with kernels written by hand: on a real one if there is one, and on the fake driver's.
 
 mod common;
 
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
+use common::fake::{build, part};
 use common::gpu::*;
 use common::*;
+use std::process::Command;
 use std::ptr::null_mut;
 
 /// Runs `test` in a context on a GPU, if there is one.
 fn on_gpu(test: impl FnOnce(*mut AgpuContext)) {
     let context = gpu();
     if context.is_null() {
+        assert!(part().is_none(), "the fake driver has a GPU");
         return println!("no GPU");
     }
     test(context);
@@ -129,4 +132,17 @@ fn records() {
         assert_eq!(dot, -1.0);
         ok(call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]));
     });
+}
+
+/// All tests of this file again, with the fake driver.
+#[test]
+fn with_the_fake_driver() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    for options in ["", "eager=1"] {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env("LD_LIBRARY_PATH", &driver).env("FAKE_CUDA", options).env("ARRAYGPU_TEST_PART", "all");
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -1,6 +1,6 @@
 //! Code on the device: each version of a kernel is loaded when it is first launched in a context, and its function looked up once.
 
-use super::driver::Api;
+use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
 use super::images::{Image, Images};
 use super::stream::lock;
@@ -116,7 +116,8 @@ impl Gpu {
             let log = String::from_utf8_lossy(&log);
             let log = log.trim_end_matches(|c: char| c == '\0' || c.is_whitespace());
             let says = if log.is_empty() { String::new() } else { format!("\n{log}") };
-            let e = self.check(code, format_args!("loading {kind} on {}", self.device.title()));
+            let (title, version) = (self.device.title(), version_text(self.driver.version));
+            let e = self.check(code, format_args!("loading {kind} on {title}, the driver is for {version}"));
             return e.map(|()| function).map_err(|e| Error { message: e.message + &says, ..e });
         }
         lock(&self.code.modules).push(module);

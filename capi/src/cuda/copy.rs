@@ -114,6 +114,11 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: u64, from_stride: i
     gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len))
 }
 
+/// Loads what a copy to the span from contiguous memory needs.
+pub(super) fn prepare(gpu: &Gpu, to: &Span) -> Result<()> {
+    if to.is_contiguous() { Ok(()) } else { gpu.copy_kernel(Op::Copy, to.ty.size()).map(drop) }
+}
+
 /// Copies between checked spans on one device, of the same length, that do not overlap.
 pub(super) fn on_device(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
     let address = |s: &Span| s.base.addr() as CUdeviceptr;

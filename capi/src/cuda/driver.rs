@@ -107,7 +107,8 @@ pub(crate) fn driver() -> Result<&'static Driver> {
     DRIVER.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
-fn version_text(version: i32) -> String {
+/// `CUDA 12.4`
+pub(super) fn version_text(version: i32) -> String {
     format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
 }
 

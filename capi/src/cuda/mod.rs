@@ -6,7 +6,8 @@
 //! stream   the order between streams, what kernels on one share       words    host memory for scalar results
 //! images   what a package holds for GPUs                              code     modules and functions, loaded lazily
 //! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
-//! execute  a plan's launches on a stream                              records  error records, read when the host waits
+//! execute  a call: memory, scalars, results                                launch  versions, grids, parameters
+//! records  error records, read when the host waits
 //! ```
 
 mod code;
@@ -16,6 +17,7 @@ mod driver;
 mod execute;
 mod gpu;
 mod images;
+mod launch;
 mod memory;
 mod records;
 mod stream;

@@ -196,7 +196,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
     }
     there.mark(giving.stream)?;
 
-    let _here = here.enter()?;
+    let current = here.enter()?;
     let taking = Turn::new(here, std::ptr::null_mut())?;
     taking.uses(target)?;
     here.after(taking.stream, giving.stream)?;
@@ -220,6 +220,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
     }
     // what comes there may change the source
     here.mark(taking.stream)?;
+    drop(current);
     there.after(giving.stream, taking.stream)?;
     if let Some(memory) = gathered {
         memory.free_on(giving.stream);

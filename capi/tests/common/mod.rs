@@ -9,6 +9,7 @@ use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+pub mod fake;
 pub mod gpu;
 
 pub use AgpuStatus::*;

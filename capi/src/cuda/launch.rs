@@ -1,0 +1,217 @@
+//! Launches: which version of a kernel, on which grid, with which parameters.
+
+use super::copy;
+use super::execute::Call;
+use crate::error::{INTERNAL, MODULE, Result, fail};
+use crate::execute::{place_of, writes_an_input};
+use crate::view::Span;
+use crate::workspace::Workspace;
+use arraygpu_compiler::core::TILE;
+use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
+use arraygpu_compiler::plan::{Launch, Place};
+use cudarc::driver::sys::{
+    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
+    CUdeviceptr, CUfunction,
+};
+use std::ffi::c_void;
+use std::ptr::{null_mut, without_provenance_mut};
+
+/// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
+const NARROW: i64 = (1 << 31) - (1 << 20);
+/// Tiles of a group: their results are joined in one more level.
+const GROUP: u64 = 2048;
+
+/// A launch that is decided, its code loaded.
+#[derive(Clone, Copy)]
+pub(super) struct Prepared {
+    function: CUfunction,
+    version: &'static GpuVersion,
+    /// 0: nothing to launch.
+    blocks: u32,
+    /// Where the grid is of tiles: how many a warp takes.
+    span: Option<u32>,
+    tiles: u64,
+}
+
+/// What the launches of a call share.
+#[derive(Default)]
+pub(super) struct Memory {
+    scratch: CUdeviceptr,
+    counters: CUdeviceptr,
+    /// Of the next launch.
+    pub records: CUdeviceptr,
+}
+
+/// Elements of a scratch array, and how many counters.
+fn scratch_sizes(tiles: u64) -> (u64, u64) {
+    let groups = tiles.div_ceil(GROUP);
+    (tiles + groups + 4, groups + 1)
+}
+
+fn scratch_bytes(tiles: u64, size: usize) -> u64 {
+    (scratch_sizes(tiles).0 * size as u64).next_multiple_of(256)
+}
+
+impl Call<'_> {
+    /// Decides all launches, into `ws.frame.launches`, loads their code, and finds memory for them: what can fail has failed before
+    /// anything is written.
+    pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<Memory> {
+        let mut launches = std::mem::take(&mut ws.frame.launches);
+        launches.clear();
+        let (mut scratch, mut counters) = (0, 0);
+        for l in self.entry.launches() {
+            let p = self.decide(l, ws)?;
+            if p.span.is_some() {
+                scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(p.tiles, ty.size())).sum());
+                counters = counters.max(scratch_sizes(p.tiles).1);
+            }
+            launches.push(p);
+        }
+        ws.frame.launches = launches;
+        for (_, wanted) in &ws.detours {
+            copy::prepare(self.gpu, wanted)?;
+        }
+        let mut memory = Memory::default();
+        if counters > 0 {
+            memory.scratch = self.stream.scratch(self.gpu, scratch)?;
+            memory.counters = self.stream.counters(self.gpu, counters)?;
+        }
+        Ok(memory)
+    }
+
+    fn decide(&self, l: &Launch, ws: &Workspace) -> Result<Prepared> {
+        let n = l.domain.map_or(0, |d| ws.host[d.0 as usize].as_i64());
+        if n < 0 {
+            fail!(INTERNAL, "kernel {} over {n} elements", l.name);
+        }
+        let (number, version) = self.version(l, n, ws)?;
+        let (n, device) = (n as u64, self.gpu.device);
+        let (tiles, warps) = (n.div_ceil(TILE as u64), u64::from(version.threads / 32));
+        let (blocks, span) = match version.grid {
+            Grid::Elements(each) => (n.div_ceil(each.into()), None),
+            Grid::Tiles(least, most) => {
+                let full = u64::from(device.multiprocessors) * u64::from(device.resident_warps);
+                let span = tile_span(tiles, least, most, full);
+                (tiles.div_ceil(u64::from(span) * warps).max(1), Some(span))
+            }
+            Grid::One => (1, None),
+        };
+        let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
+            fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
+        };
+        let kernel = l.kernel as usize;
+        let function = match blocks {
+            0 => null_mut(),
+            _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
+        };
+        Ok(Prepared { function, version, blocks, span, tiles })
+    }
+
+    /// The first version whose conditions hold.
+    fn version(&self, l: &Launch, n: i64, ws: &Workspace) -> Result<(usize, &'static GpuVersion)> {
+        let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
+        let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
+        let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
+        let aligned =
+            |i: &u32| l.arrays.get(*i as usize).is_some_and(|(p, _)| span(*p).base.addr() % 16 == 0);
+        let holds = |v: &&GpuVersion| {
+            (!v.contiguous || contiguous)
+                && (!v.separate || !writes_an_input(l, ws))
+                && v.aligned.iter().all(aligned)
+                && (!v.narrow || narrow())
+        };
+        let kernel = &self.images.kernels[l.kernel as usize];
+        match kernel.versions.iter().enumerate().find(|(_, v)| holds(v)) {
+            Some(found) => Ok(found),
+            None => fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name),
+        }
+    }
+
+    /// Queues the call's launch of that number.
+    pub(super) fn launch(
+        &self,
+        l: &Launch,
+        number: usize,
+        memory: &Memory,
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        let p = ws.frame.launches[number];
+        if p.blocks == 0 {
+            return Ok(());
+        }
+        self.parameters(l, &p, memory, ws);
+        let params = &mut ws.frame.params;
+        let mut bytes = params.len() * 8;
+        let mut extra: [*mut c_void; 5] = [
+            without_provenance_mut(CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize),
+            params.as_mut_ptr().cast(),
+            without_provenance_mut(CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize),
+            (&raw mut bytes).cast(),
+            without_provenance_mut(CU_LAUNCH_PARAM_END_AS_INT as usize),
+        ];
+        let (blocks, threads, stream) = (p.blocks, p.version.threads, self.stream.raw);
+        // SAFETY: the package's promise: the kernel takes these parameters. What they point at was checked, and stays.
+        let code = unsafe {
+            let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
+            launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
+        };
+        let entry = &p.version.entry;
+        self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
+    }
+
+    /// Fills `ws.frame.params`; docs/c-abi.md has the order.
+    fn parameters(&self, l: &Launch, p: &Prepared, memory: &Memory, ws: &mut Workspace) {
+        let place = |place: &Place| place_of(&self.entry.plan, *place);
+        let (params, spans) = (&mut ws.frame.params, &ws.spans);
+        params.clear();
+        params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
+        if !p.version.contiguous {
+            params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].stride as u64));
+        }
+        params.extend(l.scalars.iter().map(|h| ws.host[h.0 as usize].bits));
+        params.extend(l.slots.iter().map(|s| ws.frame.scalars[place(s)]));
+        if p.span.is_some() {
+            let mut scratch = memory.scratch;
+            for ty in &l.scratch {
+                params.push(scratch);
+                scratch += scratch_bytes(p.tiles, ty.size());
+            }
+            params.push(memory.counters);
+        }
+        if !l.sites.is_empty() {
+            params.push(memory.records);
+        }
+        params.extend(p.span.map(u64::from));
+    }
+}
+
+/// Every index times the stride stays within 31 bits.
+fn is_narrow(span: &Span) -> bool {
+    let reach = span.stride.checked_abs().and_then(|s| s.checked_mul(span.len));
+    span.len < NARROW && reach.is_some_and(|r| r < NARROW)
+}
+
+/// How many tiles a warp takes: as many as still leave every multiprocessor a full set of warps.
+fn tile_span(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
+    let mut span = least;
+    while span < most && tiles / (u64::from(span) * 2) >= full {
+        span *= 2;
+    }
+    span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tile_span;
+
+    #[test]
+    fn spans_fill_the_device_first() {
+        let full = 132 * 64;
+        assert_eq!(tile_span(0, 1, 2, full), 1);
+        assert_eq!(tile_span(2 * full - 1, 1, 2, full), 1);
+        assert_eq!(tile_span(2 * full, 1, 2, full), 2);
+        assert_eq!(tile_span(1 << 40, 1, 2, full), 2);
+        assert_eq!(tile_span(4 * full, 1, 8, full), 4);
+        assert_eq!(tile_span(1 << 40, 2, 2, full), 2);
+    }
+}

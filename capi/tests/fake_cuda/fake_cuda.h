@@ -1,0 +1,15 @@
+/* What the tests ask the fake driver beside CUDA's own functions. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is alive (first line), and what happened. */
+typedef struct fake_counts {
+    int64_t contexts, streams, events, pools, allocations, pinned, modules;
+    int64_t switches, records, orders, waits, peers, trims, ptx, cubins, lookups;
+} fake_counts;
+
+typedef struct fake_launch_record {
+    char entry[64];
+    uint32_t grid, block, count;
+    uint64_t words[64];
+} fake_launch_record;

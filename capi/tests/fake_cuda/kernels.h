@@ -1,0 +1,100 @@
+/* What the kernels of the tests' package (capi/tests/common/gpu.rs) and the library's own copy kernels do. */
+
+/* The first and last of n elements; then element i is at[i * stride]. */
+static void span(uint64_t at, int64_t n, int64_t step, size_t size, const char *what) {
+    if (n <= 0) return;
+    touch(at, size, what);
+    touch(at + (uint64_t)((n - 1) * step), size, what);
+}
+static float get(uint64_t at, int64_t i, int64_t stride) { return ((float *)at)[i * stride]; }
+static void put(uint64_t at, int64_t i, int64_t stride, float value) { ((float *)at)[i * stride] = value; }
+static void record(uint64_t at, int64_t i) {
+    touch(at, 8, "records");
+    if (~(uint64_t)i > *(uint64_t *)at) *(uint64_t *)at = ~(uint64_t)i;
+}
+
+static void each(const struct module *m, const uint64_t *w) {
+    int64_t n = (int64_t)w[4];
+    size_t size = (size_t)m->size;
+    span(w[0], n, (int64_t)w[1], size, "copy kernel, to");
+    if (m->op != 1) span(w[2], n, (int64_t)w[3], size, "copy kernel, from");
+    for (int64_t i = 0; i < n; ++i) {
+        uint64_t value = 0;
+        memcpy(&value, m->op == 1 ? (void *)&w[2] : (void *)(w[2] + (uint64_t)(i * (int64_t)w[3])), size);
+        if (m->op == 2) value = value != 0;
+        memcpy((void *)(w[0] + (uint64_t)(i * (int64_t)w[1])), &value, size);
+    }
+}
+
+static void scale(const fake_launch_record *l, int strided, uint32_t version) {
+    const uint64_t *w = l->words, *rest = w + (strided ? 4 : 2);
+    int64_t sx = strided ? (int64_t)w[2] : 1, sr = strided ? (int64_t)w[3] : 1, n = (int64_t)rest[0];
+    float a;
+    if (l->count != (strided ? 7u : 5u)) bug("scale has %u parameters", l->count);
+    memcpy(&a, &rest[1], 4);
+    span(w[0], n, sx * 4, 4, "scale, x"), span(w[1], n, sr * 4, 4, "scale, result"), touch(rest[2], 4, "scale, slot");
+    for (int64_t i = 0; i < n; ++i) put(w[1], i, sr, get(w[0], i, sx) * a);
+    *(uint32_t *)rest[2] = version;
+}
+
+static void launch(const struct function *f, const fake_launch_record *l) {
+    const uint64_t *w = l->words;
+    int64_t n;
+    if (f->module->own) {
+        each(f->module, w);
+    } else if (!strcmp(l->entry, "dot")) {
+        n = (int64_t)w[4];
+        int64_t tiles = (n + 2047) / 2048, groups = (tiles + 2047) / 2048;
+        if (l->count != 9) bug("dot has %u parameters", l->count);
+        span(w[0], n, (int64_t)w[2] * 4, 4, "dot, x"), span(w[1], n, (int64_t)w[3] * 4, 4, "dot, y"), touch(w[5], 4, "dot, slot");
+        touch(w[6], (size_t)(tiles + groups + 4) * 4, "dot, scratch"), touch(w[7], (size_t)(groups + 1) * 4, "dot, counters");
+        if (w[6] % 16) bug("the scratch is not aligned");
+        for (int64_t i = 0; i <= groups; ++i)
+            if (((uint32_t *)w[7])[i]) bug("a counter is not 0");
+        float total = 0;
+        for (int64_t t = 0; t < tiles; ++t) {
+            float sum = 0;
+            for (int64_t i = t * 2048; i < n && i < t * 2048 + 2048; ++i) sum += get(w[0], i, (int64_t)w[2]) * get(w[1], i, (int64_t)w[3]);
+            ((float *)w[6])[t] = sum;
+        }
+        for (int64_t t = 0; t < tiles; ++t) total += ((float *)w[6])[t];
+        *(float *)w[5] = total;
+    } else if (!strcmp(l->entry, "scale_aligned")) {
+        scale(l, 0, 10);
+        if (w[0] % 16 || w[1] % 16) bug("scale_aligned is not aligned");
+    } else if (!strcmp(l->entry, "scale_contiguous")) {
+        scale(l, 0, 11);
+    } else if (!strcmp(l->entry, "scale_any")) {
+        scale(l, 1, 12);
+    } else if (!strcmp(l->entry, "reversed")) {
+        n = (int64_t)w[4];
+        span(w[0], n, (int64_t)w[2] * 4, 4, "reversed, x"), span(w[1], n, (int64_t)w[3] * 4, 4, "reversed, result");
+        for (int64_t i = 0; i < n; ++i) put(w[1], i, (int64_t)w[3], get(w[0], n - 1 - i, (int64_t)w[2]));
+    } else if (!strcmp(l->entry, "both")) {
+        n = (int64_t)w[8];
+        for (int k = 0; k < 4; ++k) span(w[k], n, (int64_t)w[4 + k] * 4, 4, "both");
+        for (int64_t i = 0; i < n; ++i) {
+            float x = get(w[0], i, (int64_t)w[4]), y = get(w[1], i, (int64_t)w[5]);
+            put(w[2], i, (int64_t)w[6], x + y), put(w[3], i, (int64_t)w[7], x - y);
+        }
+    } else if (!strcmp(l->entry, "gather")) {
+        n = (int64_t)w[4];
+        int64_t shift = (int64_t)w[5];
+        span(w[0], n, (int64_t)w[2] * 4, 4, "gather, x"), span(w[1], n, (int64_t)w[3] * 4, 4, "gather, result");
+        for (int64_t i = 0; i < n; ++i) {
+            int64_t j = i + shift;
+            if (j >= n) record(w[6], i);
+            else if (j < 0) record(w[6] + 8, i);
+            put(w[1], i, (int64_t)w[3], j >= 0 && j < n ? get(w[0], j, (int64_t)w[2]) : 0);
+        }
+    } else if (!strcmp(l->entry, "scalars")) {
+        touch(w[1], 4, "scalars, slot");
+        memcpy((void *)w[1], &w[0], 4);
+    } else if (!strcmp(l->entry, "last")) {
+        n = (int64_t)w[2];
+        *(float *)w[3] = get(w[0], n - 1, (int64_t)w[1]);
+        *(uint64_t *)w[4] = 1;
+    } else {
+        bug("no kernel %s", l->entry);
+    }
+}
