@@ -118,12 +118,12 @@ impl Emitter<'_> {
 /// An index as a part that is not constant, and a constant.
 fn split(index: &Expr) -> (Option<Expr>, i64) {
     match index {
-        Expr::Lit(l) if l.as_int().is_some_and(|c| c.abs() < MAX_OFFSET) => (None, l.as_int().unwrap_or(0)),
+        Expr::Lit(l) if l.as_int().is_some_and(|c| c.unsigned_abs() < MAX_OFFSET as u64) => (None, l.as_int().unwrap_or(0)),
         Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
             let (part, c) = split(a);
             let of_b = if let Expr::Lit(l) = &**b { l.as_int() } else { None };
             match of_b {
-                Some(k) if k.abs() < MAX_OFFSET => {
+                Some(k) if k.unsigned_abs() < MAX_OFFSET as u64 => {
                     let sum = if *op == BinaryOp::Add { c + k } else { c - k };
                     if sum.abs() < MAX_OFFSET { (part, sum) } else { (Some(index.clone()), 0) }
                 }
