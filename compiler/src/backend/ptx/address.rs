@@ -118,7 +118,9 @@ impl Emitter<'_> {
 /// An index as a part that is not constant, and a constant.
 fn split(index: &Expr) -> (Option<Expr>, i64) {
     match index {
-        Expr::Lit(l) if l.as_int().is_some_and(|c| c.unsigned_abs() < MAX_OFFSET as u64) => (None, l.as_int().unwrap_or(0)),
+        Expr::Lit(l) if l.as_int().is_some_and(|c| c.unsigned_abs() < MAX_OFFSET as u64) => {
+            (None, l.as_int().unwrap_or(0))
+        }
         Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
             let (part, c) = split(a);
             let of_b = if let Expr::Lit(l) = &**b { l.as_int() } else { None };
