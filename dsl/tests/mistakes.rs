@@ -142,6 +142,8 @@ fn command_lines() {
     let error =
         package().run_with(["--out", &out, "--target", "cpu", "--cubin", "sm_90"]).expect_err("no GPU");
     assert_eq!(error.code(), Some("E0608"));
+    let error = package().run_with(["--out", &out, "--cubin", "sm_90", "--ptxas", "/nowhere/ptxas"]);
+    assert!(error.expect_err("no ptxas").to_string().contains("/nowhere/ptxas"));
     assert!(package().run_with(["--bogus"]).is_err());
     let printed = |arguments: &[&str]| {
         let mut out = Vec::new();

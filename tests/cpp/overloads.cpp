@@ -42,6 +42,11 @@ int main() {
     CHECK(examples::rmse({two}, there, there_too) == 2);
     CHECK(examples::wmavg(gpu_vector<float>(std::vector<float>(14), two)).empty());
 
+    gpu_vector<float> one(1), two_elements(2);
+    CHECK(examples_rmse_device(nullptr, x.c_view(), y.c_view(), one.c_view()) == AGPU_OK);
+    CHECK(one.to_host() == std::vector<float>{2});
+    CHECK(examples_rmse_device(nullptr, x.c_view(), y.c_view(), two_elements.c_view()) == AGPU_ERROR_SHAPE);
+
     auto [m, d, s] = examples::standardise(x);
     examples::standardise(x, mean, deviation, scores);
     CHECK(m == mean && d == deviation && s.to_host() == scores.to_host());

@@ -174,14 +174,13 @@ impl Package {
                 temporaries: plan.temps.len(),
             });
         }
-        let has_code = !compiled.gpu.is_empty() || compiled.kernels.is_empty();
         Package {
             name: compiled.name.clone(),
             version: version.into(),
             entries,
             plans: compiled.plans.iter().map(|p| p.to_string()).collect(),
             kernels: compiled.kernels.clone(),
-            targets: Targets { cuda: compiled.targets.cuda && has_code, ..compiled.targets },
+            targets: compiled.targets,
             gpu: if compiled.targets.cuda { compiled.gpu.clone() } else { Vec::new() },
             ptx: compiled.gpu_code.iter().map(|k| k.iter().map(|v| v.ptx.clone()).collect()).collect(),
         }
