@@ -24,8 +24,8 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     };
     let library = super::work().join("build").join(PEERS);
     let mut nvcc = toolkit.nvcc();
-    nvcc.args(["-O3", "-std=c++17", "-arch=sm_90", "-shared", "-cudart", "static", "-Xcompiler", "-fPIC"]);
-    nvcc.arg("-Xlinker").arg("-static-libstdc++,-static-libgcc");
+    nvcc.args(["-O3", "-std=c++17", "-arch=sm_90", "-shared", "-cudart", "static"]);
+    nvcc.args(["-Xcompiler", "-fPIC,-static-libstdc++,-static-libgcc"]);
     nvcc.arg("-o").arg(&library).arg(source.join("peers.cu")).arg("-ldl");
     sh::run(&mut nvcc)?;
     bundle.put(&library, "lib")

@@ -1,10 +1,12 @@
-//! The package `kernels`: what the benchmarks time, on processors and on GPUs.
+//! The package `kernels`: what the benchmarks time, on processors and on GPUs. `BENCH_PACKAGE` gives it another name, so that packages of
+//! two compilers can be timed in one process (`arraygpu-gpu-bench --package`).
 
 use arraygpu::prelude::*;
 use arraygpu_examples::*;
 
 fn main() -> arraygpu::Result<()> {
-    Package::new("kernels")
+    let name = std::env::var("BENCH_PACKAGE").unwrap_or_else(|_| "kernels".into());
+    Package::new(name)
         .function("saxpy", ["a", "x", "y"], "result", saxpy::saxpy)
         .doc(saxpy::DOC)
         .function("vadd", ["b", "c"], "a", expression_templates::add)
