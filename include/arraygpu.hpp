@@ -328,6 +328,31 @@ private:
     std::size_t size_ = 0;
 };
 
+/// One value in device memory: a scalar result that a later call or the host reads when it needs it. Move only.
+template <class T> class gpu_scalar {
+public:
+    using value_type = T;
+
+    /// Zero.
+    explicit gpu_scalar(context_ref where = {}) : memory_(1, where) {}
+
+    /// The value; waits for the calls that write it.
+    T get() const {
+        T value{};
+        check(agpu_copy_to_host(&value, c_view(), 1));
+        return value;
+    }
+    void set(T value) { memory_.fill(value); }
+
+    /// A vector of one element: the same memory.
+    gpu_vector_view<T> view() { return memory_.view(); }
+    gpu_vector_view<const T> view() const { return memory_.view(); }
+    agpu_view c_view() const noexcept { return memory_.c_view(); }
+
+private:
+    gpu_vector<T> memory_;
+};
+
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class T>
 gpu_vector_view<T> view(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {

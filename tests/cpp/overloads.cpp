@@ -1,4 +1,4 @@
-// The four forms of a generated function: results returned or written, with and without options; and how errors arrive.
+// The forms of a generated function: results returned, written, or left on the device, with and without options; and how errors arrive.
 #include <cstdio>
 #include <examples.hpp>
 #include <string>
@@ -47,7 +47,22 @@ int main() {
     CHECK(one.to_host() == std::vector<float>{2});
     CHECK(examples_rmse_device(nullptr, x.c_view(), y.c_view(), two_elements.c_view()) == AGPU_ERROR_SHAPE);
 
+    arraygpu::gpu_scalar<float> kept;
+    CHECK(kept.get() == 0);
+    examples::rmse(x, y, kept);
+    CHECK(kept.get() == 2 && kept.view().to_host() == one.to_host());
+    arraygpu::gpu_scalar<float> kept_there{two};
+    examples::rmse({two}, there, there_too, kept_there);
+    CHECK(kept_there.get() == 2);
+    kept_there.set(3);
+    kept = std::move(kept_there);
+    CHECK(kept.get() == 3);
+
     auto [m, d, s] = examples::standardise(x);
+    arraygpu::gpu_scalar<float> kept_mean, kept_deviation;
+    examples::standardise(x, kept_mean, kept_deviation, scores);
+    CHECK(m == kept_mean.get() && d == kept_deviation.get() && s.to_host() == scores.to_host());
+    scores.fill(0);
     examples::standardise(x, mean, deviation, scores);
     CHECK(m == mean && d == deviation && s.to_host() == scores.to_host());
     examples::saxpy(2, x, y, y);

@@ -1,15 +1,13 @@
 //! `stats.hpp`: the package for C++17, over the C header.
 //!
-//! Every function in four forms: results as out-parameters or returned, each with and without call options.
+//! Every function in up to six forms: results as out-parameters, as out-parameters that leave scalars on the device, or returned, each with and
+//! without call options.
 
-use super::model::{Entry, Package, Value};
+use super::model::{Entry, Form, Gives, Package, Value};
 use std::fmt::Write;
 
 /// Lines of more characters are broken.
 const LINE: usize = 120;
-/// Whether results are returned, and whether there are options; what others call comes first.
-const FORMS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
-
 /// The header.
 pub fn print(package: &Package) -> String {
     let name = &package.name;
@@ -26,12 +24,8 @@ pub fn print(package: &Package) -> String {
         if entry.results.len() > 1 {
             result_struct(&mut out, entry);
         }
-        for (i, (returns, options)) in FORMS.into_iter().enumerate() {
-            if i > 0 {
-                out.push('\n');
-            }
-            Form { package: name, entry, returns, options }.print(&mut out);
-        }
+        let overloads: Vec<String> = overloads(name, entry).map(|o| o.print()).collect();
+        out.push_str(&overloads.join("\n"));
     }
     let _ = write!(out, "\n}}  // namespace {name}\n\n#endif  // {guard}\n");
     out
@@ -57,26 +51,45 @@ fn owned(v: &Value) -> String {
     if v.is_scalar() { scalar(v) } else { format!("arraygpu::gpu_vector<{}>", scalar(v)) }
 }
 
+/// How an overload gives the results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Results {
+    /// Into out-parameters.
+    Out,
+    /// Into out-parameters; scalars stay on the device.
+    Device,
+    /// As the value.
+    Returned,
+}
+
+/// The overloads of a function; what others call comes first.
+fn overloads<'a>(package: &'a str, entry: &'a Entry) -> impl Iterator<Item = Overload<'a>> {
+    let device = entry.gives_scalars().then_some(Results::Device);
+    let results = [Some(Results::Out), device, Some(Results::Returned)].into_iter().flatten();
+    results
+        .flat_map(move |results| [true, false].map(|options| Overload { package, entry, results, options }))
+}
+
 /// One overload.
-struct Form<'a> {
+struct Overload<'a> {
     package: &'a str,
     entry: &'a Entry,
-    /// Results are returned, not out-parameters.
-    returns: bool,
+    results: Results,
     /// The first parameter is the call's options.
     options: bool,
 }
 
-impl Form<'_> {
-    fn print(&self, out: &mut String) {
+impl Overload<'_> {
+    fn print(&self) -> String {
         let entry = self.entry;
+        let mut out = String::new();
         if self.options {
             let _ = writeln!(out, "/// As below, with options: context and stream.");
         } else {
-            self.doc(out);
+            self.doc(&mut out);
         }
         let returned = match entry.results.as_slice() {
-            _ if !self.returns => "void".to_string(),
+            _ if self.results != Results::Returned => "void".to_string(),
             [one] => owned(one),
             _ => format!("{}_result", entry.name),
         };
@@ -84,14 +97,24 @@ impl Form<'_> {
         let long = head.len() + list.iter().map(|p| p.len() + 2).sum::<usize>() > LINE;
         let separator = if long { ",\n        " } else { ", " };
         let _ = writeln!(out, "{head}{}{})\n{{", if long { "\n        " } else { "" }, list.join(separator));
-        match (self.options, self.returns) {
-            (false, _) => self.forward(out),
-            (true, false) => {
-                let _ = writeln!(out, "    {}", self.call(false));
+        match (self.options, self.results) {
+            (false, _) => self.forward(&mut out),
+            (true, Results::Returned) => self.returning(&mut out),
+            (true, _) => {
+                let _ = writeln!(out, "    {}", self.call());
             }
-            (true, true) => self.returning(out),
         }
         let _ = writeln!(out, "}}");
+        out
+    }
+
+    /// The form of the C function that it calls.
+    fn form(&self) -> Form {
+        match self.results {
+            Results::Device => Form::Device,
+            Results::Returned if self.entry.makes_vectors() => Form::New,
+            _ => Form::Plain,
+        }
     }
 
     fn doc(&self, out: &mut String) {
@@ -103,10 +126,15 @@ impl Form<'_> {
             let _ = writeln!(text, "@param {} {}", p.name, p.describe());
         }
         for r in &self.entry.results {
-            let _ = match (self.returns, self.entry.results.len()) {
-                (false, _) => writeln!(text, "@param[out] {} {}", r.name, r.describe()),
-                (true, 1) => writeln!(text, "@return {}", r.describe()),
-                (true, _) => writeln!(text, "@return {}: {}", r.name, r.describe()),
+            let _ = match (self.results, self.entry.results.len()) {
+                (Results::Device, _) if r.is_scalar() => {
+                    writeln!(text, "@param[out] {} {}, stays on the device", r.name, r.describe())
+                }
+                (Results::Out | Results::Device, _) => {
+                    writeln!(text, "@param[out] {} {}", r.name, r.describe())
+                }
+                (Results::Returned, 1) => writeln!(text, "@return {}", r.describe()),
+                (Results::Returned, _) => writeln!(text, "@return {}: {}", r.name, r.describe()),
             };
         }
         for line in text.lines() {
@@ -132,12 +160,12 @@ impl Form<'_> {
                 format!("arraygpu::gpu_vector_view<const {}> {}", scalar(p), p.name)
             });
         }
-        if !self.returns {
+        if self.results != Results::Returned {
             for r in &self.entry.results {
-                list.push(if r.is_scalar() {
-                    format!("{}& {}", scalar(r), r.name)
-                } else {
-                    format!("arraygpu::gpu_vector_view<{}> {}", scalar(r), r.name)
+                list.push(match (r.is_scalar(), self.results) {
+                    (true, Results::Device) => format!("arraygpu::gpu_scalar<{}>& {}", scalar(r), r.name),
+                    (true, _) => format!("{}& {}", scalar(r), r.name),
+                    (false, _) => format!("arraygpu::gpu_vector_view<{}> {}", scalar(r), r.name),
                 });
             }
         }
@@ -148,27 +176,28 @@ impl Form<'_> {
     fn forward(&self, out: &mut String) {
         let mut args = vec!["arraygpu::call_options()".to_string()];
         args.extend(self.entry.params.iter().map(|p| p.name.clone()));
-        if !self.returns {
+        let returns = self.results == Results::Returned;
+        if !returns {
             args.extend(self.entry.results.iter().map(|r| r.name.clone()));
         }
-        let give = if self.returns { "return " } else { "" };
+        let give = if returns { "return " } else { "" };
         let _ = writeln!(out, "    {give}::{}::{}({});", self.package, self.entry.name, args.join(", "));
     }
 
-    /// The call of the C function; `made`: of the form that makes its vectors.
-    fn call(&self, made: bool) -> String {
+    /// The call of the C function.
+    fn call(&self) -> String {
+        let form = self.form();
         let mut args = vec![format!("{}.c_call()", self.options_name())];
         for p in &self.entry.params {
             args.push(if p.is_scalar() { p.name.clone() } else { format!("{}.c_view()", p.name) });
         }
         for r in &self.entry.results {
-            args.push(match (r.is_scalar(), made) {
-                (false, false) => format!("{}.c_view()", r.name),
-                _ => format!("&{}", r.name),
+            args.push(match form.gives(r) {
+                Gives::IntoView => format!("{}.c_view()", r.name),
+                Gives::ToHost | Gives::Made => format!("&{}", r.name),
             });
         }
-        let form = if made && self.entry.makes_vectors() { "_new" } else { "" };
-        let head = format!("arraygpu::check(::{}_{}{form}(", self.package, self.entry.name);
+        let head = format!("arraygpu::check(::{}_{}{}(", self.package, self.entry.name, form.suffix());
         if head.len() + args.iter().map(|a| a.len() + 2).sum::<usize>() > LINE {
             format!("{head}\n            {}));", args.join(", "))
         } else {
@@ -184,7 +213,7 @@ impl Form<'_> {
                 writeln!(out, "    agpu_buffer* {} = nullptr;", r.name)
             };
         }
-        let _ = writeln!(out, "    {}", self.call(true));
+        let _ = writeln!(out, "    {}", self.call());
         let values: Vec<String> = self.entry.results.iter().map(result_value).collect();
         let _ = match values.as_slice() {
             [one] => writeln!(out, "    return {one};"),

@@ -90,6 +90,30 @@ inline void both(
 }
 
 /// As below, with options: context and stream.
+inline void both(
+        const arraygpu::call_options& options_,
+        arraygpu::gpu_vector_view<const float> call,
+        bool options,
+        arraygpu::gpu_scalar<std::int64_t>& args,
+        arraygpu::gpu_vector_view<float> half)
+{
+    arraygpu::check(::tiny_both_device(options_.c_call(), call.c_view(), options, args.c_view(), half.c_view()));
+}
+
+/// @param call vector of float
+/// @param options bool
+/// @param[out] args int64_t, stays on the device
+/// @param[out] half vector of float of 7 elements
+inline void both(
+        arraygpu::gpu_vector_view<const float> call,
+        bool options,
+        arraygpu::gpu_scalar<std::int64_t>& args,
+        arraygpu::gpu_vector_view<float> half)
+{
+    ::tiny::both(arraygpu::call_options(), call, options, args, half);
+}
+
+/// As below, with options: context and stream.
 inline both_result both(
         const arraygpu::call_options& options_,
         arraygpu::gpu_vector_view<const float> call,
