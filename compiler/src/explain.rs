@@ -112,8 +112,8 @@ fn on_gpu(out: &mut String, plan: &Plan, l: &Launch, kernel: &GpuKernel) {
     for v in &kernel.versions {
         let size = match v.grid {
             Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
-            Grid::Tiles(1, 1) => format!("a tile of {TILE} a warp"),
-            Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} a warp"),
+            Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
+            Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
             Grid::One => "one block".into(),
         };
         let conditions = conditions(plan, l, v);

@@ -38,6 +38,7 @@ fn programs() -> impl Iterator<Item = (u64, Compiled)> {
 /// What the tests must have seen.
 #[derive(Default, Debug)]
 struct Seen {
+    calls: usize,
     values: usize,
     records: usize,
     errors: usize,
@@ -63,28 +64,28 @@ impl Case<'_> {
         Case { compiled, name, args, expected, unneeded, record: None }
     }
 
-    /// Calls in three orders of threads: the interpreter's results, or a record where it leaves one.
+    /// Calls in one of three orders of threads, in turn: the interpreter's results, or a record where it leaves one.
     fn check(&mut self, layout: Layout, version: Option<usize>, span: u32, seen: &mut Seen) {
-        for order in [Order::Ascending, Order::Descending, Order::Random(span as u64 + 1)] {
-            let how = How { layout, version, span, order };
-            let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0]);
-            match (&self.expected, call(self.compiled, 0, &self.args, how)) {
-                (Err(_), Err(Failure::Shape(_))) => seen.errors += 1,
-                (Ok(wanted), Ok(called)) => {
-                    let recorded = called.record.is_some();
-                    let fine = recorded == wanted.recorded || (self.unneeded && !recorded);
-                    assert!(fine, "recorded: {:?}\n{}", called.record, text());
-                    let first = self.record.get_or_insert_with(|| called.record.clone());
-                    assert_eq!(*first, called.record, "{}", text());
-                    if first.is_none() {
-                        let difference = difference(&wanted.results, &called.results);
-                        assert!(difference.is_none(), "{}\n{}", difference.unwrap_or_default(), text());
-                    }
-                    seen.note(&called);
+        seen.calls += 1;
+        let order = [Order::Ascending, Order::Descending, Order::Random(span as u64 + 1)][seen.calls % 3];
+        let how = How { layout, version, span, order };
+        let text = || format!("{}, {how:?}\n{}", self.name, self.compiled.functions[0]);
+        match (&self.expected, call(self.compiled, 0, &self.args, how)) {
+            (Err(_), Err(Failure::Shape(_))) => seen.errors += 1,
+            (Ok(wanted), Ok(called)) => {
+                let recorded = called.record.is_some();
+                let fine = recorded == wanted.recorded || (self.unneeded && !recorded);
+                assert!(fine, "recorded: {:?}\n{}", called.record, text());
+                let first = self.record.get_or_insert_with(|| called.record.clone());
+                assert_eq!(*first, called.record, "{}", text());
+                if first.is_none() {
+                    let difference = difference(&wanted.results, &called.results);
+                    assert!(difference.is_none(), "{}\n{}", difference.unwrap_or_default(), text());
                 }
-                (_, Err(e)) => panic!("{e}\n{}", text()),
-                (Err(e), Ok(called)) => panic!("expected {e}\nfound {called:?}\n{}", text()),
+                seen.note(&called);
             }
+            (_, Err(e)) => panic!("{e}\n{}", text()),
+            (Err(e), Ok(called)) => panic!("expected {e}\nfound {called:?}\n{}", text()),
         }
     }
 }
@@ -142,7 +143,7 @@ fn random_programs_have_the_interpreters_bits() {
         }
     }
     println!("{seen:?}");
-    assert!(seen.values > 1000 && seen.records > 100 && seen.errors > 50, "{seen:?}");
+    assert!(seen.values > 400 && seen.records > 40 && seen.errors > 20, "{seen:?}");
 }
 
 /// Sums, dots, general operators and folds, stored vectors beside them, and a scalar that follows, at every edge of the tree.
@@ -210,7 +211,7 @@ fn files() {
             }
         }
     }
-    assert!(seen.values > 200, "{seen:?}");
+    assert!(seen.values > 100, "{seen:?}");
 }
 
 /// A reduction through three levels of the tree: more than 2048 tiles. Without any of its synchronisations it is wrong, and reported.
@@ -230,15 +231,18 @@ fn three_levels() {
     assert_eq!(called.results, expected);
     let first = compiled.gpu[0].versions.iter().position(|v| v.entry == called.entries[0]).unwrap();
     let mutants = mutants::of(&compiled.gpu_code[0][first].kernel);
-    assert_eq!(mutants.len(), 4, "two arrivals, each with a broadcast");
+    assert_eq!(mutants.len(), 9, "two arrivals, and the barriers around them and the warps' values");
+    let mut unnoticed = Vec::new();
     for (what, kernel) in mutants {
         compiled.gpu_code[0][first].kernel = kernel;
         match call(&compiled, 0, &args, how) {
             Err(Failure::Fault(_)) => {}
             Err(e) => panic!("{what}: {e}"),
-            Ok(called) => panic!("{what}: {called:?}"),
+            Ok(_) => unnoticed.push(what),
         }
     }
+    // the barrier between one tile of the groups' results and the next: there is a next one from 2^33 elements on
+    assert!(unnoticed.len() <= 1, "{unnoticed:?}");
 }
 
 /// A fold without one of its barriers is a race.

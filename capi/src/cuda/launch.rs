@@ -6,7 +6,7 @@ use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{place_of, writes_an_input};
 use crate::view::Span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::TILE;
+use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
 use arraygpu_compiler::plan::{Launch, Place};
 use cudarc::driver::sys::{
@@ -86,13 +86,13 @@ impl Call<'_> {
         }
         let (number, version) = self.version(l, n, ws)?;
         let (n, device) = (n as u64, self.gpu.device);
-        let (tiles, warps) = (n.div_ceil(TILE as u64), u64::from(version.threads / 32));
+        let (tiles, teams) = (n.div_ceil(TILE as u64), u64::from(version.threads) / COLUMNS as u64);
         let (blocks, span) = match version.grid {
             Grid::Elements(each) => (n.div_ceil(each.into()), None),
             Grid::Tiles(least, most) => {
-                let full = u64::from(device.multiprocessors) * u64::from(device.resident_warps);
-                let span = tile_span(tiles, least, most, full);
-                (tiles.div_ceil(u64::from(span) * warps).max(1), Some(span))
+                let full = u64::from(device.multiprocessors) * u64::from(device.resident_warps) * 32;
+                let span = tile_span(tiles, least, most, full / COLUMNS as u64);
+                (tiles.div_ceil(u64::from(span) * teams).max(1), Some(span))
             }
             Grid::One => (1, None),
         };
@@ -191,7 +191,7 @@ fn is_narrow(span: &Span) -> bool {
     span.len < NARROW && reach.is_some_and(|r| r < NARROW)
 }
 
-/// How many tiles a warp takes: as many as still leave every multiprocessor a full set of warps.
+/// How many tiles a team of 128 threads takes, where `full` teams fill the device: as many as still fill it.
 fn tile_span(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
     while span < most && tiles / (u64::from(span) * 2) >= full {

@@ -70,7 +70,7 @@ pub enum Gpu {
     Thread,
     /// Its block's number in the grid.
     Block,
-    /// How many tiles each warp takes, chosen at launch.
+    /// How many tiles every 128 threads take, chosen at launch.
     Span,
 }
 
@@ -140,8 +140,6 @@ pub struct Array {
     pub noalias: bool,
     /// Element 0 lies at a multiple of 16 bytes.
     pub aligned: bool,
-    /// No element is used twice: caching it is of no use.
-    pub once: bool,
 }
 
 /// A slot: a scalar in device memory.

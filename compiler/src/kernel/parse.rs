@@ -24,8 +24,8 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             word @ ("read" | "write") => {
                 let (name, ty) = typed(c)?;
                 let (strided, noalias) = (c.eat("strided"), c.eat("noalias"));
-                let (aligned, once) = (c.eat("aligned"), c.eat("once"));
-                k.arrays.push(Array { name, ty, write: word == "write", strided, noalias, aligned, once });
+                let aligned = c.eat("aligned");
+                k.arrays.push(Array { name, ty, write: word == "write", strided, noalias, aligned });
             }
             "in" => k.ins.push(typed(c)?),
             "slot" => {

@@ -16,10 +16,9 @@ impl Display for Kernel {
             let strided = if a.strided { " strided" } else { "" };
             let noalias = if a.noalias { " noalias" } else { "" };
             let aligned = if a.aligned { " aligned" } else { "" };
-            let once = if a.once { " once" } else { "" };
             writeln!(
                 f,
-                "  {} {}: {}{strided}{noalias}{aligned}{once}",
+                "  {} {}: {}{strided}{noalias}{aligned}",
                 if a.write { "write" } else { "read" },
                 a.name,
                 a.ty

@@ -41,7 +41,7 @@ pub struct GpuVersion {
 pub enum Grid {
     /// A block computes so many elements; none are launched for no elements.
     Elements(u32),
-    /// A warp computes `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
+    /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
     Tiles(u32, u32),
     /// One block.
     One,

@@ -184,11 +184,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
     }
 
-    /// For each array whether no element of it is used twice.
-    pub fn used_once(&self) -> Vec<bool> {
-        self.signature.arrays.values().map(|a| a.access != Access::Anywhere).collect()
-    }
-
     /// The slot of a place that is written.
     pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
         let name = match place {
@@ -474,7 +469,6 @@ impl<'s, 'a> Lower<'s, 'a> {
             strided,
             noalias,
             aligned: false,
-            once: false,
         };
         k.arrays = s.arrays.iter().map(array).collect();
         k.ins = s.ins.values().cloned().collect();

@@ -1,7 +1,7 @@
 //! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter in the place of the device.
 
-use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
@@ -223,7 +223,7 @@ impl Call<'_> {
             Grid::Elements(each) => ((n as u64).div_ceil(each.into()) as u32, 1),
             Grid::Tiles(least, most) => {
                 let span = self.how.span.clamp(least, most);
-                ((tiles as u64).div_ceil((span * (v.threads / 32)).into()).max(1) as u32, span)
+                ((tiles as u64).div_ceil((span * (v.threads / COLUMNS as u32)).into()).max(1) as u32, span)
             }
             Grid::One => (1, 1),
         };

@@ -1,4 +1,4 @@
-//! Loads and stores. The read-only path is taken where no output overlaps the array, and nothing is kept in the first-level cache that is used once.
+//! Loads and stores. The read-only path is taken where no output overlaps the array; what is stored once is the first to leave the caches.
 
 use super::Emitter;
 use super::regs::{class, memory_type};
@@ -6,29 +6,31 @@ use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::Ty;
 
 impl Emitter<'_> {
-    /// `ld.global.nc.L1::no_allocate`, or what there is for this memory.
-    fn load_from(&self, m: Mem) -> String {
+    /// The instruction without its type.
+    fn load_from(&self, m: Mem) -> &'static str {
         match m {
             Mem::Array(a) => {
                 let a = &self.k.arrays[a as usize];
-                let path = if a.noalias { ".nc" } else { "" };
-                let keep = if a.once { ".L1::no_allocate" } else { "" };
-                format!("ld.global{path}{keep}")
+                if a.noalias { "ld.global.nc" } else { "ld.global" }
             }
-            Mem::Shared(_) => "ld.shared".into(),
-            Mem::Scratch(_) => "ld.global".into(),
+            Mem::Shared(_) => "ld.shared",
+            Mem::Scratch(_) => "ld.global",
             Mem::Local(_) => unreachable!("verified: no local memory on a GPU"),
         }
     }
 
     fn store_to(&self, m: Mem) -> &'static str {
-        if let Mem::Shared(_) = m { "st.shared" } else { "st.global" }
+        match m {
+            Mem::Shared(_) => "st.shared",
+            Mem::Array(_) => "st.global.cs",
+            _ => "st.global",
+        }
     }
 
     pub fn load(&mut self, dest: &str, m: Mem, index: &Expr) {
         let (address, ty) = (self.address(m, index), self.k.mem(m).1);
         let load = self.load_from(m);
-        self.load_at(dest, &load, ty, &address, "");
+        self.load_at(dest, load, ty, &address, "");
     }
 
     /// The element, or 0: then nothing is read.
@@ -43,13 +45,13 @@ impl Emitter<'_> {
         }
         let zero = super::expr::literal(crate::scalar::Lit::zero(ty));
         self.line(&format!("mov.{} {dest}, {zero};", class(ty)));
-        self.load_at(dest, &load, ty, &address, &format!("@{c} "));
+        self.load_at(dest, load, ty, &address, &format!("@{c} "));
     }
 
     /// The element (no bool), if `c` holds; else `dest` keeps its value.
     pub fn load_when(&mut self, dest: &str, m: Mem, index: &Expr, c: &str) {
         let (address, load, ty) = (self.address(m, index), self.load_from(m), self.k.mem(m).1);
-        self.load_at(dest, &load, ty, &address, &format!("@{c} "));
+        self.load_at(dest, load, ty, &address, &format!("@{c} "));
     }
 
     fn load_at(&mut self, dest: &str, load: &str, ty: Ty, address: &str, when: &str) {

@@ -15,8 +15,8 @@ use crate::schedule::lower::Lower;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
-/// Words of memory that a thread keeps in flight: 32 bytes, which at full occupancy covers the latency.
-const WORDS_IN_FLIGHT: i64 = 8;
+/// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers the latency (measured: more is slower).
+const WORDS_IN_FLIGHT: i64 = 4;
 
 /// Elements of a block.
 pub fn elements(l: &Lower, shape: Shape, cost: u32) -> i64 {

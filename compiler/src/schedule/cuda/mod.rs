@@ -170,9 +170,6 @@ fn body(
     for i in accessed {
         k.arrays[i as usize].aligned = true;
     }
-    for (a, once) in k.arrays.iter_mut().zip(l.used_once()) {
-        a.once = once;
-    }
     Ok((k, grid))
 }
 

@@ -1,43 +1,49 @@
-//! Reduce: a warp a tile of the fixed tree (semantics 5.1), for any number of reductions and stored vectors over one domain.
+//! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of reductions and stored vectors over one domain.
 //!
-//! A row of 128 columns is one access of a warp: lane l holds columns 4 l .. 4 l + 3 (8-byte elements: 2 l, 2 l + 1 of each half; without vector
-//! accesses: l of each quarter). Rows are loaded in batches, all of a batch before its first use. Columns join by [`super::tree`]; tiles'
-//! results are completed in the same launch by [`super::levels`].
+//! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column before it folds them; then lanes join by shuffles and warps through
+//! shared memory ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another. The tiles' results are completed in the same launch by
+//! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as fast on long vectors, and 1.3 times on short ones, where four times as
+//! many threads read at once.
 
 use super::elements::{Elements, store_single, stored, words};
-use super::tree::{Columns, PER_LANE, offset};
-use super::{MAX_UNROLLED, Shape, bind, int32, levels, thread, tiles, wide};
+use super::levels::{self, Block};
+use super::tree::{Column, WARPS, variable, warps, width_of};
+use super::{MAX_UNROLLED, Shape, bind, int32, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 
-/// Of a block: few, so that a short vector still spreads over all multiprocessors.
-pub const THREADS: u32 = 128;
-/// Blocks at once on a multiprocessor: registers for all loads in flight. Left alone, `ptxas` goes for more threads with fewer loads each, and spills.
-pub const BLOCKS: u32 = 4;
-/// Tiles that a warp takes of a long vector: the next one's loads hide the end of the one before.
-pub const MOST_TILES: u32 = 2;
+/// Of a block: two tiles.
+pub const THREADS: u32 = 256;
+/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters.
+pub const MOST_SPAN: u32 = 8;
 /// Words of memory that a thread keeps in flight.
-const WORDS_IN_FLIGHT: i64 = 64;
-/// The same where every element has an address of its own.
-const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
+const WORDS_IN_FLIGHT: i64 = 32;
 const ROWS: i64 = TILE / COLUMNS;
+const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
+
+/// Blocks at once on a multiprocessor, by the cost of an element: 64, 128, or all registers for a thread.
+pub fn blocks(cost: u32) -> u32 {
+    match cost {
+        0..=48 => 4,
+        49..=200 => 2,
+        _ => 1,
+    }
+}
 
 /// What the code of one tile is made of.
 struct Tile<'a> {
     items: &'a [&'a Item],
     reductions: &'a [Reduction],
-    shape: Shape,
     /// Rows loaded together.
     batch: i64,
-    lane: Expr,
+    column: &'a Column,
     n: Expr,
-    t: Expr,
 }
 
 pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) -> Result<Vec<Stmt>> {
@@ -45,179 +51,172 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     let n = l.count();
     let reductions = Reduction::all(l, pass);
     let mut out = Vec::new();
-    let lane = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));
-    let lane = bind(l, "lane", lane, &mut out);
-    let in_block = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-    let warps = Expr::int(i64::from(shape.threads / WARP));
-    let warp = wide(Expr::Place(Gpu::Block)).times(warps).plus(wide(in_block));
+    let column = Column::new(l, &mut out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
+    let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
+    let side = bind(l, "side", wide(side), &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
     let span = wide(Expr::Place(Gpu::Span));
-    let begin = bind(l, "begin", warp.times(span.clone()), &mut out);
-    let end = bind(l, "end", begin.clone().plus(span).min(count.clone()), &mut out);
+    let begin = wide(Expr::Place(Gpu::Block)).times(span.times(Expr::int(SIDE_BY_SIDE)));
+    let begin = bind(l, "begin", begin, &mut out);
+    let entries = MOST_SPAN * THREADS / WARP;
+    let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
 
-    let t = l.k.reg("t", Ty::I64);
-    let per_row = words(l, shape) * PER_LANE as i64 / shape.v;
-    let few = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * PER_LANE as i64);
-    let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / per_row).min(few).clamp(1, ROWS);
+    let few = i64::from(MAX_UNROLLED) / i64::from(cost.max(1));
+    let batch = (WORDS_IN_FLIGHT / words(l, shape)).min(few).clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
-        shape,
         batch: 1 << batch.ilog2(),
-        lane: lane.clone(),
+        column: &column,
         n: n.clone(),
-        t: Expr::Reg(t),
     };
+    let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
-    let base = bind(l, "base", Expr::Reg(t).times(Expr::int(TILE)), &mut body);
-    let full = tile.full(l, &base)?;
-    let partial = tile.partial(l, &base)?;
-    let is_full = Expr::binary(BinaryOp::Le, base.plus(Expr::int(TILE)), n);
-    body.push(Stmt::If(is_full, full, partial));
-    let work = Stmt::Seq(t, begin.clone(), end, body);
-    levels::complete(l, &reductions, scalars, levels::Warp { lane, count, begin }, work, &mut out)?;
+    let t = wide(Expr::Reg(s)).times(Expr::int(SIDE_BY_SIDE)).plus(side);
+    let t = bind(l, "t", begin.clone().plus(t), &mut body);
+    let mut work = Vec::new();
+    let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
+    let accs: Vec<Reg> = reductions.iter().map(|r| variable(l, r, &mut work)).collect();
+    let full = tile.full(l, &base, &accs)?;
+    let partial = tile.partial(l, &base, &accs)?;
+    let is_full = Expr::binary(BinaryOp::Le, base.clone().plus(Expr::int(TILE)), n.clone());
+    work.push(Stmt::If(is_full, full, partial));
+    let width = bind(l, "width", n.clone().minus(base), &mut work);
+    let at = Expr::Reg(s).times(int32((THREADS / WARP) as i32)).plus(warp);
+    let at = bind(l, "at", at, &mut work);
+    for ((r, acc), m) in reductions.iter().zip(&accs).zip(&shared) {
+        let width = width_of(l, r, &width);
+        let value = column.warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
+        work.push(Stmt::If(levels::first(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
+    }
+    body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
+    let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
+    results(l, &reductions, &shared, &begin, &count, &n, &mut all)?;
+    levels::complete(l, &reductions, scalars, Block { column, count, begin, shared }, all, &mut out)?;
     Ok(out)
 }
 
+/// Thread k joins the warps of the block's tile k, and stores its result.
+fn results(
+    l: &mut Lower,
+    reductions: &[Reduction],
+    shared: &[Mem],
+    begin: &Expr,
+    count: &Expr,
+    n: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let mut body = Vec::new();
+    let t = bind(l, "mine", begin.clone().plus(wide(thread())), out);
+    let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
+    let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
+    for (r, m) in reductions.iter().zip(shared) {
+        let width = width_of(l, r, &width);
+        let value = warps(l, r, *m, &first, width.as_ref(), &mut body)?;
+        body.push(Stmt::Store(r.scratch, t.clone(), value));
+    }
+    let in_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
+    let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
+    let there = Expr::binary(BinaryOp::Lt, t, count.clone());
+    out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, there), body, vec![]));
+    Ok(())
+}
+
 impl Tile<'_> {
-    /// The rows from `first`, an index register of this lane, with the accumulators in `acc`, or none yet.
+    /// `batch` rows from element `first` of this column on; `acc`: the columns' values so far, or none yet.
     fn rows(
         &self,
         l: &mut Lower,
         first: Expr,
-        acc: &mut Option<Vec<Vec<Expr>>>,
+        acc: &mut Option<Vec<Expr>>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let v = self.shape.v;
-        let columns = |row: i64| (0..PER_LANE).step_by(v as usize).map(move |j| row * COLUMNS + offset(j, v));
+        let offsets = |row: i64| vec![row * COLUMNS];
         let rows: Vec<Elements> =
-            (0..self.batch).map(|row| Elements::new(l, first.clone(), columns(row).collect(), v)).collect();
+            (0..self.batch).map(|row| Elements::new(l, first.clone(), offsets(row), 1)).collect();
         for row in &rows {
             row.load(l, out);
         }
         for row in &rows {
-            let mut vars = Vec::new();
-            let mut old: Option<Vec<Vec<NodeId>>> = None;
-            for (values, r) in acc.iter().flatten().zip(self.reductions) {
-                let first = vars.len();
-                vars.extend(values.iter().map(|e| (l.g.fresh_var(r.ty).1, e.clone())));
-                old.get_or_insert_default()
-                    .push(vars[first..].iter().map(|v: &(NodeId, Expr)| v.0).collect());
+            let mut vars: Vec<(NodeId, Expr)> = Vec::new();
+            for (e, r) in acc.iter().flatten().zip(self.reductions) {
+                vars.push((l.g.fresh_var(r.ty).1, e.clone()));
             }
-            let make = |l: &mut Lower, j: usize, i: NodeId| {
+            let old: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
+            let make = |l: &mut Lower, _, i: NodeId| {
                 let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, i)).collect();
                 for (which, r) in self.reductions.iter().enumerate() {
-                    roots.push(match &old {
-                        Some(old) => r.step(l, old[which][j], i),
+                    roots.push(match old.get(which) {
+                        Some(old) => r.step(l, *old, i),
                         None => r.first(l, i),
                     });
                 }
                 roots
             };
-            let values = row.values(l, &vars, make, out)?;
-            let stores: Vec<&[Expr]> = values.iter().map(|v| &v[..self.items.len()]).collect();
-            row.store(l, self.items, &stores, out);
-            let mut next = Vec::new();
-            for which in 0..self.reductions.len() {
-                let column = |j: usize| values[j][self.items.len() + which].clone();
-                next.push((0..PER_LANE).map(|j| bind(l, "acc", column(j), out)).collect());
-            }
-            *acc = Some(next);
+            let values = row.values(l, &vars, make, out)?.remove(0);
+            let (stores, sums) = values.split_at(self.items.len());
+            row.store(l, self.items, &[stores], out);
+            *acc = Some(sums.iter().map(|e| bind(l, "acc", e.clone(), out)).collect());
         }
         l.loaded = Some(Default::default());
         Ok(())
     }
 
-    fn full(&self, l: &mut Lower, base: &Expr) -> Result<Vec<Stmt>> {
+    fn full(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("a full tile: 16 rows of 128 columns".into())];
-        let start = base.clone().plus(wide(self.lane.clone()).times(Expr::int(self.shape.v)));
-        let start = bind(l, "start", start, &mut out);
+        let first = base.clone().plus(wide(self.column.column.clone()));
+        let start = bind(l, "start", first, &mut out);
         let mut acc = None;
         self.rows(l, start.clone(), &mut acc, &mut out)?;
+        assign(accs, acc.unwrap_or_default(), &mut out);
         if self.batch < ROWS {
-            let vars: Vec<Vec<Reg>> = self.vars(l, acc.as_deref(), &mut out);
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
             let apart = Expr::int(self.batch * COLUMNS);
             let first = bind(l, "first", start.plus(Expr::Reg(b).times(apart)), &mut body);
-            let mut inner = Some(registers(&vars));
+            let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             self.rows(l, first, &mut inner, &mut body)?;
-            assign(&vars, inner.unwrap_or_default(), &mut body);
+            assign(accs, inner.unwrap_or_default(), &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
-            acc = Some(registers(&vars));
         }
         l.loaded = None;
-        for (r, values) in self.reductions.iter().zip(acc.unwrap_or_default()) {
-            let columns = Columns { reduction: r, v: self.shape.v, lane: self.lane.clone(), width: None };
-            let value = columns.join(l, values, &mut out)?;
-            self.put(r, value, &mut out);
-        }
         Ok(out)
     }
 
-    /// The last tile, element by element.
-    fn partial(&self, l: &mut Lower, base: &Expr) -> Result<Vec<Stmt>> {
+    /// The last tile, row by row.
+    fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
-        let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l)).collect();
-        let known = identities.iter().all(Option::is_some);
-        let start: Vec<Vec<Expr>> = identities
-            .iter()
-            .zip(self.reductions)
-            .map(|(id, r)| vec![Expr::Lit(id.unwrap_or(Lit::zero(r.ty))); PER_LANE])
-            .collect();
-        let vars = self.vars(l, Some(&start), &mut out);
-        let v = self.shape.v;
-        let first = base.clone().plus(wide(self.lane.clone()).times(Expr::int(v)));
+        let known = self.reductions.iter().all(|r| r.identity(l).is_some());
+        let first = base.clone().plus(wide(self.column.column.clone()));
         let first = bind(l, "first", first, &mut out);
         if !known {
-            for j in 0..PER_LANE {
-                let at = first.clone().plus(Expr::int(offset(j, v)));
-                self.one(l, at, j, &vars, true, &mut out)?;
-            }
+            self.one(l, first.clone(), accs, true, &mut out)?;
         }
         let row = l.k.reg("row", Ty::I64);
         let mut body = Vec::new();
-        for j in 0..PER_LANE {
-            let at = first.clone().plus(Expr::int(offset(j, v)));
-            let at = at.plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-            self.one(l, at, j, &vars, false, &mut body)?;
-        }
+        let at = first.plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+        self.one(l, at, accs, false, &mut body)?;
         let up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
         out.push(Stmt::Seq(row, Expr::int(i64::from(!known)), rows, body));
-        let width = bind(l, "width", self.n.clone().minus(base.clone()), &mut out);
-        for ((r, values), id) in self.reductions.iter().zip(registers(&vars)).zip(identities) {
-            let width = id.is_none().then(|| width.clone());
-            let value =
-                Columns { reduction: r, v, lane: self.lane.clone(), width }.join(l, values, &mut out)?;
-            self.put(r, value, &mut out);
-        }
         Ok(out)
     }
 
-    /// One element of the last tile, if it is there: value `j` of the lane.
-    fn one(
-        &self,
-        l: &mut Lower,
-        at: Expr,
-        j: usize,
-        vars: &[Vec<Reg>],
-        first: bool,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
+    /// One element of the last tile, if it is there.
+    fn one(&self, l: &mut Lower, at: Expr, accs: &[Reg], first: bool, out: &mut Vec<Stmt>) -> Result<()> {
         let at = bind(l, "at", at, out);
         let (_, index) = l.g.fresh_var(Ty::I64);
         let mut known = vec![(index, at.clone())];
         let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
-        for (r, vars) in self.reductions.iter().zip(vars) {
+        for (r, acc) in self.reductions.iter().zip(accs) {
             roots.push(if first {
                 r.first(l, index)
             } else {
-                let (_, acc) = l.g.fresh_var(r.ty);
-                known.push((acc, Expr::Reg(vars[j])));
-                r.step(l, acc, index)
+                let (_, var) = l.g.fresh_var(r.ty);
+                known.push((var, Expr::Reg(*acc)));
+                r.step(l, var, index)
             });
         }
         let mut body = Vec::new();
@@ -226,37 +225,12 @@ impl Tile<'_> {
         // all new values before any accumulator changes
         let sums: Vec<Expr> = sums.into_iter().map(|e| bind(l, "next", e, &mut body)).collect();
         store_single(l, self.items, values, &at, &mut body);
-        body.extend(vars.iter().zip(sums).map(|(vars, e)| Stmt::Assign(vars[j], e)));
+        assign(accs, sums, &mut body);
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.n.clone()), body, vec![]));
         Ok(())
     }
-
-    /// Accumulators that change, with these values.
-    fn vars(&self, l: &mut Lower, start: Option<&[Vec<Expr>]>, out: &mut Vec<Stmt>) -> Vec<Vec<Reg>> {
-        let mut all = Vec::new();
-        for (r, values) in self.reductions.iter().zip(start.unwrap_or_default()) {
-            let mut var = |e: &Expr| {
-                let reg = l.k.reg("acc", r.ty);
-                out.push(Stmt::Var(reg, e.clone()));
-                reg
-            };
-            all.push(values.iter().map(&mut var).collect());
-        }
-        all
-    }
-
-    /// Lane 0 stores the tile's result.
-    fn put(&self, r: &Reduction, value: Expr, out: &mut Vec<Stmt>) {
-        let store = Stmt::Store(r.scratch, self.t.clone(), value);
-        out.push(Stmt::If(levels::first(&self.lane), vec![store], vec![]));
-    }
 }
 
-fn registers(vars: &[Vec<Reg>]) -> Vec<Vec<Expr>> {
-    vars.iter().map(|v| v.iter().map(|r| Expr::Reg(*r)).collect()).collect()
-}
-
-fn assign(vars: &[Vec<Reg>], values: Vec<Vec<Expr>>, out: &mut Vec<Stmt>) {
-    let pairs = vars.iter().flatten().zip(values.into_iter().flatten());
-    out.extend(pairs.map(|(r, e)| Stmt::Assign(*r, e)));
+fn assign(accs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    out.extend(accs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
 }
