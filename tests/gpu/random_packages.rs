@@ -22,7 +22,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// Programs of a package, cases of a program.
-const PROGRAMS: usize = 35;
+const PROGRAMS: usize = 26;
 const CASES: usize = 4;
 /// Packages of random programs; the first has no machine code: there the driver compiles.
 const PACKAGES: u64 = 3;

@@ -30,7 +30,7 @@ for device in $devices; do
         status=0
         for run in 1 2; do
             # shellcheck disable=SC2086 # several words
-            ARRAYGPU_DEVICE=$device timeout "${TEST_TIMEOUT:-300}" "./$program" $arguments >"$OUT/$name.$run" 2>"$OUT/$name.$run.err" || status=$?
+            ARRAYGPU_DEVICE=$device timeout "${TEST_TIMEOUT:-900}" "./$program" $arguments >"$OUT/$name.$run" 2>"$OUT/$name.$run.err" || status=$?
         done
         steady "$OUT/$name.1" >"$OUT/$name.a"
         steady "$OUT/$name.2" >"$OUT/$name.b"

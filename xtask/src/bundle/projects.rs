@@ -28,8 +28,8 @@ pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     configure.arg("-DCMAKE_INSTALL_RPATH=$ORIGIN/../../lib;$ORIGIN/../lib");
     configure
         .arg(format!("-DGENERATOR_ARGS={}", toolkit.map_or(String::new(), |t| t.generator_args().join(";"))));
-    // C++'s own libraries come along; and no path of this machine in messages of checks
-    configure.arg("-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc");
+    // C++'s own libraries come along, without what nobody calls; and no path of this machine in messages of checks
+    configure.arg("-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections");
     let map = format!("-ffile-prefix-map={}/=", sh::root().display());
     configure.arg(format!("-DCMAKE_CXX_FLAGS={map}")).arg(format!("-DCMAKE_C_FLAGS={map}"));
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
