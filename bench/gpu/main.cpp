@@ -210,9 +210,9 @@ std::string date() {
 int main(int count, char **words) {
     bench b{};
     b.o = parse(count, words);
+    CU(Init(0));
     b.json = std::fopen(b.o.rows.c_str(), "w");
     if (!b.json) return std::perror(b.o.rows.c_str()), 2;
-    CU(Init(0));
     b.gpu = context_on(AGPU_DEVICE_CUDA);
     b.cpu = context_on(AGPU_DEVICE_CPU);
     void *primary = nullptr;
