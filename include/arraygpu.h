@@ -483,7 +483,8 @@ const char *agpu_version(void);
 agpu_status agpu_device_count(int32_t *cuda_devices);
 
 /**
- * Why no GPU can be used, as a sentence; "" if one can. Never freed. Thread-safe.
+ * Why no GPU can be used, as a sentence, or why a context that nobody asked a device for is on the CPU; ""
+ * if there is no problem. Never freed. Thread-safe.
  */
 agpu_status agpu_device_problem(const char **message);
 

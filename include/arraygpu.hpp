@@ -4,6 +4,9 @@
 //   auto middle = arraygpu::view(x, 1, 9);                      // elements 1 .. 8, not copied
 //   std::vector<float> y = stats::smooth(middle).to_host();     // a package's function
 //
+// Vectors live in the memory of a device: a GPU if there is one, else the CPU; the environment variable ARRAYGPU_DEVICE, or a context, chooses.
+// On a GPU a call returns when its work is queued, and what brings values to the host waits for it.
+//
 // What goes wrong is thrown as arraygpu::error. No destructor throws. Objects may be used from any thread, one vector by one
 // thread at a time if it is written.
 #ifndef ARRAYGPU_HPP
@@ -15,7 +18,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -86,7 +91,26 @@ inline void same_length(const char *what, std::int64_t here, std::size_t there) 
 
 } // namespace detail
 
-/// A device with the threads that compute on it. Most programs need none: the process has a default one.
+/// The number of GPUs.
+inline int device_count() {
+    std::int32_t n = 0;
+    check(agpu_device_count(&n));
+    return n;
+}
+/// Why no GPU can be used; empty if one can.
+inline std::string device_problem() {
+    const char *message = nullptr;
+    check(agpu_device_problem(&message));
+    return message;
+}
+
+/// Device memory of a context, in bytes; zeros on the CPU.
+struct memory_usage {
+    std::int64_t in_use;
+    std::int64_t peak;
+};
+
+/// A device, with its memory, and on the CPU the threads that compute. Most programs need none: the process has a default one.
 class context {
 public:
     /// @param threads 0: the environment variable ARRAYGPU_THREADS, else all; results never depend on it
@@ -94,6 +118,13 @@ public:
     explicit context(int threads = 0, int device = AGPU_DEVICE_DEFAULT) {
         const agpu_context_options options{sizeof options, device, threads};
         check(agpu_context_create(&options, &handle_));
+    }
+    /// The CPU.
+    static context cpu(int threads = 0) { return context(threads, AGPU_DEVICE_CPU); }
+    /// A GPU, counted from 0.
+    static context cuda(int number = 0) {
+        if (number < 0 || number > 1 << 20) throw error(AGPU_ERROR_UNAVAILABLE, "there is no CUDA device " + std::to_string(number));
+        return context(0, AGPU_DEVICE_CUDA + number);
     }
     context(context &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
     context &operator=(context &&other) noexcept {
@@ -107,6 +138,32 @@ public:
         std::int32_t n = 0;
         check(agpu_context_threads(handle_, &n));
         return n;
+    }
+    /// AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
+    int device() const {
+        std::int32_t n = 0;
+        check(agpu_context_device(handle_, &n));
+        return n;
+    }
+    std::string device_name() const {
+        const char *name = nullptr;
+        check(agpu_context_device_name(handle_, &name));
+        return name;
+    }
+    /// Waits for all calls and copies of this context, on any stream.
+    void synchronize() const { check(agpu_context_synchronize(handle_)); }
+    /// The context's own stream, a CUstream (or cudaStream_t); null on the CPU.
+    void *stream() const {
+        void *stream = nullptr;
+        check(agpu_context_stream(handle_, &stream));
+        return stream;
+    }
+    /// At most so many bytes of device memory.
+    void set_memory_limit(std::int64_t bytes) const { check(agpu_context_set_memory_limit(handle_, bytes)); }
+    memory_usage memory() const {
+        memory_usage usage{};
+        check(agpu_context_memory(handle_, &usage.in_use, &usage.peak));
+        return usage;
     }
     agpu_context *c_context() const noexcept { return handle_; }
 
@@ -127,7 +184,14 @@ private:
     agpu_context *handle_ = nullptr;
 };
 
-/// Where and how a call runs. Left out: in the context of its first vector.
+/// Waits for all calls and copies of a context, on any stream; left out: of the default one.
+inline void synchronize(context_ref where = {}) {
+    agpu_context *context = where.c_context();
+    if (!context) check(agpu_context_default(&context));
+    check(agpu_context_synchronize(context));
+}
+
+/// Where and how a call runs: a context, and on a GPU a stream (a CUstream or cudaStream_t of the same device; null: the context's own). Left out: in the context of its first vector.
 class call_options {
 public:
     call_options() noexcept = default;
@@ -177,11 +241,23 @@ public:
         check(agpu_copy_to_host(host, view_, view_.extent[0]));
     }
 
+    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
+    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
+        detail::same_length("copy_to_async", view_.extent[0], count);
+        check(agpu_copy_to_host_async(host, view_, view_.extent[0], options.c_call()));
+    }
+
     /// Writes all elements from host memory; `count` is the view's size.
     void copy_from(const value_type *host, std::size_t count) const {
         writable();
         detail::same_length("copy_from", view_.extent[0], count);
         check(agpu_copy_from_host(view_, host, view_.extent[0]));
+    }
+    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
+    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
+        writable();
+        detail::same_length("copy_from_async", view_.extent[0], count);
+        check(agpu_copy_from_host_async(view_, host, view_.extent[0], options.c_call()));
     }
     /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, value_type>::value && !detail::is_ours<C>::value>>
@@ -257,7 +333,8 @@ public:
         vector.size_ = std::size_t(count);
         return vector;
     }
-    /// A vector over memory of the caller, which must stay valid as long as the vector.
+    /// A vector over memory of the caller, which must stay valid as long as the vector; for a GPU's context, memory of that GPU, managed, or
+    /// pinned.
     static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
         agpu_buffer *buffer = nullptr;
         check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size), &buffer));
@@ -299,7 +376,8 @@ public:
 
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
-    /// The device address of element 0: on the CPU, memory that can be read and written; null when empty.
+    /// The device address of element 0; null when empty. On the CPU it can be read and written; on a GPU by what comes after the calls
+    /// on this vector, on their stream or after a wait.
     T *data() { return static_cast<T *>(address()); }
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return buffer_; }
@@ -310,6 +388,8 @@ public:
     std::vector<T> to_host() const { return view().to_host(); }
     void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
     void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
+    void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
+    void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
     /// Writes all elements from a container, vector or view of the same size.
     template <class C> void copy_from(const C &source) { view().copy_from(source); }
     void fill(T value) { view().fill(value); }
@@ -328,30 +408,63 @@ private:
     std::size_t size_ = 0;
 };
 
-/// One value in device memory: a scalar result that a later call or the host reads when it needs it. Move only.
+/// One element in the memory of a device: a scalar result that need not come to the host, and a view for calls that read it. Move only.
 template <class T> class gpu_scalar {
 public:
     using value_type = T;
 
     /// Zero.
-    explicit gpu_scalar(context_ref where = {}) : memory_(1, where) {}
+    explicit gpu_scalar(context_ref where = {}) : element_(1, where) {}
+    explicit gpu_scalar(T value, context_ref where = {}) : element_(1, where) { set(value); }
 
     /// The value; waits for the calls that write it.
     T get() const {
         T value{};
-        check(agpu_copy_to_host(&value, c_view(), 1));
+        element_.copy_to(&value, 1);
         return value;
     }
-    void set(T value) { memory_.fill(value); }
+    void set(T value) { element_.fill(value); }
 
-    /// A vector of one element: the same memory.
-    gpu_vector_view<T> view() { return memory_.view(); }
-    gpu_vector_view<const T> view() const { return memory_.view(); }
-    agpu_view c_view() const noexcept { return memory_.c_view(); }
+    gpu_vector_view<T> view() { return element_; }
+    gpu_vector_view<const T> view() const { return element_; }
+    operator gpu_vector_view<T>() { return element_; }
+    operator gpu_vector_view<const T>() const { return element_; }
+    T *data() { return element_.data(); }
+    const T *data() const { return element_.data(); }
+    agpu_buffer *c_buffer() const noexcept { return element_.c_buffer(); }
+    agpu_view c_view() const noexcept { return element_.c_view(); }
 
 private:
-    gpu_vector<T> memory_;
+    gpu_vector<T> element_;
 };
+
+/// Host memory that a GPU copies from and to at full speed, and asynchronously.
+template <class T> class pinned_allocator {
+public:
+    using value_type = T;
+
+    pinned_allocator() noexcept = default;
+    explicit pinned_allocator(context_ref where) noexcept : context_(where.c_context()) {}
+    template <class U> pinned_allocator(const pinned_allocator<U> &other) noexcept : context_(other.c_context()) {}
+
+    T *allocate(std::size_t count) {
+        void *memory = nullptr;
+        if (count > std::size_t(std::numeric_limits<std::int64_t>::max()) / sizeof(T)) throw std::bad_alloc();
+        check(agpu_host_alloc(context_, std::int64_t(count * sizeof(T)), &memory));
+        return static_cast<T *>(memory);
+    }
+    void deallocate(T *memory, std::size_t) noexcept { static_cast<void>(agpu_host_free(memory)); }
+    agpu_context *c_context() const noexcept { return context_; }
+
+    template <class U> friend bool operator==(const pinned_allocator &, const pinned_allocator<U> &) noexcept { return true; }
+    template <class U> friend bool operator!=(const pinned_allocator &, const pinned_allocator<U> &) noexcept { return false; }
+
+private:
+    agpu_context *context_ = nullptr;
+};
+
+/// A std::vector in pinned memory: `pinned_vector<float> host(n)`, or `host(n, 0, pinned_allocator<float>(context))`.
+template <class T> using pinned_vector = std::vector<T, pinned_allocator<T>>;
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class T>

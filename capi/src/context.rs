@@ -3,7 +3,7 @@
 use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::cpu::Pool;
 use crate::cuda::Gpu;
-use crate::cuda::device::{self, Device};
+use crate::cuda::device;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
 use crate::handle::{Pin, Table};
 use std::ptr::without_provenance_mut;
@@ -22,8 +22,8 @@ pub(crate) struct Context {
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-fn create(threads: usize, device: Option<&'static Device>) -> Result<(usize, Arc<Context>)> {
-    let gpu = device.map(Gpu::new).transpose()?.map(Arc::new);
+fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
+    let gpu = device::open(device)?.map(Arc::new);
     let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new(), gpu });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
@@ -53,7 +53,7 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if DEFAULT.get().is_none() {
-        let _ = DEFAULT.set(create(default_threads()?, device::choose(device::DEFAULT)?)?);
+        let _ = DEFAULT.set(create(default_threads()?, device::DEFAULT)?);
     }
     match DEFAULT.get() {
         Some(context) => Ok(context),
@@ -101,8 +101,8 @@ pub unsafe extern "C" fn agpu_context_create(
                 "agpu_context_create: {threads} threads, expected 0 (all) to {MAX_THREADS}"
             ),
         };
-        let made = device::choose(device).and_then(|d| create(threads, d));
-        out.write(without_provenance_mut(made.map_err(|e| e.of("agpu_context_create"))?.0));
+        let made = create(threads, device).map_err(|e| e.of("agpu_context_create"))?;
+        out.write(without_provenance_mut(made.0));
         Ok(())
     })
 }

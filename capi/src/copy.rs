@@ -78,17 +78,17 @@ fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> 
     match (dst.device(), src.device()) {
         (None, None) => copy_span(to, from),
         (Some(d), Some(s)) => d.copy_from(to, s, from),
-        (Some(d), None) if from.is_contiguous() => d.from_host(to, from.base),
-        (None, Some(s)) if to.is_contiguous() => s.to_host(to.base, from),
+        (Some(d), None) if from.is_contiguous() => d.upload(to, from.base),
+        (None, Some(s)) if to.is_contiguous() => s.download(to.base, from),
         (d, s) => {
             let temporary = Storage::new(from.len, from.ty.size(), false)?;
             let middle = Span { base: temporary.data(), stride: 1, ..*from };
             if let Some(s) = s {
-                s.to_host(middle.base, from)?;
+                s.download(middle.base, from)?;
                 return copy_span(to, &middle);
             }
             copy_span(&middle, from)?;
-            d.map_or(Ok(()), |d| d.from_host(to, middle.base))
+            d.map_or(Ok(()), |d| d.upload(to, middle.base))
         }
     }
 }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
         let (host, to) = with_host(src.cast_mut(), "src", count, span)?;
         one_place_each(&to)?;
         match pin.device() {
-            Some(device) => device.from_host(&to, host.base),
+            Some(device) => device.upload(&to, host.base),
             None => copy_span(&to, &host),
         }
     };
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, coun
         let (pin, span) = open(&src)?;
         let (host, from) = with_host(dst, "dst", count, span)?;
         match pin.device() {
-            Some(device) => device.to_host(host.base, &from),
+            Some(device) => device.download(host.base, &from),
             None => to_host(&host, &from),
         }
     };
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn agpu_copy_from_host_async(
         // SAFETY: the caller's promise.
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
-            Some(device) => device.from_host_on(stream.cast(), &to, host.base),
+            Some(device) => device.upload_on(stream.cast(), &to, host.base),
             None => copy_span(&to, &host),
         }
     };
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
         // SAFETY: the caller's promise.
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
-            Some(device) => device.to_host_on(stream.cast(), host.base, &from),
+            Some(device) => device.download_on(stream.cast(), host.base, &from),
             None => to_host(&host, &from),
         }
     };

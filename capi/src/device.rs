@@ -23,17 +23,19 @@ pub unsafe extern "C" fn agpu_device_count(cuda_devices: *mut i32) -> AgpuStatus
     guard_as("agpu_device_count", count)
 }
 
-/// Why no GPU can be used, as a sentence; "" if one can. Never freed. Thread-safe.
+/// Why no GPU can be used, as a sentence, or why a context that nobody asked a device for is on the CPU; ""
+/// if there is no problem. Never freed. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_device_problem(message: *mut *const c_char) -> AgpuStatus {
     static PROBLEM: OnceLock<CString> = OnceLock::new();
     let problem = || {
         let out = out(message, "message")?;
-        let make = || {
-            let text = cuda::device::problem().unwrap_or_default();
-            CString::new(text.replace('\0', " ")).unwrap_or_default()
+        let text = match cuda::device::problem() {
+            // the first one stays
+            Some(text) => PROBLEM.get_or_init(|| CString::new(text.replace('\0', " ")).unwrap_or_default()),
+            None => c"",
         };
-        out.write(PROBLEM.get_or_init(make).as_ptr());
+        out.write(text.as_ptr());
         Ok(())
     };
     guard_as("agpu_device_problem", problem)

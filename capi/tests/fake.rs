@@ -120,7 +120,18 @@ fn drivers_that_will_not_do() {
         None,
         "retain=46",
         "",
-        ["1", "", "AgpuErrorDevice", "using CUDA device 0 (Fake GPU 0, sm_90): CUDA error 46"],
+        [
+            "1",
+            "",
+            "device 1",
+            "AgpuErrorDevice agpu_context_create: using CUDA device 0 (Fake GPU 0, sm_90): CUDA error 46",
+        ],
+    );
+    answers(
+        None,
+        "retain=46",
+        "cuda",
+        ["1", "", "AgpuErrorDevice ARRAYGPU_DEVICE=cuda: using", "CUDA error 46"],
     );
 }
 

@@ -79,14 +79,15 @@ static void ownership() {
     CHECK_THROWS(AGPU_ERROR_TYPE_MISMATCH, "element type", static_cast<void>(gpu_vector<float>::adopt(doubles)));
     CHECK(agpu_buffer_free(doubles) == AGPU_ERROR_INVALID_HANDLE); // adopt took it, and freed it
 
+    const auto cpu = arraygpu::context::cpu();
     alignas(64) float mine[4] = {1, 2, 3, 4};
     {
-        auto wrapped = gpu_vector<float>::wrap(mine, 4);
+        auto wrapped = gpu_vector<float>::wrap(mine, 4, cpu);
         CHECK(wrapped.data() == mine);
         wrapped.fill(7);
     }
     CHECK(mine[0] == 7 && mine[3] == 7);
-    CHECK(reinterpret_cast<std::uintptr_t>(gpu_vector<float>(100).data()) % 64 == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(gpu_vector<float>(100, cpu).data()) % 64 == 0);
 }
 
 static void views() {
@@ -155,12 +156,66 @@ static void contexts() {
     CHECK(outlives.to_host() == floats{3, 4});
 }
 
+static void devices() {
+    const auto cpu = arraygpu::context::cpu(2);
+    CHECK(cpu.device() == AGPU_DEVICE_CPU && cpu.device_name() == "CPU" && cpu.threads() == 2 && cpu.stream() == nullptr);
+    CHECK((arraygpu::device_count() > 0 || !arraygpu::device_problem().empty()));
+    CHECK_THROWS(AGPU_ERROR_UNAVAILABLE, "agpu_context_create", arraygpu::context::cuda(1000));
+    CHECK_THROWS(AGPU_ERROR_UNAVAILABLE, "-1", arraygpu::context::cuda(-1));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "-5 is no device", arraygpu::context(0, -5));
+    cpu.set_memory_limit(1 << 20);
+    CHECK(cpu.memory().in_use == 0);
+    cpu.synchronize();
+    arraygpu::synchronize();
+    arraygpu::synchronize(cpu);
+}
+
+static void scalars() {
+    using arraygpu::gpu_scalar;
+    gpu_scalar<float> zero;
+    CHECK(zero.get() == 0);
+    gpu_scalar<double> half(0.5);
+    CHECK(half.get() == 0.5);
+    half.set(2);
+    const auto &fixed = half;
+    const gpu_vector_view<const double> seen = fixed;
+    CHECK(seen.size() == 1 && seen.to_host() == std::vector<double>{2});
+    gpu_vector_view<double> writable = half;
+    writable.fill(3);
+    CHECK(fixed.get() == 3 && gpu_scalar<bool>(true).get());
+    const auto cpu = arraygpu::context::cpu();
+    CHECK(*gpu_scalar<int>(7, cpu).data() == 7);
+    static_assert(!std::is_convertible_v<float, gpu_scalar<float>>);
+    static_assert(!std::is_copy_constructible_v<gpu_scalar<float>> && std::is_nothrow_move_constructible_v<gpu_scalar<float>>);
+}
+
+static void pinned() {
+    arraygpu::pinned_vector<float> host{1, 2, 3};
+    gpu_vector<float> v(host), w(3);
+    v.copy_to_async(host.data(), 3);
+    w.copy_from_async(host.data(), 3);
+    arraygpu::synchronize();
+    CHECK(w.to_host() == floats{1, 2, 3} && host[2] == 3);
+    host.resize(1000, 5);
+    CHECK(host[2] == 3 && host[999] == 5);
+    auto moved = std::move(host);
+    CHECK(moved.size() == 1000);
+    const auto cpu = arraygpu::context::cpu();
+    arraygpu::pinned_vector<int> plain(3, 9, arraygpu::pinned_allocator<int>(cpu));
+    CHECK(gpu_vector<int>(plain, cpu).to_host() == std::vector<int>{9, 9, 9});
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "copy_to_async", w.copy_to_async(moved.data(), 4));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stream", gpu_vector<int>(3, cpu).copy_from_async(plain.data(), 3, {cpu, &failures}));
+}
+
 int main() {
     construction();
     ownership();
     views();
     errors();
     contexts();
+    devices();
+    scalars();
+    pinned();
     std::printf("vectors: %s\n", failures == 0 ? "ok" : "FAILED");
     return failures == 0 ? 0 : 1;
 }

@@ -158,3 +158,30 @@ pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<(
     };
     gpu.check(code, format_args!("filling {len} elements"))
 }
+
+#[cfg(test)]
+#[path = "../../../compiler/tests/common/ptxas.rs"]
+mod ptxas;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_has_a_number_and_assembles() {
+        let tool = ptxas::find();
+        let mut modules: Vec<Option<ptxas::Module>> = (0..KERNELS).map(|_| None).collect();
+        for op in [Op::Copy, Op::Fill, Op::Bool] {
+            for size in [1, 4, 8] {
+                let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size));
+                let ptx = text.trim_end_matches('\0').to_string();
+                assert!(modules[number(op, size)].replace(ptxas::Module { name, ptx }).is_none());
+            }
+        }
+        let modules: Vec<_> = modules.into_iter().flatten().collect();
+        let archs = ptxas::architectures(&tool);
+        let jobs: Vec<_> = modules.iter().flat_map(|m| archs.iter().map(move |a| (m, *a))).collect();
+        assert_eq!(jobs.len(), KERNELS * 3);
+        assert!(ptxas::assemble(&tool, &jobs).iter().all(|u| u.spills == 0));
+    }
+}

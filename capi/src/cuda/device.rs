@@ -1,10 +1,12 @@
 //! Devices: what the driver says of them, and which one a context gets.
 
 use super::driver::{Api, driver};
+use super::gpu::Gpu;
 use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail};
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self, *};
 use std::ffi::{CStr, CString, c_char};
+use std::sync::OnceLock;
 
 /// `agpu_context_options.device`.
 pub(crate) const DEFAULT: i32 = 0;
@@ -105,17 +107,20 @@ fn first() -> Result<&'static Device> {
     }
 }
 
+/// Why the first context that nobody asked a device for is on the CPU.
+static FAILED: OnceLock<String> = OnceLock::new();
+
 /// Why no GPU can be used; None if one can.
 pub(crate) fn problem() -> Option<String> {
-    first().err().map(|e| e.message)
+    FAILED.get().cloned().or_else(|| first().err().map(|e| e.message))
 }
 
-/// The device of `agpu_context_options.device`; None is the CPU.
-pub(crate) fn choose(device: i32) -> Result<Option<&'static Device>> {
+/// The GPU of `agpu_context_options.device`, used; None is the CPU.
+pub(crate) fn open(device: i32) -> Result<Option<Gpu>> {
     match device {
         DEFAULT => from_environment(),
         CPU => Ok(None),
-        d if d >= CUDA => gpu(d - CUDA).map(Some),
+        d if d >= CUDA => gpu(d - CUDA).and_then(Gpu::new).map(Some),
         d => {
             fail!(INVALID_ARGUMENT, "{d} is no device: 0 is the default, 1 the CPU, 2 the first CUDA device")
         }
@@ -123,13 +128,14 @@ pub(crate) fn choose(device: i32) -> Result<Option<&'static Device>> {
 }
 
 /// `ARRAYGPU_DEVICE` decides; without it, a GPU if there is one.
-fn from_environment() -> Result<Option<&'static Device>> {
+fn from_environment() -> Result<Option<Gpu>> {
     let text = std::env::var_os("ARRAYGPU_DEVICE").unwrap_or_default();
     let text = text.to_string_lossy();
-    let asked =
-        |r: Result<&'static Device>| r.map(Some).map_err(|e| e.of(&format!("ARRAYGPU_DEVICE={text}")));
+    let asked = |device: Result<&'static Device>| {
+        device.and_then(Gpu::new).map(Some).map_err(|e| e.of(&format!("ARRAYGPU_DEVICE={text}")))
+    };
     match &*text {
-        "" => Ok(first().ok()),
+        "" => Ok(first().and_then(Gpu::new).map_err(|e| FAILED.set(e.message)).ok()),
         "cpu" => Ok(None),
         "cuda" => asked(first()),
         other => match other.strip_prefix("cuda:").and_then(|n| n.parse().ok()) {

@@ -3,7 +3,8 @@
 use super::device::Device;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{MODULE, Result, error, fail};
-use arraygpu_compiler::plan::gpu::{self, GpuKernel};
+use arraygpu_compiler::core::COLUMNS;
+use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
 use std::ffi::c_void;
 
 /// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
@@ -50,6 +51,11 @@ impl Images {
             .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
         if usize::try_from(module.kernels) != Ok(kernels.len()) {
             fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
+        }
+        let teams =
+            |v: &GpuVersion| !matches!(v.grid, Grid::Tiles(..)) || i64::from(v.threads) % COLUMNS == 0;
+        if let Some(v) = kernels.iter().flat_map(|k| &k.versions).find(|v| !teams(v)) {
+            fail!(MODULE, "{name}: {}: {} threads for tiles of {COLUMNS} columns", v.entry, v.threads);
         }
         let mut first = Vec::with_capacity(kernels.len());
         let total = kernels.iter().fold(0, |n, k| {

@@ -16,6 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Streams of ours do not wait for the legacy default stream.
 pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
+/// CU_STREAM_PER_THREAD.
+const PER_THREAD: usize = 2;
+
 /// Memory that kernels on one stream use in turn.
 #[derive(Default)]
 struct Shared {
@@ -149,8 +152,26 @@ impl Gpu {
         if raw.is_null() {
             return Ok(self.own_stream());
         }
+        if raw.addr() == PER_THREAD {
+            return self.thread_stream(raw);
+        }
         match self.streams.iter().find(|s| s.raw == raw) {
             Some(known) => self.recognise(known).map(|()| known),
+            None => self.add_stream(raw),
+        }
+    }
+
+    /// The handle CU_STREAM_PER_THREAD is another stream in each thread.
+    fn thread_stream(&self, raw: CUstream) -> Result<&Stream> {
+        if self.api().stream_id.is_none() {
+            fail!(
+                INVALID_ARGUMENT,
+                "call.stream is CU_STREAM_PER_THREAD, which this driver does not tell apart"
+            );
+        }
+        let id = self.stream_id(raw)?;
+        match self.streams.iter().find(|s| s.raw == raw && s.id.load(Ordering::Relaxed) == id) {
+            Some(known) => Ok(known),
             None => self.add_stream(raw),
         }
     }
@@ -199,7 +220,8 @@ impl Gpu {
         let id = self.stream_id(raw)?;
         let _one = lock(&self.adding);
         let count = self.streams.iter().count();
-        if let Some(known) = self.streams.iter().find(|s| s.raw == raw) {
+        if let Some(known) = self.streams.iter().find(|s| s.raw == raw && s.id.load(Ordering::Relaxed) == id)
+        {
             return Ok(known);
         }
         let stream = Stream::new(self, raw, count as u32, id)?;

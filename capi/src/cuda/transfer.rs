@@ -110,17 +110,17 @@ impl Allocation {
     }
 
     /// Copies contiguous host memory to a checked span of this memory.
-    pub fn from_host(&self, to: &Span, host: *const u8) -> Result<()> {
+    pub fn upload(&self, to: &Span, host: *const u8) -> Result<()> {
         if to.len == 0 { Ok(()) } else { self.waited(|turn| queue_from_host(turn, self, to, host)) }
     }
 
     /// The same, queued on a stream (NULL: the context's own).
-    pub fn from_host_on(&self, stream: CUstream, to: &Span, host: *const u8) -> Result<()> {
+    pub fn upload_on(&self, stream: CUstream, to: &Span, host: *const u8) -> Result<()> {
         if to.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_from_host(turn, self, to, host)) }
     }
 
     /// Copies a checked span of this memory to contiguous host memory. Reports records that calls before left.
-    pub fn to_host(&self, host: *mut u8, from: &Span) -> Result<()> {
+    pub fn download(&self, host: *mut u8, from: &Span) -> Result<()> {
         if from.len == 0 {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Allocation {
     }
 
     /// The same, queued on a stream (NULL: the context's own).
-    pub fn to_host_on(&self, stream: CUstream, host: *mut u8, from: &Span) -> Result<()> {
+    pub fn download_on(&self, stream: CUstream, host: *mut u8, from: &Span) -> Result<()> {
         if from.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_to_host(turn, host, self, from)) }
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 /// How the kernels are launched. `scale` tells in its slot which version ran: 10 aligned, 11 contiguous, 12 any.
 pub const GPU: &str = "
-gpu @dot { version dot threads 64 tiles 1 to 2 }
+gpu @dot { version dot threads 256 tiles 1 to 2 }
 gpu @scale {
   version scale_aligned threads 256 elements 256 contiguous narrow separate aligned 0, 1
   version scale_contiguous threads 256 elements 256 contiguous

@@ -206,8 +206,23 @@ static void run(struct stream *s, uint64_t until) {
         }
     }
 }
+static int make_stream(struct stream **out) {
+    static uint64_t ids;
+    struct stream *s = calloc(1, sizeof *s);
+    s->context = current, s->id = ++ids;
+    s->next = streams, streams = s;
+    return *out = s, 0;
+}
+/* The handle 2 is a stream of the thread's own. */
+static __thread struct stream *of_thread;
+static struct stream *real(struct stream *s) {
+    if (s != (struct stream *)2) return s;
+    if (!of_thread) make_stream(&of_thread);
+    return of_thread;
+}
 /* Queues an operation, or records it for a graph. */
 static int queue(struct stream *s, struct op o) {
+    s = real(s);
     if (!s) bug("the legacy default stream is used");
     if (s->destroyed) bug("a destroyed stream is used");
     if (s->context != current) bug("a stream of another context is used");
@@ -221,14 +236,8 @@ static int queue(struct stream *s, struct op o) {
     }
     return 0;
 }
-static int make_stream(struct stream **out) {
-    static uint64_t ids;
-    struct stream *s = calloc(1, sizeof *s);
-    s->context = current, s->id = ++ids;
-    s->next = streams, streams = s;
-    return *out = s, 0;
-}
 static int synchronize(struct stream *s) {
+    s = real(s);
     if (s->destroyed) bug("a destroyed stream is used");
     if (s->capturing) return s->capturing = 2, UNSUPPORTED;
     counts.waits++;
@@ -267,9 +276,9 @@ int cuCtxSynchronize(void) {
     NEED_CONTEXT;
     CALL(synchronize_all());
 }
-int cuStreamGetCtx(struct stream *s, struct context **out) { return *out = s->context, 0; }
-int cuStreamGetId(struct stream *s, uint64_t *id) { return s->destroyed ? BAD_HANDLE : (*id = s->id, 0); }
-int cuStreamIsCapturing(struct stream *s, unsigned *status) { return *status = (unsigned)s->capturing, ended ? 4 : 0; }
+int cuStreamGetCtx(struct stream *s, struct context **out) { return *out = real(s)->context, 0; }
+int cuStreamGetId(struct stream *s, uint64_t *id) { return s = real(s), s->destroyed ? BAD_HANDLE : (*id = s->id, 0); }
+int cuStreamIsCapturing(struct stream *s, unsigned *status) { return *status = (unsigned)real(s)->capturing, ended ? 4 : 0; }
 int cuEventCreate(struct event **out, unsigned flags) {
     NEED_CONTEXT;
     if (flags != 2) bug("an event that takes times");
@@ -278,6 +287,7 @@ int cuEventCreate(struct event **out, unsigned flags) {
 int cuEventDestroy_v2(struct event *e) { return ended ? 4 : (counts.events--, free(e), 0); }
 int cuEventRecord(struct event *e, struct stream *s) {
     NEED_CONTEXT;
+    s = real(s);
     if (s->destroyed) bug("a destroyed stream is used");
     counts.records++;
     return e->on = s, e->ticket = s->queued, e->captured = s->capturing, 0;
@@ -291,6 +301,7 @@ int cuStreamWaitEvent(struct stream *s, struct event *e, unsigned flags) {
     NEED_CONTEXT;
     (void)flags;
     counts.orders++;
+    s = real(s);
     if (!e->on) return 0;
     if (s->capturing || e->captured) return ISOLATION;
     struct op o = {.kind = WAIT, .on = e->on, .ticket = e->ticket};

@@ -268,7 +268,7 @@ fn failed_launch() {
     let mut dot = -1f32;
     let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
     fake.options("fail_launch=1,launch_code=1");
-    fails(call(), AgpuErrorDevice, &["stats::dot: launching dot: 1 blocks of 64 threads: CUDA error 1"]);
+    fails(call(), AgpuErrorDevice, &["stats::dot: launching dot: 1 blocks of 256 threads: CUDA error 1"]);
     fake.options("fail_launch=2,launch_code=700");
     ok(call());
     fails(
@@ -402,6 +402,11 @@ fn images() {
     };
     broken(&|m| m.gpu_length -= 5, &["launches for GPUs cannot be read"]);
     broken(&|m| m.gpu_length = GPU.find("gpu @last").unwrap() as i64, &["7 kernels, but launches for 6"]);
+    let uneven: &'static str = GPU.replace("dot threads 256", "dot threads 64").leak();
+    broken(
+        &|m| (m.gpu, m.gpu_length) = (uneven.as_ptr().cast(), uneven.len() as i64),
+        &["dot: 64 threads for tiles of 128 columns"],
+    );
     broken(&|m| m.image_count = -1, &["negative"]);
     broken(&|m| m.images = null(), &["images are NULL"]);
     let image = |f: &dyn Fn(&mut AgpuImage)| with_images(|i| f(&mut i[0]));
@@ -462,13 +467,13 @@ fn launches() {
     scale(x.slice(0, 0, 1), y.slice(0, 0, 1));
     assert_eq!(fake.launches().len(), before);
 
-    // tiles: two warps a block, four multiprocessors of 64 warps
+    // tiles: two teams of 128 threads a block, 16 teams on each of four multiprocessors
     let mut dot = 0f32;
-    for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 147, 1)] {
+    for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 74, 2)] {
         let (x, y) = (x.slice(0, n, 1), y.slice(0, n, 1));
         ok(call(DOT, &[input(x), input(y), out_scalar(&mut dot)]));
         let l = last();
-        assert_eq!((l.entry(), l.grid, l.block, l.words().len()), ("dot", grid, 64, 9));
+        assert_eq!((l.entry(), l.grid, l.block, l.words().len()), ("dot", grid, 256, 9));
         assert_eq!((l.words()[4], l.words()[5], l.words()[8]), (n as u64, slot, span));
     }
     let all = AgpuView { extent: [512 * 2048, 1, 1], stride: [0, 1, 1], ..x.view() };
@@ -523,11 +528,18 @@ fn streams() {
     fake.destroy(a);
     drop(v);
     assert_eq!(w.get(), x.iter().rev().copied().collect::<Vec<_>>());
-    // and comes back as another
+    // and comes back as another: it waits for what the old one did, once
+    let y = Vector::in_context(context, &x);
+    fake.reuse(a);
+    reverse(a, &w, &y);
+    fake.destroy(a);
     fake.reuse(a);
     let before = fake.counts().orders;
+    reverse(a, &w, &y);
+    reverse(a, &w, &y);
+    assert_eq!(fake.counts().orders, before + 1);
+    drop(y);
     work(context, a);
-    assert!(fake.counts().orders > before);
     fake.destroy(b);
     wait(context);
     // a stream of another context
@@ -812,8 +824,11 @@ fn threads() {
         for t in 0..6 {
             s.spawn(move || {
                 let (context, stream) = (context_number as *mut AgpuContext, foreign as *mut c_void);
+                // CU_STREAM_PER_THREAD is another stream in each thread, and needs a current context
+                Fake::get().set_current(primary as *mut c_void);
+                let streams = [stream, 2 as *mut c_void, null_mut()];
                 for i in 0..20 {
-                    work(context, if (t + i) % 3 == 0 { stream } else { null_mut() });
+                    work(context, streams[(t + i) % 3]);
                 }
             });
         }
