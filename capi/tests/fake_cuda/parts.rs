@@ -542,6 +542,16 @@ fn streams() {
     work(context, a);
     fake.destroy(b);
     wait(context);
+    // CU_STREAM_PER_THREAD: what is shared on a stream is each thread's own
+    let (number, primary, events) = (context.addr(), fake.primary(0).addr(), fake.counts().events);
+    for _ in 0..2 {
+        let call = move || {
+            Fake::get().set_current(primary as *mut c_void);
+            (0..2).for_each(|_| work(number as *mut AgpuContext, 2 as *mut c_void));
+        };
+        std::thread::spawn(call).join().unwrap();
+    }
+    assert_eq!(fake.counts().events, events + 2);
     // a stream of another context
     let other = fake.primary(1);
     fake.set_current(other);
