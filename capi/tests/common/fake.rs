@@ -3,6 +3,7 @@
 
 use super::*;
 use libloading::Library;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -132,18 +133,22 @@ impl Fake {
 
 /// Builds the fake driver, without the function `without`; the folder it is in. None without a C compiler.
 pub fn build(without: Option<&str>) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
-        "fake-cuda-{}-{}",
-        std::process::id(),
-        without.unwrap_or("all")
-    ));
+    const SOURCES: [&str; 3] = [
+        include_str!("../fake_cuda/fake_cuda.c"),
+        include_str!("../fake_cuda/fake_cuda.h"),
+        include_str!("../fake_cuda/kernels.h"),
+    ];
+    let mut hash = DefaultHasher::new();
+    SOURCES.hash(&mut hash);
+    let name = format!("fake-cuda-{:016x}-{}", hash.finish(), without.unwrap_or("all"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.join("libcuda.so.1").exists() {
         return Some(folder);
     }
     std::fs::create_dir_all(&folder).unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda/fake_cuda.c");
-    // made under another name, so that no other thread finds half of it
-    let library = folder.join(format!("{:?}.so", std::thread::current().id()));
+    // made under another name, so that nobody finds half of it
+    let library = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-pthread", "-o"]).arg(&library).arg(&source);
     cc.args(without.map(|name| format!("-D{name}=hidden_function")));
