@@ -163,9 +163,12 @@ fn reason(g: &Graph, before: &[Pass], p: &Pass) -> String {
             let what = if matches!(g.op(n), Op::Materialize(_)) { "stored vector" } else { "reduction" };
             format!("each element needs the {what}{at}, which is known only after a whole pass")
         }
-        None if before.iter().any(|b| b.domain == p.domain && b.items.len() >= items::MAX_ITEMS) => {
-            format!("a pass computes at most {} results", items::MAX_ITEMS)
-        }
+        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
+            "the budget of a pass is {} results, {} operations and {} arrays",
+            items::MAX_ITEMS,
+            items::MAX_NODES,
+            items::MAX_ARRAYS
+        ),
         None if p.sequential => "a fold runs in order, the other pass does not".into(),
         None => "its index space is another one: the lengths are not known to be equal".into(),
     }

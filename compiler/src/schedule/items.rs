@@ -4,8 +4,12 @@ use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A pass computes at most so many: registers and the C compiler's patience are finite.
+/// A pass computes at most so many results: registers and the C compiler's patience are finite.
 pub const MAX_ITEMS: usize = 8;
+/// Several results share a pass only up to so many nodes of core IR together: more would not stay in registers.
+pub const MAX_NODES: usize = 1500;
+/// Several results share a pass only up to so many arrays: a kernel for GPUs takes 4096 bytes of parameters.
+pub const MAX_ARRAYS: usize = 64;
 
 /// A stored vector, a reduction or a fold.
 #[derive(Clone, Debug)]
@@ -42,7 +46,7 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
     let g = &f.graph;
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
-    let mut passes: Vec<(u32, Pass)> = Vec::new();
+    let mut passes: Vec<(u32, Pass, Size)> = Vec::new();
     for it in items {
         let level =
             needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
@@ -51,15 +55,58 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         }
         let domain = Some(domain(g, it.node));
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
-        let fits =
-            |p: &&mut (u32, Pass)| p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
+        let size = Size::of(g, &it);
+        let fits = |p: &&mut (u32, Pass, Size)| {
+            let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
+            same && p.1.items.len() < MAX_ITEMS && p.2.has_room_for(&size)
+        };
         match passes.iter_mut().find(fits) {
-            Some(p) => p.1.items.push(it),
-            None => passes.push((level, Pass { domain, sequential, items: vec![it] })),
+            Some(p) => {
+                p.1.items.push(it);
+                p.2.add(size);
+            }
+            None => passes.push((level, Pass { domain, sequential, items: vec![it] }, size)),
         }
     }
     passes.sort_by_key(|p| p.0);
     Ok(passes.into_iter().map(|p| p.1).collect())
+}
+
+/// How large a pass is: its nodes, and which of them are arrays in memory.
+struct Size {
+    nodes: HashSet<NodeId>,
+    arrays: HashSet<NodeId>,
+}
+
+impl Size {
+    fn of(g: &Graph, it: &Item) -> Size {
+        let mut size = Size { nodes: HashSet::default(), arrays: HashSet::default() };
+        let op = g.op(it.node);
+        let mut stack: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
+        while let Some(n) = stack.pop() {
+            let array = !g.ty(n).is_scalar() && matches!(g.op(n), Op::Param(_) | Op::Materialize(_));
+            if !size.nodes.insert(n) {
+                continue;
+            }
+            if array {
+                size.arrays.insert(n);
+            } else if !is_pass(g, n) {
+                let op = g.op(n);
+                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+            }
+        }
+        size
+    }
+
+    fn has_room_for(&self, other: &Size) -> bool {
+        let union = |a: &HashSet<NodeId>, b: &HashSet<NodeId>| a.union(b).count();
+        union(&self.nodes, &other.nodes) <= MAX_NODES && union(&self.arrays, &other.arrays) <= MAX_ARRAYS
+    }
+
+    fn add(&mut self, other: Size) {
+        self.nodes.extend(other.nodes);
+        self.arrays.extend(other.arrays);
+    }
 }
 
 /// Items in dependency order.

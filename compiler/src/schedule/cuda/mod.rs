@@ -23,6 +23,9 @@ use crate::scalar::{BinaryOp, Ty};
 /// A body of more operations than this is not repeated to keep more loads in flight.
 const MAX_UNROLLED: u32 = 512;
 
+/// Bytes of parameters that a kernel may have on every device that we serve; each of ours takes 8.
+const MAX_PARAMETERS: usize = 4096 / 8;
+
 /// The GPU's side of one pass.
 pub struct GpuPass {
     /// How its versions are launched.
@@ -48,6 +51,14 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         GpuPass { launch: GpuKernel { name: name.into(), ..GpuKernel::default() }, kernels: vec![] };
     if let Some(op) = without_code(l, pass, scalars) {
         out.launch.absent = Some(format!("`{op}` has no GPU code in this version"));
+        return Ok(out);
+    }
+    // strides, counters, records and span come on top
+    let parameters = 2 * l.signature.arrays.len() + l.signature.ins.len() + l.signature.slots.len();
+    if parameters + l.signature.scratch.len() + 3 > MAX_PARAMETERS {
+        let why =
+            format!("it takes {parameters} parameters and more; a kernel has room for {MAX_PARAMETERS}");
+        out.launch.absent = Some(why);
         return Ok(out);
     }
     if pass.domain.is_none() {
@@ -150,10 +161,11 @@ fn body(
 ) -> Result<(Kernel, Grid)> {
     l.begin(name, false);
     l.k.threads = shape.threads;
-    l.k.blocks = if has_reduction(l, pass) { reduce::blocks(cost) } else { 0 };
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
     } else if has_reduction(l, pass) {
+        let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
+        l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::MOST_SPAN))
     } else {
         let per_block = map::elements(l, shape, cost);
