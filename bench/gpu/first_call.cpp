@@ -19,7 +19,10 @@ int main(int count, char **arguments) {
 
     const double begin = now();
     agpu_context *context = context_on(AGPU_DEVICE_CUDA);
-    CU(StreamSynchronize(nullptr)); // the context is there now
+    CU(Init(0));
+    void *primary = nullptr;
+    CU(DevicePrimaryCtxRetain(&primary, 0)); // the context is there now
+    CU(CtxSetCurrent(primary));
     const double made = now();
     arrays x(context, n);
     const package kernels(linked_package());

@@ -19,6 +19,8 @@ struct span {
         CU(EventCreate(&begin, 0));
         CU(EventCreate(&end, 0));
     }
+    span(const span &) = delete;
+    span(span &&) = default;
     double ms() const {
         float t = 0;
         CU(EventElapsedTime(&t, begin, end));
@@ -28,7 +30,8 @@ struct span {
 
 // A pair of events for everyone and every round: nothing is waited for in between.
 template <class Enqueue> std::vector<times> rounds_of(cu::stream s, std::size_t count, int rounds, int calls, Enqueue enqueue) {
-    std::vector<std::vector<span>> spans(count, std::vector<span>(std::size_t(rounds)));
+    std::vector<std::vector<span>> spans(count); // not copied: each span has events of its own
+    for (auto &of_one : spans) of_one = std::vector<span>(std::size_t(rounds));
     for (int r = 0; r < rounds; ++r)
         for (std::size_t i = 0; i < count; ++i) enqueue(i, spans[i][std::size_t(r)]);
     CU(StreamSynchronize(s));
@@ -46,7 +49,8 @@ cu::graph_exec captured(cu::stream s, const contender &who, int calls) {
     cu::graph_exec exec = nullptr;
     CU(StreamBeginCapture(s, RELAXED));
     bool good = true;
-    for (int k = 0; k < calls; ++k) good = who.run(k % SETS) == 0 && good;
+    for (int k = 0; k < calls && good; ++k) good = who.run(k % SETS) == 0;
+    if (!good && who.ours) std::fprintf(stderr, "%s: %s\n", who.impl.c_str(), agpu_last_error_message());
     good = cu::driver().StreamEndCapture(s, &graph) == 0 && good;
     if (good && graph) cu::driver().GraphInstantiate(&exec, graph, 0);
     if (graph) cu::driver().GraphDestroy(graph);

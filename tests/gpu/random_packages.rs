@@ -104,8 +104,8 @@ fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
 fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
     let mut args = program::arguments(f, n, n, rng);
     let odd = |l: &Lit| match l.ty {
-        Ty::F32 => !(l.as_f32().abs() < 1e6),
-        Ty::F64 => !(l.as_f64().abs() < 1e6),
+        Ty::F32 => l.is_nan() || l.as_f32().abs() >= 1e6,
+        Ty::F64 => l.is_nan() || l.as_f64().abs() >= 1e6,
         _ => false,
     };
     for a in &mut args {
@@ -115,12 +115,15 @@ fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
     args
 }
 
+/// The arguments of each call of a function.
+type Cases = dyn Fn(usize, &Function, &mut Rng) -> Vec<Vec<Value>>;
+
 /// The package and its cases.
 fn write(
     asked: &Asked,
     compiled: &Compiled,
     machine_code: bool,
-    cases: &dyn Fn(usize, &Function, &mut Rng) -> Vec<Vec<Value>>,
+    cases: &Cases,
 ) -> Result<(), Box<dyn Error>> {
     let mut options = Options::new(asked.out.join(&compiled.name));
     if machine_code {

@@ -78,6 +78,9 @@ pub(crate) fn run(
         );
     }
     reserve(entry, args, ws, Some((gpu, stream)))?;
+    // scalar results and handles of new buffers
+    ws.words.clear();
+    ws.words.resize(ws.spans.len(), 0);
     let call = Call { loaded, entry, images, gpu, stream, capturing };
     let done = call.queue(args, pins, ws);
     call.clean(ws);
@@ -177,8 +180,6 @@ impl Call<'_> {
     /// Waits for the stream, and takes the scalar results from their words.
     fn wait(&self, ws: &mut Workspace) -> Result<()> {
         self.gpu.wait(self.stream, Some(self.entry))?;
-        ws.words.clear();
-        ws.words.resize(ws.spans.len(), 0);
         for (place, word) in &ws.frame.words {
             // SAFETY: the kernels that write it have ended.
             ws.words[*place] = unsafe { word.host.read_volatile() };

@@ -121,6 +121,9 @@ impl Call<'_> {
                 && (!v.narrow || narrow())
         };
         let kernel = &self.images.kernels[l.kernel as usize];
+        if let Some(why) = &kernel.absent {
+            fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
+        }
         match kernel.versions.iter().enumerate().find(|(_, v)| holds(v)) {
             Some(found) => Ok(found),
             None => fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name),
