@@ -56,6 +56,16 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     }
     // host scalars leave no record
     (m.recorded, m.closed) = (false, HashMap::default());
+    // what does not depend on an element is computed for the call, whatever elements need of it
+    for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
+        let whole = matches!(
+            f.graph.op(n),
+            Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_)
+        );
+        if whole && f.graph.is_closed(n) {
+            m.eval(n, &env);
+        }
+    }
     let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
         Val::Scalar(l) => Value::Scalar(l.canonical()),
         Val::Array(v) => Value::Vector(v.iter().map(|l| l.canonical()).collect()),
