@@ -1,5 +1,6 @@
 #include "timing.hpp"
 #include "peers.h"
+#include <arraygpu.h>
 #include <algorithm>
 #include <cstdio>
 
