@@ -1,7 +1,7 @@
 //! The CUDA runtime against the fake driver: what it does, what fails, and what is left. Each part is a process of its own.
 
 mod common;
-#[path = "fake_cuda/parts.rs"]
+#[path = "fake_cuda/parts/mod.rs"]
 mod parts;
 
 use arraygpu_capi::abi::*;

@@ -1,0 +1,117 @@
+//! A package's code: which is taken, how often it is loaded, and what a package may get wrong.
+
+use super::*;
+
+pub fn rejected_code() {
+    let (fake, context) = (Fake::get(), gpu());
+    let v = Vector::in_context(context, &values(100));
+    let mut dot = -1f32;
+    let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
+    fake.options("reject_ptx=1");
+    fails(
+        call(),
+        AgpuErrorModule,
+        &[
+            "stats::dot: kernel dot: loading the PTX on CUDA device 0",
+            "sm_90",
+            "CUDA 12.4",
+            "CUDA_ERROR_INVALID_PTX (218)",
+        ],
+    );
+    assert!(message().ends_with("\nptxas fatal: Unresolved extern function 'nothing'"), "{}", message());
+    fake.options("no_entry=1");
+    fails(call(), AgpuErrorDevice, &["kernel dot: cuModuleGetFunction: CUDA error 500"]);
+    fake.options("");
+    ok(call());
+    assert!(dot > 0.0);
+    drop(v);
+    free(context);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
+
+pub fn images() {
+    let fake = Fake::get();
+    let text = |s: &'static str| s.as_ptr().cast::<c_void>();
+    let dot_images = |archs: &[i32]| {
+        let archs = archs.to_vec();
+        Box::leak(Box::new(with_images(move |images| {
+            let ptx = images[0];
+            images.retain(|i| i.kernel != 0);
+            let cubin = |arch: i32| AgpuImage { arch, data: text("ELF\0"), ..ptx };
+            images.extend(archs.iter().map(|a| if *a == 0 { ptx } else { cubin(*a) }));
+        })))
+    };
+    let run = |module: &AgpuModule, context: *mut AgpuContext| {
+        let v = Vector::in_context(context, &[1.0, 2.0]);
+        let mut dot = 0f32;
+        let args = [input(v.view()), input(v.view()), out_scalar(&mut dot)];
+        // SAFETY: a module and arguments that live.
+        unsafe { agpu_invoke(module, DOT, null(), args.as_ptr(), 3) }
+    };
+    let context = gpu();
+    for (archs, kind) in [
+        (&[0, 90][..], "cubin"), // of the very device
+        (&[80, 0], "ptx"),       // another major version
+        (&[0, 100, 120], "ptx"),
+        (&[91, 0], "ptx"), // a later minor version
+        (&[90], "cubin"),
+        (&[0], "ptx"),
+    ] {
+        let (module, before) = (dot_images(archs), fake.counts());
+        for _ in 0..3 {
+            ok(run(module, context));
+        }
+        let after = fake.counts();
+        let loaded = (after.cubins - before.cubins, after.ptx - before.ptx, after.lookups - before.lookups);
+        assert_eq!(loaded, if kind == "cubin" { (1, 0, 1) } else { (0, 1, 1) }, "{archs:?}");
+    }
+    // code that the driver does not take is no reason to give up
+    fake.options("reject_cubin=1");
+    ok(run(dot_images(&[90, 0]), context));
+    fails(run(dot_images(&[90]), context), AgpuErrorModule, &["loading the code for sm_90", "209"]);
+    fake.options("");
+    fails(
+        run(dot_images(&[80, 100]), context),
+        AgpuErrorModule,
+        &[
+            "stats::dot: kernel dot: the package holds sm_80, sm_100, the device is CUDA device 0 (Fake GPU 0, sm_90)",
+        ],
+    );
+    fails(run(dot_images(&[]), context), AgpuErrorModule, &["holds nothing"]);
+    fails(run(&MODULE, context), AgpuErrorModule, &["no code for GPUs", "sm_90"]);
+    // once in each context
+    let (module, other, before) = (dot_images(&[0]), gpu(), fake.counts().ptx);
+    [context, other, context, other].into_iter().for_each(|c| ok(run(module, c)));
+    assert_eq!(fake.counts().ptx, before + 2);
+    free(context);
+    free(other);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    // what a package may get wrong
+    let broken = |change: &dyn Fn(&mut AgpuModule), words: &[&str]| {
+        let mut module = with_images(|_| ());
+        change(&mut module);
+        // SAFETY: a module that is wrong in ways that are checked.
+        fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, words);
+    };
+    broken(&|m| m.gpu_length -= 5, &["launches for GPUs cannot be read"]);
+    broken(&|m| m.gpu_length = GPU.find("gpu @last").unwrap() as i64, &["7 kernels, but launches for 6"]);
+    let uneven: &'static str = GPU.replace("dot threads 256", "dot threads 64").leak();
+    broken(
+        &|m| (m.gpu, m.gpu_length) = (uneven.as_ptr().cast(), uneven.len() as i64),
+        &["dot: 64 threads for tiles of 128 columns"],
+    );
+    broken(&|m| m.image_count = -1, &["negative"]);
+    broken(&|m| m.images = null(), &["images are NULL"]);
+    let image = |f: &dyn Fn(&mut AgpuImage)| with_images(|i| f(&mut i[0]));
+    for (module, words) in [
+        (image(&|i| i.kernel = 7), "version 0 of kernel 7"),
+        (image(&|i| i.version = 1), "version 1 of kernel 0"),
+        (image(&|i| i.version = -1), "version -1"),
+        (image(&|i| i.data = null()), "is empty"),
+    ] {
+        // SAFETY: as above.
+        fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, &["stats", words]);
+    }
+    done();
+}

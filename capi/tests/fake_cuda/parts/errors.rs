@@ -1,0 +1,48 @@
+//! Errors of the driver, and those after which nothing runs any more.
+
+use super::*;
+
+pub fn failed_launch() {
+    let (fake, context) = (Fake::get(), gpu());
+    let v = Vector::in_context(context, &values(100));
+    let mut dot = -1f32;
+    let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
+    fake.options("fail_launch=1,launch_code=1");
+    fails(call(), AgpuErrorDevice, &["stats::dot: launching dot: 1 blocks of 256 threads: CUDA error 1"]);
+    fake.options("fail_launch=2,launch_code=700");
+    ok(call());
+    fails(
+        call(),
+        AgpuErrorDevice,
+        &["launching dot", "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access"],
+    );
+    fails(
+        call(),
+        AgpuErrorDevice,
+        &["Fake GPU 0", "cannot be used any more in this process: launching dot", "(700)"],
+    );
+    // SAFETY: handles.
+    unsafe {
+        fails(agpu_context_synchronize(context), AgpuErrorDevice, &["cannot be used any more", "(700)"]);
+        let mut host = [0f32; 100];
+        fails(agpu_copy_to_host(host.as_mut_ptr().cast(), v.view(), 100), AgpuErrorDevice, &["(700)"]);
+    }
+    drop(v);
+    free(context);
+    done();
+}
+
+pub fn failed_wait() {
+    let (fake, context) = (Fake::get(), gpu());
+    let v = Vector::in_context(context, &values(100));
+    let mut dot = -1f32;
+    fake.options("fail_wait=1");
+    let mut call = || call(DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]);
+    // the first wait of all is for fresh scratch
+    fails(call(), AgpuErrorDevice, &["stats::dot", "(700)"]);
+    fails(call(), AgpuErrorDevice, &["stats::dot", "cannot be used any more"]);
+    drop(v);
+    free(context);
+    assert_eq!(dot, -1.0);
+    done();
+}

@@ -1,0 +1,70 @@
+//! Launches: versions, grids and parameters, word by word.
+
+use super::*;
+
+pub fn launches() {
+    let (fake, context) = (Fake::get(), gpu());
+    let address = |v: &Vector| {
+        let mut data = null_mut();
+        // SAFETY: a handle and a local.
+        ok(unsafe { agpu_buffer_data(v.0, &mut data) });
+        data.addr() as u64
+    };
+    let last = || *fake.launches().last().unwrap();
+    let (x, y) =
+        (Vector::in_context(context, &values(600_000)), Vector::in_context(context, &values(600_000)));
+    let (ax, ay) = (address(&x), address(&y));
+    let mut version = 0;
+    let mut scale = |x: AgpuView, y: AgpuView| {
+        ok(call(SCALE, &[scalar(&2f32), input(x), output(y), out_scalar(&mut version)]));
+    };
+    let two = u64::from(2f32.to_bits());
+    scale(x.slice(0, 1000, 1), y.slice(4, 1004, 1));
+    let l = last();
+    assert_eq!((l.entry(), l.grid, l.block), ("scale_aligned", 4, 256));
+    assert_eq!(l.words()[..4], [ax, ay + 16, 1000, two]);
+    let slot = l.words()[4];
+    scale(x.slice(1, 1001, 1), y.slice(4, 1004, 1));
+    assert_eq!(
+        (last().entry(), last().words()),
+        ("scale_contiguous", &[ax + 4, ay + 16, 1000, two, slot][..])
+    );
+    let backwards = AgpuView { offset: 10, extent: [6, 1, 1], stride: [-2, 1, 1], ..x.view() };
+    scale(backwards, y.slice(0, 18, 3));
+    let minus_two = -2i64 as u64;
+    assert_eq!(
+        (last().entry(), last().words()),
+        ("scale_any", &[ax + 40, ay, minus_two, 3, 6, two, slot][..])
+    );
+    // an output that is an input is not separate, a stride of one element does not count
+    scale(x.view(), x.view());
+    assert_eq!(last().entry(), "scale_contiguous");
+    scale(AgpuView { extent: [1, 1, 1], stride: [9, 1, 1], ..x.view() }, y.slice(0, 1, 1));
+    assert_eq!((last().entry(), last().grid), ("scale_aligned", 1));
+    // nothing is launched for nothing
+    let before = fake.launches().len();
+    scale(x.slice(0, 0, 1), y.slice(0, 0, 1));
+    assert_eq!(fake.launches().len(), before);
+
+    // tiles: two teams of 128 threads a block, 16 teams on each of four multiprocessors
+    let mut dot = 0f32;
+    for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 74, 2)] {
+        let (x, y) = (x.slice(0, n, 1), y.slice(0, n, 1));
+        ok(call(DOT, &[input(x), input(y), out_scalar(&mut dot)]));
+        let l = last();
+        assert_eq!((l.entry(), l.grid, l.block, l.words().len()), ("dot", grid, 256, 9));
+        assert_eq!((l.words()[4], l.words()[5], l.words()[8]), (n as u64, slot, span));
+    }
+    let all = AgpuView { extent: [512 * 2048, 1, 1], stride: [0, 1, 1], ..x.view() };
+    ok(call(DOT, &[input(all), input(all), out_scalar(&mut dot)]));
+    assert_eq!((last().grid, last().words()[2], last().words()[8]), (128, 0, 2));
+
+    // what many elements cannot be is narrow
+    let many = AgpuView { extent: [(1 << 31) - (1 << 20), 1, 1], stride: [0, 1, 1], ..x.view() };
+    let mut result = 0f32;
+    ok(call(LAST, &[input(many), out_scalar(&mut result), out_scalar(&mut 0i64)]));
+    assert_eq!((last().entry(), last().grid, last().block), ("last", 1, 32));
+    drop((x, y));
+    free(context);
+    done();
+}

@@ -1,0 +1,87 @@
+//! The parts that processes with the fake driver play; each ends with `<<ok>>`.
+
+use super::common::fake::*;
+use super::common::gpu::*;
+use super::common::*;
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+macro_rules! parts {
+    ($($module:ident: $($part:ident)*;)*) => {
+        $(mod $module;)*
+
+        /// Name and code of each part.
+        pub const PARTS: &[(&str, fn())] = &[$($((stringify!($part), $module::$part)),*),*];
+
+        /// A test that starts the processes of each.
+        mod tests {
+            $($(#[test]
+            fn $part() {
+                super::start(stringify!($part));
+            })*)*
+        }
+    };
+}
+
+parts! {
+    lifetimes: lifetimes ending current_context;
+    memory: memory_limit out_of_memory wrapped_memory;
+    errors: failed_launch failed_wait;
+    code: rejected_code images;
+    launches: launches;
+    streams: streams threads;
+    capture: capture;
+    copies: strided_copies two_devices asynchronous_copies;
+}
+
+fn start(name: &str) {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    for options in ["", "eager=1,"] {
+        assert_eq!(play(&driver, name, options, &[]), "ok", "{name}");
+    }
+}
+
+fn done() {
+    println!("<<ok>>");
+}
+
+fn free(context: *mut AgpuContext) {
+    // SAFETY: a handle.
+    ok(unsafe { agpu_context_free(context) });
+}
+
+fn wait(context: *mut AgpuContext) {
+    // SAFETY: a handle.
+    ok(unsafe { agpu_context_synchronize(context) });
+}
+
+fn usage(context: *mut AgpuContext) -> (i64, i64) {
+    let (mut used, mut peak) = (-1, -1);
+    // SAFETY: a handle, and pointers to locals.
+    ok(unsafe { agpu_context_memory(context, &mut used, &mut peak) });
+    (used, peak)
+}
+
+fn work(context: *mut AgpuContext, stream: *mut c_void) {
+    let x = values(5000);
+    let (v, out) = (Vector::in_context(context, &x), Vector::in_context(context, &x));
+    let (mut dot, mut made, mut version) = (0f32, null_mut(), 0);
+    ok(call_on(context, stream, DOT, &[input(v.view()), input(v.view()), out_scalar(&mut dot)]));
+    ok(call_on(context, stream, DOT, &[input(v.view()), input(v.view()), output(out.slice(0, 1, 1))]));
+    let args = [scalar(&2f32), input(v.view()), out_new(&mut made), out_scalar(&mut version)];
+    ok(call_on(context, stream, SCALE, &args));
+    ok(call_on(context, stream, REVERSED, &[input(v.view()), output(v.view())]));
+    ok(call_on(context, stream, GATHER, &[input(v.view()), scalar(&0i64), output(out.view())]));
+    assert_eq!(Vector(made).get()[7], x[7] * 2.0);
+    assert_eq!((out.get()[0], v.get()[4999]), (x[4999], x[0]));
+}
+
+fn gpu_number(ordinal: i32) -> Option<*mut AgpuContext> {
+    let (size, device) = (size_of::<AgpuContextOptions>(), AGPU_DEVICE_CUDA + ordinal);
+    let (options, mut context) = (AgpuContextOptions { size, device, threads: 0 }, null_mut());
+    // SAFETY: pointers to locals.
+    (unsafe { agpu_context_create(&options, &mut context) } == AgpuOk).then_some(context)
+}
