@@ -53,6 +53,28 @@ fn results_of_all_kinds() {
     });
 }
 
+/// New vectors and no scalar result, as the first call of a thread.
+#[test]
+fn new_vectors_alone() {
+    let test = || {
+        on_gpu(|context| {
+            for n in [3000, 0] {
+                let x = values(n);
+                let v = Vector::in_context(context, &x);
+                let mut made = [null_mut(); 2];
+                ok(call(REVERSED, &[input(v.view()), out_new(&mut made[0])]));
+                assert_eq!(Vector(made[0]).get(), x.iter().rev().copied().collect::<Vec<_>>());
+                let [sum, difference] = &mut made;
+                let args = [input(v.view()), input(v.view()), out_new(sum), out_new(difference)];
+                ok(call(SUM_AND_DIFFERENCE, &args));
+                assert_eq!(Vector(made[0]).get(), x.iter().map(|x| x + x).collect::<Vec<_>>());
+                assert_eq!(Vector(made[1]).get(), vec![0.0; n]);
+            }
+        });
+    };
+    std::thread::spawn(test).join().unwrap();
+}
+
 #[test]
 fn scalars_that_stay_on_the_device() {
     on_gpu(|context| {

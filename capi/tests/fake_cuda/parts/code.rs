@@ -115,3 +115,35 @@ pub fn images() {
     }
     done();
 }
+
+/// A kernel that the compiler wrote no code for says why, before anything is written; also where nothing would be launched.
+pub fn absent_code() {
+    let context = gpu();
+    let text = GPU.replace("{ version reversed threads 128 elements 128 }", "{ absent \"`f` is too large\" }");
+    let text: &'static str = text.leak();
+    let module = AgpuModule {
+        gpu: text.as_ptr().cast(),
+        gpu_length: text.len() as i64,
+        ..with_images(|images| images.retain(|i| i.kernel != 2))
+    };
+    // SAFETY: a module and arguments that live.
+    let call =
+        |entry, args: &[AgpuArg]| unsafe { agpu_invoke(&module, entry, null(), args.as_ptr(), args.len() as i32) };
+    let words = ["kernel reversed has no code for GPUs: `f` is too large; a CPU context runs it"];
+    for n in [100, 0] {
+        let (v, out) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![7.0; n]));
+        fails(call(REVERSED, &[input(v.view()), output(out.view())]), AgpuErrorModule, &words);
+        let (mut made, mut version) = (null_mut(), -1);
+        // the launches before it are none, either
+        let args = [input(v.view()), output(out.view()), out_new(&mut made), out_scalar(&mut version)];
+        fails(call(TWICE_THEN_REVERSED, &args), AgpuErrorModule, &words);
+        assert!(made.is_null() && version == -1);
+        assert_eq!(out.get(), vec![7.0; n]);
+        ok(call(SCALE, &[scalar(&1f32), input(v.view()), output(out.view()), out_scalar(&mut version)]));
+        assert_eq!(out.get(), values(n));
+        let there = [Vector::new(&values(n)), Vector::new(&values(n))];
+        ok(call(REVERSED, &[input(there[0].view()), output(there[1].view())]));
+    }
+    free(context);
+    done();
+}

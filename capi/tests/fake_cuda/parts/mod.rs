@@ -30,7 +30,7 @@ parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
     errors: failed_launch failed_wait;
-    code: rejected_code images;
+    code: rejected_code images absent_code;
     launches: launches;
     streams: streams threads;
     capture: capture;
