@@ -24,8 +24,6 @@ pub(crate) struct Device {
     /// Compute capability: (9, 0) is sm_90.
     pub capability: (i32, i32),
     pub multiprocessors: u32,
-    /// Warps that one multiprocessor holds at a time.
-    pub resident_warps: u32,
     pools: bool,
 }
 
@@ -84,7 +82,6 @@ fn describe(api: &Api, ordinal: i32) -> Result<Device> {
         name: unsafe { CStr::from_ptr(name.as_ptr()) }.to_owned(),
         capability,
         multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as u32,
-        resident_warps: (attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? / 32).max(1) as u32,
         pools: attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0,
     })
 }

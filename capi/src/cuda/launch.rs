@@ -6,7 +6,7 @@ use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{place_of, writes_an_input};
 use crate::view::Span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::{COLUMNS, TILE};
+use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
 use arraygpu_compiler::plan::{Launch, Place};
 use cudarc::driver::sys::{
@@ -18,6 +18,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 /// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
 const NARROW: i64 = (1 << 31) - (1 << 20);
+/// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are compiled for 1024 threads.
+const RESIDENT_TEAMS: u64 = 8;
 /// Tiles of a group: their results are joined in one more level.
 const GROUP: u64 = 2048;
 
@@ -86,16 +88,14 @@ impl Call<'_> {
         }
         let (number, version) = self.version(l, n, ws)?;
         let (n, device) = (n as u64, self.gpu.device);
-        let (tiles, teams) = (n.div_ceil(TILE as u64), u64::from(version.threads) / COLUMNS as u64);
-        let (blocks, span) = match version.grid {
-            Grid::Elements(each) => (n.div_ceil(each.into()), None),
+        let tiles = n.div_ceil(TILE as u64);
+        let span = match version.grid {
             Grid::Tiles(least, most) => {
-                let full = u64::from(device.multiprocessors) * u64::from(device.resident_warps) * 32;
-                let span = tile_span(tiles, least, most, full / COLUMNS as u64);
-                (tiles.div_ceil(u64::from(span) * teams).max(1), Some(span))
+                Some(tile_span(tiles, least, most, u64::from(device.multiprocessors) * RESIDENT_TEAMS))
             }
-            Grid::One => (1, None),
+            _ => None,
         };
+        let blocks = version.grid.blocks(n, version.threads, span.unwrap_or(1));
         let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
             fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
         };
@@ -194,10 +194,11 @@ fn is_narrow(span: &Span) -> bool {
     span.len < NARROW && reach.is_some_and(|r| r < NARROW)
 }
 
-/// How many tiles a team of 128 threads takes, where `full` teams fill the device: as many as still fill it.
+/// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than
+/// blocks with more tiles.
 fn tile_span(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
-    while span < most && tiles / (u64::from(span) * 2) >= full {
+    while span < most && tiles.div_ceil(span.into()) > full {
         span *= 2;
     }
     span
@@ -209,12 +210,12 @@ mod tests {
 
     #[test]
     fn spans_fill_the_device_first() {
-        let full = 132 * 64;
-        assert_eq!(tile_span(0, 1, 2, full), 1);
-        assert_eq!(tile_span(2 * full - 1, 1, 2, full), 1);
-        assert_eq!(tile_span(2 * full, 1, 2, full), 2);
-        assert_eq!(tile_span(1 << 40, 1, 2, full), 2);
-        assert_eq!(tile_span(4 * full, 1, 8, full), 4);
+        let full = 132 * 8;
+        assert_eq!(tile_span(0, 1, 32, full), 1);
+        assert_eq!(tile_span(full, 1, 32, full), 1);
+        assert_eq!(tile_span(full + 1, 1, 32, full), 2);
+        assert_eq!(tile_span(1 << 15, 1, 32, full), 32);
+        assert_eq!(tile_span(1 << 40, 1, 32, full), 32);
         assert_eq!(tile_span(1 << 40, 2, 2, full), 2);
     }
 }

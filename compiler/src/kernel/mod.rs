@@ -70,16 +70,18 @@ pub enum Gpu {
     Thread,
     /// Its block's number in the grid.
     Block,
+    /// How many blocks the grid has.
+    Blocks,
     /// How many tiles every 128 threads take, chosen at launch.
     Span,
 }
 
 impl Gpu {
     /// Every one.
-    pub const ALL: [Gpu; 3] = [Gpu::Thread, Gpu::Block, Gpu::Span];
+    pub const ALL: [Gpu; 4] = [Gpu::Thread, Gpu::Block, Gpu::Blocks, Gpu::Span];
     /// Its name in the text form.
     pub fn name(self) -> &'static str {
-        ["thread", "block", "span"][self as usize]
+        ["thread", "block", "blocks", "span"][self as usize]
     }
 }
 

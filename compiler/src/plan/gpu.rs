@@ -2,6 +2,7 @@
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
+use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
@@ -45,6 +46,23 @@ pub enum Grid {
     Tiles(u32, u32),
     /// One block.
     One,
+}
+
+impl Grid {
+    /// Blocks of so many threads over n elements. `span`: see [`Grid::Tiles`].
+    pub fn blocks(self, n: u64, threads: u32, span: u32) -> u64 {
+        match self {
+            Grid::Elements(each) => n.div_ceil(each.into()),
+            Grid::Tiles(..) => {
+                let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
+                let tiles = n.div_ceil(tile);
+                // a group of 2048 tiles has so many blocks; the last group as many of them as have a tile
+                let of_group = tile / (teams * u64::from(span));
+                (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
+            }
+            Grid::One => 1,
+        }
+    }
 }
 
 impl Display for GpuKernel {

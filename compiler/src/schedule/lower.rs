@@ -64,6 +64,8 @@ pub struct Lower<'s, 'a> {
     pub loaded: Option<HashMap<(NodeId, NodeId), Expr>>,
     host_memo: HashMap<NodeId, bool>,
     domain: Option<NodeId>,
+    /// The launch before read an array that this pass reads, too.
+    pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
 }
@@ -96,6 +98,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             host_memo: HashMap::default(),
             domain: pass.domain,
             vectors: IndexSet::new(),
+            follows: false,
         }
     }
 

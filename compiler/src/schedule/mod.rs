@@ -56,6 +56,7 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         slots: HashMap::default(),
         cuda,
         gpu: Vec::new(),
+        before: Vec::new(),
     };
     s.head();
     let scalars = s.assign_scalars(&passes);
@@ -89,6 +90,8 @@ pub struct Scheduler<'a> {
     /// Whether GPU code is wanted, and what there is of it.
     cuda: bool,
     gpu: Vec<cuda::GpuPass>,
+    /// The arrays of the launch before, if it goes from their beginning to their end.
+    before: Vec<Place>,
 }
 
 impl Scheduler<'_> {
@@ -173,15 +176,19 @@ impl Scheduler<'_> {
         scalars: &[u32],
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
-        let wanted = self.cuda;
+        let (wanted, before) = (self.cuda, std::mem::take(&mut self.before));
         let mut l = lower::Lower::new(self, pass);
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
         let cost = l.cost;
+        // what the launch before read last is still in the caches
+        let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
+        l.follows = before.iter().any(|p| arrays.contains(p));
         let gpu = match wanted {
             true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
             false => None,
         };
-        let signature = l.signature;
+        let (signature, turned) = (l.signature, l.follows);
+        self.before = if turned { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         let launch = Launch {
             kernel,

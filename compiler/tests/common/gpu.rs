@@ -1,7 +1,7 @@
 //! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter in the place of the device.
 
+use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
@@ -219,14 +219,11 @@ impl Call<'_> {
         }
         let tiles = (n + TILE - 1) / TILE;
         let groups = (tiles + TILE - 1) / TILE;
-        let (blocks, span) = match v.grid {
-            Grid::Elements(each) => ((n as u64).div_ceil(each.into()) as u32, 1),
-            Grid::Tiles(least, most) => {
-                let span = self.how.span.clamp(least, most);
-                ((tiles as u64).div_ceil((span * (v.threads / COLUMNS as u32)).into()).max(1) as u32, span)
-            }
-            Grid::One => (1, 1),
+        let span = match v.grid {
+            Grid::Tiles(least, most) => self.how.span.clamp(least, most),
+            _ => 1,
         };
+        let blocks = v.grid.blocks(n as u64, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
         }

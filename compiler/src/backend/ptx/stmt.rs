@@ -132,15 +132,20 @@ impl Emitter<'_> {
         let counters = format!("%arg{}", self.params.counters);
         let wide = if at_ty == Ty::I32 { "mad.wide.s32" } else { "mad.lo.s64" };
         self.line(&format!("{wide} {address}, {at}, 4, {counters};"));
-        self.line(&format!("atom.acq_rel.gpu.global.inc.u32 {old}, [{address}], {limit};"));
-        let dest = self.regs.of(r);
+        self.line(&format!("atom.release.gpu.global.inc.u32 {old}, [{address}], {limit};"));
+        let (dest, end) = (self.regs.of(r), self.label());
         self.line(&format!("setp.eq.u32 {dest}, {old}, {limit};"));
+        // only the last one reads what the others wrote
+        self.line(&format!("@!{dest} bra {end};"));
+        self.line("fence.acq_rel.gpu;");
+        self.line(&format!("{end}:"));
     }
 
     /// Reads the special registers that the kernel uses.
     pub fn places(&mut self) {
         self.line(&format!("mov.u32 {}, %tid.x;", super::regs::place(Gpu::Thread)));
         self.line(&format!("mov.u32 {}, %ctaid.x;", super::regs::place(Gpu::Block)));
+        self.line(&format!("mov.u32 {}, %nctaid.x;", super::regs::place(Gpu::Blocks)));
     }
 }
 

@@ -114,6 +114,7 @@ impl<'k> Machine<'k, '_> {
                 Lit::i32(match g {
                     Gpu::Thread => thread.thread,
                     Gpu::Block => thread.block,
+                    Gpu::Blocks => self.grid.blocks,
                     Gpu::Span => self.grid.span,
                 } as i32)
             }),

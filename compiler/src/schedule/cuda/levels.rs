@@ -4,7 +4,7 @@
 //! Blocks count themselves in with one arrival each, so nobody waits: at the counter of their group, then at one for all groups. Joining all tiles' results in one
 //! last block instead costs 10 us at 2^26 elements (DESIGN, section 8).
 
-use super::reduce::THREADS;
+use super::reduce::SIDE_BY_SIDE;
 use super::tree::{Column, Values, variable, warps, width_of};
 use super::{bind, int32, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
@@ -21,10 +21,22 @@ pub struct Block {
     pub column: Column,
     /// How many tiles there are.
     pub count: Expr,
-    /// The first tile of this block.
-    pub begin: Expr,
+    /// Its group (i64), and the group's first tile (i64).
+    pub group: Expr,
+    pub base: Expr,
+    /// Its place among the group's blocks (i32), and how many these are if the group is full (i32).
+    pub place: Expr,
+    pub apart: Expr,
     /// A place for each warp's value, for each reduction.
     pub shared: Vec<Mem>,
+}
+
+impl Block {
+    /// The block's tile (i64) of that step and side (i32).
+    pub fn tile(&self, step: Expr, side: Expr) -> Expr {
+        let pair = self.place.clone().plus(step.times(self.apart.clone()));
+        self.base.clone().plus(wide(pair.times(int32(SIDE_BY_SIDE as i32)).plus(side)))
+    }
 }
 
 /// `x == 0`
@@ -43,23 +55,21 @@ pub fn complete(
 ) -> Result<()> {
     let done = l.k.reg("done", Ty::Bool);
     let none = Expr::binary(BinaryOp::Eq, b.count.clone(), Expr::int(0));
-    let leader = Expr::binary(BinaryOp::Eq, b.begin.clone(), Expr::int(0));
+    let leader = first(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
     let totals: Vec<Reg> = reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
     out.extend(totals.iter().zip(reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
     let flag = l.k.share("last", Ty::Bool, 2);
 
     let mut body = work;
-    let group = Expr::binary(BinaryOp::Shr, b.begin.clone(), Expr::int(TILE.trailing_zeros().into()));
-    let group = bind(l, "group", group, &mut body);
+    let group = b.group.clone();
     let groups = bind(l, "groups", tiles(b.count.clone()), &mut body);
-    let base = bind(l, "base", group.clone().times(Expr::int(TILE)), &mut body);
+    let base = b.base.clone();
     let end = bind(l, "end", base.clone().plus(Expr::int(TILE)).min(b.count.clone()), &mut body);
-    let each = Expr::Place(Gpu::Span).times(int32((THREADS / COLUMNS as u32) as i32));
-    let each = bind(l, "each", each, &mut body);
     let members = Expr::Cast(Ty::I32, Box::new(end.clone().minus(base.clone())));
-    let up = members.plus(each.clone()).minus(int32(1));
-    let blocks = wide(Expr::binary(BinaryOp::Div, up, each));
+    let pairs = members.plus(int32(SIDE_BY_SIDE as i32 - 1));
+    let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(SIDE_BY_SIDE.trailing_zeros() as i32));
+    let blocks = pairs.min(b.apart.clone());
     // the arriving thread sees what the others stored
     body.push(Stmt::Barrier);
     let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
@@ -79,7 +89,7 @@ pub fn complete(
     let one = Expr::binary(BinaryOp::Eq, groups, Expr::int(1));
     upper.push(Stmt::If(one, vec![finished], several));
     body.push(Stmt::If(last, upper, vec![]));
-    let some = Expr::binary(BinaryOp::Lt, b.begin.clone(), b.count.clone());
+    let some = Expr::binary(BinaryOp::Lt, b.tile(int32(0), int32(0)), b.count.clone());
     out.push(Stmt::If(some, body, vec![]));
 
     l.in_finish = true;

@@ -1,8 +1,8 @@
 //! Map: every element on its own.
 //!
 //! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
-//! of memory after another. All loads of a thread come before its first use of one. The last block, which is not full, goes
-//! element by element.
+//! of memory after another. All loads of a thread come before its first use of one. The block at the end, which is not full, goes
+//! element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::elements::{Elements, single, stored, words};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
@@ -33,7 +33,11 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, per_block: i64) -> Result<
     let items = stored(l, pass);
     let n = l.count();
     let mut out = Vec::new();
-    let start = wide(Expr::Place(Gpu::Block)).times(Expr::int(per_block));
+    let block = match shape.descending {
+        true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
+        false => Expr::Place(Gpu::Block),
+    };
+    let start = wide(block).times(Expr::int(per_block));
     let start = bind(l, "start", start, &mut out);
     let mut full = Vec::new();
     let first = start.clone().plus(wide(thread()).times(Expr::int(shape.v)));

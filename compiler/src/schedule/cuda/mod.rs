@@ -43,6 +43,8 @@ struct Shape {
     strided: bool,
     /// Threads of a block.
     threads: u32,
+    /// Blocks count from the end of the index space.
+    descending: bool,
 }
 
 /// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
@@ -83,6 +85,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         let shape = Shape {
             v: if conditions.contiguous { v } else { 1 },
             strided: !conditions.contiguous,
+            descending: l.follows,
             threads: if writes && !has_reduction(l, pass) { map::THREADS } else { reduce::THREADS },
         };
         let (mut k, grid) = body(l, &format!("{name}{suffix}"), pass, scalars, shape, cost)?;

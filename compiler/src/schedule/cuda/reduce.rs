@@ -1,7 +1,7 @@
 //! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of reductions and stored vectors over one domain.
 //!
 //! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column before it folds them; then lanes join by shuffles and warps through
-//! shared memory ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another. The tiles' results are completed in the same launch by
+//! shared memory ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another, in turn with the group's other blocks. The tiles' results are completed in the same launch by
 //! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as fast on long vectors, and 1.3 times on short ones, where four times as
 //! many threads read at once.
 
@@ -21,13 +21,13 @@ use crate::schedule::reduction::Reduction;
 /// Of a block: two tiles.
 pub const THREADS: u32 = 256;
 /// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters.
-pub const MOST_SPAN: u32 = 8;
+pub const MOST_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 /// The same with strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
-const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
+pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 
 /// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an element and the bytes of all results; strided arrays
 /// need registers for addresses. What is assembled in the tests never spills.
@@ -58,13 +58,28 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
     let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
-    let side = bind(l, "side", wide(side), &mut out);
+    let side = bind(l, "side", side, &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
-    let span = wide(Expr::Place(Gpu::Span));
-    let begin = wide(Expr::Place(Gpu::Block)).times(span.times(Expr::int(SIDE_BY_SIDE)));
-    let begin = bind(l, "begin", begin, &mut out);
     let entries = MOST_SPAN * THREADS / WARP;
     let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
+    // a group's blocks take its pairs of tiles in turn, so that together they walk through memory
+    let per_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
+    let apart = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
+    let apart = bind(l, "apart", apart, &mut out);
+    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), apart.clone());
+    let group = bind(l, "group", group, &mut out);
+    let place = Expr::Place(Gpu::Block).minus(group.clone().times(apart.clone()));
+    let place = bind(l, "place", place, &mut out);
+    let base = bind(l, "group_base", wide(group.clone()).times(Expr::int(TILE)), &mut out);
+    let block = Block {
+        column: column.clone(),
+        count: count.clone(),
+        group: wide(group),
+        base,
+        place,
+        apart,
+        shared,
+    };
 
     let few = i64::from(MAX_UNROLLED) / i64::from(cost.max(1));
     let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
@@ -78,8 +93,8 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     };
     let s = l.k.reg("s", Ty::I32);
     let mut body = Vec::new();
-    let t = wide(Expr::Reg(s)).times(Expr::int(SIDE_BY_SIDE)).plus(side);
-    let t = bind(l, "t", begin.clone().plus(t), &mut body);
+    let t = block.tile(Expr::Reg(s), side);
+    let t = bind(l, "t", t, &mut body);
     let mut work = Vec::new();
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
     let accs: Vec<Reg> = reductions.iter().map(|r| variable(l, r, &mut work)).collect();
@@ -90,15 +105,15 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     let width = bind(l, "width", n.clone().minus(base), &mut work);
     let at = Expr::Reg(s).times(int32((THREADS / WARP) as i32)).plus(warp);
     let at = bind(l, "at", at, &mut work);
-    for ((r, acc), m) in reductions.iter().zip(&accs).zip(&shared) {
+    for ((r, acc), m) in reductions.iter().zip(&accs).zip(&block.shared) {
         let width = width_of(l, r, &width);
         let value = column.warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
         work.push(Stmt::If(levels::first(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
     }
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
-    results(l, &reductions, &shared, &begin, &count, &n, &mut all)?;
-    levels::complete(l, &reductions, scalars, Block { column, count, begin, shared }, all, &mut out)?;
+    results(l, &reductions, &block, &n, &mut all)?;
+    levels::complete(l, &reductions, scalars, block, all, &mut out)?;
     Ok(out)
 }
 
@@ -106,24 +121,24 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
-    shared: &[Mem],
-    begin: &Expr,
-    count: &Expr,
+    block: &Block,
     n: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let mut body = Vec::new();
-    let t = bind(l, "mine", begin.clone().plus(wide(thread())), out);
+    let step = Expr::binary(BinaryOp::Shr, thread(), int32(SIDE_BY_SIDE.trailing_zeros() as i32));
+    let side = Expr::binary(BinaryOp::And, thread(), int32(SIDE_BY_SIDE as i32 - 1));
+    let t = bind(l, "mine", block.tile(step, side), out);
     let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
     let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
-    for (r, m) in reductions.iter().zip(shared) {
+    for (r, m) in reductions.iter().zip(&block.shared) {
         let width = width_of(l, r, &width);
         let value = warps(l, r, *m, &first, width.as_ref(), &mut body)?;
         body.push(Stmt::Store(r.scratch, t.clone(), value));
     }
     let in_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
-    let there = Expr::binary(BinaryOp::Lt, t, count.clone());
+    let there = Expr::binary(BinaryOp::Lt, t, block.count.clone());
     out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, there), body, vec![]));
     Ok(())
 }
