@@ -52,10 +52,10 @@ cu::graph_exec captured(cu::stream s, const contender &who, int calls) {
     bool good = true;
     for (int k = 0; k < calls && good; ++k) good = who.run(k % SETS) == 0;
     if (!good && who.ours) std::fprintf(stderr, "%s: %s\n", who.impl.c_str(), agpu_last_error_message());
-    good = cu::driver().StreamEndCapture(s, &graph) == 0 && good;
-    if (good && graph) cu::driver().GraphInstantiate(&exec, graph, 0);
+    const int ended = cu::driver().StreamEndCapture(s, &graph);
+    const int made = good && ended == 0 ? cu::driver().GraphInstantiate(&exec, graph, 0) : 0;
     if (graph) cu::driver().GraphDestroy(graph);
-    if (!exec) std::fprintf(stderr, "%s cannot be captured in a graph\n", who.impl.c_str());
+    if (!exec) std::fprintf(stderr, "%s cannot be captured in a graph (end %d, instantiation %d)\n", who.impl.c_str(), ended, made);
     return exec;
 }
 

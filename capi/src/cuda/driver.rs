@@ -55,7 +55,6 @@ table! { {
     primary_release = "cuDevicePrimaryCtxRelease_v2"(CUdevice);
     context_get = "cuCtxGetCurrent"(*mut CUcontext);
     context_set = "cuCtxSetCurrent"(CUcontext);
-    context_synchronize = "cuCtxSynchronize"();
     capture_mode = "cuThreadExchangeStreamCaptureMode"(*mut c_uint);
     stream_create = "cuStreamCreate"(*mut CUstream, c_uint);
     stream_destroy = "cuStreamDestroy_v2"(CUstream);

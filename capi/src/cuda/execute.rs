@@ -1,7 +1,7 @@
 //! A call on a stream: memory, scalars, launches, results. All that can fail comes before the first launch.
 
 use super::copy;
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Uncaptured};
 use super::images::Images;
 use super::launch::Prepared;
 use super::stream::Stream;
@@ -60,11 +60,13 @@ pub(crate) fn run(
         fail!(MODULE, "the package has no code for GPUs, the context's device is {}", gpu.device.title());
     };
     let _current = gpu.enter()?;
-    let stream = gpu.stream(stream.cast())?;
+    let (stream, mut capturing) = gpu.stream(stream.cast())?;
     let places = entry.plan.params.len()..entry.plan.params.len() + entry.plan.results.len();
     let (waits, makes) =
         places.fold((false, false), |(w, m), i| (w | args.is_host_scalar(i), m | args.is_new(i)));
-    let capturing = (waits || makes || !stream.is_own()) && gpu.is_capturing(stream)?;
+    if (waits || makes) && stream.is_own() {
+        capturing = gpu.is_capturing(stream.raw)?;
+    }
     if capturing && waits {
         fail!(
             INVALID_ARGUMENT,
@@ -191,6 +193,7 @@ impl Call<'_> {
 impl Gpu {
     /// Waits until what was queued on the stream is done; then the error of the first record that was left, if any.
     pub(super) fn wait(&self, stream: &Stream, of: Option<&Entry>) -> Result<()> {
+        let _uncaptured = Uncaptured::enter(self.api());
         let records = self.read_records(stream, stream.raw)?;
         self.synchronize_stream(stream)?;
         if records { self.check_records(stream, of) } else { Ok(()) }

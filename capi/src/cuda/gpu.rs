@@ -195,7 +195,9 @@ impl Drop for Gpu {
         unsafe {
             let uncaptured = Uncaptured::enter(api);
             let current = self.switch();
-            (api.context_synchronize)();
+            for stream in self.streams.iter() {
+                let _ = self.settle(stream);
+            }
             for (address, _) in self.lasting.get_mut().map(std::mem::take).unwrap_or_default() {
                 (api.free)(address, self.aside);
             }

@@ -1,7 +1,7 @@
 //! Device memory: stream-ordered, from a pool of the context, with a cap.
 
 use super::driver;
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Uncaptured};
 use super::stream::Stream;
 use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
 use cudarc::driver::sys::CUpointer_attribute::{self, *};
@@ -66,6 +66,7 @@ impl Gpu {
         let mut code = unsafe { (api.allocate)(&mut address, bytes as usize, self.pool, stream) };
         if code == NO_MEMORY {
             // what was freed may still wait for its work, or be kept in unsuitable pieces
+            let _uncaptured = Uncaptured::enter(api);
             // SAFETY: as above.
             code = unsafe {
                 (api.stream_synchronize)(self.own_stream().raw);

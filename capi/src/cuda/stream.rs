@@ -18,6 +18,8 @@ pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u
 
 /// CU_STREAM_PER_THREAD.
 const PER_THREAD: usize = 2;
+/// The number of a stream that we could not ask for it, or that has none.
+const UNKNOWN: u64 = 0;
 
 /// Memory that kernels on one stream use in turn.
 #[derive(Default)]
@@ -147,33 +149,35 @@ impl Gpu {
         }
     }
 
-    /// The stream of a call: NULL is the context's own.
-    pub fn stream(&self, raw: CUstream) -> Result<&Stream> {
-        if raw.is_null() {
-            return Ok(self.own_stream());
-        }
-        if raw.addr() == PER_THREAD {
-            return self.thread_stream(raw);
-        }
-        match self.streams.iter().find(|s| s.raw == raw) {
-            Some(known) => self.recognise(known).map(|()| known),
-            None => self.add_stream(raw),
-        }
+    /// The stream of a call, and whether what is queued on it is recorded for a graph instead of run. NULL is the context's own, which
+    /// is not to be captured.
+    #[inline]
+    pub fn stream(&self, raw: CUstream) -> Result<(&Stream, bool)> {
+        let own = self.own_stream();
+        if raw.is_null() || raw == own.raw { Ok((own, false)) } else { self.callers_stream(raw) }
     }
 
-    /// The handle CU_STREAM_PER_THREAD is another stream in each thread.
-    fn thread_stream(&self, raw: CUstream) -> Result<&Stream> {
-        if self.api().stream_id.is_none() {
+    fn callers_stream(&self, raw: CUstream) -> Result<(&Stream, bool)> {
+        let capturing = self.is_capturing(raw)?;
+        // another stream in each thread, which only its number tells
+        let per_thread = raw.addr() == PER_THREAD;
+        if per_thread && self.api().stream_id.is_none() {
             fail!(
                 INVALID_ARGUMENT,
                 "call.stream is CU_STREAM_PER_THREAD, which this driver does not tell apart"
             );
         }
-        let id = self.stream_id(raw)?;
-        match self.streams.iter().find(|s| s.raw == raw && s.id.load(Ordering::Relaxed) == id) {
-            Some(known) => Ok(known),
-            None => self.add_stream(raw),
+        // no other questions about a stream that is being captured: nothing says that the driver allows them
+        let id = if capturing && !per_thread { UNKNOWN } else { self.stream_id(raw)? };
+        let same = |s: &&Stream| s.raw == raw && (!per_thread || s.id.load(Ordering::Relaxed) == id);
+        let stream = match self.streams.iter().find(same) {
+            Some(known) => known,
+            None => self.add_stream(raw, id, capturing, same)?,
+        };
+        if id != UNKNOWN && stream.id.load(Ordering::Relaxed) != id {
+            self.recognise(stream, id)?;
         }
+        Ok((stream, capturing))
     }
 
     fn stream_id(&self, raw: CUstream) -> Result<u64> {
@@ -186,16 +190,11 @@ impl Gpu {
     }
 
     /// A handle that we saw before may be another stream now: it waits for what the old one did, because both use the same scratch.
-    fn recognise(&self, stream: &Stream) -> Result<()> {
-        if stream.is_own() {
-            return Ok(());
-        }
-        let id = self.stream_id(stream.raw)?;
-        if stream.id.load(Ordering::Relaxed) != id && !self.is_capturing(stream)? {
-            self.check_context(stream.raw)?;
-            self.after(stream, stream)?;
-            stream.id.store(id, Ordering::Relaxed);
-        }
+    #[cold]
+    fn recognise(&self, stream: &Stream, id: u64) -> Result<()> {
+        self.check_context(stream.raw)?;
+        self.after(stream, stream)?;
+        stream.id.store(id, Ordering::Relaxed);
         Ok(())
     }
 
@@ -215,13 +214,19 @@ impl Gpu {
     }
 
     #[cold]
-    fn add_stream(&self, raw: CUstream) -> Result<&Stream> {
-        self.check_context(raw)?;
-        let id = self.stream_id(raw)?;
+    fn add_stream(
+        &self,
+        raw: CUstream,
+        id: u64,
+        capturing: bool,
+        same: impl FnMut(&&Stream) -> bool,
+    ) -> Result<&Stream> {
+        if !capturing {
+            self.check_context(raw)?;
+        }
         let _one = lock(&self.adding);
         let count = self.streams.iter().count();
-        if let Some(known) = self.streams.iter().find(|s| s.raw == raw && s.id.load(Ordering::Relaxed) == id)
-        {
+        if let Some(known) = self.streams.iter().find(same) {
             return Ok(known);
         }
         let stream = Stream::new(self, raw, count as u32, id)?;
@@ -229,10 +234,10 @@ impl Gpu {
     }
 
     /// Whether what is queued on a stream is recorded for a graph instead of run.
-    pub fn is_capturing(&self, stream: &Stream) -> Result<bool> {
+    pub fn is_capturing(&self, raw: CUstream) -> Result<bool> {
         let mut status = 0;
-        // SAFETY: a stream that lives, and a pointer to a local.
-        let code = unsafe { (self.api().stream_capturing)(stream.raw, &mut status) };
+        // SAFETY: a stream that lives (the caller's promise), and a pointer to a local.
+        let code = unsafe { (self.api().stream_capturing)(raw, &mut status) };
         self.check(code, "call.stream: cuStreamIsCapturing")?;
         Ok(status != 0)
     }

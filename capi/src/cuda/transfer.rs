@@ -1,7 +1,7 @@
 //! Copies between a GPU and the host, between contexts, and waits.
 
 use super::copy::{fill, normalise, on_device};
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Uncaptured};
 use super::memory::Allocation;
 use super::stream::Stream;
 use crate::error::Result;
@@ -15,13 +15,14 @@ struct Turn<'a> {
     stream: &'a Stream,
     gpu: &'a Arc<Gpu>,
     capturing: bool,
+    /// Copies wait where the host's memory is not pinned.
+    _uncaptured: Uncaptured,
 }
 
 impl<'a> Turn<'a> {
     fn new(gpu: &'a Arc<Gpu>, raw: CUstream) -> Result<Turn<'a>> {
-        let stream = gpu.stream(raw)?;
-        let capturing = !stream.is_own() && gpu.is_capturing(stream)?;
-        Ok(Turn { stream, gpu, capturing })
+        let (stream, capturing) = gpu.stream(raw)?;
+        Ok(Turn { stream, gpu, capturing, _uncaptured: Uncaptured::enter(gpu.api()) })
     }
 
     fn uses(&self, memory: &Allocation) -> Result<()> {
@@ -235,18 +236,22 @@ impl Gpu {
         self.check(code, "waiting for the stream")
     }
 
+    /// Waits for all calls of this context on a stream.
+    pub(super) fn settle(&self, stream: &Stream) -> Result<()> {
+        if stream.is_own() {
+            return self.synchronize_stream(stream);
+        }
+        // SAFETY: our event: a stream of the caller may be gone.
+        let code = unsafe { (self.api().event_synchronize)(stream.event) };
+        self.check(code, "waiting for the calls on a stream")
+    }
+
     /// Waits for all calls of this context on any stream; then the error of the first record that was left, if any.
     pub fn synchronize(&self) -> Result<()> {
-        let _current = self.enter()?;
+        let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let mut found = Ok(());
         for stream in self.streams.iter() {
-            if stream.is_own() {
-                self.synchronize_stream(stream)?;
-            } else {
-                // SAFETY: our event: a stream of the caller may be gone.
-                let code = unsafe { (self.api().event_synchronize)(stream.event) };
-                self.check(code, "waiting for the calls on a stream")?;
-            }
+            self.settle(stream)?;
             if self.read_records(stream, self.aside)? {
                 // SAFETY: our stream.
                 self.check(unsafe { (self.api().stream_synchronize)(self.aside) }, "reading error records")?;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INVALID = 1, NO_MEMORY = 2, NOT_READY = 3, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, UNSUPPORTED = 900, ISOLATION = 905 };
+enum { INVALID = 1, NO_MEMORY = 2, NOT_READY = 3, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, UNSUPPORTED = 900, INVALIDATED = 901, ISOLATION = 905, IMPLICIT = 906, CAPTURED_EVENT = 907 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 #define CALL(...)                     \
@@ -63,10 +63,11 @@ static int captures; /* streams that are being captured */
         if (sticky) return sticky;          \
         if (!current) return NO_CONTEXT;    \
     } while (0)
-/* what is not allowed in a capture, unless the thread is relaxed */
-#define UNCAPTURED                                            \
-    do {                                                      \
-        if (captures && capture_mode != 2) return UNSUPPORTED; \
+/* what is not allowed while anybody captures, and spoils it, unless the thread is relaxed */
+static void spoil_all(void);
+#define UNCAPTURED                                                            \
+    do {                                                                      \
+        if (captures && capture_mode != 2) return spoil_all(), UNSUPPORTED; \
     } while (0)
 
 int cuDriverGetVersion(int *version) { return *version = (int)option("version", 12040), 0; }
@@ -119,7 +120,7 @@ int cuThreadExchangeStreamCaptureMode(unsigned *mode) {
 /* ---- memory: every allocation that ever was ---- */
 
 enum { RESERVED, LIVE, FREED };
-struct memory { char *at; size_t size; int state, host, device; struct memory *next; };
+struct memory { char *at; size_t size; int state, host, device, of_graph; struct memory *next; };
 static struct memory *memories;
 
 static struct memory *find(uint64_t address) {
@@ -166,7 +167,7 @@ struct stream {
     struct context *context;
     uint64_t id, queued, done;
     struct op *head, *tail;
-    int destroyed, capturing;
+    int destroyed, blocking, capturing; /* capturing: 1, 2 when it is spoilt */
     struct op *graph, *graph_tail;
     struct stream *next;
 };
@@ -213,12 +214,26 @@ static int make_stream(struct stream **out) {
     s->next = streams, streams = s;
     return *out = s, 0;
 }
-/* The handle 2 is a stream of the thread's own. */
+/* The handle 1 is the context's legacy default stream, 2 a stream of the thread's own. */
+static struct stream *legacy[8];
 static __thread struct stream *of_thread;
 static struct stream *real(struct stream *s) {
-    if (s != (struct stream *)2) return s;
-    if (!of_thread) make_stream(&of_thread);
-    return of_thread;
+    if ((uintptr_t)s < 1 || (uintptr_t)s > 2) return s;
+    struct stream **one = s == (struct stream *)1 ? &legacy[current->device] : &of_thread;
+    if (!*one) make_stream(one);
+    return *one;
+}
+static int spoil(struct stream *s, int code) { return s->capturing = 2, code; }
+static void spoil_all(void) {
+    for (struct stream *s = streams; s; s = s->next)
+        if (s->capturing) s->capturing = 2;
+}
+/* The legacy default stream is unusable while a stream that waits for it is captured. */
+static int implicit(struct stream *s) {
+    if (s != legacy[s->context->device]) return 0;
+    for (struct stream *o = streams; o; o = o->next)
+        if (o->capturing && o->blocking && o->context == s->context) return IMPLICIT;
+    return 0;
 }
 /* Queues an operation, or records it for a graph. */
 static int queue(struct stream *s, struct op o) {
@@ -226,6 +241,8 @@ static int queue(struct stream *s, struct op o) {
     if (!s) bug("the legacy default stream is used");
     if (s->destroyed) bug("a destroyed stream is used");
     if (s->context != current) bug("a stream of another context is used");
+    if (s->capturing == 2) return INVALIDATED;
+    if (implicit(s)) return spoil_all(), IMPLICIT;
     struct op *copy = malloc(sizeof o);
     *copy = o, copy->next = NULL;
     if (s->capturing) {
@@ -239,7 +256,9 @@ static int queue(struct stream *s, struct op o) {
 static int synchronize(struct stream *s) {
     s = real(s);
     if (s->destroyed) bug("a destroyed stream is used");
-    if (s->capturing) return s->capturing = 2, UNSUPPORTED;
+    if (s->capturing) return spoil(s, UNSUPPORTED);
+    UNCAPTURED;
+    if (implicit(s)) return IMPLICIT;
     counts.waits++;
     if (++wait_calls == option("fail_wait", -1)) return sticky = 700;
     return run(s, s->queued), sticky;
@@ -247,12 +266,15 @@ static int synchronize(struct stream *s) {
 /* A stream of the caller. */
 struct stream *fake_stream(void) {
     struct stream *s;
-    return make_stream(&s), s;
+    return make_stream(&s), s->blocking = 1, s;
 }
 void fake_stream_destroy(struct stream *s) { s->destroyed = 1; }
 void fake_stream_reuse(struct stream *s) { s->destroyed = 0, s->id += 1000; }
 void fake_begin_capture(struct stream *s) { s->capturing = 1, s->graph = NULL, captures++; }
-void *fake_end_capture(struct stream *s) { return captures--, s->capturing == 2 ? NULL : (s->capturing = 0, (void *)s->graph); }
+void *fake_end_capture(struct stream *s) {
+    int spoilt = s->capturing == 2;
+    return captures--, s->capturing = 0, spoilt ? NULL : (void *)s->graph;
+}
 void fake_launch_graph(void *graph, struct stream *s) {
     for (struct op *o = graph; o; o = o->next) queue(s, *o);
 }
@@ -266,8 +288,9 @@ int cuStreamSynchronize(struct stream *s) {
     NEED_CONTEXT;
     CALL(synchronize(s));
 }
+/* not even a relaxed thread may wait for a stream that is being captured */
 static int synchronize_all(void) {
-    if (captures && capture_mode != 2) return UNSUPPORTED;
+    if (captures) return spoil_all(), UNSUPPORTED;
     for (struct stream *s = streams; s; s = s->next)
         if (s->context == current) run(s, s->queued);
     return sticky;
@@ -276,9 +299,13 @@ int cuCtxSynchronize(void) {
     NEED_CONTEXT;
     CALL(synchronize_all());
 }
-int cuStreamGetCtx(struct stream *s, struct context **out) { return *out = real(s)->context, 0; }
-int cuStreamGetId(struct stream *s, uint64_t *id) { return s = real(s), s->destroyed ? BAD_HANDLE : (*id = s->id, 0); }
-int cuStreamIsCapturing(struct stream *s, unsigned *status) { return *status = (unsigned)real(s)->capturing, ended ? 4 : 0; }
+/* Nothing says that these two may be asked of a stream that is being captured: here they spoil the capture. */
+int cuStreamGetCtx(struct stream *s, struct context **out) { return s = real(s), *out = s->context, s->capturing ? spoil(s, UNSUPPORTED) : 0; }
+int cuStreamGetId(struct stream *s, uint64_t *id) {
+    s = real(s);
+    return s->destroyed ? BAD_HANDLE : s->capturing ? spoil(s, UNSUPPORTED) : (*id = s->id, 0);
+}
+int cuStreamIsCapturing(struct stream *s, unsigned *status) { return s = real(s), *status = (unsigned)s->capturing, ended ? 4 : implicit(s); }
 int cuEventCreate(struct event **out, unsigned flags) {
     NEED_CONTEXT;
     if (flags != 2) bug("an event that takes times");
@@ -294,7 +321,8 @@ int cuEventRecord(struct event *e, struct stream *s) {
 }
 int cuEventSynchronize(struct event *e) {
     NEED_CONTEXT;
-    if (e->captured) return UNSUPPORTED;
+    if (e->captured) return spoil_all(), CAPTURED_EVENT;
+    UNCAPTURED;
     CALL((e->on ? run(e->on, e->ticket) : (void)0, sticky));
 }
 int cuStreamWaitEvent(struct stream *s, struct event *e, unsigned flags) {
@@ -303,7 +331,8 @@ int cuStreamWaitEvent(struct stream *s, struct event *e, unsigned flags) {
     counts.orders++;
     s = real(s);
     if (!e->on) return 0;
-    if (s->capturing || e->captured) return ISOLATION;
+    if (s->capturing) return spoil(s, ISOLATION);
+    if (e->captured) bug("a stream would be drawn into a capture");
     struct op o = {.kind = WAIT, .on = e->on, .ticket = e->ticket};
     struct context *was = current;
     current = s->context; /* events cross contexts */
@@ -319,13 +348,17 @@ int cuMemPoolCreate(int **out, const void *props) {
 }
 int cuMemPoolDestroy(int *pool) { return ended ? 4 : (counts.pools--, free(pool), 0); }
 int cuMemPoolSetAttribute(int *pool, int attribute, void *value) { return (void)pool, attribute == 4 && *(uint64_t *)value == ~0ull ? 0 : INVALID; }
-int cuMemPoolTrimTo(int *pool, size_t keep) { return (void)pool, (void)keep, counts.trims++, 0; }
+int cuMemPoolTrimTo(int *pool, size_t keep) {
+    UNCAPTURED;
+    return (void)pool, (void)keep, counts.trims++, 0;
+}
 
 static int allocate(uint64_t *out, size_t size, struct stream *s) {
     long first = option("fail_alloc", 0), last = option("fail_alloc_until", first), calls = ++allocate_calls;
     if ((first && calls >= first && calls <= last) || (long)size > option("memory", 1l << 34)) return NO_MEMORY;
     struct memory *m = add(size, 0, current->device);
     struct op o = {.kind = ALLOC, .memory = m};
+    m->of_graph = real(s)->capturing;
     counts.allocations++;
     return *out = (uint64_t)m->at, queue(s, o);
 }
@@ -338,6 +371,7 @@ static int release(uint64_t address, struct stream *s) {
     struct memory *m = find(address);
     if (!m || (uint64_t)m->at != address || m->host) bug("a free of what is no allocation");
     struct op o = {.kind = FREE, .memory = m};
+    if (real(s)->capturing && !m->of_graph) return spoil(real(s), INVALID); /* a graph frees what it allocated */
     counts.allocations--;
     return queue(s, o);
 }

@@ -49,3 +49,111 @@ pub fn capture() {
     free(context);
     done();
 }
+
+/// A stream and functions that were used before: a graph of each.
+pub fn capture_known() {
+    let (fake, context) = (Fake::get(), gpu());
+    fake.set_current(fake.primary(0));
+    let stream = fake.stream();
+    let x = values(3000);
+    let new = |x: &[f32]| Vector::in_context(context, x);
+    let (v, w, s) = (new(&x), new(&[0.0; 3000]), new(&[0.0]));
+    let calls = [
+        (REVERSED, vec![input(v.view()), output(w.view())]),
+        (REVERSED, vec![input(w.view()), output(w.view())]), // through a temporary
+        (DOT, vec![input(v.view()), input(v.view()), output(s.view())]),
+        (GATHER, vec![input(v.view()), scalar(&0i64), output(w.view())]),
+    ];
+    let run = |(entry, args): &(i32, Vec<AgpuArg>)| call_on(context, stream, *entry, args);
+    (0..3).for_each(|_| calls.iter().for_each(|c| ok(run(c))));
+    wait(context);
+    for c in &calls {
+        let before = (fake.counts(), usage(context));
+        fake.begin_capture(stream);
+        (0..3).for_each(|_| ok(run(c)));
+        let graph = fake.end_capture(stream);
+        assert!(!graph.is_null(), "the capture was spoilt");
+        assert_eq!((fake.counts().records, fake.counts().orders), (before.0.records, before.0.orders));
+        (0..2).for_each(|_| fake.launch_graph(graph, stream));
+        fake.synchronize(stream);
+        assert_eq!(usage(context).0, before.1.0);
+    }
+    assert_eq!(w.get(), x);
+    // the handle returns for another stream, which is known when it is used without a capture
+    ok(run(&calls[0]));
+    let before = fake.counts().orders;
+    fake.destroy(stream);
+    fake.reuse(stream);
+    fake.begin_capture(stream);
+    ok(run(&calls[0]));
+    assert!(!fake.end_capture(stream).is_null());
+    assert_eq!(fake.counts().orders, before);
+    ok(run(&calls[0]));
+    assert_eq!(fake.counts().orders, before + 1);
+    assert_eq!(w.get()[0], x[2999]);
+    drop((v, w, s));
+    free(context);
+    done();
+}
+
+/// While a stream is captured in the strictest mode, all else goes on in every thread, and spoils nothing.
+pub fn capture_elsewhere() {
+    let (fake, context) = (Fake::get(), gpu());
+    fake.set_current(fake.primary(0));
+    let (stream, other) = (fake.stream(), fake.stream());
+    let x = values(3000);
+    let (v, w) = (Vector::in_context(context, &x), Vector::in_context(context, &x));
+    ok(call_on(context, stream, REVERSED, &[input(v.view()), output(w.view())]));
+    fake.begin_capture(stream);
+    ok(call_on(context, stream, REVERSED, &[input(v.view()), output(w.view())]));
+    let (number, primary, other) = (context.addr(), fake.primary(0).addr(), other.addr());
+    let rest = move || {
+        Fake::get().set_current(primary as *mut c_void);
+        let context = number as *mut AgpuContext;
+        work(context, null_mut());
+        work(context, other as *mut c_void);
+        let mut host = [0f32; 10];
+        let (v, second) = (Vector::in_context(context, &values(10)), gpu());
+        // SAFETY: handles, and memory of that length.
+        ok(unsafe { agpu_copy_to_host_async(host.as_mut_ptr().cast(), v.view(), 10, null()) });
+        assert_eq!(host[..], values(10));
+        wait(context);
+        work(second, null_mut());
+        free(second);
+    };
+    rest();
+    std::thread::spawn(rest).join().unwrap();
+    // one failure is mended by giving back what is kept
+    fake.options("fail_alloc=1");
+    drop(Vector::in_context(context, &[1.0]));
+    fake.options("");
+    let graph = fake.end_capture(stream);
+    assert!(!graph.is_null(), "the capture was spoilt");
+    fake.launch_graph(graph, stream);
+    fake.synchronize(stream);
+    drop((v, w));
+    free(context);
+    done();
+}
+
+/// The legacy default stream, which cannot be used while a stream that waits for it is captured.
+pub fn legacy_stream() {
+    let (fake, context) = (Fake::get(), gpu());
+    fake.set_current(fake.primary(0));
+    let (stream, legacy) = (fake.stream(), std::ptr::without_provenance_mut(1));
+    work(context, legacy);
+    let x = values(300);
+    let (v, w) = (Vector::in_context(context, &x), Vector::in_context(context, &x));
+    let reverse = |stream| call_on(context, stream, REVERSED, &[input(v.view()), output(w.view())]);
+    ok(reverse(legacy));
+    wait(context);
+    fake.begin_capture(stream);
+    ok(reverse(stream));
+    fails(reverse(legacy), AgpuErrorDevice, &["call.stream: cuStreamIsCapturing", "906"]);
+    assert!(!fake.end_capture(stream).is_null(), "the capture was spoilt");
+    ok(reverse(legacy));
+    assert_eq!(w.get()[0], x[299]);
+    drop((v, w));
+    free(context);
+    done();
+}

@@ -46,9 +46,9 @@ pub fn launches() {
     scale(x.slice(0, 0, 1), y.slice(0, 0, 1));
     assert_eq!(fake.launches().len(), before);
 
-    // tiles: two teams of 128 threads a block, 16 teams on each of four multiprocessors
+    // tiles: two teams of 128 threads a block, 8 teams at once on each of four multiprocessors
     let mut dot = 0f32;
-    for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 74, 2)] {
+    for (n, grid, span) in [(0, 1, 1), (1, 1, 1), (2048, 1, 1), (4097, 2, 1), (600_000, 147, 2)] {
         let (x, y) = (x.slice(0, n, 1), y.slice(0, n, 1));
         ok(call(DOT, &[input(x), input(y), out_scalar(&mut dot)]));
         let l = last();
@@ -57,7 +57,7 @@ pub fn launches() {
     }
     let all = AgpuView { extent: [512 * 2048, 1, 1], stride: [0, 1, 1], ..x.view() };
     ok(call(DOT, &[input(all), input(all), out_scalar(&mut dot)]));
-    assert_eq!((last().grid, last().words()[2], last().words()[8]), (128, 0, 2));
+    assert_eq!((last().grid, last().words()[2], last().words()[8]), (256, 0, 2));
 
     // what many elements cannot be is narrow
     let many = AgpuView { extent: [(1 << 31) - (1 << 20), 1, 1], stride: [0, 1, 1], ..x.view() };

@@ -33,7 +33,7 @@ parts! {
     code: rejected_code images absent_code;
     launches: launches;
     streams: streams threads;
-    capture: capture;
+    capture: capture capture_known capture_elsewhere legacy_stream;
     copies: strided_copies two_devices asynchronous_copies;
 }
 
