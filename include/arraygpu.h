@@ -665,7 +665,7 @@ agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
 
 /**
  * Unloads a package; NULL is fine. Only when none of its functions runs, and nothing of it is used any
- * more.
+ * more, graphs that hold its calls included. Waits for the work on GPUs that uses its code.
  */
 agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
 

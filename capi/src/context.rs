@@ -23,7 +23,7 @@ static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
 fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
-    let gpu = device::open(device)?.map(Arc::new);
+    let gpu = device::open(device)?;
     let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new(), gpu });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);

@@ -2,6 +2,7 @@
 
 use crate::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule, AgpuStatus};
 use crate::buffer::abi_type;
+use crate::cuda;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, guard, guard_as, out};
 use crate::handle::Table;
 use crate::module::{self, Entry, Loaded};
@@ -15,7 +16,20 @@ struct Library {
     module: *const AgpuModule,
     loaded: &'static Loaded,
     /// Keeps the code in memory.
-    _library: libloading::Library,
+    library: Option<libloading::Library>,
+}
+
+impl Drop for Library {
+    /// Closes the library; if nobody else holds it, nothing can call the package any more, and its code on GPUs goes, too.
+    fn drop(&mut self) {
+        drop(self.library.take());
+        let mut info = MaybeUninit::uninit();
+        // SAFETY: any address may be asked about, and the answer has room.
+        let held = unsafe { libc::dladdr(self.module.cast(), info.as_mut_ptr()) } != 0;
+        if !held {
+            cuda::forget(self.loaded.id);
+        }
+    }
 }
 
 // SAFETY: the module is constant data of the library.
@@ -49,7 +63,7 @@ fn load(path: &Path) -> Result<Library> {
         unsafe { symbol.try_as_raw_ptr() }.map_or(std::ptr::null(), |p| p.cast::<AgpuModule>().cast_const());
     // SAFETY: a package's module, valid while the library is loaded.
     let loaded = unsafe { module::open(module) }.map_err(|e| e.of(&shown.to_string()))?;
-    Ok(Library { module, loaded, _library: library })
+    Ok(Library { module, loaded, library: Some(library) })
 }
 
 /// Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
@@ -74,7 +88,7 @@ pub unsafe extern "C" fn agpu_module_load(
 }
 
 /// Unloads a package; NULL is fine. Only when none of its functions runs, and nothing of it is used any
-/// more.
+/// more, graphs that hold its calls included. Waits for the work on GPUs that uses its code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_loaded_module_free(module: *mut AgpuLoadedModule) -> AgpuStatus {
     guard(|| {

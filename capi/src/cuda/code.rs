@@ -9,7 +9,7 @@ use crate::error::{Error, MODULE, Result, error, fail};
 use cudarc::driver::sys::{CUfunction, CUjit_option, CUmodule};
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 #[derive(Clone, Copy)]
 struct Function(CUfunction);
@@ -19,14 +19,20 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
-/// The code that a context loaded. Nothing in it points into a package: a package may be unloaded, its functions stay until the context goes.
+/// What owns the kernels of this library.
+const OURS: usize = usize::MAX;
+
+/// All contexts on GPUs.
+static CONTEXTS: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
+
+/// The code that a context loaded. Nothing in it points into a package.
 pub(super) struct Code {
     /// Of each package (by `Loaded::id`) the functions, by the number of the version.
     packages: Table<Box<[OnceLock<Function>]>>,
     /// Kernels of this library.
     own: [OnceLock<Function>; super::copy::KERNELS],
-    /// What is to be unloaded.
-    modules: Mutex<Vec<CUmodule>>,
+    /// What is to be unloaded, and the package that it is of.
+    modules: Mutex<Vec<(usize, CUmodule)>>,
 }
 
 impl Code {
@@ -45,11 +51,35 @@ impl Code {
         }
     }
 
-    pub fn unload(&mut self, api: &Api) {
-        for module in std::mem::take(&mut *lock(&self.modules)) {
-            // SAFETY: loaded by us, unloaded once, with its context current.
+    /// Unloads what `of` says of a package's number. No work uses it any more, and its context is current.
+    pub fn unload(&self, api: &Api, of: impl Fn(usize) -> bool) {
+        for (_, module) in lock(&self.modules).extract_if(.., |(package, _)| of(*package)) {
+            // SAFETY: loaded by us, unloaded once.
             unsafe { (api.module_unload)(module) };
         }
+    }
+}
+
+/// Makes the context known to `forget`.
+pub(super) fn register(gpu: &Arc<Gpu>) {
+    let contexts = &mut *lock(&CONTEXTS);
+    contexts.retain(|c| c.strong_count() > 0);
+    contexts.push(Arc::downgrade(gpu));
+}
+
+/// Unloads a package's code from all contexts, after the work that is queued. The package is gone, its number never returns: nobody looks for
+/// its functions any more.
+pub(crate) fn forget(package: usize) {
+    let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
+    for gpu in contexts {
+        if !lock(&gpu.code.modules).iter().any(|(p, _)| *p == package) {
+            continue;
+        }
+        // errors (an ending process, a device that failed) do not matter
+        let Ok(_current) = gpu.switch() else { continue };
+        let _uncaptured = Uncaptured::enter(gpu.api());
+        gpu.streams.iter().for_each(|s| drop(gpu.settle(s)));
+        gpu.code.unload(gpu.api(), |p| p == package);
     }
 }
 
@@ -88,15 +118,19 @@ impl Gpu {
         };
         // machine code that the driver does not take is no reason to give up on PTX; the first complaint counts
         let function = self
-            .load_image(*best, entry)
-            .or_else(|e| others.iter().find_map(|i| self.load_image(*i, entry).ok()).ok_or(e));
+            .load_image(package, *best, entry)
+            .or_else(|e| others.iter().find_map(|i| self.load_image(package, *i, entry).ok()).ok_or(e));
         let function = function.map_err(of)?;
         let _ = cell.set(Function(function));
         Ok(function)
     }
 
-    /// Loads code and looks up its entry. The context is current.
-    pub(super) fn load_image(&self, image: Image, entry: &str) -> Result<CUfunction> {
+    /// Loads code of this library and looks up its entry. The context is current.
+    pub(super) fn load_own(&self, image: Image, entry: &str) -> Result<CUfunction> {
+        self.load_image(OURS, image, entry)
+    }
+
+    fn load_image(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
         let api = self.api();
         let name = CString::new(entry).map_err(|_| error(MODULE, "a NUL in the name"))?;
         let mut log = vec![0u8; 16 << 10];
@@ -120,7 +154,7 @@ impl Gpu {
             let e = self.check(code, format_args!("loading {kind} on {title}, the driver is for {version}"));
             return e.map(|()| function).map_err(|e| Error { message: e.message + &says, ..e });
         }
-        lock(&self.code.modules).push(module);
+        lock(&self.code.modules).push((package, module));
         // SAFETY: the module above, a C string, a pointer to a local.
         let code = unsafe { (api.module_function)(&mut function, module, name.as_ptr()) };
         self.check(code, "cuModuleGetFunction")?;

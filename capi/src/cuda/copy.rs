@@ -80,7 +80,7 @@ impl Gpu {
         self.code.own(number(op, size), || {
             let text = ptx(op, size);
             let image = Image { arch: 0, data: text.as_ptr().cast() };
-            self.load_image(image, "arraygpu_each").map_err(|e| e.of("a copy kernel"))
+            self.load_own(image, "arraygpu_each").map_err(|e| e.of("a copy kernel"))
         })
     }
 }

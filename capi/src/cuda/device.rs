@@ -6,7 +6,7 @@ use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail};
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self, *};
 use std::ffi::{CStr, CString, c_char};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// `agpu_context_options.device`.
 pub(crate) const DEFAULT: i32 = 0;
@@ -113,11 +113,11 @@ pub(crate) fn problem() -> Option<String> {
 }
 
 /// The GPU of `agpu_context_options.device`, used; None is the CPU.
-pub(crate) fn open(device: i32) -> Result<Option<Gpu>> {
+pub(crate) fn open(device: i32) -> Result<Option<Arc<Gpu>>> {
     match device {
         DEFAULT => from_environment(),
         CPU => Ok(None),
-        d if d >= CUDA => gpu(d - CUDA).and_then(Gpu::new).map(Some),
+        d if d >= CUDA => gpu(d - CUDA).and_then(Gpu::open).map(Some),
         d => {
             fail!(INVALID_ARGUMENT, "{d} is no device: 0 is the default, 1 the CPU, 2 the first CUDA device")
         }
@@ -125,14 +125,14 @@ pub(crate) fn open(device: i32) -> Result<Option<Gpu>> {
 }
 
 /// `ARRAYGPU_DEVICE` decides; without it, a GPU if there is one.
-fn from_environment() -> Result<Option<Gpu>> {
+fn from_environment() -> Result<Option<Arc<Gpu>>> {
     let text = std::env::var_os("ARRAYGPU_DEVICE").unwrap_or_default();
     let text = text.to_string_lossy();
     let asked = |device: Result<&'static Device>| {
-        device.and_then(Gpu::new).map(Some).map_err(|e| e.of(&format!("ARRAYGPU_DEVICE={text}")))
+        device.and_then(Gpu::open).map(Some).map_err(|e| e.of(&format!("ARRAYGPU_DEVICE={text}")))
     };
     match &*text {
-        "" => Ok(first().and_then(Gpu::new).map_err(|e| FAILED.set(e.message)).ok()),
+        "" => Ok(first().and_then(Gpu::open).map_err(|e| FAILED.set(e.message)).ok()),
         "cpu" => Ok(None),
         "cuda" => asked(first()),
         other => match other.strip_prefix("cuda:").and_then(|n| n.parse().ok()) {

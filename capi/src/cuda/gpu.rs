@@ -1,6 +1,6 @@
 //! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own, and the code it loaded.
 
-use super::code::Code;
+use super::code::{self, Code};
 use super::device::Device;
 use super::driver::{self, Api, Driver, driver};
 use super::memory::Usage;
@@ -12,7 +12,7 @@ use cudarc::driver::sys::*;
 use std::ffi::{c_uint, c_void};
 use std::fmt::Display;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Shared by a context and its buffers; the last of them frees it.
 pub(crate) struct Gpu {
@@ -79,7 +79,14 @@ impl Drop for Uncaptured {
 }
 
 impl Gpu {
-    pub fn new(device: &'static Device) -> Result<Gpu> {
+    /// A context of its own on a device.
+    pub fn open(device: &'static Device) -> Result<Arc<Gpu>> {
+        let gpu = Arc::new(Gpu::new(device)?);
+        code::register(&gpu);
+        Ok(gpu)
+    }
+
+    fn new(device: &'static Device) -> Result<Gpu> {
         let driver = driver()?;
         let api = &driver.api;
         let mut gpu = Gpu {
@@ -203,7 +210,7 @@ impl Drop for Gpu {
             }
             (api.stream_synchronize)(self.aside);
             self.words.free(api);
-            self.code.unload(api);
+            self.code.unload(api, |_| true);
             for stream in self.streams.drain() {
                 stream.destroy(api);
             }

@@ -25,6 +25,7 @@ mod table;
 mod transfer;
 mod words;
 
+pub(crate) use code::forget;
 pub(crate) use driver::driver;
 pub(crate) use execute::{Frame, run};
 pub(crate) use gpu::Gpu;

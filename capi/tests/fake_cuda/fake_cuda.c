@@ -482,7 +482,13 @@ int cuModuleGetFunction(struct function **out, struct module *module, const char
     snprintf(f->name, sizeof f->name, "%s", name), f->module = module;
     return counts.lookups++, *out = f, 0;
 }
-int cuModuleUnload(struct module *m) { return ended ? 4 : (free(m), counts.modules--, 0); }
+int cuModuleUnload(struct module *m) {
+    if (ended) return 4;
+    for (struct stream *s = streams; s; s = s->next)
+        for (struct op *o = s->head; o; o = o->next)
+            if (o->kind == LAUNCH && o->function->module == m) bug("code is unloaded that queued work uses");
+    return free(m), counts.modules--, 0;
+}
 
 static int enqueue_launch(struct function *f, unsigned grid, unsigned block, struct stream *s, void **params, void **extra) {
     if (++launch_calls == option("fail_launch", -1)) {

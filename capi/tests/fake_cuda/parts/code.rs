@@ -147,3 +147,81 @@ pub fn absent_code() {
     free(context);
     done();
 }
+
+const PACKAGE: &str = r#"
+#include <arraygpu.h>
+static const char plans[] = "plan @reversed { param x: [f32] %0: i64 = len 0 result result: [f32] extent %0 "
+                            "launch 0 reversed over %0 cost 4 { read param 0 write result 0 in %0 } }";
+static const char gpu[] = "gpu @reversed { version reversed threads 128 elements 128 }";
+static const char ptx[] = ".version 7.0";
+static const agpu_image images[] = {{0, 0, 0, sizeof ptx - 1, ptx}};
+static void *state;
+const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1,
+                                 0, 0, 0, gpu, sizeof gpu - 1, images, 1, &state};
+"#;
+
+/// A package's code goes with the last that holds the package, after the work that uses it.
+pub fn unloading() {
+    let fake = Fake::get();
+    fake.set_current(fake.primary(0));
+    let (context, other, stream) = (gpu(), gpu(), fake.stream());
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("tiny.c"), folder.path().join("libtiny.so"));
+    std::fs::write(&source, PACKAGE).unwrap();
+    let mut cc = std::process::Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/../include"), "-o"]);
+    assert!(cc.args([&library, &source]).status().unwrap().success());
+    let path = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
+    let load = || {
+        let (mut handle, mut module) = (null_mut(), null());
+        // SAFETY: pointers to locals.
+        unsafe {
+            ok(agpu_module_load(path.as_ptr(), &mut handle));
+            ok(agpu_module_get(handle, &mut module));
+        }
+        (handle, module)
+    };
+    // SAFETY: a handle.
+    let unload = |handle| ok(unsafe { agpu_loaded_module_free(handle) });
+    let x = values(3000);
+    let new = |context| (Vector::in_context(context, &x), Vector::in_context(context, &x));
+    let (here, there) = (new(context), new(other));
+    let reverse = |module, context, stream, (from, to): &(Vector, Vector)| {
+        let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream };
+        let args = [input(from.view()), output(to.view())];
+        // SAFETY: a package that is loaded, and arguments that live.
+        ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 2) });
+    };
+    for _ in 0..2 {
+        let (first, module) = load();
+        // SAFETY: a package has no code that runs when it is loaded.
+        let linked = unsafe { libloading::Library::new(&library) }.unwrap();
+        let (second, same) = load();
+        assert_eq!(module, same);
+        reverse(module, context, null_mut(), &here);
+        reverse(module, other, null_mut(), &there);
+        assert_eq!(fake.counts().modules, 2);
+        unload(first);
+        drop(linked);
+        assert_eq!(fake.counts().modules, 2);
+        reverse(module, context, stream, &here);
+        reverse(module, other, null_mut(), &there);
+        unload(second);
+        assert_eq!(fake.counts().modules, 0);
+        assert_eq!((here.1.get()[0], there.1.get()[0]), (x[2999], x[2999]));
+    }
+    // also where the path is of something else by now, and after the context
+    let (first, module) = load();
+    // SAFETY: as above.
+    let linked = unsafe { libloading::Library::new(&library) }.unwrap();
+    std::fs::remove_file(&library).unwrap();
+    reverse(module, other, null_mut(), &there);
+    unload(first);
+    assert_eq!(fake.counts().modules, 1);
+    drop((here, there));
+    free(other);
+    assert_eq!(fake.counts().modules, 0);
+    drop(linked);
+    free(context);
+    done();
+}

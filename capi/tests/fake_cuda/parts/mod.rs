@@ -30,7 +30,7 @@ parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
     errors: failed_launch failed_wait;
-    code: rejected_code images absent_code;
+    code: rejected_code images absent_code unloading;
     launches: launches;
     streams: streams threads;
     capture: capture capture_known capture_elsewhere legacy_stream;
