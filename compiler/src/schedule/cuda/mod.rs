@@ -169,7 +169,7 @@ fn body(
     } else if has_reduction(l, pass) {
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
-        (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::MOST_SPAN))
+        (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
     } else {
         let per_block = map::elements(l, shape, cost);
         (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))

@@ -20,8 +20,8 @@ use crate::schedule::reduction::Reduction;
 
 /// Of a block: two tiles.
 pub const THREADS: u32 = 256;
-/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters.
-pub const MOST_SPAN: u32 = 32;
+/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More than 8 pay only where an element is 4 bytes.
+const MOST_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 /// The same with strides, where every element has an address of its own.
@@ -37,6 +37,11 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
         (0..=64, 0..=8) if !strided => 2,
         _ => 1,
     }
+}
+
+/// The greatest span for a pass.
+pub fn most_span(l: &Lower, shape: Shape) -> u32 {
+    if words(l, shape) > 1 { 8 } else { MOST_SPAN }
 }
 
 /// What the code of one tile is made of.
