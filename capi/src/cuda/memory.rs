@@ -151,8 +151,10 @@ impl Allocation {
     /// What comes on the stream comes after all uses so far.
     #[inline]
     pub fn use_on(&self, stream: &Stream) -> Result<()> {
-        let last = self.last.swap(stream.index, Relaxed);
-        if last == stream.index { Ok(()) } else { self.gpu.order(last, stream) }
+        if self.last.load(Relaxed) == stream.index {
+            return Ok(());
+        }
+        self.gpu.order(self.last.swap(stream.index, Relaxed), stream)
     }
 
     /// Frees the memory after what is queued on the stream that it was made on.
