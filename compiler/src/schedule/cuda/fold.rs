@@ -12,6 +12,8 @@ use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::scalars as values;
 
+/// Of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
+pub const THREADS: u32 = 128;
 /// Elements that each thread computes of a chunk.
 const PER_THREAD: i64 = 4;
 

@@ -51,16 +51,8 @@ struct Shape {
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u32) -> Result<GpuPass> {
     let mut out =
         GpuPass { launch: GpuKernel { name: name.into(), ..GpuKernel::default() }, kernels: vec![] };
-    if let Some(op) = without_code(l, pass, scalars) {
-        out.launch.absent = Some(format!("`{op}` has no GPU code in this version"));
-        return Ok(out);
-    }
-    // strides, counters, records and span come on top
-    let parameters = 2 * l.signature.arrays.len() + l.signature.ins.len() + l.signature.slots.len();
-    if parameters + l.signature.scratch.len() + 3 > MAX_PARAMETERS {
-        let why =
-            format!("it takes {parameters} parameters and more; a kernel has room for {MAX_PARAMETERS}");
-        out.launch.absent = Some(why);
+    out.launch.absent = absent(l, pass, scalars);
+    if out.launch.absent.is_some() {
         return Ok(out);
     }
     if pass.domain.is_none() {
@@ -70,27 +62,30 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
-    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
-    let mut list = Vec::new();
-    if !pass.sequential {
-        list.push(("", unit(true, writes)));
-        if writes {
-            list.push(("_in_place", unit(true, false)));
-        }
-        list.push(("_wide", unit(false, false)));
-    }
-    list.extend([("_any", any(true)), ("_any_wide", any(false))]);
-    for (suffix, conditions) in list {
-        let shape = Shape {
-            v: if conditions.contiguous { v } else { 1 },
-            strided: !conditions.contiguous,
-            descending: l.follows,
-            threads: if writes && !has_reduction(l, pass) { map::THREADS } else { reduce::THREADS },
+    let mut lowered: Option<(bool, Kernel, Grid)> = None;
+    for (suffix, conditions) in versions(writes, pass.sequential) {
+        // versions of one shape have one body: they differ in what may be assumed of it
+        let (mut k, grid) = match &lowered {
+            Some((contiguous, k, grid)) if *contiguous == conditions.contiguous => (k.clone(), *grid),
+            _ => {
+                let shape = Shape {
+                    v: if conditions.contiguous { v } else { 1 },
+                    strided: !conditions.contiguous,
+                    descending: l.follows,
+                    threads: match pass.sequential {
+                        true => fold::THREADS,
+                        false if has_reduction(l, pass) => reduce::THREADS,
+                        false => map::THREADS,
+                    },
+                };
+                let (k, grid) = body(l, pass, scalars, shape, cost)?;
+                lowered = Some((conditions.contiguous, k.clone(), grid));
+                (k, grid)
+            }
         };
-        let (mut k, grid) = body(l, &format!("{name}{suffix}"), pass, scalars, shape, cost)?;
+        k.name = format!("{name}{suffix}");
         for a in &mut k.arrays {
-            a.strided = shape.strided;
+            a.strided = !conditions.contiguous;
             a.noalias = !writes || conditions.separate;
         }
         push(&mut out, k, grid, conditions)?;
@@ -128,14 +123,39 @@ fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<(
     Ok(())
 }
 
-/// An operator that the pass needs and GPUs have no code for.
-fn without_code(l: &Lower, pass: &Pass, scalars: &[u32]) -> Option<String> {
+/// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
+fn versions(writes: bool, sequential: bool) -> Vec<(&'static str, Conditions)> {
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
+    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
+    let mut list = Vec::new();
+    if !sequential {
+        list.push(("", unit(true, writes)));
+        if writes {
+            list.push(("_in_place", unit(true, false)));
+        }
+        list.push(("_wide", unit(false, false)));
+    }
+    list.extend([("_any", any(true)), ("_any_wide", any(false))]);
+    list
+}
+
+/// Why a pass has no code for GPUs: an operator without, or too many parameters.
+fn absent(l: &Lower, pass: &Pass, scalars: &[u32]) -> Option<String> {
     let roots = pass.items.iter().map(|it| it.node).chain(scalars.iter().map(|i| l.result(*i)));
-    l.g.reachable(roots).into_iter().find_map(|n| match l.g.op(n) {
+    let elementary = l.g.reachable(roots).into_iter().find_map(|n| match l.g.op(n) {
         Op::Unary(op, _) if op.is_elementary() => Some(op.to_string()),
         Op::Binary(op, ..) if op.is_elementary() => Some(op.to_string()),
         _ => None,
-    })
+    });
+    if let Some(op) = elementary {
+        return Some(format!("`{op}` has no GPU code in this version"));
+    }
+    let s = &l.signature;
+    // an address and a stride for each array; counters, records and span come on top
+    let parameters = 2 * s.arrays.len() + s.ins.len() + s.slots.len() + s.scratch.len() + 3;
+    let too_many = parameters > MAX_PARAMETERS;
+    too_many
+        .then(|| format!("it takes up to {parameters} parameters, a kernel has room for {MAX_PARAMETERS}"))
 }
 
 fn has_reduction(l: &Lower, pass: &Pass) -> bool {
@@ -153,16 +173,9 @@ fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
     (16 / widest as i64).min(1 << affordable.ilog2())
 }
 
-/// The kernel of a version, and its grid.
-fn body(
-    l: &mut Lower,
-    name: &str,
-    pass: &Pass,
-    scalars: &[u32],
-    shape: Shape,
-    cost: u32,
-) -> Result<(Kernel, Grid)> {
-    l.begin(name, false);
+/// The kernel of a shape, without a name, and its grid.
+fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) -> Result<(Kernel, Grid)> {
+    l.begin("", false);
     l.k.threads = shape.threads;
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)

@@ -1,7 +1,8 @@
-//! How long it takes from closures to kernels: registration, passes, schedule and C text of each example, without the C compiler.
-//! Prints the median of 20 runs in microseconds, after a first one.
+//! How long it takes from closures to kernels: registration, passes, schedule and text of each example, without the C compiler and the assembler.
+//! Prints the median of 20 runs in microseconds, after a first one; PTX are all versions of each kernel.
 
 use arraygpu::prelude::*;
+use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_examples::*;
 use std::time::Instant;
 
@@ -40,21 +41,29 @@ fn one() -> Package {
     Package::new("example")
 }
 
-/// Microseconds from nothing to the C source.
-fn time(example: fn() -> Package) -> arraygpu::Result<f64> {
+/// Microseconds from nothing to the code for these targets.
+fn time(example: fn() -> Package, targets: Targets) -> arraygpu::Result<f64> {
     let begin = Instant::now();
-    let compiled = example().compile()?;
+    let compiled = driver::compile_for("example", example().functions()?, targets)?;
     let time = begin.elapsed();
-    assert!(!compiled.c_source.is_empty());
+    assert!(!targets.cpu || !compiled.c_source.is_empty());
     Ok(time.as_secs_f64() * 1e6)
 }
 
+/// The median.
+fn median(example: fn() -> Package, targets: Targets) -> arraygpu::Result<f64> {
+    time(example, targets)?;
+    let mut times = (0..RUNS).map(|_| time(example, targets)).collect::<arraygpu::Result<Vec<_>>>()?;
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2])
+}
+
 fn main() -> arraygpu::Result<()> {
+    println!("{:<20} {:>10} {:>10}", "microseconds to", "C", "PTX");
     for (name, example) in EXAMPLES {
-        time(*example)?;
-        let mut times = (0..RUNS).map(|_| time(*example)).collect::<arraygpu::Result<Vec<_>>>()?;
-        times.sort_by(f64::total_cmp);
-        println!("{name:<20} {:7.0} us", times[RUNS / 2]);
+        let c = median(*example, Targets { cpu: true, cuda: false })?;
+        let ptx = median(*example, Targets { cpu: false, cuda: true })?;
+        println!("{name:<20} {c:10.0} {ptx:10.0}");
     }
     Ok(())
 }
