@@ -153,6 +153,11 @@ fn records() {
         fails(status, AgpuErrorRecord, &["stats::dot: an earlier call of stats::gather", "too low"]);
         assert_eq!(dot, -1.0);
         ok(call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]));
+        // the next one comes right after the last was cleared
+        for _ in 0..2 {
+            ok(gather(7));
+            fails(wait(), AgpuErrorRecord, &["element 9993"]);
+        }
     });
 }
 

@@ -45,8 +45,12 @@ impl Usage {
                 "{bytes} bytes more than the {used} in use are above the context's limit of {limit}"
             );
         }
-        self.peak.fetch_max(used, Relaxed);
         Ok(())
+    }
+
+    /// What was taken was had.
+    fn had(&self) {
+        self.peak.fetch_max(self.used.load(Relaxed), Relaxed);
     }
 
     fn give(&self, bytes: i64) {
@@ -74,8 +78,10 @@ impl Gpu {
                 (api.allocate)(&mut address, bytes as usize, self.pool, stream)
             };
         }
-        if code != 0 {
-            self.usage.give(signed);
+        if code == 0 {
+            self.usage.had()
+        } else {
+            self.usage.give(signed)
         }
         let (used, title) = (self.usage.get().0, self.device.title());
         self.check(code, format_args!("allocating {bytes} bytes beside {used} on {title}"))?;

@@ -3,7 +3,7 @@
 //! Each function with sites has words of its own on each stream, which stay: a captured graph holds their address. So of several calls of one
 //! function before a wait, the lowest element of all is reported.
 
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Uncaptured};
 use super::stream::{Stream, lock};
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
@@ -87,9 +87,13 @@ impl Gpu {
                 if ours { message } else { format!("an earlier call of {title}: {message}") }
             });
             words.fill(0);
-            // SAFETY: the range's words in device memory.
-            let code = unsafe { (self.api().set_u8)(range.device, 0, words.len() * 8, self.aside) };
-            self.check(code, "clearing error records")?;
+            let _uncaptured = Uncaptured::enter(self.api());
+            // SAFETY: the range's words in device memory, and our stream: no later call's record is cleared with them.
+            unsafe {
+                let code = (self.api().set_u8)(range.device, 0, words.len() * 8, self.aside);
+                self.check(code, "clearing error records")?;
+                self.check((self.api().stream_synchronize)(self.aside), "clearing error records")?;
+            }
         }
         first.map_or(Ok(()), |message| Err(error(RECORD, message)))
     }
