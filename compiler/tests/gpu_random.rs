@@ -104,7 +104,7 @@ impl Seen {
     fn note(&mut self, called: &Called) {
         *(if called.record.is_some() { &mut self.records } else { &mut self.values }) += 1;
         for entry in &called.entries {
-            // f12_0_vector_wide
+            // f12_0_any_wide
             let version = entry.splitn(3, '_').nth(2).unwrap_or_default();
             *self.entries.entry(version.into()).or_default() += 1;
         }

@@ -35,7 +35,9 @@ template <class... Args> void must(const char *name, Args... args) {
 
 inline void *current() {
     void *context = nullptr;
-    must("cuCtxGetCurrent", &context);
+    const int code = call("cuCtxGetCurrent", &context);
+    // CUDA_ERROR_NOT_INITIALIZED: nobody has used the driver, so nothing is current
+    if (code != 0 && code != 3) throw std::runtime_error("cuCtxGetCurrent failed: " + std::to_string(code));
     return context;
 }
 
@@ -44,8 +46,8 @@ class primary {
 public:
     explicit primary(int device = 0) : device_(device) {
         must("cuInit", 0u);
-        before_ = current();
         must("cuDevicePrimaryCtxRetain", &context, device);
+        before_ = current();
         must("cuCtxSetCurrent", context);
     }
     primary(const primary &) = delete;

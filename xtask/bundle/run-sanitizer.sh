@@ -29,7 +29,7 @@ for tool in ${tools:-memcheck racecheck initcheck synccheck}; do
         arguments=$(printf %s "$arguments" | sed "s|@OUT@|$OUT|g")
         # shellcheck disable=SC2086 # several words
         ARRAYGPU_DEVICE=cuda ARRAYGPU_SANITIZER=1 timeout "${TEST_TIMEOUT:-600}" "$sanitizer" --tool "$tool" --error-exitcode 99 --report-api-errors no \
-            --launch-timeout 0 "./$program" $arguments >"$OUT/$name.log" 2>&1
+            --target-processes application-only --launch-timeout 0 "./$program" $arguments >"$OUT/$name.log" 2>&1
         status=$?
         # a program that asks for nothing but the CPU
         if [ $status -eq 255 ] && grep -q 'before first instrumented API call' "$OUT/$name.log"; then

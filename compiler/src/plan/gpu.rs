@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn reads_back() {
         let text = "gpu @f_0 {
-  version f_0_vector threads 256 elements 2048 contiguous narrow separate aligned 0, 2
+  version f_0 threads 256 elements 2048 contiguous narrow separate aligned 0, 2
   version f_0_any threads 128 tiles 1 to 2
 }
 gpu @g_0 {

@@ -43,7 +43,7 @@ pub struct How {
     pub layout: Layout,
     /// The version of each kernel, by position, where its conditions hold; elsewhere, and if None, what the runtime takes.
     pub version: Option<usize>,
-    /// Tiles of a warp, if the version allows so many.
+    /// Tiles for every 128 threads, if the version allows so many.
     pub span: u32,
     pub order: Order,
 }

@@ -101,7 +101,7 @@ impl Emitter<'_> {
     }
 
     /// Whether an expression has one value as long as its registers are in scope.
-    fn is_fixed(&self, e: &Expr) -> bool {
+    pub fn is_fixed(&self, e: &Expr) -> bool {
         match e {
             Expr::Lit(_) | Expr::In(_) | Expr::Place(_) => true,
             Expr::Reg(r) => !self.vars.contains(r),

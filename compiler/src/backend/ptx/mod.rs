@@ -61,6 +61,11 @@ pub fn emit(k: &Kernel) -> String {
     out
 }
 
+/// PTX is ASCII, in comments, too.
+fn ascii(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+}
+
 /// One parameter of the entry.
 struct Param {
     /// What the reader should know.
@@ -92,14 +97,14 @@ struct Params {
 impl Params {
     fn of(k: &Kernel) -> Params {
         let mut list = Vec::new();
-        let note = |name: &str, ty: Ty| format!("{name}: {ty}").replace("*/", "* /");
+        let note = |name: &str, ty: Ty| ascii(&format!("{name}: {ty}")).replace("*/", "* /");
         for a in &k.arrays {
             let align = if a.aligned { 16 } else { a.ty.size() };
             list.push(Param { note: note(&a.name, a.ty), pointer: Some(align) });
         }
         let strides = list.len();
         for a in k.arrays.iter().filter(|a| a.strided) {
-            list.push(Param { note: format!("stride of {}", a.name), pointer: None });
+            list.push(Param { note: ascii(&format!("stride of {}", a.name)), pointer: None });
         }
         let ins = list.len();
         list.extend(k.ins.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: None }));
@@ -192,7 +197,7 @@ impl Emitter<'_> {
     }
 
     fn comment(&mut self, text: &str) {
-        let text = format!("// {}", text.replace('\n', " "));
+        let text = format!("// {}", ascii(text));
         self.line(&text);
     }
 
@@ -209,5 +214,25 @@ impl Emitter<'_> {
         for s in body {
             self.stmt(s);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::parse;
+    use crate::driver::{Targets, compile_for};
+
+    #[test]
+    fn names_of_any_script_leave_ascii() {
+        let text = "func @f(%x: [f32]) -> (r: [f32]) {
+  %0 = map (%a: f32) over %x {
+    %1 = mul %a, %a !größe.rs:3:5
+    yield %1
+  } !größe.rs:3:1
+  return %0
+}";
+        let targets = Targets { cpu: false, cuda: true };
+        let compiled = compile_for("t", parse::parse(text).unwrap(), targets).unwrap();
+        assert!(compiled.gpu_code.iter().flatten().all(|c| c.ptx.is_ascii() && c.ptx.contains("gr??e.rs:3")));
     }
 }

@@ -54,12 +54,18 @@ impl Emitter<'_> {
 
     fn seq(&mut self, r: Reg, from: &Expr, to: &Expr, body: &[Stmt]) {
         self.assign(r, from);
-        let (to, ty) = (self.value(to), self.k.regs[r.0 as usize].1);
+        let ty = self.k.regs[r.0 as usize].1;
+        let mut end = self.value(to);
+        if matches!(to, Expr::Reg(r) if self.vars.contains(r)) {
+            // the bound is what it was before the loop
+            end = self.regs.fresh(ty);
+            self.compute(&end.clone(), to);
+        }
         let (i, t) = (self.regs.of(r), operation_type(ty));
         self.repeat(
             |e| {
                 let more = e.regs.fresh(Ty::Bool);
-                e.line(&format!("setp.lt.{t} {more}, {i}, {to};"));
+                e.line(&format!("setp.lt.{t} {more}, {i}, {end};"));
                 more
             },
             |e| {
@@ -93,10 +99,10 @@ impl Emitter<'_> {
         self.line(&format!("{end}:"));
     }
 
-    /// One access alone needs no branch.
+    /// One read alone needs no branch, if its address can be computed in vain.
     fn predicated(&mut self, c: &str, s: &Stmt) -> bool {
         match s {
-            Stmt::Assign(r, Expr::Load(m, i)) if self.k.mem(*m).1 != Ty::Bool => {
+            Stmt::Assign(r, Expr::Load(m, i)) if self.k.mem(*m).1 != Ty::Bool && self.is_fixed(i) => {
                 let dest = self.regs.of(*r);
                 self.load_when(&dest, *m, i, c);
                 true

@@ -63,7 +63,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
     let mut lowered: Option<(bool, Kernel, Grid)> = None;
-    for (suffix, conditions) in versions(writes, pass.sequential) {
+    for (suffix, conditions) in versions(l, writes, pass.sequential) {
         // versions of one shape have one body: they differ in what may be assumed of it
         let (mut k, grid) = match &lowered {
             Some((contiguous, k, grid)) if *contiguous == conditions.contiguous => (k.clone(), *grid),
@@ -124,13 +124,14 @@ fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<(
 }
 
 /// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
-fn versions(writes: bool, sequential: bool) -> Vec<(&'static str, Conditions)> {
+fn versions(l: &Lower, writes: bool, sequential: bool) -> Vec<(&'static str, Conditions)> {
     let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
     let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
     let mut list = Vec::new();
     if !sequential {
         list.push(("", unit(true, writes)));
-        if writes {
+        // only what is read at the element's own index may be an output, too
+        if writes && !l.pointwise_inputs().is_empty() {
             list.push(("_in_place", unit(true, false)));
         }
         list.push(("_wide", unit(false, false)));
