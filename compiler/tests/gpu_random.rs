@@ -12,7 +12,7 @@ use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::{program, rng::Rng};
+use common::{operators, program, rng::Rng};
 use gpu::{Called, Failure, How, Layout, Record, call};
 
 const SIZES: [usize; 11] = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4500, 3 * 2048 + 5];
@@ -186,6 +186,19 @@ fn reductions_at_every_edge() {
         }
     }
     println!("{seen:?}");
+}
+
+/// Every operator at its corners.
+#[test]
+fn operators() {
+    let mut seen = Seen::default();
+    for f in operators::functions() {
+        let args = operators::arguments(&f);
+        let compiled = compile(vec![f]);
+        let name = compiled.functions[0].name.clone();
+        Case::new(&compiled, name, args).check(Layout::Contiguous, None, 1, &mut seen);
+    }
+    assert!(seen.values > 40, "{seen:?}");
 }
 
 /// The programs of the file tests.

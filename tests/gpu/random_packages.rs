@@ -17,7 +17,7 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::package::{self, Options, ptxas::Arch};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use random::{program, rng::Rng};
+use random::{operators, program, rng::Rng};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiled = compile("edges", edges()?)?;
     let cases =
         |_: usize, f: &Function, rng: &mut Rng| EDGES.iter().map(|&n| finite(f, n, rng)).collect::<Vec<_>>();
-    write(&asked, &compiled, true, &cases)
+    write(&asked, &compiled, true, &cases)?;
+    let compiled = compile("operators", operators::functions())?;
+    write(&asked, &compiled, true, &|_, f, _| vec![operators::arguments(f)])
 }
 
 fn arguments() -> Result<Asked, Box<dyn Error>> {

@@ -1,4 +1,5 @@
 //! What the compiler's tests share.
 
+pub mod operators;
 pub mod program;
 pub mod rng;

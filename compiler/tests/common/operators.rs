@@ -1,0 +1,194 @@
+//! Every operator and cast on every type, over all pairs of corner values and with corner values as constants; and indices of many shapes.
+
+#![allow(dead_code, reason = "not every test asks for it")]
+
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::fmt::Write;
+
+/// Results of one function.
+const TOGETHER: usize = 8;
+
+const FLOATS: [f64; 40] = [
+    0.0,
+    -0.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    0.49999997,
+    0.49999999999999994,
+    254.5,
+    255.5,
+    256.0,
+    -0.9,
+    2147483647.0,
+    2147483648.0,
+    -2147483648.0,
+    -2147483649.0,
+    4294967295.0,
+    4294967296.0,
+    9223372036854775807.0,
+    -9.3e18,
+    1e300,
+    -1e300,
+    1e-40,
+    5e-324,
+    1e-310,
+    8388607.5,
+    4503599627370495.5,
+    16777217.0,
+    3.4028235e38,
+    -1e38,
+    1.0000001,
+    0.333333333333,
+    7.0,
+    3.0,
+];
+const INTEGERS: [i64; 26] = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    -7,
+    31,
+    32,
+    33,
+    63,
+    64,
+    -31,
+    100,
+    255,
+    256,
+    -129,
+    65536,
+    16777217,
+    i32::MIN as i64,
+    i32::MAX as i64,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 53) + 1,
+    i64::MIN,
+    i64::MAX,
+];
+
+/// Values at which operators go wrong.
+pub fn corners(ty: Ty) -> Vec<Lit> {
+    let mut all: Vec<Lit> = match ty {
+        Ty::F32 => FLOATS.map(|x| Lit::f32(x as f32)).to_vec(),
+        Ty::F64 => FLOATS.map(Lit::f64).to_vec(),
+        Ty::I32 => INTEGERS.map(|x| Lit::i32(x as i32)).to_vec(),
+        Ty::I64 => INTEGERS.map(Lit::i64).to_vec(),
+        Ty::U32 => INTEGERS.map(|x| Lit::u32(x as u32)).to_vec(),
+        Ty::U8 => INTEGERS.map(|x| Lit::u8(x as u8)).to_vec(),
+        Ty::Bool => [false, true].map(Lit::bool).to_vec(),
+    };
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What is computed of %a and %b, with its type.
+fn bodies(ty: Ty) -> Vec<(Ty, String)> {
+    let mut all = Vec::new();
+    for op in UnaryOp::ALL.iter().filter(|o| o.accepts(ty) && !o.is_elementary()) {
+        all.push((ty, format!("%c = {op} %a yield %c")));
+    }
+    for op in BinaryOp::ALL.iter().filter(|o| o.accepts(ty) && !o.is_elementary()) {
+        let result = op.result(ty);
+        let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && !ty.is_float();
+        // no record where the divisor is 0: the quotient is computed all the same
+        all.push((
+            result,
+            match divides {
+                true => format!("%z = ne %b, 0{ty} %d = {op} %a, %b %c = select %z, %d, 3{ty} yield %c"),
+                false => format!("%c = {op} %a, %b yield %c"),
+            },
+        ));
+        let shifts = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+        for k in corners(ty).into_iter().filter(|k| (divides || shifts) && k.as_int() != Some(0)) {
+            all.push((result, format!("%c = {op} %a, {k} yield %c")));
+        }
+    }
+    let casts = Ty::ALL.into_iter().filter(|to| *to != ty);
+    all.extend(casts.map(|to| (to, format!("%c = cast {to} %a yield %c"))));
+    if ty != Ty::Bool {
+        all.push((ty, "%c = mul_add %a, %b, %a %d = neg %c yield %d".into()));
+    }
+    all.push((ty, "%c = ne %a, %b %d = select %c, %a, %b yield %d".into()));
+    all
+}
+
+/// Functions `ops_TYPE_I(x, y)` of two vectors of corner values.
+pub fn functions() -> Vec<Function> {
+    let mut text = String::new();
+    for ty in Ty::ALL {
+        for (i, group) in bodies(ty).chunks(TOGETHER).enumerate() {
+            let results: Vec<String> =
+                group.iter().enumerate().map(|(r, b)| format!("r{r}: [{}]", b.0)).collect();
+            let _ =
+                writeln!(text, "func @ops_{ty}_{i}(%x: [{ty}], %y: [{ty}]) -> ({}) {{", results.join(", "));
+            let _ = writeln!(text, "  %0 = len %x\n  %1 = len %y\n  require same %0, %1 \"zip_with: x, y\"");
+            for (r, (_, body)) in group.iter().enumerate() {
+                let _ = writeln!(text, "  %{} = map (%a: {ty}, %b: {ty}) over %x, %y {{ {body} }}", r + 2);
+            }
+            let names: Vec<String> = (0..group.len()).map(|r| format!("%{}", r + 2)).collect();
+            let _ = writeln!(text, "  return {}\n}}", names.join(", "));
+        }
+    }
+    for (i, index) in INDICES.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "func @index_{i}(%x: [f32], %ks: [i64]) -> (result: [f32], total: f32) {{
+  %n = len %x
+  %0 = map (%k: i64) over %ks {{
+    {index} %low = ge %j, 0i64 %high = lt %j, %n %in = and %low, %high
+    %v = at %x, %j %w = select %in, %v, -1f32 yield %w
+  }}
+  %1 = reduce (%a: f32, %b: f32) from 0f32 over %0 {{ %c = add %a, %b yield %c }}
+  return %0, %1
+}}"
+        );
+    }
+    parse::parse(&text).unwrap()
+}
+
+/// Indices %j made of %k.
+const INDICES: [&str; 12] = [
+    "%j = add %k, 1048575i64",
+    "%j = sub %k, 1048576i64",
+    "%j = add %k, -9223372036854775808i64",
+    "%j = add %k, 9223372036854775807i64",
+    "%p = cast i32 %k %q = sub %p, 2147483647i32 %j = cast i64 %q",
+    "%p = cast u32 %k %q = add %p, 77u32 %j = cast i64 %q",
+    "%q = mul %k, %k %j = sub 5i64, %q",
+    "%q = lt %k, 0i64 %r = neg %k %s = select %q, %r, %k %j = add %s, 3i64",
+    "%r = div %k, 3i64 %s = rem %k, 5i64 %j = add %r, %s",
+    "%r = shr %k, 1i64 %j = sub %r, 4i64",
+    "%p = cast u8 %k %j = cast i64 %p",
+    "%r = and %k, 127i64 %j = mul %r, 2i64",
+];
+
+/// The arguments of one of the functions.
+pub fn arguments(f: &Function) -> Vec<Value> {
+    if f.name.starts_with("index") {
+        let starts = [0, -1048575, 1048575, i64::MIN + 60, i64::MAX - 60, 1 << 31, -(1 << 31), 1 << 32];
+        let k = starts.into_iter().flat_map(|s: i64| (-60..60).map(move |i| Lit::i64(s.wrapping_add(i))));
+        return vec![
+            Value::Vector((0..2500).map(|i| Lit::f32(i as f32)).collect()),
+            Value::Vector(k.collect()),
+        ];
+    }
+    let all = corners(f.params[0].ty.elem);
+    let pairs = || all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b)));
+    vec![Value::Vector(pairs().map(|p| p.0).collect()), Value::Vector(pairs().map(|p| p.1).collect())]
+}
