@@ -1,11 +1,12 @@
 //! Copies and fills on a GPU. What is not contiguous goes through small kernels of our own.
 
+use super::driver::Code;
 use super::gpu::Gpu;
 use super::images::Image;
 use super::stream::Stream;
 use crate::error::Result;
 use crate::view::Span;
-use cudarc::driver::sys::{CUdeviceptr, CUfunction};
+use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -17,14 +18,19 @@ enum Op {
     Fill,
     /// Copies bytes; what is not 0 becomes 1.
     Bool,
+    /// Exchanges words for 0, and raises the target to them.
+    Take,
 }
 
-/// Kernels of ours: each operation for elements of 1, 4 and 8 bytes.
-pub(super) const KERNELS: usize = 9;
+/// Kernels of ours: each operation for elements of 1, 4 and 8 bytes; words are taken 8 bytes at a time only.
+pub(super) const KERNELS: usize = 10;
 const THREADS: u32 = 256;
 
 fn number(op: Op, size: usize) -> usize {
-    op as usize * 3 + size.ilog2().div_ceil(2).min(2) as usize
+    match op {
+        Op::Take => KERNELS - 1,
+        _ => op as usize * 3 + size.ilog2().div_ceil(2).min(2) as usize,
+    }
 }
 
 /// `n` elements of `size` bytes; steps are in bytes. A fill's value comes in place of the source.
@@ -32,10 +38,20 @@ fn ptx(op: Op, size: usize) -> String {
     let bits = size * 8;
     let load = match op {
         Op::Fill => String::new(),
+        Op::Take => "mad.lo.s64 %a, %i, %from_step, %from;\n    atom.global.exch.b64 %v, [%a], 0;\n    ".into(),
         _ => format!("mad.lo.s64 %a, %i, %from_step, %from;\n    ld.global.u{bits} %v, [%a];\n    "),
     };
     let change = match op {
         Op::Bool => "setp.ne.u64 %p, %v, 0;\n    selp.b64 %v, 1, 0, %p;\n    ",
+        // the target is the host's: touched only if there is something
+        Op::Take => {
+            "setp.eq.u64 %p, %v, 0;
+    @%p bra skip;
+    mad.lo.s64 %a, %i, %to_step, %to;
+    ld.global.u64 %old, [%a];
+    max.u64 %v, %v, %old;
+    "
+        }
         _ => "",
     };
     format!(
@@ -46,7 +62,7 @@ fn ptx(op: Op, size: usize) -> String {
 {{
     .reg .pred %p;
     .reg .b32 %block, %size, %thread;
-    .reg .b64 %to, %to_step, %from, %from_step, %count, %i, %by, %a, %v;
+    .reg .b64 %to, %to_step, %from, %from_step, %count, %i, %by, %a, %v, %old;
     ld.param.u64 %to, [to];
     ld.param.u64 %to_step, [to_step];
     ld.param.u64 %from, [from];
@@ -66,6 +82,7 @@ next:
     @%p bra done;
     {load}{change}mad.lo.s64 %a, %i, %to_step, %to;
     st.global.u{bits} [%a], %v;
+skip:
     add.s64 %i, %i, %by;
     bra next;
 done:
@@ -88,15 +105,20 @@ impl Gpu {
 /// Runs a kernel of ours over `n` elements. Strides are in elements.
 fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: u64, from_stride: i64) -> Result<()> {
     let size = to.ty.size();
-    let function = gpu.copy_kernel(op, size)?;
-    let step = |stride: i64| stride.wrapping_mul(size as i64);
-    let mut values =
-        [to.base.addr() as u64, step(to.stride) as u64, from, step(from_stride) as u64, to.len as u64];
+    let step = |stride: i64| stride.wrapping_mul(size as i64) as u64;
+    let values = [to.base.addr() as u64, step(to.stride), from, step(from_stride), to.len as u64];
+    // SAFETY: both sides are checked spans of `len` elements.
+    let code = unsafe { launch(gpu, stream.raw, gpu.copy_kernel(op, size)?, values) };
+    gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len))
+}
+
+/// # Safety
+/// The function is a kernel of ours, of which the words are the parameters: memory of that many elements.
+unsafe fn launch(gpu: &Gpu, stream: CUstream, function: CUfunction, mut values: [u64; 5]) -> Code {
+    let blocks = values[4].div_ceil(THREADS.into()).min(u64::from(gpu.device.multiprocessors) * 16) as u32;
     let mut params = values.each_mut().map(|v| (&raw mut *v).cast::<c_void>());
-    let blocks =
-        (to.len as u64).div_ceil(THREADS.into()).min(u64::from(gpu.device.multiprocessors) * 16) as u32;
-    // SAFETY: five words, which the kernel takes; both sides are checked spans of `len` elements.
-    let code = unsafe {
+    // SAFETY: five words, which the kernel takes.
+    unsafe {
         (gpu.api().launch)(
             function,
             blocks,
@@ -106,12 +128,23 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: u64, from_stride: i
             1,
             1,
             0,
-            stream.raw,
+            stream,
             params.as_mut_ptr(),
             null_mut(),
         )
-    };
-    gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len))
+    }
+}
+
+/// Loads what `take` needs.
+pub(super) fn prepare_take(gpu: &Gpu) -> Result<()> {
+    gpu.copy_kernel(Op::Take, 8).map(drop)
+}
+
+/// Exchanges words of ours for 0, and raises as many others to them: nothing that is raised meanwhile is lost.
+pub(super) fn take(gpu: &Gpu, stream: CUstream, to: CUdeviceptr, from: CUdeviceptr, words: u64) -> Result<()> {
+    // SAFETY: the caller's words, which live as long as the context.
+    let code = unsafe { launch(gpu, stream, gpu.copy_kernel(Op::Take, 8)?, [to, 8, from, 8, words]) };
+    gpu.check(code, format_args!("taking {words} words"))
 }
 
 /// Loads what a copy to the span from contiguous memory needs.
@@ -171,8 +204,9 @@ mod tests {
     fn every_kernel_has_a_number_and_assembles() {
         let tool = ptxas::find();
         let mut modules: Vec<Option<ptxas::Module>> = (0..KERNELS).map(|_| None).collect();
-        for op in [Op::Copy, Op::Fill, Op::Bool] {
-            for size in [1, 4, 8] {
+        for op in [Op::Copy, Op::Fill, Op::Bool, Op::Take] {
+            for size in if op == Op::Take { &[8][..] } else { &[1, 4, 8] } {
+                let size = *size;
                 let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size));
                 let ptx = text.trim_end_matches('\0').to_string();
                 assert!(modules[number(op, size)].replace(ptxas::Module { name, ptx }).is_none());

@@ -4,6 +4,7 @@ use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::images::Images;
 use super::launch::Prepared;
+use super::records::Reading;
 use super::stream::Stream;
 use super::words::Word;
 use crate::buffer::Buffer;
@@ -177,6 +178,9 @@ impl Call<'_> {
         if !self.stream.is_own() && !self.capturing {
             let _ = self.gpu.mark(self.stream);
         }
+        if self.entry.sites > 0 {
+            self.gpu.called(self.stream, self.entry);
+        }
     }
 
     /// Waits for the stream, and takes the scalar results from their words.
@@ -194,8 +198,11 @@ impl Gpu {
     /// Waits until what was queued on the stream is done; then the error of the first record that was left, if any.
     pub(super) fn wait(&self, stream: &Stream, of: Option<&Entry>) -> Result<()> {
         let _uncaptured = Uncaptured::enter(self.api());
-        let records = self.read_records(stream, stream.raw)?;
+        let reading = Reading::begin(stream);
+        if let Some(reading) = &reading {
+            reading.queue(self, stream.raw)?;
+        }
         self.synchronize_stream(stream)?;
-        if records { self.check_records(stream, of) } else { Ok(()) }
+        reading.map_or(Ok(()), |r| r.check(of))
     }
 }

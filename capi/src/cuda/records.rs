@@ -1,24 +1,32 @@
-//! Error records of calls on a stream: words in device memory that kernels raise, read when the host waits for the stream anyway.
+//! Error records of calls on a stream: words in device memory that kernels raise, taken when the host waits for the stream anyway.
 //!
 //! Each function with sites has words of its own on each stream, which stay: a captured graph holds their address. So of several calls of one
 //! function before a wait, the lowest element of all is reported.
+//!
+//! A kernel takes the words: it exchanges each for 0, so whatever is raised meanwhile, by other threads' calls or by a graph, is found by this
+//! reading or the next. A function stays pending if it was called since its reading began.
 
-use super::gpu::{Gpu, Uncaptured};
+use super::copy;
+use super::gpu::Gpu;
 use super::stream::{Stream, lock};
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use std::sync::MutexGuard;
 
 /// The words of one function: as many as all its launches have sites.
 struct Range {
     entry: &'static Entry,
     device: CUdeviceptr,
-    /// Pinned memory that they are read into.
-    host: *mut u64,
-    /// Called since the last look.
+    /// Pinned memory that they are taken to, zeros between readings: its address for the host, and for the device.
+    host: (*mut u64, CUdeviceptr),
+    /// In the order of pending functions.
     pending: bool,
     /// In a graph, which may run at any time.
     captured: bool,
+    /// Calls that are queued, and how many of them were when the last reading began.
+    calls: u64,
+    read: u64,
 }
 
 /// The records of a stream.
@@ -29,8 +37,15 @@ pub(super) struct Records {
     order: Vec<usize>,
 }
 
+/// One thread's reading of a stream's records, from before its wait until they are looked at. Who holds several began them by ascending
+/// index of the stream.
+pub(super) struct Reading<'a> {
+    stream: &'a Stream,
+    _one: MutexGuard<'a, ()>,
+}
+
 impl Gpu {
-    /// The words for a call of `entry` on the stream, to be looked at after the next wait.
+    /// The words for a call of `entry` on the stream.
     pub(super) fn records(
         &self,
         stream: &Stream,
@@ -38,63 +53,75 @@ impl Gpu {
         captured: bool,
     ) -> Result<CUdeviceptr> {
         let records = &mut *lock(&stream.records);
-        let known = records.ranges.iter().position(|r| std::ptr::eq(r.entry, entry));
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let device = self.lasting(entry.sites as u64 * 8)?;
-                let host = self.words.lasting(self, entry.sites)?;
-                records.ranges.push(Range { entry, device, host, pending: false, captured: false });
-                records.ranges.len() - 1
-            }
-        };
+        let known = records.ranges.iter_mut().find(|r| std::ptr::eq(r.entry, entry));
+        if let Some(range) = known {
+            range.captured |= captured;
+            return Ok(range.device);
+        }
+        copy::prepare_take(self)?;
+        let device = self.lasting(entry.sites as u64 * 8)?;
+        let host = self.words.lasting(self, entry.sites)?;
+        // SAFETY: fresh memory of that many words.
+        unsafe { host.0.write_bytes(0, entry.sites) };
+        let new = Range { entry, device, host, pending: false, captured, calls: 0, read: 0 };
+        records.ranges.push(new);
+        Ok(device)
+    }
+
+    /// A call is queued, and the stream marked: its words are to be looked at after a wait that begins now.
+    pub(super) fn called(&self, stream: &Stream, entry: &Entry) {
+        let records = &mut *lock(&stream.records);
+        let Some(at) = records.ranges.iter().position(|r| std::ptr::eq(r.entry, entry)) else { return };
         let range = &mut records.ranges[at];
-        range.captured |= captured;
+        range.calls += 1;
         if !std::mem::replace(&mut range.pending, true) {
             records.order.push(at);
         }
-        Ok(range.device)
     }
+}
 
-    /// Queues the reading of all pending records on `on`, which comes after the work of `stream`. True if there are any.
-    pub(super) fn read_records(&self, stream: &Stream, on: CUstream) -> Result<bool> {
-        let records = &*lock(&stream.records);
-        for at in &records.order {
-            let r = &records.ranges[*at];
-            // SAFETY: both sides have a word for each site, and stay until the context goes.
-            let code = unsafe { (self.api().to_host)(r.host.cast(), r.device, r.entry.sites * 8, on) };
-            self.check(code, "reading error records")?;
+impl<'a> Reading<'a> {
+    /// Begins before the wait for the stream. None if no function is pending.
+    pub fn begin(stream: &'a Stream) -> Option<Reading<'a>> {
+        if lock(&stream.records).order.is_empty() {
+            return None;
         }
-        Ok(!records.order.is_empty())
+        let one = lock(&stream.reading);
+        let Records { ranges, order } = &mut *lock(&stream.records);
+        order.iter().for_each(|at| ranges[*at].read = ranges[*at].calls);
+        (!order.is_empty()).then_some(Reading { stream, _one: one })
     }
 
-    /// After the wait for what `read_records` queued: the record of the first call that left one. All are cleared.
-    pub(super) fn check_records(&self, stream: &Stream, of: Option<&Entry>) -> Result<()> {
-        let records = &mut *lock(&stream.records);
+    /// Queues the taking of all pending records on `on`, where it comes after the work of the stream.
+    pub fn queue(&self, gpu: &Gpu, on: CUstream) -> Result<()> {
+        let records = &*lock(&self.stream.records);
+        for r in records.order.iter().map(|at| &records.ranges[*at]) {
+            copy::take(gpu, on, r.host.1, r.device, r.entry.sites as u64)
+                .map_err(|e| e.of("reading error records"))?;
+        }
+        Ok(())
+    }
+
+    /// After the wait for what was queued: the record of the first function that left one. All that were taken are forgotten.
+    pub fn check(self, of: Option<&Entry>) -> Result<()> {
+        let records = &mut *lock(&self.stream.records);
         let mut first = None;
-        for at in std::mem::take(&mut records.order) {
-            let range = &mut records.ranges[at];
-            range.pending = range.captured;
-            if range.pending {
-                records.order.push(at);
+        let ranges = &mut records.ranges;
+        records.order.retain(|at| {
+            let range = &mut ranges[*at];
+            // SAFETY: words of ours; the kernel that wrote them has ended, and no other reading has begun.
+            let words = unsafe { std::slice::from_raw_parts_mut(range.host.0, range.entry.sites) };
+            if let Some(message) = describe(range.entry, words) {
+                words.fill(0);
+                let ours = of.is_some_and(|e| std::ptr::eq(e, range.entry));
+                first.get_or_insert_with(|| {
+                    let title = &range.entry.title;
+                    if ours { message } else { format!("an earlier call of {title}: {message}") }
+                });
             }
-            // SAFETY: the words were read into this memory, or are still as they were made or cleared.
-            let words = unsafe { std::slice::from_raw_parts_mut(range.host, range.entry.sites) };
-            let Some(message) = describe(range.entry, words) else { continue };
-            let ours = of.is_some_and(|e| std::ptr::eq(e, range.entry));
-            first.get_or_insert_with(|| {
-                let title = &range.entry.title;
-                if ours { message } else { format!("an earlier call of {title}: {message}") }
-            });
-            words.fill(0);
-            let _uncaptured = Uncaptured::enter(self.api());
-            // SAFETY: the range's words in device memory, and our stream: no later call's record is cleared with them.
-            unsafe {
-                let code = (self.api().set_u8)(range.device, 0, words.len() * 8, self.aside);
-                self.check(code, "clearing error records")?;
-                self.check((self.api().stream_synchronize)(self.aside), "clearing error records")?;
-            }
-        }
+            range.pending = range.captured || range.calls != range.read;
+            range.pending
+        });
         first.map_or(Ok(()), |message| Err(error(RECORD, message)))
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Stream {
     pub(super) event: CUevent,
     shared: Mutex<Shared>,
     pub(super) records: Mutex<Records>,
+    /// Held by the one thread that reads records.
+    pub(super) reading: Mutex<()>,
 }
 
 // SAFETY: the driver's handles may be used from any thread.
@@ -72,6 +74,7 @@ impl Stream {
             event,
             shared: Mutex::default(),
             records: Mutex::default(),
+            reading: Mutex::default(),
         })
     }
 

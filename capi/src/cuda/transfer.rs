@@ -3,6 +3,7 @@
 use super::copy::{fill, normalise, on_device};
 use super::gpu::{Gpu, Uncaptured};
 use super::memory::Allocation;
+use super::records::Reading;
 use super::stream::Stream;
 use crate::error::Result;
 use crate::view::Span;
@@ -126,22 +127,15 @@ impl Allocation {
             return Ok(());
         }
         let last = self.last_stream();
-        let mut records = [false; 2];
-        let streams = [self.gpu.own_stream(), last];
+        let other = (!last.is_own()).then_some(last);
+        let streams = [Some(self.gpu.own_stream()), other];
+        let readings = streams.map(|s| s.and_then(Reading::begin));
         self.waited(|turn| {
             queue_to_host(turn, host, self, from)?;
             // the copy comes after what its last stream did
-            for (stream, found) in streams.iter().zip(&mut records) {
-                *found = self.gpu.read_records(stream, turn.stream.raw)?;
-            }
-            Ok(())
+            readings.iter().flatten().try_for_each(|r| r.queue(&self.gpu, turn.stream.raw))
         })?;
-        let check = |(stream, found): (&&Stream, &bool)| match found {
-            true => self.gpu.check_records(stream, None),
-            false => Ok(()),
-        };
-        let _current = self.gpu.enter()?;
-        streams.iter().zip(&records).map(check).fold(Ok(()), Result::and)
+        readings.into_iter().flatten().map(|r| r.check(None)).fold(Ok(()), Result::and)
     }
 
     /// The same, queued on a stream (NULL: the context's own).
@@ -251,11 +245,13 @@ impl Gpu {
         let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let mut found = Ok(());
         for stream in self.streams.iter() {
+            let reading = Reading::begin(stream);
             self.settle(stream)?;
-            if self.read_records(stream, self.aside)? {
+            if let Some(reading) = reading {
+                reading.queue(self, self.aside)?;
                 // SAFETY: our stream.
                 self.check(unsafe { (self.api().stream_synchronize)(self.aside) }, "reading error records")?;
-                found = found.and(self.check_records(stream, None));
+                found = found.and(reading.check(None));
             }
         }
         found

@@ -66,10 +66,10 @@ impl Words {
         Ok(Word { host, device })
     }
 
-    /// Words side by side that stay until the context goes.
-    pub fn lasting(&self, gpu: &Gpu, words: usize) -> Result<*mut u64> {
+    /// Words side by side that stay until the context goes: their address for the host, and for the device.
+    pub fn lasting(&self, gpu: &Gpu, words: usize) -> Result<(*mut u64, CUdeviceptr)> {
         let mut inner = lock(&self.0);
-        pinned(gpu, &mut inner, words).map(|(host, _)| host)
+        pinned(gpu, &mut inner, words)
     }
 
     pub fn give(&self, word: Word) {

@@ -470,7 +470,7 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     if (!ptx && option("reject_cubin", 0)) return 209;
     struct module *m = calloc(1, sizeof *m);
     m->own = strstr(image, "arraygpu_each") != NULL;
-    m->op = !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
+    m->op = strstr(image, "atom.global.exch") ? 3 : !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
     m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u32") ? 4 : 8;
     counts.modules++, ptx ? counts.ptx++ : counts.cubins++;
     return *out = m, 0;

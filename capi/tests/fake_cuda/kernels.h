@@ -22,6 +22,11 @@ static void each(const struct module *m, const uint64_t *w) {
         uint64_t value = 0;
         memcpy(&value, m->op == 1 ? (void *)&w[2] : (void *)(w[2] + (uint64_t)(i * (int64_t)w[3])), size);
         if (m->op == 2) value = value != 0;
+        if (m->op == 3) {
+            uint64_t *from = (uint64_t *)(w[2] + (uint64_t)i * 8), *to = (uint64_t *)(w[0] + (uint64_t)i * 8);
+            *from = 0;
+            if (value < *to) value = *to;
+        }
         memcpy((void *)(w[0] + (uint64_t)(i * (int64_t)w[1])), &value, size);
     }
 }

@@ -46,3 +46,44 @@ pub fn failed_wait() {
     assert_eq!(dot, -1.0);
     done();
 }
+
+/// Each call's record is told once, to whichever thread waits first.
+pub fn records_of_two_threads() {
+    use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+    let (_, context) = (Fake::get(), gpu());
+    let new = || Vector::in_context(context, &values(100));
+    let (x, out) = (new(), new());
+    let (stop, told, address) = (AtomicBool::new(false), AtomicI64::new(0), context.addr());
+    // SAFETY: a handle.
+    let status = || unsafe { agpu_context_synchronize(std::ptr::without_provenance_mut(address)) };
+    let sync = || status() == AgpuErrorRecord;
+    let gather = |from: i64| ok(call(GATHER, &[input(x.view()), scalar(&from), output(out.view())]));
+    // one thread: a call that leaves a record, and one that does not
+    for _ in 0..4 {
+        gather(3);
+        assert!(sync());
+        assert_eq!(status(), AgpuOk);
+    }
+    for (from, expected) in [(3, AgpuErrorRecord), (0, AgpuOk), (3, AgpuErrorRecord), (0, AgpuOk)] {
+        gather(from);
+        let mut dot = 0f32;
+        assert_eq!(call(DOT, &[input(x.view()), input(x.view()), out_scalar(&mut dot)]), expected);
+    }
+    let mut mine = 0;
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            while !stop.load(SeqCst) {
+                told.fetch_add(i64::from(sync()), SeqCst);
+            }
+        });
+        for _ in 0..5000 {
+            gather(3);
+            mine += i64::from(sync());
+        }
+        stop.store(true, SeqCst);
+    });
+    assert_eq!(mine + told.load(SeqCst), 5000, "{mine} of them to the caller");
+    drop((x, out));
+    free(context);
+    done();
+}

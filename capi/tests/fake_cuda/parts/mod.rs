@@ -29,7 +29,7 @@ macro_rules! parts {
 parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
-    errors: failed_launch failed_wait;
+    errors: failed_launch failed_wait records_of_two_threads;
     code: rejected_code images absent_code unloading;
     launches: launches;
     streams: streams threads;
