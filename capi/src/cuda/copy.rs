@@ -38,7 +38,9 @@ fn ptx(op: Op, size: usize) -> String {
     let bits = size * 8;
     let load = match op {
         Op::Fill => String::new(),
-        Op::Take => "mad.lo.s64 %a, %i, %from_step, %from;\n    atom.global.exch.b64 %v, [%a], 0;\n    ".into(),
+        Op::Take => {
+            "mad.lo.s64 %a, %i, %from_step, %from;\n    atom.global.exch.b64 %v, [%a], 0;\n    ".into()
+        }
         _ => format!("mad.lo.s64 %a, %i, %from_step, %from;\n    ld.global.u{bits} %v, [%a];\n    "),
     };
     let change = match op {
@@ -119,19 +121,7 @@ unsafe fn launch(gpu: &Gpu, stream: CUstream, function: CUfunction, mut values: 
     let mut params = values.each_mut().map(|v| (&raw mut *v).cast::<c_void>());
     // SAFETY: five words, which the kernel takes.
     unsafe {
-        (gpu.api().launch)(
-            function,
-            blocks,
-            1,
-            1,
-            THREADS,
-            1,
-            1,
-            0,
-            stream,
-            params.as_mut_ptr(),
-            null_mut(),
-        )
+        (gpu.api().launch)(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, params.as_mut_ptr(), null_mut())
     }
 }
 
@@ -141,7 +131,13 @@ pub(super) fn prepare_take(gpu: &Gpu) -> Result<()> {
 }
 
 /// Exchanges words of ours for 0, and raises as many others to them: nothing that is raised meanwhile is lost.
-pub(super) fn take(gpu: &Gpu, stream: CUstream, to: CUdeviceptr, from: CUdeviceptr, words: u64) -> Result<()> {
+pub(super) fn take(
+    gpu: &Gpu,
+    stream: CUstream,
+    to: CUdeviceptr,
+    from: CUdeviceptr,
+    words: u64,
+) -> Result<()> {
     // SAFETY: the caller's words, which live as long as the context.
     let code = unsafe { launch(gpu, stream, gpu.copy_kernel(Op::Take, 8)?, [to, 8, from, 8, words]) };
     gpu.check(code, format_args!("taking {words} words"))
