@@ -85,9 +85,16 @@ pub(crate) fn run(
     ws.words.clear();
     ws.words.resize(ws.spans.len(), 0);
     let call = Call { loaded, entry, images, gpu, stream, capturing };
+    let queueing = stream.queueing();
     let done = call.queue(args, pins, ws);
     call.clean(ws);
+    drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
+    if done.is_err() && !ws.frame.words.is_empty() {
+        // what was queued may still write them
+        let _uncaptured = Uncaptured::enter(gpu.api());
+        let _ = gpu.synchronize_stream(stream);
+    }
     for (_, word) in ws.frame.words.drain(..) {
         gpu.words.give(word);
     }

@@ -2,14 +2,14 @@
 
 use super::driver;
 use super::gpu::{Gpu, Uncaptured};
-use super::stream::Stream;
+use super::stream::{Stream, lock};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
 use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 const NO_MEMORY: driver::Code = 2;
 
@@ -97,13 +97,22 @@ impl Gpu {
 }
 
 /// Memory on a GPU, owned or borrowed, and the stream that used it last.
+///
+/// A use on another stream comes after what that one was marked for. A call in another thread that is still queueing there may use the memory,
+/// too, and is not marked yet: then both streams are kept, for the next use to come after them.
 pub(crate) struct Allocation {
     pub gpu: Arc<Gpu>,
     pub address: CUdeviceptr,
     /// 0: borrowed, or nothing.
     bytes: u64,
+    /// The index of the one stream to come after, or SEVERAL.
     last: AtomicU32,
+    /// The streams to come after, if there are several.
+    several: Mutex<Vec<u32>>,
 }
+
+/// Instead of a stream's index.
+const SEVERAL: u32 = u32::MAX;
 
 impl Allocation {
     /// Memory for `count` elements of `size` bytes, first used on that stream. The device's context is current.
@@ -117,8 +126,7 @@ impl Allocation {
         let address = made.map_err(|e| {
             if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
         })?;
-        let (gpu, last) = (gpu.clone(), AtomicU32::new(stream.index));
-        Ok(Allocation { gpu, address, bytes: bytes.unwrap_or(0), last })
+        Ok(Allocation::used(gpu, address, bytes.unwrap_or(0), stream.index))
     }
 
     /// The same of zeros, on the context's own stream.
@@ -131,7 +139,12 @@ impl Allocation {
 
     /// Memory of the caller.
     pub fn borrowed(gpu: &Arc<Gpu>, address: CUdeviceptr) -> Allocation {
-        Allocation { gpu: gpu.clone(), address, bytes: 0, last: AtomicU32::new(0) }
+        Allocation::used(gpu, address, 0, 0)
+    }
+
+    fn used(gpu: &Arc<Gpu>, address: CUdeviceptr, bytes: u64, last: u32) -> Allocation {
+        let (last, several) = (AtomicU32::new(last), Mutex::default());
+        Allocation { gpu: gpu.clone(), address, bytes, last, several }
     }
 
     /// Clears all bytes on a stream.
@@ -144,9 +157,17 @@ impl Allocation {
         self.gpu.check(code, format_args!("clearing {} bytes", self.bytes))
     }
 
-    /// The stream that used it last.
-    pub fn last_stream(&self) -> &Stream {
-        self.gpu.streams.get(self.last.load(Relaxed) as usize).unwrap_or(self.gpu.own_stream())
+    /// The streams that used it last, by ascending index.
+    pub(super) fn last_streams(&self) -> Vec<u32> {
+        let several = lock(&self.several);
+        match self.last.load(SeqCst) {
+            SEVERAL => {
+                let mut all = several.clone();
+                all.sort();
+                all
+            }
+            one => vec![one],
+        }
     }
 
     /// Address of element 0; null when there is none.
@@ -154,13 +175,36 @@ impl Allocation {
         without_provenance_mut(self.address as usize)
     }
 
-    /// What comes on the stream comes after all uses so far.
+    /// What comes on the stream comes after all uses so far. The stream is held as queueing (`Stream::queueing`) until it is marked.
     #[inline]
     pub fn use_on(&self, stream: &Stream) -> Result<()> {
-        if self.last.load(Relaxed) == stream.index {
-            return Ok(());
+        if self.last.load(SeqCst) == stream.index { Ok(()) } else { self.change_to(stream) }
+    }
+
+    #[cold]
+    fn change_to(&self, stream: &Stream) -> Result<()> {
+        let mut several = lock(&self.several);
+        // who does not see this holds his stream as queueing already; who does waits for the lock
+        match self.last.swap(SEVERAL, SeqCst) {
+            SEVERAL => {}
+            last => several.push(last),
         }
-        self.gpu.order(self.last.swap(stream.index, Relaxed), stream)
+        let mut done = Ok(());
+        several.retain(|&index| {
+            let Some(other) = self.gpu.streams.get(index as usize) else { return false };
+            if index == stream.index || done.is_err() {
+                return index != stream.index;
+            }
+            let marked = !other.is_queueing();
+            done = self.gpu.order(other, stream);
+            !marked || done.is_err()
+        });
+        if several.is_empty() {
+            self.last.store(stream.index, SeqCst);
+        } else {
+            several.push(stream.index);
+        }
+        done
     }
 
     /// Frees the memory after what is queued on the stream that it was made on.

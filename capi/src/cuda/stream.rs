@@ -1,6 +1,6 @@
 //! Streams: the context's own and the caller's, what kernels on them share, and the order between them.
 //!
-//! A buffer remembers the stream that used it last. On another stream, that one's work so far comes first: an event of ours, which is recorded
+//! A buffer remembers the stream that used it last (or several, if threads use it at once). On another stream, that one's work so far comes first: an event of ours, which is recorded
 //! after each call on a stream of the caller, because his stream may be gone when we need it; our own lives, so its event is recorded
 //! only when another stream asks.
 
@@ -10,7 +10,7 @@ use super::records::Records;
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use cudarc::driver::sys::*;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Streams of ours do not wait for the legacy default stream.
@@ -49,12 +49,23 @@ pub(crate) struct Stream {
     pub(super) records: Mutex<Records>,
     /// Held by the one thread that reads records.
     pub(super) reading: Mutex<()>,
+    /// Calls that may have asked for the order of their buffers, and have not marked the stream yet.
+    queueing: AtomicU32,
 }
 
 // SAFETY: the driver's handles may be used from any thread.
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
+
+/// A call that queues its work.
+pub(super) struct Queueing<'a>(&'a Stream);
+
+impl Drop for Queueing<'_> {
+    fn drop(&mut self) {
+        self.0.queueing.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,6 +86,7 @@ impl Stream {
             shared: Mutex::default(),
             records: Mutex::default(),
             reading: Mutex::default(),
+            queueing: AtomicU32::new(0),
         })
     }
 
@@ -92,6 +104,17 @@ impl Stream {
 
     pub fn is_own(&self) -> bool {
         self.index == 0
+    }
+
+    /// From before the buffers of a call are ordered until the stream is marked.
+    pub(super) fn queueing(&self) -> Queueing<'_> {
+        self.queueing.fetch_add(1, Ordering::SeqCst);
+        Queueing(self)
+    }
+
+    /// If not, all calls whose buffers were ordered are marked.
+    pub(super) fn is_queueing(&self) -> bool {
+        self.queueing.load(Ordering::SeqCst) > 0
     }
 
     /// Destroys what is ours.
@@ -247,8 +270,7 @@ impl Gpu {
 
     /// What comes on `to` comes after what was called on stream `from`.
     #[cold]
-    pub(super) fn order(&self, from: u32, to: &Stream) -> Result<()> {
-        let Some(from) = self.streams.get(from as usize) else { return Ok(()) };
+    pub(super) fn order(&self, from: &Stream, to: &Stream) -> Result<()> {
         if from.is_own() {
             self.mark(from)?;
         }

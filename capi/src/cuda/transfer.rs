@@ -4,7 +4,7 @@ use super::copy::{fill, normalise, on_device};
 use super::gpu::{Gpu, Uncaptured};
 use super::memory::Allocation;
 use super::records::Reading;
-use super::stream::Stream;
+use super::stream::{Queueing, Stream};
 use crate::error::Result;
 use crate::view::Span;
 use arraygpu_compiler::scalar::Ty;
@@ -16,6 +16,7 @@ struct Turn<'a> {
     stream: &'a Stream,
     gpu: &'a Arc<Gpu>,
     capturing: bool,
+    _queueing: Queueing<'a>,
     /// Copies wait where the host's memory is not pinned.
     _uncaptured: Uncaptured,
 }
@@ -23,7 +24,8 @@ struct Turn<'a> {
 impl<'a> Turn<'a> {
     fn new(gpu: &'a Arc<Gpu>, raw: CUstream) -> Result<Turn<'a>> {
         let (stream, capturing) = gpu.stream(raw)?;
-        Ok(Turn { stream, gpu, capturing, _uncaptured: Uncaptured::enter(gpu.api()) })
+        let _queueing = stream.queueing();
+        Ok(Turn { stream, gpu, capturing, _queueing, _uncaptured: Uncaptured::enter(gpu.api()) })
     }
 
     fn uses(&self, memory: &Allocation) -> Result<()> {
@@ -126,16 +128,15 @@ impl Allocation {
         if from.len == 0 {
             return Ok(());
         }
-        let last = self.last_stream();
-        let other = (!last.is_own()).then_some(last);
-        let streams = [Some(self.gpu.own_stream()), other];
-        let readings = streams.map(|s| s.and_then(Reading::begin));
+        let others = self.last_streams().into_iter().filter(|i| *i > 0);
+        let streams = std::iter::once(0).chain(others).filter_map(|i| self.gpu.streams.get(i as usize));
+        let readings: Vec<_> = streams.filter_map(Reading::begin).collect();
         self.waited(|turn| {
             queue_to_host(turn, host, self, from)?;
             // the copy comes after what its last stream did
-            readings.iter().flatten().try_for_each(|r| r.queue(&self.gpu, turn.stream.raw))
+            readings.iter().try_for_each(|r| r.queue(&self.gpu, turn.stream.raw))
         })?;
-        readings.into_iter().flatten().map(|r| r.check(None)).fold(Ok(()), Result::and)
+        readings.into_iter().map(|r| r.check(None)).fold(Ok(()), Result::and)
     }
 
     /// The same, queued on a stream (NULL: the context's own).

@@ -518,6 +518,8 @@ int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, un
     if (quiet < 0) quiet = (int)option("quiet", 0);
     if (quiet) return 0;
     NEED_CONTEXT;
+    long paused = option("pause", 0); /* milliseconds before a launch is queued */
+    if (paused) usleep((unsigned)paused * 1000);
     if (!gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || shared) bug("a launch of %u x %u x %u blocks", gx, gy, gz);
     CALL(enqueue_launch(f, gx, bx, s, params, extra));
 }

@@ -47,6 +47,33 @@ pub fn failed_wait() {
     done();
 }
 
+/// A call that fails half-way: what it queued has ended before its words are another call's.
+pub fn failed_second_launch() {
+    let (fake, context) = (Fake::get(), gpu());
+    let v = Vector::in_context(context, &values(100));
+    let call = || {
+        let (mut made, mut version) = (null_mut(), -1);
+        let args = [input(v.view()), output(v.view()), out_new(&mut made), out_scalar(&mut version)];
+        let status = call(TWICE_THEN_REVERSED, &args);
+        if status == AgpuOk {
+            drop(Vector(made));
+        }
+        (status, version)
+    };
+    assert_eq!(call().0, AgpuOk);
+    wait(context);
+    let waits = fake.counts().waits;
+    fake.options("fail_launch=2,launch_code=1");
+    let (status, version) = call();
+    fails(status, AgpuErrorDevice, &["stats::twice_then_reversed", "CUDA error 1"]);
+    assert_eq!((fake.counts().waits, version), (waits + 1, -1));
+    fake.options("");
+    assert_eq!(call().0, AgpuOk);
+    drop(v);
+    free(context);
+    done();
+}
+
 /// Each call's record is told once, to whichever thread waits first.
 pub fn records_of_two_threads() {
     use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};

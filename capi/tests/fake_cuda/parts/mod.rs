@@ -29,10 +29,10 @@ macro_rules! parts {
 parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
-    errors: failed_launch failed_wait records_of_two_threads;
+    errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
     code: rejected_code images absent_code unloading;
     launches: launches;
-    streams: streams threads;
+    streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;
     copies: strided_copies two_devices asynchronous_copies;
 }

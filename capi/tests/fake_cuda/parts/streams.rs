@@ -107,3 +107,55 @@ pub fn threads() {
     );
     done();
 }
+
+/// Threads that read a buffer on two streams at once: a later write comes after both.
+pub fn readers_on_two_streams() {
+    let (fake, context) = (Fake::get(), gpu());
+    let primary = fake.primary(0).addr();
+    fake.set_current(primary as *mut c_void);
+    let (x, streams) = (values(3000), [fake.stream().addr(), fake.stream().addr()]);
+    let reversed: Vec<f32> = x.iter().rev().copied().collect();
+    #[derive(Debug)]
+    enum Write {
+        Theirs,
+        Own,
+        Fill,
+        Free,
+    }
+    for last in [Write::Theirs, Write::Own, Write::Fill, Write::Free] {
+        let new = || Vector::in_context(context, &x);
+        let (v, zeros, outs) = (new(), Vector::in_context(context, &[0.0; 3000]), [new(), new()]);
+        let reverse = |stream: usize, from: AgpuView, to: AgpuView| {
+            ok(call_on(null_mut(), stream as *mut c_void, REVERSED, &[input(from), output(to)]));
+        };
+        reverse(streams[0], v.view(), outs[0].view());
+        reverse(streams[1], outs[1].view(), outs[1].view());
+        wait(context);
+        let (from, to) = (v.view(), outs[0].view());
+        fake.options("pause=300");
+        std::thread::scope(|s| {
+            s.spawn(move || {
+                Fake::get().set_current(primary as *mut c_void);
+                reverse(streams[0], from, to);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            reverse(streams[1], from, outs[1].view());
+        });
+        fake.options("");
+        let name = format!("{last:?}");
+        match last {
+            Write::Theirs => reverse(streams[1], zeros.view(), v.view()),
+            Write::Own => reverse(0, zeros.view(), v.view()),
+            Write::Free => drop(v),
+            // SAFETY: a handle, and a value of its type.
+            Write::Fill => ok(unsafe { agpu_fill(v.view(), (&raw const x[7]).cast()) }),
+        }
+        // what is lazy runs when its stream is waited for: the second reader's first
+        for out in outs.iter().rev() {
+            assert_eq!(out.get(), reversed, "{name}");
+        }
+        drop((zeros, outs));
+    }
+    free(context);
+    done();
+}
