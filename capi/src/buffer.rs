@@ -233,7 +233,7 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
         let context = context::pin_or_default(context)?;
         let memory = match &context.gpu {
             None => Memory::Borrowed(data.cast()),
-            Some(gpu) => Memory::Device(cuda::wrap(gpu, data, count)?),
+            Some(gpu) => Memory::Device(cuda::wrap(gpu, data, count, ty.size())?),
         };
         out.write(insert(Buffer::new(context, ty, count, memory))?);
         Ok(())

@@ -61,6 +61,12 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
 }
 
+/// Why this is on the CPU, if it is the default context and that was not asked for.
+pub(crate) fn problem(context: &Arc<Context>) -> Option<String> {
+    let is_default = DEFAULT.get().is_some_and(|(_, d)| Arc::ptr_eq(d, context));
+    if is_default && !device::is_chosen() { device::problem() } else { None }
+}
+
 /// The context of a handle.
 pub(crate) fn pin(context: *mut AgpuContext) -> Result<Pin<Arc<Context>>> {
     CONTEXTS.pin(context.addr())

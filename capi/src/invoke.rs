@@ -126,7 +126,8 @@ unsafe fn invoke(
         Some(gpu) => cuda::run(loaded, entry, args, context, gpu, stream, &pins, ws),
         None => {
             if !loaded.has_cpu_code() {
-                fail!(MODULE, "the package has no code for this processor");
+                let why = context::problem(context).map_or(String::new(), |p| format!(": {p}"));
+                fail!(MODULE, "the package has code for GPUs only, the context's device is the CPU{why}");
             }
             if !stream.is_null() {
                 fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");

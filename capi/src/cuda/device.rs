@@ -112,6 +112,11 @@ pub(crate) fn problem() -> Option<String> {
     FAILED.get().cloned().or_else(|| first().err().map(|e| e.message))
 }
 
+/// The environment says which device a context gets that asks for none.
+pub(crate) fn is_chosen() -> bool {
+    std::env::var_os("ARRAYGPU_DEVICE").is_some_and(|d| !d.is_empty())
+}
+
 /// The GPU of `agpu_context_options.device`, used; None is the CPU.
 pub(crate) fn open(device: i32) -> Result<Option<Arc<Gpu>>> {
     match device {

@@ -30,7 +30,7 @@ pub(super) struct Prepared {
     version: &'static GpuVersion,
     /// 0: nothing to launch.
     blocks: u32,
-    /// Where the grid is of tiles: how many a warp takes.
+    /// Where the grid is of tiles: how many each 128 threads take.
     span: Option<u32>,
     tiles: u64,
 }

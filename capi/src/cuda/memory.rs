@@ -65,12 +65,12 @@ impl Gpu {
             fail!(OUT_OF_MEMORY, "{bytes} bytes are more than any device has");
         };
         self.usage.take(signed)?;
-        let (api, mut address) = (self.api(), 0);
+        // not on another stream than the captured one, in the strictest mode; on that one it stays a part of the capture
+        let (api, _uncaptured, mut address) = (self.api(), Uncaptured::enter(self.api()), 0);
         // SAFETY: a pointer to a local, our pool, a stream of this context.
         let mut code = unsafe { (api.allocate)(&mut address, bytes as usize, self.pool, stream) };
         if code == NO_MEMORY {
             // what was freed may still wait for its work, or be kept in unsuitable pieces
-            let _uncaptured = Uncaptured::enter(api);
             // SAFETY: as above.
             code = unsafe {
                 (api.stream_synchronize)(self.own_stream().raw);
@@ -90,6 +90,7 @@ impl Gpu {
 
     /// Gives memory back after what is queued on that stream.
     pub(super) fn free_on(&self, address: CUdeviceptr, bytes: u64, stream: CUstream) {
+        let _uncaptured = Uncaptured::enter(self.api());
         // SAFETY: an allocation of ours, freed once; errors (an ending process, a failed device) do not matter.
         unsafe { (self.api().free)(address, stream) };
         self.usage.give(bytes as i64);
@@ -131,7 +132,7 @@ impl Allocation {
 
     /// The same of zeros, on the context's own stream.
     pub fn zeroed(gpu: &Arc<Gpu>, count: i64, size: usize) -> Result<Allocation> {
-        let _current = gpu.enter()?;
+        let (_current, _uncaptured) = (gpu.enter()?, Uncaptured::enter(gpu.api()));
         let made = Allocation::new(gpu, count, size, gpu.own_stream())?;
         made.clear(gpu.own_stream())?;
         Ok(made)
@@ -216,7 +217,7 @@ impl Allocation {
 }
 
 /// Memory of the caller: on this device, managed, or pinned and mapped.
-pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64) -> Result<Allocation> {
+pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64, size: usize) -> Result<Allocation> {
     if count == 0 {
         return Ok(Allocation::borrowed(gpu, 0));
     }
@@ -244,6 +245,18 @@ pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64) -> Result<Allo
     if ask(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, (&raw mut device).cast()) != 0 {
         fail!(INVALID_ARGUMENT, "data is {data:p}, host memory that is not mapped for {title}");
     }
+    // where the driver knows the allocation
+    let (mut start, mut room, data) = (0u64, 0usize, data.addr() as u64);
+    if ask(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, (&raw mut start).cast()) == 0
+        && ask(CU_POINTER_ATTRIBUTE_RANGE_SIZE, (&raw mut room).cast()) == 0
+        && let Some(room) = start.checked_add(room as u64).and_then(|end| end.checked_sub(data))
+        && (count as u64).saturating_mul(size as u64) > room
+    {
+        fail!(
+            INVALID_ARGUMENT,
+            "{count} elements of {size} bytes are more than the {room} bytes of the allocation from data on"
+        );
+    }
     Ok(Allocation::borrowed(gpu, device))
 }
 
@@ -252,7 +265,7 @@ impl Drop for Allocation {
         if self.bytes == 0 {
             return;
         }
-        let _current = self.gpu.switch();
+        let (_current, _uncaptured) = (self.gpu.switch(), Uncaptured::enter(self.gpu.api()));
         let own = self.gpu.own_stream();
         let _ = self.use_on(own);
         self.gpu.free_on(self.address, self.bytes, own.raw);

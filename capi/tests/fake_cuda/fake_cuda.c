@@ -354,6 +354,7 @@ int cuMemPoolTrimTo(int *pool, size_t keep) {
 }
 
 static int allocate(uint64_t *out, size_t size, struct stream *s) {
+    if (!real(s)->capturing) UNCAPTURED;
     long first = option("fail_alloc", 0), last = option("fail_alloc_until", first), calls = ++allocate_calls;
     if ((first && calls >= first && calls <= last) || (long)size > option("memory", 1l << 34)) return NO_MEMORY;
     struct memory *m = add(size, 0, current->device);
@@ -371,6 +372,7 @@ static int release(uint64_t address, struct stream *s) {
     struct memory *m = find(address);
     if (!m || (uint64_t)m->at != address || m->host) bug("a free of what is no allocation");
     struct op o = {.kind = FREE, .memory = m};
+    if (!real(s)->capturing) UNCAPTURED;
     if (real(s)->capturing && !m->of_graph) return spoil(real(s), INVALID); /* a graph frees what it allocated */
     counts.allocations--;
     return queue(s, o);
@@ -452,6 +454,8 @@ int cuPointerGetAttribute(void *out, int attribute, uint64_t address) {
     case 3: *(uint64_t *)out = address; return 0;
     case 8: *(unsigned char *)out = 0; return 0;
     case 9: *(int *)out = m->device; return 0;
+    case 11: *(uint64_t *)out = (uint64_t)m->at; return 0;
+    case 12: *(size_t *)out = m->size; return 0;
     default: return INVALID;
     }
 }

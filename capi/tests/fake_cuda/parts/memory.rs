@@ -103,6 +103,8 @@ pub fn wrapped_memory() {
         ok(agpu_buffer_data(v.0, &mut data));
         ok(agpu_buffer_wrap(context, ty, data.byte_add(4), 1, &mut made));
         assert_eq!(Vector(made).get(), [4.0]);
+        let wrapped = agpu_buffer_wrap(context, ty, data.byte_add(4), 2, &mut made);
+        fails(wrapped, AgpuErrorInvalidArgument, &["agpu_buffer_wrap", "2 elements of 4 bytes", "the 4 bytes"]);
         assert_eq!(v.get(), [3.0, 4.0]);
         ok(agpu_host_alloc(context, 8, &mut pinned));
         pinned.cast::<[f32; 2]>().write([5.0, 6.0]);
