@@ -142,6 +142,13 @@ pub fn absent_code() {
         ok(call(SCALE, &[scalar(&1f32), input(v.view()), output(out.view()), out_scalar(&mut version)]));
         assert_eq!(out.get(), values(n));
         let there = [Vector::new(&values(n)), Vector::new(&values(n))];
+        let of_gpus = AgpuModule { cpu_v2: null(), cpu_v3: null(), cpu_v4: null(), ..with_images(|_| {}) };
+        let args = [input(there[0].view()), output(there[1].view())];
+        // SAFETY: as above.
+        let status = unsafe { agpu_invoke(&of_gpus, REVERSED, null(), args.as_ptr(), 2) };
+        let words = ["the package has code for GPUs only, the context's device is the CPU"];
+        fails(status, AgpuErrorModule, &words);
+        assert!(message().ends_with("the CPU"), "{}", message());
         ok(call(REVERSED, &[input(there[0].view()), output(there[1].view())]));
     }
     free(context);
