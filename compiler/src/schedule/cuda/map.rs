@@ -18,6 +18,16 @@ pub const THREADS: u32 = 256;
 /// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
 
+/// Blocks at once on a multiprocessor, by the operations of a thread: small bodies as the assembler likes, others with 128 or all registers for a thread, or
+/// it saves registers for more threads, and spills.
+pub fn blocks(cost: u32, each: i64) -> u32 {
+    match i64::from(cost) * each {
+        0..=64 => 0,
+        65..=400 => 2,
+        _ => 1,
+    }
+}
+
 /// Elements of a block.
 pub fn elements(l: &Lower, shape: Shape, cost: u32) -> i64 {
     i64::from(shape.threads) * shape.v * unroll(l, shape, cost)

@@ -186,6 +186,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
     } else {
         let per_block = map::elements(l, shape, cost);
+        l.k.blocks = map::blocks(cost, per_block / i64::from(shape.threads));
         (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))
     };
     let mut all = std::mem::take(&mut l.prologue);

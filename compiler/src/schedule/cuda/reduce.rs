@@ -33,8 +33,8 @@ pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 /// need registers for addresses. What is assembled in the tests never spills.
 pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
-        (0..=32, 0..=4) if !strided => 4,
-        (0..=64, 0..=8) if !strided => 2,
+        (0..=30, 0..=4) if !strided => 4,
+        (0..=40, 0..=8) if !strided => 2,
         _ => 1,
     }
 }
