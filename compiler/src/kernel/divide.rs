@@ -14,10 +14,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    if let Some(mut body) = k.main.take() {
-        block(k, &mut body);
-        k.main = Some(body);
-    }
+    k.rewrite_main(block);
 }
 
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {

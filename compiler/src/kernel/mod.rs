@@ -196,6 +196,14 @@ impl Kernel {
         Reg(id)
     }
 
+    /// Rewrites the statements of `main`, which may ask for new registers meanwhile.
+    pub fn rewrite_main(&mut self, rewrite: impl FnOnce(&mut Kernel, &mut Vec<Stmt>)) {
+        if let Some(mut body) = self.main.take() {
+            rewrite(self, &mut body);
+            self.main = Some(body);
+        }
+    }
+
     /// A new local array, declared in the block `out`.
     pub fn local(&mut self, name: &str, ty: Ty, len: u32, out: &mut Vec<Stmt>) -> Mem {
         let id = self.locals.len() as u32;
@@ -241,46 +249,38 @@ impl Kernel {
     }
 }
 
+/// Calls `$f` on each direct operand of an expression, borrowed as the expression is.
+macro_rules! operands {
+    ($e:expr, $f:expr) => {
+        match $e {
+            Expr::Load(_, a)
+            | Expr::Unary(_, a)
+            | Expr::Cast(_, a)
+            | Expr::ShuffleDown(a, _)
+            | Expr::Broadcast(a) => $f(a),
+            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| $f(e)),
+            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| $f(e)),
+            Expr::Lit(_)
+            | Expr::Reg(_)
+            | Expr::In(_)
+            | Expr::Slot(_)
+            | Expr::TileBegin
+            | Expr::TileEnd
+            | Expr::Place(_) => {}
+        }
+    };
+}
+
 /// The operands of an expression.
 impl Expr {
     /// Calls `f` on each direct operand.
     pub fn children<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
-        match self {
-            Expr::Load(_, a)
-            | Expr::Unary(_, a)
-            | Expr::Cast(_, a)
-            | Expr::ShuffleDown(a, _)
-            | Expr::Broadcast(a) => f(a),
-            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| f(e)),
-            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| f(e)),
-            Expr::Lit(_)
-            | Expr::Reg(_)
-            | Expr::In(_)
-            | Expr::Slot(_)
-            | Expr::TileBegin
-            | Expr::TileEnd
-            | Expr::Place(_) => {}
-        }
+        operands!(self, f)
     }
 
     /// The same, to change them.
     pub fn children_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match self {
-            Expr::Load(_, a)
-            | Expr::Unary(_, a)
-            | Expr::Cast(_, a)
-            | Expr::ShuffleDown(a, _)
-            | Expr::Broadcast(a) => f(a),
-            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| f(e)),
-            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| f(e)),
-            Expr::Lit(_)
-            | Expr::Reg(_)
-            | Expr::In(_)
-            | Expr::Slot(_)
-            | Expr::TileBegin
-            | Expr::TileEnd
-            | Expr::Place(_) => {}
-        }
+        operands!(self, f)
     }
 }
 

@@ -16,11 +16,11 @@ use rustc_hash::FxHashMap as HashMap;
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.narrow = true;
-    let Some(mut body) = k.main.take() else { return };
-    let mut pass = Narrow { k, low: HashMap::default(), lets: HashMap::default() };
-    pass.collect(&body);
-    pass.block(&mut body);
-    k.main = Some(body);
+    k.rewrite_main(|k, body| {
+        let mut pass = Narrow { k, low: HashMap::default(), lets: HashMap::default() };
+        pass.collect(body);
+        pass.block(body);
+    });
 }
 
 struct Narrow<'a> {

@@ -14,10 +14,7 @@ const MAX_OPERATIONS: u32 = 6;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
-    if let Some(mut body) = k.main.take() {
-        block(k, &mut body);
-        k.main = Some(body);
-    }
+    k.rewrite_main(block);
 }
 
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
