@@ -1,0 +1,22 @@
+//! The elementary functions of arraygpu, written once.
+//!
+//! Every function is generic over [`Real`]: the exact operations of the language on f32 or f64. On numbers themselves ([`native`]) it computes; on the
+//! compiler's terms it writes the same operations into core IR, from where every backend gets them. So the interpreter, C and PTX agree by construction, and
+//! what is measured here (`cargo xtask ulp`) is true of all.
+//!
+//! Rules that every function keeps:
+//! - no f64 inside an f32 function, no tables, no loops: straight code that vectorises and keeps a warp together. What is hardly ever needed stands behind
+//!   [`Flag::unlikely`], which the schedule may turn into a branch;
+//! - nothing depends on the payload or sign of a NaN (semantics 2.4); [`Real::bits`] of a NaN may be any NaN's;
+//! - C99 Annex F special values and signs of zero; a domain error is NaN.
+//!
+//! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
+
+pub mod double;
+pub mod exp;
+pub mod native;
+pub mod poly;
+pub mod real;
+
+pub use exp::exp;
+pub use real::{Bits, Flag, Real};
