@@ -12,6 +12,7 @@ pub mod linear;
 pub mod parse;
 pub mod print;
 pub mod rewrite;
+pub mod term;
 pub mod verify;
 
 pub use graph::{Graph, Node};

@@ -237,7 +237,7 @@ impl Kernel {
             Expr::In(i) => self.ins[*i as usize].1,
             Expr::Slot(i) => self.slots[*i as usize].ty,
             Expr::Load(m, _) | Expr::LoadIf(m, _, _) => self.mem(*m).1,
-            Expr::Unary(_, a) => self.ty(a),
+            Expr::Unary(op, a) => op.result(self.ty(a)),
             Expr::Binary(op, a, _) => op.result(self.ty(a)),
             Expr::MulAdd(a, _, _) => self.ty(a),
             Expr::Select(_, a, _) => self.ty(a),

@@ -3,6 +3,7 @@
 
 pub mod cse;
 pub mod dce;
+pub mod elementary;
 pub mod fuse;
 pub mod lengths;
 pub mod pipeline;

@@ -27,13 +27,17 @@ macro_rules! operators {
 }
 
 operators! {
-    /// Operators of one operand; the result has the operand's type.
+    /// Operators of one operand.
     UnaryOp {
         Neg "neg", Abs "abs", Not "not",
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
+        // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
+        ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
+        // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
-        Sin "sin", Cos "cos", Tan "tan", Asin "asin", Acos "acos", Atan "atan",
-        Sinh "sinh", Cosh "cosh", Tanh "tanh", Cbrt "cbrt", Erf "erf", Erfc "erfc",
+        Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
+        Sinh "sinh", Cosh "cosh", Tanh "tanh", Cbrt "cbrt", Rsqrt "rsqrt", Erf "erf", Erfc "erfc", Normcdf "normcdf",
+        FrexpMantissa "frexp_mantissa", FrexpExponent "frexp_exponent",
     }
 }
 
@@ -43,12 +47,15 @@ operators! {
         Add "add", Sub "sub", Mul "mul", Div "div", Rem "rem", Min "min", Max "max",
         And "and", Or "or", Xor "xor", Shl "shl", Shr "shr",
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
-        Pow "pow", Atan2 "atan2",
+        // the remainder of floats, exactly, whatever it takes
+        RemSlow "rem_slow",
+        // elementary functions
+        Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
 }
 
 impl UnaryOp {
-    /// An elementary function: comes from libm in arithmetic version 1, so it is never folded.
+    /// An elementary function: `arraygpu-math` says what it is made of.
     pub fn is_elementary(self) -> bool {
         self >= UnaryOp::Exp
     }
@@ -59,7 +66,20 @@ impl UnaryOp {
             UnaryOp::Neg => ty != Ty::Bool,
             UnaryOp::Abs => ty.is_signed(),
             UnaryOp::Not => !ty.is_float(),
+            UnaryOp::FromBits => matches!(ty, Ty::U32 | Ty::U64),
+            UnaryOp::Unlikely => ty == Ty::Bool,
             _ => ty.is_float(),
+        }
+    }
+
+    /// The type of the result for an operand of type `ty`.
+    pub fn result(self, ty: Ty) -> Ty {
+        match (self, ty) {
+            (UnaryOp::ToBits, Ty::F32) => Ty::U32,
+            (UnaryOp::ToBits, Ty::F64) => Ty::U64,
+            (UnaryOp::FromBits, Ty::U32) => Ty::F32,
+            (UnaryOp::FromBits, Ty::U64) => Ty::F64,
+            _ => ty,
         }
     }
 }
@@ -67,7 +87,7 @@ impl UnaryOp {
 impl BinaryOp {
     /// See [`UnaryOp::is_elementary`].
     pub fn is_elementary(self) -> bool {
-        matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
+        self >= BinaryOp::Pow
     }
 
     /// Gives bool.
@@ -93,7 +113,7 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
-            Pow | Atan2 => ty.is_float(),
+            RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! before the loop: on the host where the host can, else at the top of the kernel.
 
 use super::items::Pass;
+use super::rare::{self, Rare};
 use super::{Scheduler, records};
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, verify};
@@ -68,17 +69,22 @@ pub struct Lower<'s, 'a> {
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
+    /// What to do with what is hardly ever needed.
+    pub rare: Rare,
 }
 
 /// One region being lowered.
-struct Region {
-    memo: HashMap<NodeId, (Expr, u32)>,
-    uses: HashMap<NodeId, u32>,
+pub(super) struct Region {
+    /// What has a value already.
+    pub(super) memo: HashMap<NodeId, (Expr, u32)>,
+    /// How often each node is used.
+    pub(super) uses: HashMap<NodeId, u32>,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
     /// The domain's index node, to tell pointwise reads.
     index: Option<NodeId>,
-    out: Vec<Stmt>,
+    /// Its statements.
+    pub(super) out: Vec<Stmt>,
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
@@ -99,6 +105,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             domain: pass.domain,
             vectors: IndexSet::new(),
             follows: false,
+            rare: Rare::Branch,
         }
     }
 
@@ -243,6 +250,20 @@ impl<'s, 'a> Lower<'s, 'a> {
         values
     }
 
+    /// As [`Lower::region`], for a look ahead at conditions: records are left by who computes them in earnest.
+    pub fn conditions(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        index: Option<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        let values = self.region(vars, roots, index, &Expr::int(0), &mut all)?;
+        out.extend(all.into_iter().filter(|s| !matches!(s, Stmt::Record(..))));
+        Ok(values)
+    }
+
     /// How often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
         let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
@@ -270,16 +291,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Some(&h) = self.host_memo.get(&n) {
             return h;
         }
-        let g = &self.g;
-        // a division that may leave a record stays where its record can be left
-        let quiet = |g: &Graph| g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g));
-        let h = g.is_closed(n) && g.ty(n).is_scalar() && verify::is_host(g, n) && quiet(g);
+        let h = verify::runs_on_host(&self.g, n);
         self.host_memo.insert(n, h);
         h
     }
 
     /// The value of a node and the depth of its expression.
-    fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+    pub(super) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if let Some(known) = r.memo.get(&n) {
             return Ok(known.clone());
         }
@@ -296,6 +314,9 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         if self.crossing(n).is_some() || self.is_invariant(n) {
             return self.hoisted(n).map(|e| (e, 0));
+        }
+        if let Some(known) = rare::value(self, n, r)? {
+            return Ok(known);
         }
         let (e, depth) = self.compute(n, r)?;
         self.cost += cost(self.g.op(n));
@@ -327,10 +348,16 @@ impl<'s, 'a> Lower<'s, 'a> {
             index: None,
             out: Vec::new(),
         };
+        // it is computed in full, whatever the loop leaves out
+        let rare = std::mem::take(&mut self.rare);
         let e = match self.crossing(n) {
             Some(place) => self.slot_in(n, place)?,
-            None => self.compute(n, &mut r)?.0,
+            None => match rare::value(self, n, &mut r)? {
+                Some(known) => known.0,
+                None => self.compute(n, &mut r)?.0,
+            },
         };
+        self.rare = rare;
         let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
         self.prologue.append(&mut r.out);
         self.invariant.insert(n, e.clone());
@@ -384,7 +411,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
                 self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
             }
-            Expr::Unary(_, a) | Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
+            Expr::Unary(op, a) => op.result(self.k_ty(a)),
+            Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
             Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.k_ty(a),
             Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
             e => self.k.ty(e),
@@ -501,8 +529,7 @@ fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> E
 /// Rough operations of one node.
 fn cost(op: &Op) -> u32 {
     match op {
-        Op::Unary(op, _) if op.is_elementary() => 20,
-        Op::Binary(op, ..) if op.is_elementary() => 40,
+        Op::Unary(UnaryOp::Unlikely, _) => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
         _ => 1,
     }

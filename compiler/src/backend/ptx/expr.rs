@@ -80,6 +80,9 @@ impl Emitter<'_> {
     }
 
     fn unary(&mut self, dest: &str, op: UnaryOp, a: &Expr) {
+        if op == UnaryOp::Unlikely {
+            return self.compute(dest, a);
+        }
         let ty = self.k.ty(a);
         let (v, t) = (self.value(a), operation_type(ty));
         let text = match op {
@@ -93,7 +96,8 @@ impl Emitter<'_> {
             UnaryOp::Trunc => format!("cvt.rzi.{t}.{t} {dest}, {v};"),
             UnaryOp::RoundTiesEven => format!("cvt.rni.{t}.{t} {dest}, {v};"),
             UnaryOp::Round => return self.round(dest, ty, &v),
-            op => unreachable!("{op} has no GPU code; the schedule knows"),
+            UnaryOp::ToBits | UnaryOp::FromBits => format!("mov.b{} {dest}, {v};", 8 * ty.size()),
+            op => unreachable!("{op} is lowered in core IR"),
         };
         self.line(&text);
         self.wrap(dest, ty);
@@ -139,7 +143,8 @@ impl Emitter<'_> {
             Ne if ty == Ty::Bool => format!("xor.pred {dest}, {x}, {y};"),
             Ne if ty.is_float() => format!("setp.neu.{t} {dest}, {x}, {y};"),
             Eq | Ne | Lt | Le | Gt | Ge => format!("setp.{op}.{t} {dest}, {x}, {y};"),
-            Pow | Atan2 => unreachable!("{op} has no GPU code; the schedule knows"),
+            RemSlow => unreachable!("`divide` has made a loop of it"),
+            Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
         };
         self.line(&text);
         if matches!(op, Add | Sub | Mul) {
