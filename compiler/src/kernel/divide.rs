@@ -56,25 +56,26 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
 fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(&mut |child| expr(k, child, out));
     let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = e else { return };
-    if k.ty(a) != Ty::I64 || matches!(**b, Expr::Lit(_)) {
+    let ty = k.ty(a);
+    if !matches!(ty, Ty::I64 | Ty::U64) || matches!(**b, Expr::Lit(_)) {
         return;
     }
     let (op, a, b) = (*op, (**a).clone(), (**b).clone());
     let [n, d] = [a, b].map(|operand| match operand {
         Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => operand,
         operand => {
-            let r = k.reg("operand", Ty::I64);
+            let r = k.reg("operand", ty);
             out.push(Stmt::Let(r, operand, Default::default()));
             Expr::Reg(r)
         }
     });
-    let q = k.reg("quotient", Ty::I64);
+    let q = k.reg("quotient", ty);
     let high = Expr::binary(BinaryOp::Or, n.clone(), d.clone());
-    let high = Expr::binary(BinaryOp::Shr, high, Expr::int(32));
-    let fits = Expr::binary(BinaryOp::Eq, high, Expr::int(0));
+    let high = Expr::binary(BinaryOp::Shr, high, Expr::Lit(Lit { ty, bits: 32 }));
+    let fits = Expr::binary(BinaryOp::Eq, high, Expr::Lit(Lit::zero(ty)));
     let cut = |e: &Expr| Expr::Cast(Ty::U32, Box::new(e.clone()));
-    let short = Expr::Cast(Ty::I64, Box::new(Expr::binary(op, cut(&n), cut(&d))));
-    out.push(Stmt::Var(q, Expr::Lit(Lit::i64(0))));
+    let short = Expr::Cast(ty, Box::new(Expr::binary(op, cut(&n), cut(&d))));
+    out.push(Stmt::Var(q, Expr::Lit(Lit::zero(ty))));
     let (short, long) = (Stmt::Assign(q, short), Stmt::Assign(q, Expr::binary(op, n, d)));
     out.push(Stmt::If(fits, vec![short], vec![long]));
     *e = Expr::Reg(q);
