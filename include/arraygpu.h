@@ -142,6 +142,10 @@ enum agpu_type
      * bool: one byte, 0 or 1
      */
     AGPU_BOOL = 6,
+    /**
+     * uint64_t
+     */
+    AGPU_U64 = 7,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

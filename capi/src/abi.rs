@@ -68,6 +68,8 @@ pub enum AgpuType {
     AgpuU8 = 5,
     /// bool: one byte, 0 or 1
     AgpuBool = 6,
+    /// uint64_t
+    AgpuU64 = 7,
 }
 
 /// A device with its threads. Opaque: a number in disguise, checked at every use.

@@ -178,6 +178,7 @@ pub(crate) fn abi_type(ty: Ty) -> AgpuType {
         Ty::U32 => AgpuType::AgpuU32,
         Ty::U8 => AgpuType::AgpuU8,
         Ty::Bool => AgpuType::AgpuBool,
+        Ty::U64 => AgpuType::AgpuU64,
     }
 }
 

@@ -85,10 +85,10 @@ macro_rules! classes {
 
 classes! {
     NumRhs Num "`{T}` is not a number type: it has no arithmetic"
-        "this operator needs f32, f64, i32, i64, u32 or u8"
+        "this operator needs f32, f64, i32, i64, u32, u64 or u8"
         "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`";
     IntRhs Int "`{T}` is not an integer type"
-        "this operator needs i32, i64, u32 or u8"
+        "this operator needs i32, i64, u32, u64 or u8"
         "element types never convert by themselves: write `.cast::<i32>()` or another integer type first";
     BitsRhs Bits "`{T}` has no bitwise operators"
         "this operator needs an integer type or bool"
@@ -139,7 +139,7 @@ operator!(NumRhs Add add AddAssign add_assign Add);
 operator!(NumRhs Sub sub SubAssign sub_assign Sub);
 operator!(NumRhs Mul mul MulAssign mul_assign Mul);
 operator!(NumRhs Div div DivAssign div_assign Div);
-operator!(IntRhs Rem rem RemAssign rem_assign Rem);
+operator!(NumRhs Rem rem RemAssign rem_assign Rem);
 operator!(BitsRhs BitAnd bitand BitAndAssign bitand_assign And);
 operator!(BitsRhs BitOr bitor BitOrAssign bitor_assign Or);
 operator!(BitsRhs BitXor bitxor BitXorAssign bitxor_assign Xor);
@@ -165,17 +165,17 @@ macro_rules! literals {
     };
 }
 
-literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 macro_rules! integer_literals {
     ($($ty:ty)*) => { $(
         literals!($ty, $ty: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
         literals!($ty, $ty: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor Shl shl Shl Shr shr Shr);
     )* };
 }
-integer_literals!(i32 i64 u32 u8);
+integer_literals!(i32 i64 u32 u64 u8);
 literals!(bool, bool: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor);
 
 macro_rules! unary_operator {

@@ -46,6 +46,7 @@ static void construction() {
     CHECK(gpu_vector<std::uint8_t>{1, 255}.to_host() == std::vector<std::uint8_t>{1, 255});
     CHECK(gpu_vector<std::int32_t>{-1}.to_host() == std::vector<std::int32_t>{-1});
     CHECK(gpu_vector<std::uint32_t>{~0u}.to_host() == std::vector<std::uint32_t>{~0u});
+    CHECK(gpu_vector<std::uint64_t>{~std::uint64_t(0)}.to_host() == std::vector<std::uint64_t>{~std::uint64_t(0)});
     CHECK(gpu_vector<std::int64_t>{-5}.to_host() == std::vector<std::int64_t>{-5});
     const std::vector<bool> bits{true, false, true};
     CHECK(gpu_vector<bool>(bits).to_host() == bits);

@@ -59,7 +59,7 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(&mut |child| expr(k, child, out));
     let Expr::Binary(op, a, b) = e else { return };
     let ty = k.ty(a);
-    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && ty == Ty::I64 && !matches!(**b, Expr::Lit(_));
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && matches!(ty, Ty::I64 | Ty::U64) && !matches!(**b, Expr::Lit(_));
     if !divides && *op != BinaryOp::RemSlow {
         return;
     }
@@ -79,15 +79,16 @@ fn bind(k: &mut Kernel, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     Expr::Reg(r)
 }
 
-/// n / d or n % d of i64.
+/// n / d or n % d of 64-bit integers.
 fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let q = k.reg("quotient", Ty::I64);
+    let ty = k.ty(&n);
+    let q = k.reg("quotient", ty);
     let high = Expr::binary(BinaryOp::Or, n.clone(), d.clone());
-    let high = Expr::binary(BinaryOp::Shr, high, Expr::int(32));
-    let fits = Expr::binary(BinaryOp::Eq, high, Expr::int(0));
+    let high = Expr::binary(BinaryOp::Shr, high, Expr::Lit(Lit { ty, bits: 32 }));
+    let fits = Expr::binary(BinaryOp::Eq, high, Expr::Lit(Lit::zero(ty)));
     let cut = |e: &Expr| Expr::Cast(Ty::U32, Box::new(e.clone()));
-    let short = Expr::Cast(Ty::I64, Box::new(Expr::binary(op, cut(&n), cut(&d))));
-    out.push(Stmt::Var(q, Expr::Lit(Lit::i64(0))));
+    let short = Expr::Cast(ty, Box::new(Expr::binary(op, cut(&n), cut(&d))));
+    out.push(Stmt::Var(q, Expr::Lit(Lit::zero(ty))));
     let (short, long) = (Stmt::Assign(q, short), Stmt::Assign(q, Expr::binary(op, n, d)));
     out.push(Stmt::If(fits, vec![short], vec![long]));
     Expr::Reg(q)

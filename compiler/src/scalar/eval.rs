@@ -55,6 +55,7 @@ pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
         Ty::I32 => int_unary!(op, x.as_i32(), Lit::i32, i32::wrapping_abs),
         Ty::I64 => int_unary!(op, x.as_i64(), Lit::i64, i64::wrapping_abs),
         Ty::U32 => int_unary!(op, x.as_u32(), Lit::u32, std::convert::identity),
+        Ty::U64 => int_unary!(op, x.as_u64(), Lit::u64, std::convert::identity),
         Ty::U8 => int_unary!(op, x.as_u8(), Lit::u8, std::convert::identity),
         Ty::Bool => Lit::bool(!x.as_bool()),
     }
@@ -125,6 +126,7 @@ pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
         Ty::I32 => int_binary!(op, a.as_i32(), b.as_i32(), Lit::i32),
         Ty::I64 => int_binary!(op, a.as_i64(), b.as_i64(), Lit::i64),
         Ty::U32 => int_binary!(op, a.as_u32(), b.as_u32(), Lit::u32),
+        Ty::U64 => int_binary!(op, a.as_u64(), b.as_u64(), Lit::u64),
         Ty::U8 => int_binary!(op, a.as_u8(), b.as_u8(), Lit::u8),
         Ty::Bool => {
             let (a, b) = (a.as_bool(), b.as_bool());
@@ -160,6 +162,7 @@ pub fn eval_cast(to: Ty, x: Lit) -> Lit {
                 Ty::I32 => Lit::i32(v as i32),
                 Ty::I64 => Lit::i64(v as i64),
                 Ty::U32 => Lit::u32(v as u32),
+                Ty::U64 => Lit::u64(v as u64),
                 Ty::U8 => Lit::u8(v as u8),
                 Ty::Bool => Lit::bool(v != $zero),
             }
@@ -171,6 +174,7 @@ pub fn eval_cast(to: Ty, x: Lit) -> Lit {
         Ty::I32 => from!(x.as_i32(), 0),
         Ty::I64 => from!(x.as_i64(), 0),
         Ty::U32 => from!(x.as_u32(), 0),
+        Ty::U64 => from!(x.as_u64(), 0),
         Ty::U8 | Ty::Bool => from!(x.as_u8(), 0),
     }
 }
@@ -219,6 +223,7 @@ mod tests {
             Lit::f32(1e-42),
             Lit::i64(i64::MIN),
             Lit::u8(7),
+            Lit::u64(u64::MAX),
         ] {
             assert_eq!(l.to_string().parse::<Lit>().unwrap(), l, "{l}");
         }

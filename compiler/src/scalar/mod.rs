@@ -23,11 +23,12 @@ pub enum Ty {
     U32,
     U8,
     Bool,
+    U64,
 }
 
 impl Ty {
     /// Every element type, in the order of their codes in the C ABI.
-    pub const ALL: [Ty; 7] = [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool];
+    pub const ALL: [Ty; 8] = [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool, Ty::U64];
 
     /// The name in the text IRs, which is Rust's.
     pub fn name(self) -> &'static str {
@@ -39,6 +40,7 @@ impl Ty {
             Ty::U32 => "u32",
             Ty::U8 => "u8",
             Ty::Bool => "bool",
+            Ty::U64 => "u64",
         }
     }
 
@@ -50,7 +52,7 @@ impl Ty {
     /// Bytes of one element in memory.
     pub fn size(self) -> usize {
         match self {
-            Ty::F64 | Ty::I64 => 8,
+            Ty::F64 | Ty::I64 | Ty::U64 => 8,
             Ty::F32 | Ty::I32 | Ty::U32 => 4,
             Ty::U8 | Ty::Bool => 1,
         }
@@ -63,7 +65,7 @@ impl Ty {
 
     /// An integer type (not bool).
     pub fn is_int(self) -> bool {
-        matches!(self, Ty::I32 | Ty::I64 | Ty::U32 | Ty::U8)
+        matches!(self, Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 | Ty::U8)
     }
 
     /// Signed integer or float.
@@ -107,6 +109,9 @@ impl Lit {
     pub fn u8(x: u8) -> Lit {
         Lit { ty: Ty::U8, bits: x.into() }
     }
+    pub fn u64(x: u64) -> Lit {
+        Lit { ty: Ty::U64, bits: x }
+    }
     pub fn bool(x: bool) -> Lit {
         Lit { ty: Ty::Bool, bits: x.into() }
     }
@@ -128,16 +133,20 @@ impl Lit {
     pub fn as_u8(self) -> u8 {
         self.bits as u8
     }
+    pub fn as_u64(self) -> u64 {
+        self.bits
+    }
     pub fn as_bool(self) -> bool {
         self.bits != 0
     }
 
-    /// The integer value of an integer or bool constant.
+    /// The integer value of an integer or bool constant, if it fits.
     pub fn as_int(self) -> Option<i64> {
         match self.ty {
             Ty::I32 => Some(self.as_i32().into()),
             Ty::I64 => Some(self.as_i64()),
             Ty::U32 | Ty::U8 | Ty::Bool => Some(self.bits as i64),
+            Ty::U64 => i64::try_from(self.bits).ok(),
             Ty::F32 | Ty::F64 => None,
         }
     }
@@ -165,6 +174,7 @@ impl Lit {
             Ty::I64 => Lit::i64(i64::MAX),
             Ty::U32 => Lit::u32(u32::MAX),
             Ty::U8 => Lit::u8(u8::MAX),
+            Ty::U64 => Lit::u64(u64::MAX),
             Ty::Bool => Lit::bool(true),
         }
     }
@@ -176,7 +186,7 @@ impl Lit {
             Ty::F64 => Lit::f64(f64::NEG_INFINITY),
             Ty::I32 => Lit::i32(i32::MIN),
             Ty::I64 => Lit::i64(i64::MIN),
-            Ty::U32 | Ty::U8 | Ty::Bool => Lit::zero(ty),
+            Ty::U32 | Ty::U64 | Ty::U8 | Ty::Bool => Lit::zero(ty),
         }
     }
 
@@ -221,7 +231,7 @@ impl fmt::Display for Lit {
             Ty::F32 => write!(f, "{}f32", self.as_f32()),
             Ty::F64 => write!(f, "{}f64", self.as_f64()),
             Ty::I32 | Ty::I64 => write!(f, "{}{}", self.as_int().unwrap_or(0), self.ty),
-            Ty::U32 | Ty::U8 => write!(f, "{}{}", self.bits, self.ty),
+            Ty::U32 | Ty::U64 | Ty::U8 => write!(f, "{}{}", self.bits, self.ty),
         }
     }
 }
@@ -253,6 +263,7 @@ impl std::str::FromStr for Lit {
             Ty::I32 => Lit::i32(number.parse().map_err(|_| bad())?),
             Ty::I64 => Lit::i64(number.parse().map_err(|_| bad())?),
             Ty::U32 => Lit::u32(number.parse().map_err(|_| bad())?),
+            Ty::U64 => Lit::u64(number.parse().map_err(|_| bad())?),
             Ty::U8 => Lit::u8(number.parse().map_err(|_| bad())?),
             Ty::Bool => return Err(bad()),
         })

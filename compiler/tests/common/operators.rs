@@ -89,6 +89,7 @@ pub fn corners(ty: Ty) -> Vec<Lit> {
         Ty::I32 => INTEGERS.map(|x| Lit::i32(x as i32)).to_vec(),
         Ty::I64 => INTEGERS.map(Lit::i64).to_vec(),
         Ty::U32 => INTEGERS.map(|x| Lit::u32(x as u32)).to_vec(),
+        Ty::U64 => INTEGERS.map(|x| Lit::u64(x as u64)).to_vec(),
         Ty::U8 => INTEGERS.map(|x| Lit::u8(x as u8)).to_vec(),
         Ty::Bool => [false, true].map(Lit::bool).to_vec(),
     };

@@ -311,6 +311,8 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
         Ty::I64 => Lit::i64(small as i64),
         Ty::U32 if corner => Lit::u32(rng.pick(&[0, 1, u32::MAX, 1 << 31])),
         Ty::U32 => Lit::u32(bits as u32 % 100),
+        Ty::U64 if corner => Lit::u64(rng.pick(&[0, 1, u64::MAX, 1 << 63])),
+        Ty::U64 => Lit::u64(bits % 100),
         Ty::U8 => Lit::u8(bits as u8),
         Ty::Bool => Lit::bool(bits & 1 == 1),
     }

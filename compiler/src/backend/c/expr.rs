@@ -12,6 +12,7 @@ pub fn ctype(ty: Ty) -> &'static str {
         Ty::I64 => "int64_t",
         Ty::U32 => "uint32_t",
         Ty::U8 => "uint8_t",
+        Ty::U64 => "uint64_t",
         Ty::Bool => "bool",
     }
 }
@@ -37,7 +38,16 @@ pub fn expr(k: &Kernel, e: &Expr) -> String {
             Ty::F64 => format!("__builtin_fma({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
             ty => narrow(ty, format!("{} * {} + {}", atom(k, a), atom(k, b), atom(k, c))),
         },
-        Expr::Select(c, a, b) => format!("{} ? {} : {}", atom(k, c), atom(k, a), atom(k, b)),
+        Expr::Select(c, a, b) => {
+            let wide = |text: String| match (&**a, &**b) {
+                // a small constant has the type int: the value would, too
+                (Expr::Lit(_), Expr::Lit(_)) if k.ty(a).is_int() && k.ty(a).size() == 8 => {
+                    format!("({}){text}", ctype(k.ty(a)))
+                }
+                _ => text,
+            };
+            format!("{} ? {} : {}", atom(k, c), wide(atom(k, a)), atom(k, b))
+        }
         Expr::Cast(to, a) => cast(k, *to, a),
         Expr::TileBegin => "tile_begin".into(),
         Expr::TileEnd => "tile_end".into(),
@@ -177,6 +187,8 @@ fn literal(l: Lit) -> String {
         Ty::I64 if i32::try_from(l.as_i64()).is_err() => format!("INT64_C({})", l.as_i64()),
         Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
         Ty::U32 => format!("{}u", l.bits),
+        Ty::U64 if u32::try_from(l.bits).is_err() => format!("UINT64_C({})", l.bits),
+        Ty::U64 => format!("{}u", l.bits),
         Ty::U8 => l.bits.to_string(),
         Ty::Bool => l.as_bool().to_string(),
     }

@@ -39,6 +39,7 @@ AGPU_SCALAR(double, f64)
 AGPU_SCALAR(int32_t, i32)
 AGPU_SCALAR(int64_t, i64)
 AGPU_SCALAR(uint32_t, u32)
+AGPU_SCALAR(uint64_t, u64)
 AGPU_SCALAR(uint8_t, u8)
 static inline bool agpu_scalar_bool(const agpu_kernel_args *args, int i) { return args->scalars[i] != 0; }
 
@@ -108,6 +109,7 @@ AGPU_INT(int64_t, uint64_t, i64, 64, INT64_MIN)
     static inline T agpu_shl_##name(T a, T b) { return (T)(a << (b & (bits - 1))); } \
     static inline T agpu_shr_##name(T a, T b) { return (T)(a >> (b & (bits - 1))); }
 AGPU_UINT(uint32_t, u32, 32)
+AGPU_UINT(uint64_t, u64, 64)
 AGPU_UINT(uint8_t, u8, 8)
 
 /* Float to integer: truncate, saturate, NaN gives 0. `above` is the least float past the greatest integer. */
@@ -123,6 +125,8 @@ AGPU_TO_INT(float, int64_t, i64_of_f32, INT64_MIN, INT64_MAX, -92233720368547758
 AGPU_TO_INT(double, int64_t, i64_of_f64, INT64_MIN, INT64_MAX, -9223372036854775808.0, 9223372036854775808.0)
 AGPU_TO_INT(float, uint32_t, u32_of_f32, 0, UINT32_MAX, -1.0f, 4294967296.0f)
 AGPU_TO_INT(double, uint32_t, u32_of_f64, 0, UINT32_MAX, -1.0, 4294967296.0)
+AGPU_TO_INT(float, uint64_t, u64_of_f32, 0, UINT64_MAX, -1.0f, 18446744073709551616.0f)
+AGPU_TO_INT(double, uint64_t, u64_of_f64, 0, UINT64_MAX, -1.0, 18446744073709551616.0)
 AGPU_TO_INT(float, uint8_t, u8_of_f32, 0, UINT8_MAX, -1.0f, 256.0f)
 AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
 

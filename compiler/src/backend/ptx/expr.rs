@@ -201,12 +201,12 @@ impl Emitter<'_> {
 
     /// The count is taken modulo the width.
     fn shift(&mut self, dest: &str, op: BinaryOp, ty: Ty, x: &str, count: &Expr) {
-        let mask = 8 * ty.size() as i64 - 1;
+        let mask = 8 * ty.size() as u64 - 1;
         let count = match count {
-            Expr::Lit(l) => (l.as_int().unwrap_or(0) & mask).to_string(),
+            Expr::Lit(l) => (l.bits & mask).to_string(),
             count => {
                 let (v, low) = (self.value(count), self.regs.fresh(Ty::U32));
-                let from = if ty == Ty::I64 {
+                let from = if ty.size() == 8 {
                     format!("cvt.u32.u64 {low}, {v};")
                 } else {
                     format!("mov.b32 {low}, {v};")
@@ -245,10 +245,13 @@ impl Emitter<'_> {
                 format!("cvt.rn.{t}.{f} {dest}, {v};")
             }
             (from, to) if from.is_float() => return self.truncate(dest, from, to, &v),
-            (Ty::I32, Ty::I64) => format!("cvt.s64.s32 {dest}, {v};"),
-            (_, Ty::I64) => format!("cvt.u64.u32 {dest}, {v};"),
-            (Ty::I64, _) => format!("cvt.u32.u64 {dest}, {v};"),
-            _ => format!("mov.b32 {dest}, {v};"),
+            (from, to) => match (from.size(), to.size()) {
+                (8, 8) => format!("mov.b64 {dest}, {v};"),
+                (8, _) => format!("cvt.u32.u64 {dest}, {v};"),
+                (_, 8) if from.is_signed() => format!("cvt.s64.s32 {dest}, {v};"),
+                (_, 8) => format!("cvt.u64.u32 {dest}, {v};"),
+                _ => format!("mov.b32 {dest}, {v};"),
+            },
         };
         self.line(&text);
         if from != to && !from.is_float() {
@@ -263,7 +266,7 @@ impl Emitter<'_> {
         if to == Ty::U8 {
             self.line(&format!("min.u32 {dest}, {dest}, 255;"));
         }
-        if from == Ty::F64 || to == Ty::I64 {
+        if from == Ty::F64 || to.size() == 8 {
             let nan = self.regs.fresh(Ty::Bool);
             self.line(&format!("setp.nan.{f} {nan}, {v}, {v};"));
             self.line(&format!("selp.{} {dest}, 0, {dest}, {nan};", class(to)));
@@ -307,6 +310,6 @@ pub fn literal(l: Lit) -> String {
         Ty::F32 => format!("0f{:08X}", l.bits),
         Ty::F64 => format!("0d{:016X}", l.bits),
         Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
-        Ty::U32 | Ty::U8 | Ty::Bool => l.bits.to_string(),
+        Ty::U32 | Ty::U64 | Ty::U8 | Ty::Bool => l.bits.to_string(),
     }
 }

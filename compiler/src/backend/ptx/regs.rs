@@ -9,7 +9,7 @@ pub fn class(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
         Ty::F64 => "f64",
-        Ty::I64 => "b64",
+        Ty::I64 | Ty::U64 => "b64",
         Ty::I32 | Ty::U32 | Ty::U8 => "b32",
         Ty::Bool => "pred",
     }
@@ -23,6 +23,7 @@ pub fn operation_type(ty: Ty) -> &'static str {
         Ty::I32 => "s32",
         Ty::I64 => "s64",
         Ty::U32 | Ty::U8 => "u32",
+        Ty::U64 => "u64",
         Ty::Bool => "pred",
     }
 }
