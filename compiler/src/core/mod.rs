@@ -234,6 +234,8 @@ pub struct Function {
     pub name: String,
     /// Documentation for the generated headers; may be empty.
     pub doc: String,
+    /// `fast_math`: approximations by the hardware, contraction and flushing of subnormals are allowed.
+    pub fast: bool,
     /// Where it was registered.
     pub loc: Option<Loc>,
     /// Parameters, in order.
@@ -254,6 +256,7 @@ impl Function {
         Function {
             name: name.into(),
             doc: String::new(),
+            fast: false,
             loc: None,
             params,
             results: Vec::new(),

@@ -59,7 +59,9 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(&mut |child| expr(k, child, out));
     let Expr::Binary(op, a, b) = e else { return };
     let ty = k.ty(a);
-    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && matches!(ty, Ty::I64 | Ty::U64) && !matches!(**b, Expr::Lit(_));
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+        && matches!(ty, Ty::I64 | Ty::U64)
+        && !matches!(**b, Expr::Lit(_));
     if !divides && *op != BinaryOp::RemSlow {
         return;
     }

@@ -28,8 +28,8 @@ pub fn run(f: &Function) -> Result<Function> {
     }))
 }
 
-/// The node that an elementary function is.
-fn expand(g: &mut Graph, op: &Op) -> Option<NodeId> {
+/// The node that an elementary function is. None: the operation is none.
+pub fn expand(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let double = op.operands().any(|n| g.ty(n).elem == Ty::F64);
     let graph = RefCell::new(g);
     macro_rules! term {

@@ -4,6 +4,7 @@
 pub mod cse;
 pub mod dce;
 pub mod elementary;
+pub mod fast;
 pub mod fuse;
 pub mod lengths;
 pub mod pipeline;

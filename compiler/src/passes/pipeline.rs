@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, elementary, fuse, lengths, shapes, simplify};
+use super::{cse, dce, elementary, fast, fuse, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 
@@ -26,6 +26,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify2", run: simplify::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
+    // what `fast_math` allows
+    Pass { name: "fast", run: fast::run },
     // last, because what they are made of is long
     Pass { name: "elementary", run: elementary::run },
     Pass { name: "simplify3", run: simplify::run },

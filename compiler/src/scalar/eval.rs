@@ -45,7 +45,9 @@ macro_rules! int_unary {
 }
 
 /// `op x`. The operand's type must be one that the operator accepts.
+/// What `fast_math` approximates is precise here, as on every CPU.
 pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
+    let op = op.precise().unwrap_or(op);
     match x.ty {
         // the bits are what a literal is made of
         ty if op == UnaryOp::FromBits => Lit { ty: op.result(ty), bits: x.bits },
@@ -68,7 +70,7 @@ macro_rules! float_binary {
             BinaryOp::Add => $lit(a + b),
             BinaryOp::Sub => $lit(a - b),
             BinaryOp::Mul => $lit(a * b),
-            BinaryOp::Div => $lit(a / b),
+            BinaryOp::Div | BinaryOp::ApproxDiv => $lit(a / b),
             // IEEE 754-2019 minimum and maximum; equal operands differ at most in the sign of zero
             BinaryOp::Min => {
                 $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b })

@@ -33,6 +33,9 @@ operators! {
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
         // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
         ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
+        // by the hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
+        ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
+        ApproxSin "approx_sin", ApproxCos "approx_cos",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
         Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
@@ -49,6 +52,8 @@ operators! {
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
         // the remainder of floats, exactly, whatever it takes
         RemSlow "rem_slow",
+        // see `approx_sqrt`
+        ApproxDiv "approx_div",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
@@ -60,6 +65,19 @@ impl UnaryOp {
         self >= UnaryOp::Exp
     }
 
+    /// What an operator of `fast_math` approximates.
+    pub fn precise(self) -> Option<UnaryOp> {
+        Some(match self {
+            UnaryOp::ApproxSqrt => UnaryOp::Sqrt,
+            UnaryOp::ApproxRsqrt => UnaryOp::Rsqrt,
+            UnaryOp::ApproxExp2 => UnaryOp::Exp2,
+            UnaryOp::ApproxLog2 => UnaryOp::Log2,
+            UnaryOp::ApproxSin => UnaryOp::Sin,
+            UnaryOp::ApproxCos => UnaryOp::Cos,
+            _ => return None,
+        })
+    }
+
     /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
     pub fn accepts(self, ty: Ty) -> bool {
         match self {
@@ -68,6 +86,7 @@ impl UnaryOp {
             UnaryOp::Not => !ty.is_float(),
             UnaryOp::FromBits => matches!(ty, Ty::U32 | Ty::U64),
             UnaryOp::Unlikely => ty == Ty::Bool,
+            op if op.precise().is_some() => ty == Ty::F32,
             _ => ty.is_float(),
         }
     }
@@ -113,6 +132,7 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
+            ApproxDiv => ty == Ty::F32,
             RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }

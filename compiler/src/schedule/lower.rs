@@ -10,6 +10,7 @@ use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::passes::elementary;
 use crate::plan::{Access, HostId, Place};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
@@ -117,7 +118,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// Begins another version or part.
     pub fn begin(&mut self, name: &str, in_finish: bool) {
         if !in_finish {
-            self.k = Kernel { name: name.into(), ..Kernel::default() };
+            self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
         }
         self.prologue = Vec::new();
         self.invariant = HashMap::default();
@@ -366,6 +367,9 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         let op = self.g.op(n).clone();
+        if let Some(m) = self.precise(&op) {
+            return self.value(m, r);
+        }
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, i, r);
         }
@@ -398,6 +402,19 @@ impl<'s, 'a> Lower<'s, 'a> {
             op => return Err(Error::bug("E0404", format!("{op:?} inside a kernel"))),
         };
         Ok((e, depth))
+    }
+
+    /// What an approximation by a GPU is on a CPU: the precise operation.
+    fn precise(&mut self, op: &Op) -> Option<NodeId> {
+        let precise = match *op {
+            Op::Unary(op, a) => Op::Unary(op.precise()?, a),
+            Op::Binary(BinaryOp::ApproxDiv, a, b) => Op::Binary(BinaryOp::Div, a, b),
+            _ => return None,
+        };
+        if self.k.threads > 0 {
+            return None;
+        }
+        Some(elementary::expand(&mut self.g, &precise).unwrap_or_else(|| self.g.add(precise)))
     }
 
     /// The type of an expression of the kernel being built.

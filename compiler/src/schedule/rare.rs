@@ -72,7 +72,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.
 fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
-    let mut others: Vec<NodeId> = r.uses.keys().copied().filter(|m| *m != n && !r.memo.contains_key(m)).collect();
+    let mut others: Vec<NodeId> =
+        r.uses.keys().copied().filter(|m| *m != n && !r.memo.contains_key(m)).collect();
     others.sort_unstable();
     for m in others {
         let Some((c, a, b)) = arms(l, m) else { continue };
