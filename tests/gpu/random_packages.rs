@@ -87,7 +87,7 @@ fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled, Box<dyn Err
 fn programs(seed: u64) -> Vec<Function> {
     let make = |seed: u64| {
         let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        program::exact(&format!("f{seed}"), ty, &mut Rng::new(seed))
+        program::function(&format!("f{seed}"), ty, &mut Rng::new(seed))
     };
     let compiles = |f: &Function| driver::compile("t", vec![f.clone()]).is_ok();
     (seed..).map(make).filter(compiles).take(PROGRAMS).collect()

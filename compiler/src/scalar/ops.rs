@@ -65,6 +65,11 @@ impl UnaryOp {
         self >= UnaryOp::Exp
     }
 
+    /// Whether its value is the same everywhere: not what `fast_math` approximates, nor the bits of a NaN.
+    pub fn is_exact(self) -> bool {
+        self.precise().is_none() && self != UnaryOp::ToBits
+    }
+
     /// What an operator of `fast_math` approximates.
     pub fn precise(self) -> Option<UnaryOp> {
         Some(match self {
@@ -107,6 +112,11 @@ impl BinaryOp {
     /// See [`UnaryOp::is_elementary`].
     pub fn is_elementary(self) -> bool {
         self >= BinaryOp::Pow
+    }
+
+    /// See [`UnaryOp::is_exact`].
+    pub fn is_exact(self) -> bool {
+        self != BinaryOp::ApproxDiv
     }
 
     /// Gives bool.
