@@ -45,6 +45,11 @@ macro_rules! pairs {
 /// Those of one number.
 pub const FUNCTIONS: &[Function] = functions! {
     exp, f64::exp, Float::exp;
+    sin, f64::sin, Float::sin;
+    cos, f64::cos, Float::cos;
+    tan, f64::tan, Float::tan;
+    sinpi, libm::sinpi, Float::sin_pi;
+    cospi, libm::cospi, Float::cos_pi;
     erf, libm::erf, Float::erf;
 };
 
@@ -66,6 +71,22 @@ mod libm {
     }
     pub fn erfc(x: f64) -> f64 {
         c::erfc(x)
+    }
+    /// x within its quadrant of half turns, and the quadrant.
+    fn by_half_turns(x: f64) -> (f64, i64) {
+        let x = x - 2.0 * (x * 0.5).round_ties_even();
+        let n = (x * 2.0).round_ties_even();
+        ((x - n * 0.5) * std::f64::consts::PI, n as i64)
+    }
+    pub fn sinpi(x: f64) -> f64 {
+        let (r, n) = by_half_turns(x.abs());
+        let y = if n & 1 == 0 { r.sin() } else { r.cos() };
+        (0.0 + if n & 2 == 0 { y } else { -y }) * 1f64.copysign(x)
+    }
+    pub fn cospi(x: f64) -> f64 {
+        let (r, n) = by_half_turns(x.abs());
+        let y = if n & 1 == 0 { r.cos() } else { r.sin() };
+        0.0 + if (n + 1) & 2 == 0 { y } else { -y }
     }
     pub fn normcdf(x: f64) -> f64 {
         0.5 * c::erfc(x * -std::f64::consts::FRAC_1_SQRT_2)
