@@ -17,6 +17,9 @@ pub mod exp;
 pub mod native;
 pub mod poly;
 pub mod real;
+pub mod reduce;
+pub mod trig;
 
 pub use exp::exp;
 pub use real::{Bits, Flag, Real};
+pub use trig::{cos, cospi, sin, sinpi, tan};

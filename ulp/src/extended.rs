@@ -1,0 +1,54 @@
+//! The judge of f64 functions in x87's extended precision: see `extended.c`.
+
+/// Error in ulps of a result for x and y.
+pub type Judge = fn(x: f64, y: f64, ours: f64) -> f64;
+
+/// By how much a judgement may be off: eight ulps of extended precision.
+pub const TOLERANCE: f64 = 1.0 / 256.0;
+
+macro_rules! judges {
+    ($($name:literal $function:ident)*) => {
+        // SAFETY: functions of `extended.c`, of three doubles, without any state
+        unsafe extern "C" {
+            $(safe fn $function(x: f64, y: f64, ours: f64) -> f64;)*
+        }
+
+        /// The one of the function `name`, if there is one.
+        pub fn judge(name: &str) -> Option<Judge> {
+            match name {
+                $($name => Some(|x, y, ours| $function(x, y, ours)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+judges! {
+    "exp" extended_exp
+    "exp2" extended_exp2
+    "expm1" extended_expm1
+    "log" extended_log
+    "log2" extended_log2
+    "log10" extended_log10
+    "log1p" extended_log1p
+    "cbrt" extended_cbrt
+    "rsqrt" extended_rsqrt
+    "sin" extended_sin
+    "cos" extended_cos
+    "tan" extended_tan
+    "sinpi" extended_sinpi
+    "cospi" extended_cospi
+    "asin" extended_asin
+    "acos" extended_acos
+    "atan" extended_atan
+    "sinh" extended_sinh
+    "cosh" extended_cosh
+    "tanh" extended_tanh
+    "erf" extended_erf
+    "erfc" extended_erfc
+    "pow" extended_pow
+    "atan2" extended_atan2
+    "hypot" extended_hypot
+    "fmod" extended_fmod
+    "copysign" extended_copysign
+}

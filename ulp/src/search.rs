@@ -1,0 +1,197 @@
+//! The greatest error over many inputs. A quick judge (the system's function in a wider format) looks at all of them, MPFR at those that may be the worst, and at some
+//! of the others: to check the judge.
+
+use crate::extended::{self, Judge};
+use crate::format::{Format, precise};
+use crate::functions::Function;
+use rayon::prelude::*;
+use rug::Float;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// An error in ulps, by MPFR, and the bits of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct Worst {
+    pub ulps: f64,
+    pub x: u64,
+    pub y: u64,
+}
+
+impl Worst {
+    pub const NONE: Worst = Worst { ulps: 0.0, x: 0, y: 0 };
+
+    pub fn or(self, other: Worst) -> Worst {
+        if other.ulps > self.ulps { other } else { self }
+    }
+}
+
+/// A function in one format, with its judge.
+pub struct Subject {
+    pub function: &'static Function,
+    pub format: Format,
+    extended: Option<Judge>,
+    /// The greatest error so far: what is below needs no MPFR.
+    record: AtomicU64,
+    /// How often MPFR disagreed with the judge by more than its tolerance.
+    misjudged: AtomicU64,
+}
+
+/// How many inputs share a look at the record.
+const CHUNK: u64 = 1 << 14;
+
+impl Subject {
+    pub fn new(function: &'static Function, format: Format) -> Subject {
+        let extended = extended::judge(function.name);
+        Subject { function, format, extended, record: AtomicU64::new(0), misjudged: AtomicU64::new(0) }
+    }
+
+    /// Whether every f64 result is judged, and not only those that differ from glibc's.
+    pub fn judges_all(&self) -> bool {
+        self.format == Format::Single || self.extended.is_some()
+    }
+
+    pub fn misjudged(&self) -> u64 {
+        self.misjudged.load(Relaxed)
+    }
+
+    pub fn ours(&self, x: u64, y: u64) -> f64 {
+        match self.format {
+            Format::Single => {
+                f64::from((self.function.single)(f32::from_bits(x as u32), f32::from_bits(y as u32)))
+            }
+            Format::Double => (self.function.double)(f64::from_bits(x), f64::from_bits(y)),
+        }
+    }
+
+    /// The value by MPFR.
+    pub fn exact(&self, x: u64, y: u64) -> Float {
+        (self.function.mpfr)(precise(self.format.value(x)), precise(self.format.value(y)))
+    }
+
+    /// The error by MPFR.
+    pub fn error(&self, x: u64, y: u64) -> f64 {
+        self.format.error(self.ours(x, y), &self.exact(x, y))
+    }
+
+    /// The error as the quick judge sees it, and by how much that may be off.
+    fn quick(&self, x: u64, y: u64) -> (f64, f64) {
+        match (self.format, self.extended) {
+            (Format::Single, _) => {
+                let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
+                let near = (self.function.near)(f64::from(x), f64::from(y));
+                // some ulps of f64 (normcdf and the like by formulas that lose a few bits)
+                (Format::error_of_single((self.function.single)(x, y), near), 1e-5)
+            }
+            (Format::Double, Some(judge)) => {
+                let ours = self.ours(x, y);
+                (judge(f64::from_bits(x), f64::from_bits(y), ours), extended::TOLERANCE)
+            }
+            (Format::Double, None) => {
+                let (ours, near) =
+                    (self.ours(x, y), (self.function.near)(f64::from_bits(x), f64::from_bits(y)));
+                let same = ours.to_bits() == near.to_bits() || ours.is_nan() && near.is_nan();
+                (if same { 0.0 } else { f64::INFINITY }, 0.0)
+            }
+        }
+    }
+
+    /// One input; `sampled`: MPFR looks in any case.
+    fn measure(&self, worst: Worst, x: u64, y: u64, sampled: bool) -> Worst {
+        let (quick, tolerance) = self.quick(x, y);
+        let candidate = quick > tolerance && quick + tolerance > worst.ulps;
+        if !candidate && !sampled {
+            return worst;
+        }
+        let ulps = self.error(x, y);
+        if self.judges_all() && (ulps - quick).abs() > tolerance {
+            self.misjudged.fetch_add(1, Relaxed);
+        }
+        worst.or(Worst { ulps, x, y })
+    }
+
+    /// The worst of `count` inputs.
+    pub fn search(&self, count: u64, input: impl Fn(u64) -> (u64, u64) + Sync) -> Worst {
+        let chunks = (0..count.div_ceil(CHUNK)).into_par_iter();
+        let worst = chunks.map(|c| {
+            let start = Worst { ulps: f64::from_bits(self.record.load(Relaxed)), ..Worst::NONE };
+            let inputs = c * CHUNK..((c + 1) * CHUNK).min(count);
+            let worst = inputs.fold(start, |worst, i| {
+                let (x, y) = input(i);
+                self.measure(worst, x, y, i % 8192 == 77)
+            });
+            // bits of numbers that are not negative are ordered as the numbers
+            self.record.fetch_max(worst.ulps.to_bits(), Relaxed);
+            if worst.ulps > start.ulps { worst } else { Worst::NONE }
+        });
+        worst.reduce(|| Worst::NONE, Worst::or)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Subject, Worst};
+    use crate::format::Format;
+    use crate::functions::Function;
+    use crate::inputs;
+    use rug::ops::Pow;
+
+    fn of_two(
+        name: &'static str,
+        near: fn(f64, f64) -> f64,
+        single: fn(f32, f32) -> f32,
+        mpfr: fn(rug::Float, rug::Float) -> rug::Float,
+    ) -> Function {
+        Function { name, two: true, single, double: near, near, mpfr }
+    }
+
+    fn worst(function: Function, format: Format, count: u64) -> Worst {
+        let subject = Subject::new(Box::leak(Box::new(function)), format);
+        let special = inputs::special(format);
+        let n = special.len() as u64;
+        let worst = subject.search(n * n, |i| (special[(i / n) as usize], special[(i % n) as usize]));
+        let worst = worst.or(subject.search(count, |i| inputs::two(format, i)));
+        assert_eq!(subject.misjudged(), 0, "{} {}", subject.function.name, format.name());
+        worst
+    }
+
+    /// The system's functions of two numbers are what they are known to be: the inputs, the special values and MPFR's agree with C99.
+    #[test]
+    fn of_the_system() {
+        let all = [
+            of_two("pow", f64::powf, |x, y| f64::from(x).powf(f64::from(y)) as f32, |x, y| x.pow(y)),
+            of_two("atan2", f64::atan2, |x, y| f64::from(x).atan2(f64::from(y)) as f32, |y, x| y.atan2(&x)),
+            of_two("hypot", f64::hypot, |x, y| f64::from(x).hypot(f64::from(y)) as f32, |x, y| x.hypot(&y)),
+            of_two("fmod", |x, y| x % y, |x, y| x % y, |x, y| x % y),
+            of_two("copysign", f64::copysign, f32::copysign, |x, y| x.copysign(&y)),
+        ];
+        for f in all {
+            let exact = ["fmod", "copysign"].contains(&f.name);
+            for (format, bound) in [(Format::Single, 0.501), (Format::Double, 1.0)] {
+                let worst = worst(Function { ..f }, format, 1 << 18);
+                let ok = if exact { worst.ulps == 0.0 } else { (0.49..bound).contains(&worst.ulps) };
+                assert!(ok, "{} {format:?}: {worst:?}", f.name);
+            }
+        }
+    }
+
+    /// A wrong sign of zero, a result one off, and a NaN are found.
+    #[test]
+    fn finds_errors() {
+        let find = |double: fn(f64, f64) -> f64| {
+            worst(
+                of_two("fmod", |x, y| x % y, |x, y| x % y, |x, y| x % y).with(double),
+                Format::Double,
+                1 << 14,
+            )
+        };
+        assert_eq!(find(|x, y| x % y).ulps, 0.0);
+        assert_eq!(find(|x, y| x % y + 0.0).ulps, f64::INFINITY);
+        assert!(find(|x, y| if x == 3.0 { 7.0 } else { x % y }).ulps > 1.0);
+        assert_eq!(find(|x, y| if x == 5.0 { f64::NAN } else { x % y }).ulps, f64::INFINITY);
+    }
+
+    impl Function {
+        fn with(self, double: fn(f64, f64) -> f64) -> Function {
+            Function { double, ..self }
+        }
+    }
+}
