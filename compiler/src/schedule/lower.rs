@@ -316,11 +316,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         if self.crossing(n).is_some() || self.is_invariant(n) {
             return self.hoisted(n).map(|e| (e, 0));
         }
-        if let Some(known) = rare::value(self, n, r)? {
-            return Ok(known);
-        }
-        let (e, depth) = self.compute(n, r)?;
-        self.cost += cost(self.g.op(n));
+        let (e, depth) = match rare::value(self, n, r)? {
+            Some(known) => known,
+            None => {
+                self.cost += cost(self.g.op(n));
+                self.compute(n, r)?
+            }
+        };
         let shared = r.uses.get(&n).is_none_or(|u| *u > 1) || self.g.node(n).bound || depth > MAX_DEPTH;
         let known = if shared { (bind(&mut self.k, &self.g, n, e, &mut r.out), 1) } else { (e, depth + 1) };
         r.memo.insert(n, known.clone());
