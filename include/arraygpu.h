@@ -146,6 +146,18 @@ enum agpu_type
      * uint64_t
      */
     AGPU_U64 = 7,
+    /**
+     * int8_t
+     */
+    AGPU_I8 = 8,
+    /**
+     * int16_t
+     */
+    AGPU_I16 = 9,
+    /**
+     * uint16_t
+     */
+    AGPU_U16 = 10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -65,6 +65,9 @@ template <> struct type_of<std::int32_t> : known_type<AGPU_I32> {};
 template <> struct type_of<std::int64_t> : known_type<AGPU_I64> {};
 template <> struct type_of<std::uint32_t> : known_type<AGPU_U32> {};
 template <> struct type_of<std::uint64_t> : known_type<AGPU_U64> {};
+template <> struct type_of<std::int8_t> : known_type<AGPU_I8> {};
+template <> struct type_of<std::int16_t> : known_type<AGPU_I16> {};
+template <> struct type_of<std::uint16_t> : known_type<AGPU_U16> {};
 template <> struct type_of<std::uint8_t> : known_type<AGPU_U8> {};
 template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
 static_assert(sizeof(bool) == 1, "a bool is one byte");
@@ -209,7 +212,7 @@ private:
 template <class T> class gpu_vector_view {
 public:
     using value_type = std::remove_const_t<T>;
-    static_assert(detail::type_of<value_type>::known, "elements are float, double, int32_t, int64_t, uint32_t, uint64_t, uint8_t or bool");
+    static_assert(detail::type_of<value_type>::known, "elements are float, double, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
     /// A view from C; it is checked when it is used.
     explicit gpu_vector_view(const agpu_view &view) noexcept : view_(view) {}
@@ -291,7 +294,7 @@ private:
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
 /// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
 template <class T> class gpu_vector {
-    static_assert(detail::type_of<T>::known, "elements are float, double, int32_t, int64_t, uint32_t, uint64_t, uint8_t or bool");
+    static_assert(detail::type_of<T>::known, "elements are float, double, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
 public:
     using value_type = T;

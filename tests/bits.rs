@@ -12,8 +12,8 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::{Layout, compile, context, load};
-use random::{program, rng::Rng, semantics::statements};
+use common::{Layout, compile, context, load, load_highest};
+use random::{operators, program, rng::Rng, semantics::statements};
 
 const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
 
@@ -84,6 +84,37 @@ fn random_programs_have_the_interpreters_bits() {
         values > 100 && records > 10 && errors > 3,
         "{values} values, {records} records, {errors} errors"
     );
+}
+
+/// Every operator and cast at its corners, in code for vectors and for strides.
+#[test]
+fn operators_at_their_corners() {
+    let functions = operators::functions();
+    let compiled = compile(functions.clone());
+    let loaded = load_highest(&compiled);
+    for (i, f) in functions.iter().enumerate() {
+        let args = operators::arguments(f);
+        let expected = interp::run(f, &args).unwrap().results;
+        let extents: Vec<i64> =
+            expected.iter().map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 }).collect();
+        for layout in [Layout::Contiguous, Layout::Strided] {
+            let found = loaded.call(i, context(1), &args, &extents, layout).results;
+            assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
+        }
+    }
+}
+
+/// The first place where results differ, with the arguments there.
+fn difference(args: &[Value], expected: &[Value], found: &[Value]) -> String {
+    let at = |v: &Value, i: usize| if let Value::Vector(v) = v { v.get(i).copied() } else { None };
+    for (r, (a, b)) in expected.iter().zip(found).enumerate() {
+        let (Value::Vector(v), Value::Vector(_)) = (a, b) else { continue };
+        if let Some(i) = (0..v.len()).find(|i| at(a, *i) != at(b, *i)) {
+            let args: Vec<_> = args.iter().map(|x| at(x, i)).collect();
+            return format!("r{r}[{i}] of {args:?}: expected {:?}, found {:?}", at(a, i), at(b, i));
+        }
+    }
+    "lengths".into()
 }
 
 /// Sums, dots, general operators and folds at every edge of the tree, in f32 and f64, at 1 and 2 threads.

@@ -70,6 +70,12 @@ pub enum AgpuType {
     AgpuBool = 6,
     /// uint64_t
     AgpuU64 = 7,
+    /// int8_t
+    AgpuI8 = 8,
+    /// int16_t
+    AgpuI16 = 9,
+    /// uint16_t
+    AgpuU16 = 10,
 }
 
 /// A device with its threads. Opaque: a number in disguise, checked at every use.

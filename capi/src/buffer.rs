@@ -179,6 +179,9 @@ pub(crate) fn abi_type(ty: Ty) -> AgpuType {
         Ty::U8 => AgpuType::AgpuU8,
         Ty::Bool => AgpuType::AgpuBool,
         Ty::U64 => AgpuType::AgpuU64,
+        Ty::I8 => AgpuType::AgpuI8,
+        Ty::I16 => AgpuType::AgpuI16,
+        Ty::U16 => AgpuType::AgpuU16,
     }
 }
 

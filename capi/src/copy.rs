@@ -46,6 +46,7 @@ unsafe fn transfer(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i6
     unsafe {
         match size {
             1 => each::<u8>(dst, dst_stride, src, src_stride, len),
+            2 => each::<u16>(dst, dst_stride, src, src_stride, len),
             4 => each::<u32>(dst, dst_stride, src, src_stride, len),
             _ => each::<u64>(dst, dst_stride, src, src_stride, len),
         }

@@ -170,9 +170,17 @@ fn reductions_at_every_edge() {
     };
     let sizes = [0, 1, 2, 3, 31, 33, 127, 128, 129, 2047, 2048, 2049, 4095, 4097, 3 * 2048 + 5, 9 * 2048 + 1];
     let mut seen = Seen::default();
-    for (ty, greatest) in
-        [("f32", "inf"), ("f64", "inf"), ("i32", "9"), ("i64", "9"), ("u64", "9"), ("u8", "9")]
-    {
+    for (ty, greatest) in [
+        ("f32", "inf"),
+        ("f64", "inf"),
+        ("i32", "9"),
+        ("i64", "9"),
+        ("u64", "9"),
+        ("u8", "9"),
+        ("i8", "9"),
+        ("i16", "9"),
+        ("u16", "9"),
+    ] {
         let f = parse::parse(&text(ty, greatest)).unwrap().remove(0);
         let compiled = compile(vec![f]);
         let mut rng = Rng::new(5);

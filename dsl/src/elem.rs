@@ -8,10 +8,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An element type: `f32 f64 i32 i64 u32 u64 u8 bool`.
+/// An element type: `f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of arraygpu",
-    label = "expected f32, f64, i32, i64, u32, u64, u8 or bool",
+    label = "expected f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 or bool",
     note = "lengths and indices are i64: write `n as i64` for a `usize`"
 )]
 pub trait Elem: sealed::Sealed + Copy + 'static {
@@ -24,7 +24,7 @@ pub trait Elem: sealed::Sealed + Copy + 'static {
 /// A number: every element type but bool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number type: it has no arithmetic and no order",
-    label = "this operation needs f32, f64, i32, i64, u32, u64 or u8",
+    label = "this operation needs f32, f64, i8, i16, i32, i64, u8, u16, u32 or u64",
     note = "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`"
 )]
 pub trait Num: Elem {}
@@ -32,7 +32,7 @@ pub trait Num: Elem {}
 /// A number with a sign.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no sign",
-    label = "this operation needs f32, f64, i32 or i64",
+    label = "this operation needs f32, f64, i8, i16, i32 or i64",
     note = "an unsigned number is its own absolute value"
 )]
 pub trait Signed: Num {}
@@ -48,7 +48,7 @@ pub trait Float: Signed {}
 /// An integer type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integer type",
-    label = "this operation needs i32, i64, u32, u64 or u8",
+    label = "this operation needs i8, i16, i32, i64, u8, u16, u32 or u64",
     note = "element types never convert by themselves: write `.cast::<i32>()` or another integer type first"
 )]
 pub trait Int: Num + Bits {}
@@ -80,6 +80,9 @@ elements! {
     i32 I32: Num Signed Int Bits;
     i64 I64: Num Signed Int Bits;
     u32 U32: Num Int Bits;
+    i8 I8: Num Signed Int Bits;
+    i16 I16: Num Signed Int Bits;
+    u16 U16: Num Int Bits;
     u64 U64: Num Int Bits;
     u8 U8: Num Int Bits;
     bool Bool: Bits;

@@ -85,10 +85,10 @@ macro_rules! classes {
 
 classes! {
     NumRhs Num "`{T}` is not a number type: it has no arithmetic"
-        "this operator needs f32, f64, i32, i64, u32, u64 or u8"
+        "this operator needs f32, f64, i8, i16, i32, i64, u8, u16, u32 or u64"
         "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`";
     IntRhs Int "`{T}` is not an integer type"
-        "this operator needs i32, i64, u32, u64 or u8"
+        "this operator needs i8, i16, i32, i64, u8, u16, u32 or u64"
         "element types never convert by themselves: write `.cast::<i32>()` or another integer type first";
     BitsRhs Bits "`{T}` has no bitwise operators"
         "this operator needs an integer type or bool"
@@ -175,7 +175,7 @@ macro_rules! integer_literals {
         literals!($ty, $ty: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor Shl shl Shl Shr shr Shr);
     )* };
 }
-integer_literals!(i32 i64 u32 u64 u8);
+integer_literals!(i8 i16 i32 i64 u8 u16 u32 u64);
 literals!(bool, bool: BitAnd bitand And BitOr bitor Or BitXor bitxor Xor);
 
 macro_rules! unary_operator {

@@ -47,6 +47,9 @@ macro_rules! numbers {
             assert_eq!(applied!(|x: S| x.cast::<i32>(); a), scalar(a as i32));
             assert_eq!(applied!(|x: S| x.cast::<u32>(); a), scalar(a as u32));
             assert_eq!(applied!(|x: S| x.cast::<u64>(); a), scalar(a as u64));
+            assert_eq!(applied!(|x: S| x.cast::<i8>(); a), scalar(a as i8));
+            assert_eq!(applied!(|x: S| x.cast::<i16>(); a), scalar(a as i16));
+            assert_eq!(applied!(|x: S| x.cast::<u16>(); a), scalar(a as u16));
             assert_eq!(applied!(|x: S| x.cast::<u8>(); a), scalar(a as u8));
             assert_eq!(applied!(|x: S| x.cast::<bool>(); a), scalar(true));
             let compound = |x: S| {
@@ -61,7 +64,7 @@ macro_rules! numbers {
         }
     )* };
 }
-numbers!(f32_arithmetic f32 f64_arithmetic f64 i32_arithmetic i32 i64_arithmetic i64 u32_arithmetic u32 u64_arithmetic u64 u8_arithmetic u8);
+numbers!(f32_arithmetic f32 f64_arithmetic f64 i32_arithmetic i32 i64_arithmetic i64 u32_arithmetic u32 u64_arithmetic u64 i16_arithmetic i16 u16_arithmetic u16 i8_arithmetic i8 u8_arithmetic u8);
 
 macro_rules! integers {
     ($($test:ident $ty:ident)*) => { $(
@@ -86,7 +89,7 @@ macro_rules! integers {
         }
     )* };
 }
-integers!(i32_bits i32 i64_bits i64 u32_bits u32 u64_bits u64 u8_bits u8);
+integers!(i32_bits i32 i64_bits i64 u32_bits u32 u64_bits u64 i16_bits i16 u16_bits u16 i8_bits i8 u8_bits u8);
 
 #[test]
 fn bools() {

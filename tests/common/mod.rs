@@ -38,10 +38,23 @@ pub enum Layout {
 
 /// Compiles a program with the package's own flags, for every level that this machine can run.
 pub fn load(compiled: &Compiled) -> Vec<Loaded> {
+    build(compiled, &levels())
+}
+
+/// As `load`, for the highest of those levels.
+pub fn load_highest(compiled: &Compiled) -> Loaded {
+    build(compiled, &levels()[levels().len() - 1..]).remove(0)
+}
+
+fn levels() -> Vec<(&'static str, &'static [&'static str])> {
+    cc::levels().iter().filter(|l| runs(l.0)).copied().collect()
+}
+
+fn build(compiled: &Compiled, levels: &[(&'static str, &'static [&'static str])]) -> Vec<Loaded> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("kernels.c"), &compiled.c_source).unwrap();
     let mut out = Vec::new();
-    for (level, march) in cc::levels().iter().filter(|l| runs(l.0)) {
+    for (level, march) in levels {
         let library = folder.path().join(format!("{level}.so"));
         let mut gcc = Command::new("cc");
         gcc.args(cc::FLAGS)
@@ -138,6 +151,9 @@ fn abi_type(ty: Ty) -> AgpuType {
         Ty::U8 => AgpuType::AgpuU8,
         Ty::Bool => AgpuType::AgpuBool,
         Ty::U64 => AgpuType::AgpuU64,
+        Ty::I8 => AgpuType::AgpuI8,
+        Ty::I16 => AgpuType::AgpuI16,
+        Ty::U16 => AgpuType::AgpuU16,
     }
 }
 

@@ -44,6 +44,9 @@ static void construction() {
     CHECK(gpu_vector<float>(std::span(plain)).to_host() == floats{1, 2, 3});
 #endif
     CHECK(gpu_vector<std::uint8_t>{1, 255}.to_host() == std::vector<std::uint8_t>{1, 255});
+    CHECK(gpu_vector<std::int8_t>{-128, 127}.to_host() == std::vector<std::int8_t>{-128, 127});
+    CHECK(gpu_vector<std::int16_t>{-32768, 5}.to_host() == std::vector<std::int16_t>{-32768, 5});
+    CHECK(gpu_vector<std::uint16_t>{65535}.to_host() == std::vector<std::uint16_t>{65535});
     CHECK(gpu_vector<std::int32_t>{-1}.to_host() == std::vector<std::int32_t>{-1});
     CHECK(gpu_vector<std::uint32_t>{~0u}.to_host() == std::vector<std::uint32_t>{~0u});
     CHECK(gpu_vector<std::uint64_t>{~std::uint64_t(0)}.to_host() == std::vector<std::uint64_t>{~std::uint64_t(0)});

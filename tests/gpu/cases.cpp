@@ -16,6 +16,9 @@ std::size_t size_of(agpu_type t) {
     case AGPU_F64:
     case AGPU_I64:
     case AGPU_U64: return 8;
+    case AGPU_I16:
+    case AGPU_U16: return 2;
+    case AGPU_I8:
     case AGPU_U8:
     case AGPU_BOOL: return 1;
     default: return 4;
@@ -111,6 +114,9 @@ std::vector<value> arguments_for(const entry &e, std::int64_t n, std::int64_t n2
             case AGPU_I32: put(to, std::int32_t(small)); break;
             case AGPU_I64: put(to, std::int64_t(small)); break;
             case AGPU_U32: put(to, std::uint32_t(bits % 100)); break;
+            case AGPU_I8: put(to, std::int8_t(bits)); break;
+            case AGPU_I16: put(to, std::int16_t(small)); break;
+            case AGPU_U16: put(to, std::uint16_t(bits % 100)); break;
             case AGPU_U64: put(to, std::uint64_t(bits % 100)); break;
             case AGPU_U8: put(to, std::uint8_t(bits)); break;
             case AGPU_BOOL: put(to, std::uint8_t(bits & 1)); break;

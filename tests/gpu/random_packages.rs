@@ -99,7 +99,7 @@ fn programs(seed: u64) -> Vec<Function> {
 /// Maps and reductions of every shape, for each type of numbers.
 fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
     let mut out = Vec::new();
-    for ty in ["f32", "f64", "i32", "i64", "u32", "u64", "u8"] {
+    for ty in ["f32", "f64", "i32", "i64", "u32", "u64", "u8", "i8", "i16", "u16"] {
         out.extend(parse::parse(&include_str!("edges.core").replace("TYPE", ty))?);
     }
     Ok(out)

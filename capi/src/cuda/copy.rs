@@ -22,14 +22,14 @@ enum Op {
     Take,
 }
 
-/// Kernels of ours: each operation for elements of 1, 4 and 8 bytes; words are taken 8 bytes at a time only.
-pub(super) const KERNELS: usize = 10;
+/// Kernels of ours: each operation for elements of 1, 2, 4 and 8 bytes; words are taken 8 bytes at a time only.
+pub(super) const KERNELS: usize = 13;
 const THREADS: u32 = 256;
 
 fn number(op: Op, size: usize) -> usize {
     match op {
         Op::Take => KERNELS - 1,
-        _ => op as usize * 3 + size.ilog2().div_ceil(2).min(2) as usize,
+        _ => op as usize * 4 + size.ilog2() as usize,
     }
 }
 
@@ -180,6 +180,7 @@ pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<(
         match to.ty.size() {
             _ if !to.is_contiguous() => return each(gpu, stream, Op::Fill, to, bits, 0),
             1 => (gpu.api().set_u8)(address, bits as u8, len, stream.raw),
+            2 => (gpu.api().set_u16)(address, bits as u16, len, stream.raw),
             4 => (gpu.api().set_u32)(address, halves.0, len, stream.raw),
             _ if halves.0 == halves.1 => (gpu.api().set_u32)(address, halves.0, 2 * len, stream.raw),
             _ => return each(gpu, stream, Op::Fill, to, bits, 0),
@@ -201,7 +202,7 @@ mod tests {
         let tool = ptxas::find();
         let mut modules: Vec<Option<ptxas::Module>> = (0..KERNELS).map(|_| None).collect();
         for op in [Op::Copy, Op::Fill, Op::Bool, Op::Take] {
-            for size in if op == Op::Take { &[8][..] } else { &[1, 4, 8] } {
+            for size in if op == Op::Take { &[8][..] } else { &[1, 2, 4, 8] } {
                 let size = *size;
                 let (name, text) = (format!("{} of {size}", op as usize), ptx(op, size));
                 let ptx = text.trim_end_matches('\0').to_string();

@@ -7,7 +7,7 @@ use super::device::{self, Device};
 use crate::error::{DEVICE, Error, MODULE, OUT_OF_MEMORY, Result, UNAVAILABLE, error, fail};
 use cudarc::driver::sys::*;
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ushort, c_void};
 use std::fmt::Display;
 use std::ptr::null;
 use std::sync::OnceLock;
@@ -73,6 +73,7 @@ table! { {
     allocate = "cuMemAllocFromPoolAsync"(*mut CUdeviceptr, usize, CUmemoryPool, CUstream);
     free = "cuMemFreeAsync"(CUdeviceptr, CUstream);
     set_u8 = "cuMemsetD8Async"(CUdeviceptr, u8, usize, CUstream);
+    set_u16 = "cuMemsetD16Async"(CUdeviceptr, c_ushort, usize, CUstream);
     set_u32 = "cuMemsetD32Async"(CUdeviceptr, c_uint, usize, CUstream);
     to_device = "cuMemcpyHtoDAsync_v2"(CUdeviceptr, *const c_void, usize, CUstream);
     to_host = "cuMemcpyDtoHAsync_v2"(*mut c_void, CUdeviceptr, usize, CUstream);

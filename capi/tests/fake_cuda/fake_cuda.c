@@ -151,7 +151,7 @@ struct event { struct stream *on; uint64_t ticket; int captured; };
 struct module { int own; int size; int op; };
 struct function { char name[64]; struct module *module; };
 struct op {
-    enum { ALLOC, FREE, COPY, SET8, SET32, WAIT, LAUNCH } kind;
+    enum { ALLOC, FREE, COPY, SET8, SET16, SET32, WAIT, LAUNCH } kind;
     struct memory *memory;
     uint64_t to, from;
     size_t size;
@@ -198,6 +198,10 @@ static void run(struct stream *s, uint64_t until) {
             memmove((void *)o->to, o->staged ? o->staged : (void *)o->from, o->size);
             break;
         case SET8: touch(o->to, o->size, "set"); memset((void *)o->to, (int)o->value, o->size); break;
+        case SET16:
+            touch(o->to, o->size * 2, "set");
+            for (size_t i = 0; i < o->size; ++i) ((uint16_t *)o->to)[i] = (uint16_t)o->value;
+            break;
         case SET32:
             touch(o->to, o->size * 4, "set");
             for (size_t i = 0; i < o->size; ++i) ((uint32_t *)o->to)[i] = o->value;
@@ -386,6 +390,11 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, struct stream
     struct op o = {.kind = SET8, .to = to, .size = size, .value = value};
     CALL(queue(s, o));
 }
+int cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, struct stream *s) {
+    NEED_CONTEXT;
+    struct op o = {.kind = SET16, .to = to, .size = count, .value = value};
+    CALL(queue(s, o));
+}
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, struct stream *s) {
     NEED_CONTEXT;
     struct op o = {.kind = SET32, .to = to, .size = count, .value = value};
@@ -475,7 +484,7 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     struct module *m = calloc(1, sizeof *m);
     m->own = strstr(image, "arraygpu_each") != NULL;
     m->op = strstr(image, "atom.global.exch") ? 3 : !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
-    m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u32") ? 4 : 8;
+    m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u16") ? 2 : strstr(image, "st.global.u32") ? 4 : 8;
     counts.modules++, ptx ? counts.ptx++ : counts.cubins++;
     return *out = m, 0;
 }

@@ -5,9 +5,11 @@
 
 pub mod elementary;
 pub mod eval;
+mod lit;
 pub mod ops;
 
 pub use eval::{Fault, eval_binary, eval_cast, eval_mul_add, eval_unary};
+pub use lit::Lit;
 pub use ops::{BinaryOp, UnaryOp};
 
 use std::fmt;
@@ -24,11 +26,15 @@ pub enum Ty {
     U8,
     Bool,
     U64,
+    I8,
+    I16,
+    U16,
 }
 
 impl Ty {
     /// Every element type, in the order of their codes in the C ABI.
-    pub const ALL: [Ty; 8] = [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool, Ty::U64];
+    pub const ALL: [Ty; 11] =
+        [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool, Ty::U64, Ty::I8, Ty::I16, Ty::U16];
 
     /// The name in the text IRs, which is Rust's.
     pub fn name(self) -> &'static str {
@@ -41,6 +47,9 @@ impl Ty {
             Ty::U8 => "u8",
             Ty::Bool => "bool",
             Ty::U64 => "u64",
+            Ty::I8 => "i8",
+            Ty::I16 => "i16",
+            Ty::U16 => "u16",
         }
     }
 
@@ -54,7 +63,8 @@ impl Ty {
         match self {
             Ty::F64 | Ty::I64 | Ty::U64 => 8,
             Ty::F32 | Ty::I32 | Ty::U32 => 4,
-            Ty::U8 | Ty::Bool => 1,
+            Ty::I16 | Ty::U16 => 2,
+            Ty::I8 | Ty::U8 | Ty::Bool => 1,
         }
     }
 
@@ -65,207 +75,17 @@ impl Ty {
 
     /// An integer type (not bool).
     pub fn is_int(self) -> bool {
-        matches!(self, Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 | Ty::U8)
+        !self.is_float() && self != Ty::Bool
     }
 
     /// Signed integer or float.
     pub fn is_signed(self) -> bool {
-        matches!(self, Ty::F32 | Ty::F64 | Ty::I32 | Ty::I64)
+        self.is_float() || matches!(self, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
     }
 }
 
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// A constant: a type and the bits of its value, zero-extended to 64. Equality is equality of bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Lit {
-    /// Its type.
-    pub ty: Ty,
-    /// Its bits; signed integers are *not* sign-extended beyond their width.
-    pub bits: u64,
-}
-
-#[allow(missing_docs)]
-impl Lit {
-    pub fn f32(x: f32) -> Lit {
-        Lit { ty: Ty::F32, bits: x.to_bits().into() }
-    }
-    pub fn f64(x: f64) -> Lit {
-        Lit { ty: Ty::F64, bits: x.to_bits() }
-    }
-    pub fn i32(x: i32) -> Lit {
-        Lit { ty: Ty::I32, bits: (x as u32).into() }
-    }
-    pub fn i64(x: i64) -> Lit {
-        Lit { ty: Ty::I64, bits: x as u64 }
-    }
-    pub fn u32(x: u32) -> Lit {
-        Lit { ty: Ty::U32, bits: x.into() }
-    }
-    pub fn u8(x: u8) -> Lit {
-        Lit { ty: Ty::U8, bits: x.into() }
-    }
-    pub fn u64(x: u64) -> Lit {
-        Lit { ty: Ty::U64, bits: x }
-    }
-    pub fn bool(x: bool) -> Lit {
-        Lit { ty: Ty::Bool, bits: x.into() }
-    }
-    pub fn as_f32(self) -> f32 {
-        f32::from_bits(self.bits as u32)
-    }
-    pub fn as_f64(self) -> f64 {
-        f64::from_bits(self.bits)
-    }
-    pub fn as_i32(self) -> i32 {
-        self.bits as u32 as i32
-    }
-    pub fn as_i64(self) -> i64 {
-        self.bits as i64
-    }
-    pub fn as_u32(self) -> u32 {
-        self.bits as u32
-    }
-    pub fn as_u8(self) -> u8 {
-        self.bits as u8
-    }
-    pub fn as_u64(self) -> u64 {
-        self.bits
-    }
-    pub fn as_bool(self) -> bool {
-        self.bits != 0
-    }
-
-    /// The integer value of an integer or bool constant, if it fits.
-    pub fn as_int(self) -> Option<i64> {
-        match self.ty {
-            Ty::I32 => Some(self.as_i32().into()),
-            Ty::I64 => Some(self.as_i64()),
-            Ty::U32 | Ty::U8 | Ty::Bool => Some(self.bits as i64),
-            Ty::U64 => i64::try_from(self.bits).ok(),
-            Ty::F32 | Ty::F64 => None,
-        }
-    }
-
-    /// Zero, or false.
-    pub fn zero(ty: Ty) -> Lit {
-        Lit { ty, bits: 0 }
-    }
-
-    /// One, or true.
-    pub fn one(ty: Ty) -> Lit {
-        match ty {
-            Ty::F32 => Lit::f32(1.0),
-            Ty::F64 => Lit::f64(1.0),
-            _ => Lit { ty, bits: 1 },
-        }
-    }
-
-    /// The greatest value: +inf for floats. `max` of it and x is... the initial value of `min`.
-    pub fn greatest(ty: Ty) -> Lit {
-        match ty {
-            Ty::F32 => Lit::f32(f32::INFINITY),
-            Ty::F64 => Lit::f64(f64::INFINITY),
-            Ty::I32 => Lit::i32(i32::MAX),
-            Ty::I64 => Lit::i64(i64::MAX),
-            Ty::U32 => Lit::u32(u32::MAX),
-            Ty::U8 => Lit::u8(u8::MAX),
-            Ty::U64 => Lit::u64(u64::MAX),
-            Ty::Bool => Lit::bool(true),
-        }
-    }
-
-    /// The least value: -inf for floats, the initial value of `max`.
-    pub fn least(ty: Ty) -> Lit {
-        match ty {
-            Ty::F32 => Lit::f32(f32::NEG_INFINITY),
-            Ty::F64 => Lit::f64(f64::NEG_INFINITY),
-            Ty::I32 => Lit::i32(i32::MIN),
-            Ty::I64 => Lit::i64(i64::MIN),
-            Ty::U32 | Ty::U64 | Ty::U8 | Ty::Bool => Lit::zero(ty),
-        }
-    }
-
-    /// A NaN of any payload.
-    pub fn is_nan(self) -> bool {
-        match self.ty {
-            Ty::F32 => self.as_f32().is_nan(),
-            Ty::F64 => self.as_f64().is_nan(),
-            _ => false,
-        }
-    }
-
-    /// The value as it is stored in a result: NaN becomes the one canonical NaN (semantics 2.4).
-    pub fn canonical(self) -> Lit {
-        match self.ty {
-            Ty::F32 if self.is_nan() => Lit { ty: Ty::F32, bits: 0x7fc0_0000 },
-            Ty::F64 if self.is_nan() => Lit { ty: Ty::F64, bits: 0x7ff8_0000_0000_0000 },
-            _ => self,
-        }
-    }
-
-    /// Reads an element from memory in native byte order. `bytes` has `ty.size()` bytes.
-    pub fn from_bytes(ty: Ty, bytes: &[u8]) -> Lit {
-        let mut all = [0u8; 8];
-        all[..ty.size()].copy_from_slice(&bytes[..ty.size()]);
-        let bits = u64::from_le_bytes(all);
-        Lit { ty, bits: if ty == Ty::Bool { (bits != 0).into() } else { bits } }
-    }
-
-    /// Writes the element to memory.
-    pub fn to_bytes(self, out: &mut [u8]) {
-        out[..self.ty.size()].copy_from_slice(&self.bits.to_le_bytes()[..self.ty.size()]);
-    }
-}
-
-impl fmt::Display for Lit {
-    /// As in the text IRs: `2.5f32`, `-3i64`, `true`, `0x7fc00000f32` for a NaN.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ty {
-            Ty::Bool => write!(f, "{}", self.as_bool()),
-            Ty::F32 | Ty::F64 if self.is_nan() => write!(f, "0x{:x}{}", self.bits, self.ty),
-            Ty::F32 => write!(f, "{}f32", self.as_f32()),
-            Ty::F64 => write!(f, "{}f64", self.as_f64()),
-            Ty::I32 | Ty::I64 => write!(f, "{}{}", self.as_int().unwrap_or(0), self.ty),
-            Ty::U32 | Ty::U64 | Ty::U8 => write!(f, "{}{}", self.bits, self.ty),
-        }
-    }
-}
-
-impl std::str::FromStr for Lit {
-    type Err = String;
-    /// The inverse of `Display`.
-    fn from_str(s: &str) -> Result<Lit, String> {
-        match s {
-            "true" => return Ok(Lit::bool(true)),
-            "false" => return Ok(Lit::bool(false)),
-            _ => {}
-        }
-        let ty = Ty::ALL.into_iter().find(|t| *t != Ty::Bool && s.ends_with(t.name()));
-        let ty = ty.ok_or_else(|| format!("`{s}` is not a literal: it ends in no element type"))?;
-        let number = &s[..s.len() - ty.name().len()];
-        let bad = || format!("`{number}` is not a value of {ty}");
-        if let Some(hex) = number.strip_prefix("0x") {
-            let bits = u64::from_str_radix(hex, 16).map_err(|_| bad())?;
-            return if ty.size() == 8 || bits >> (8 * ty.size()) == 0 {
-                Ok(Lit { ty, bits })
-            } else {
-                Err(bad())
-            };
-        }
-        Ok(match ty {
-            Ty::F32 => Lit::f32(number.parse().map_err(|_| bad())?),
-            Ty::F64 => Lit::f64(number.parse().map_err(|_| bad())?),
-            Ty::I32 => Lit::i32(number.parse().map_err(|_| bad())?),
-            Ty::I64 => Lit::i64(number.parse().map_err(|_| bad())?),
-            Ty::U32 => Lit::u32(number.parse().map_err(|_| bad())?),
-            Ty::U64 => Lit::u64(number.parse().map_err(|_| bad())?),
-            Ty::U8 => Lit::u8(number.parse().map_err(|_| bad())?),
-            Ty::Bool => return Err(bad()),
-        })
     }
 }

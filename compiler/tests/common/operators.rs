@@ -4,13 +4,13 @@
 
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_cast};
 use std::fmt::Write;
 
 /// Results of one function.
 const TOGETHER: usize = 8;
 
-const FLOATS: [f64; 40] = [
+const FLOATS: [f64; 46] = [
     0.0,
     -0.0,
     f64::NAN,
@@ -29,6 +29,12 @@ const FLOATS: [f64; 40] = [
     255.5,
     256.0,
     -0.9,
+    127.5,
+    -128.5,
+    -129.0,
+    32767.9,
+    -32769.0,
+    65536.0,
     2147483647.0,
     2147483648.0,
     -2147483648.0,
@@ -52,7 +58,7 @@ const FLOATS: [f64; 40] = [
     7.0,
     3.0,
 ];
-const INTEGERS: [i64; 26] = [
+const INTEGERS: [i64; 30] = [
     0,
     1,
     -1,
@@ -69,7 +75,11 @@ const INTEGERS: [i64; 26] = [
     100,
     255,
     256,
+    -128,
     -129,
+    32767,
+    32768,
+    -32769,
     65536,
     16777217,
     i32::MIN as i64,
@@ -81,18 +91,26 @@ const INTEGERS: [i64; 26] = [
     i64::MAX,
 ];
 
+/// Divisors and counts that are constants.
+const CONSTANTS: [i64; 14] = [1, -1, 2, 3, 7, -7, 8, 15, 31, 33, 64, 255, i64::MIN, i64::MAX];
+
 /// Values at which operators go wrong.
 pub fn corners(ty: Ty) -> Vec<Lit> {
-    let mut all: Vec<Lit> = match ty {
-        Ty::F32 => FLOATS.map(|x| Lit::f32(x as f32)).to_vec(),
-        Ty::F64 => FLOATS.map(Lit::f64).to_vec(),
-        Ty::I32 => INTEGERS.map(|x| Lit::i32(x as i32)).to_vec(),
-        Ty::I64 => INTEGERS.map(Lit::i64).to_vec(),
-        Ty::U32 => INTEGERS.map(|x| Lit::u32(x as u32)).to_vec(),
-        Ty::U64 => INTEGERS.map(|x| Lit::u64(x as u64)).to_vec(),
-        Ty::U8 => INTEGERS.map(|x| Lit::u8(x as u8)).to_vec(),
+    match ty {
         Ty::Bool => [false, true].map(Lit::bool).to_vec(),
-    };
+        ty if ty.is_float() => distinct(FLOATS.map(|x| eval_cast(ty, Lit::f64(x)))),
+        ty => integers(ty, &INTEGERS),
+    }
+}
+
+/// Integers cut to a type, and its ends.
+fn integers(ty: Ty, values: &[i64]) -> Vec<Lit> {
+    let cut = values.iter().map(|x| eval_cast(ty, Lit::i64(*x)));
+    distinct(cut.chain([Lit::least(ty), Lit::greatest(ty)]))
+}
+
+fn distinct(values: impl IntoIterator<Item = Lit>) -> Vec<Lit> {
+    let mut all: Vec<Lit> = values.into_iter().collect();
     all.sort();
     all.dedup();
     all
@@ -116,8 +134,9 @@ fn bodies(ty: Ty) -> Vec<(Ty, String)> {
             },
         ));
         let shifts = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
-        for k in corners(ty).into_iter().filter(|k| (divides || shifts) && k.as_int() != Some(0)) {
-            all.push((result, format!("%c = {op} %a, {k} yield %c")));
+        if divides || shifts {
+            let constants = integers(ty, &CONSTANTS).into_iter().filter(|k| k.bits != 0);
+            all.extend(constants.map(|k| (result, format!("%c = {op} %a, {k} yield %c"))));
         }
     }
     let casts = Ty::ALL.into_iter().filter(|to| *to != ty);

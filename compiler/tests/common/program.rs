@@ -306,6 +306,11 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
         Ty::U64 if corner => Lit::u64(rng.pick(&[0, 1, u64::MAX, 1 << 63])),
         Ty::U64 => Lit::u64(bits % 100),
         Ty::U8 => Lit::u8(bits as u8),
+        Ty::I8 => Lit::i8(bits as i8),
+        Ty::I16 if corner => Lit::i16(rng.pick(&[0, 1, -1, i16::MIN, i16::MAX])),
+        Ty::I16 => Lit::i16(small as i16),
+        Ty::U16 if corner => Lit::u16(rng.pick(&[0, 1, u16::MAX, 1 << 15])),
+        Ty::U16 => Lit::u16(bits as u16 % 100),
         Ty::Bool => Lit::bool(bits & 1 == 1),
     }
 }

@@ -64,6 +64,7 @@ pub fn strided_copies() {
     }
     let n = 100u8;
     all(context, AgpuType::AgpuU8, &(0..n).collect::<Vec<_>>(), 77u8);
+    all(context, AgpuType::AgpuI16, &(0..n).map(i16::from).collect::<Vec<_>>(), -300i16);
     all(context, AgpuType::AgpuI32, &(0..n).map(i32::from).collect::<Vec<_>>(), -1i32);
     all(context, AgpuType::AgpuF64, &(0..n).map(f64::from).collect::<Vec<_>>(), 0.1f64);
     all(context, AgpuType::AgpuI64, &(0..n).map(i64::from).collect::<Vec<_>>(), -1i64);

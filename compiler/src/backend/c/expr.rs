@@ -13,6 +13,9 @@ pub fn ctype(ty: Ty) -> &'static str {
         Ty::U32 => "uint32_t",
         Ty::U8 => "uint8_t",
         Ty::U64 => "uint64_t",
+        Ty::I8 => "int8_t",
+        Ty::I16 => "int16_t",
+        Ty::U16 => "uint16_t",
         Ty::Bool => "bool",
     }
 }
@@ -61,7 +64,7 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let is_call = match e {
         Expr::Unary(op, a) => {
-            !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || k.ty(a) == Ty::U8
+            !(matches!(op, UnaryOp::Neg | UnaryOp::Not)) && !text.starts_with('(') || is_promoted(k.ty(a))
         }
         Expr::Load(m, _) => k.mem(*m).1 != Ty::Bool,
         Expr::MulAdd(a, ..) => k.ty(a).is_float(),
@@ -100,9 +103,14 @@ pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
     }
 }
 
+/// An integer that C computes as an int.
+fn is_promoted(ty: Ty) -> bool {
+    ty.is_int() && ty.size() < 4
+}
+
 /// Integer promotion made the value an int: back to its type.
 fn narrow(ty: Ty, text: String) -> String {
-    if ty == Ty::U8 { format!("(uint8_t)({text})") } else { text }
+    if is_promoted(ty) { format!("({})({text})", ctype(ty)) } else { text }
 }
 
 fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
@@ -186,11 +194,11 @@ fn literal(l: Lit) -> String {
         Ty::I32 if l.as_i32() == i32::MIN => "INT32_MIN".into(),
         Ty::I64 if l.as_i64() == i64::MIN => "INT64_MIN".into(),
         Ty::I64 if i32::try_from(l.as_i64()).is_err() => format!("INT64_C({})", l.as_i64()),
-        Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
         Ty::U32 => format!("{}u", l.bits),
         Ty::U64 if u32::try_from(l.bits).is_err() => format!("UINT64_C({})", l.bits),
         Ty::U64 => format!("{}u", l.bits),
-        Ty::U8 => l.bits.to_string(),
+        Ty::U8 | Ty::U16 => l.bits.to_string(),
         Ty::Bool => l.as_bool().to_string(),
     }
 }

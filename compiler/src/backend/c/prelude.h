@@ -40,6 +40,9 @@ AGPU_SCALAR(int32_t, i32)
 AGPU_SCALAR(int64_t, i64)
 AGPU_SCALAR(uint32_t, u32)
 AGPU_SCALAR(uint64_t, u64)
+AGPU_SCALAR(int8_t, i8)
+AGPU_SCALAR(int16_t, i16)
+AGPU_SCALAR(uint16_t, u16)
 AGPU_SCALAR(uint8_t, u8)
 static inline bool agpu_scalar_bool(const agpu_kernel_args *args, int i) { return args->scalars[i] != 0; }
 
@@ -101,6 +104,8 @@ AGPU_ROUND(double, f64, )
     static inline T agpu_abs_##name(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
 AGPU_INT(int32_t, uint32_t, i32, 32, INT32_MIN)
 AGPU_INT(int64_t, uint64_t, i64, 64, INT64_MIN)
+AGPU_INT(int8_t, uint8_t, i8, 8, INT8_MIN)
+AGPU_INT(int16_t, uint16_t, i16, 16, INT16_MIN)
 #define AGPU_UINT(T, name, bits) \
     static inline T agpu_min_##name(T a, T b) { return a < b ? a : b; } \
     static inline T agpu_max_##name(T a, T b) { return a > b ? a : b; } \
@@ -111,6 +116,7 @@ AGPU_INT(int64_t, uint64_t, i64, 64, INT64_MIN)
 AGPU_UINT(uint32_t, u32, 32)
 AGPU_UINT(uint64_t, u64, 64)
 AGPU_UINT(uint8_t, u8, 8)
+AGPU_UINT(uint16_t, u16, 16)
 
 /* Float to integer: truncate, saturate, NaN gives 0. `above` is the least float past the greatest integer. */
 #define AGPU_TO_INT(F, T, name, least, greatest, below, above) \
@@ -129,6 +135,12 @@ AGPU_TO_INT(float, uint64_t, u64_of_f32, 0, UINT64_MAX, -1.0f, 18446744073709551
 AGPU_TO_INT(double, uint64_t, u64_of_f64, 0, UINT64_MAX, -1.0, 18446744073709551616.0)
 AGPU_TO_INT(float, uint8_t, u8_of_f32, 0, UINT8_MAX, -1.0f, 256.0f)
 AGPU_TO_INT(double, uint8_t, u8_of_f64, 0, UINT8_MAX, -1.0, 256.0)
+AGPU_TO_INT(float, uint16_t, u16_of_f32, 0, UINT16_MAX, -1.0f, 65536.0f)
+AGPU_TO_INT(double, uint16_t, u16_of_f64, 0, UINT16_MAX, -1.0, 65536.0)
+AGPU_TO_INT(float, int8_t, i8_of_f32, INT8_MIN, INT8_MAX, -129.0f, 128.0f)
+AGPU_TO_INT(double, int8_t, i8_of_f64, INT8_MIN, INT8_MAX, -129.0, 128.0)
+AGPU_TO_INT(float, int16_t, i16_of_f32, INT16_MIN, INT16_MAX, -32769.0f, 32768.0f)
+AGPU_TO_INT(double, int16_t, i16_of_f64, INT16_MIN, INT16_MAX, -32769.0, 32768.0)
 
 /* A hint: into the second-level cache. */
 #define AGPU_PREFETCH(address) __builtin_prefetch(address, 0, 2)

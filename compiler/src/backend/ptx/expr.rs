@@ -60,10 +60,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// u8 arithmetic is done in 32 bits.
+    /// Arithmetic of 8 and 16 bits is done in 32: takes the low ones, with the sign of a signed type.
     fn wrap(&mut self, dest: &str, ty: Ty) {
-        if ty == Ty::U8 {
-            self.line(&format!("and.b32 {dest}, {dest}, 255;"));
+        if ty.is_int() && ty.size() < 4 {
+            let text = match ty.is_signed() {
+                true => format!("bfe.s32 {dest}, {dest}, 0, {};", 8 * ty.size()),
+                false => format!("and.b32 {dest}, {dest}, {};", Lit::greatest(ty).bits),
+            };
+            self.line(&text);
         }
     }
 
@@ -198,6 +202,8 @@ impl Emitter<'_> {
         self.line(&format!("{op}.{t} {plain}, {x}, {safe};"));
         if op == BinaryOp::Div {
             self.line(&format!("sub.{t} {negative}, 0, {x};"));
+            // -MIN wraps
+            self.wrap(&negative, ty);
             self.line(&format!("selp.{b} {plain}, {negative}, {plain}, {minus};"));
         }
         // x % 1 is 0 already
@@ -269,7 +275,8 @@ impl Emitter<'_> {
             },
         };
         self.line(&text);
-        if from != to && !from.is_float() {
+        let fits = from.size() < to.size() && (to.is_signed() || !from.is_signed());
+        if from != to && !from.is_float() && !fits {
             self.wrap(dest, to);
         }
     }
@@ -278,8 +285,11 @@ impl Emitter<'_> {
     fn truncate(&mut self, dest: &str, from: Ty, to: Ty, v: &str) {
         let (f, t) = (operation_type(from), operation_type(to));
         self.line(&format!("cvt.rzi.{t}.{f} {dest}, {v};"));
-        if to == Ty::U8 {
-            self.line(&format!("min.u32 {dest}, {dest}, 255;"));
+        if to.size() < 4 {
+            self.line(&format!("min.{t} {dest}, {dest}, {};", literal(Lit::greatest(to))));
+            if to.is_signed() {
+                self.line(&format!("max.{t} {dest}, {dest}, {};", literal(Lit::least(to))));
+            }
         }
         if from == Ty::F64 || to.size() == 8 {
             let nan = self.regs.fresh(Ty::Bool);
@@ -324,7 +334,7 @@ pub fn literal(l: Lit) -> String {
     match l.ty {
         Ty::F32 => format!("0f{:08X}", l.bits),
         Ty::F64 => format!("0d{:016X}", l.bits),
-        Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
-        Ty::U32 | Ty::U64 | Ty::U8 | Ty::Bool => l.bits.to_string(),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
+        Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::Bool => l.bits.to_string(),
     }
 }

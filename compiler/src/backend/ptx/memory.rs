@@ -1,7 +1,7 @@
 //! Loads and stores. The read-only path is taken where no output overlaps the array; what is stored once is the first to leave the caches.
 
 use super::Emitter;
-use super::regs::{class, memory_type};
+use super::regs::{class, memory_type, operation_type};
 use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::Ty;
 
@@ -94,11 +94,11 @@ impl Emitter<'_> {
         byte
     }
 
-    /// Neighbours in one access. Bytes come in words.
+    /// Neighbours in one access. Elements of one and two bytes come in words.
     pub fn load_vec(&mut self, regs: &[Reg], m: Mem, index: &Expr) {
         let (address, load, ty) = (self.address(m, index), self.load_from(m), self.k.mem(m).1);
         let names: Vec<String> = regs.iter().map(|r| self.regs.of(*r)).collect();
-        if ty.size() > 1 {
+        if ty.size() >= 4 {
             return self.line(&format!(
                 "{load}.v{}.{} {{{}}}, {address};",
                 names.len(),
@@ -106,27 +106,19 @@ impl Emitter<'_> {
                 names.join(", ")
             ));
         }
-        let bytes = names.len().min(4);
-        let words: Vec<String> = (0..names.len() / bytes).map(|_| self.regs.fresh(Ty::U32)).collect();
-        let width = format!("b{}", 8 * bytes);
-        match words.as_slice() {
-            [word] if bytes == 2 => {
-                // a 16-bit load fills a 32-bit register with zeros
-                self.line(&format!("{load}.u16 {word}, {address};"));
-            }
-            [word] => self.line(&format!("{load}.{width} {word}, {address};")),
-            words => {
-                self.line(&format!("{load}.v{}.{width} {{{}}}, {address};", words.len(), words.join(", ")))
-            }
-        }
+        let (each, bits) = (names.len().min(4 / ty.size()), 8 * ty.size());
+        let words: Vec<String> = (0..names.len() / each).map(|_| self.regs.fresh(Ty::U32)).collect();
+        // a 16-bit load fills a 32-bit register with zeros
+        let access = format!("{load}{}", packed(words.len(), each * bits));
+        self.line(&format!("{access} {}, {address};", list(&words)));
         for (i, name) in names.iter().enumerate() {
-            let (word, shift) = (&words[i / bytes], 8 * (i % bytes));
+            let (word, shift) = (&words[i / each], bits * (i % each));
             if ty == Ty::Bool {
                 let byte = self.regs.fresh(Ty::U32);
                 self.line(&format!("bfe.u32 {byte}, {word}, {shift}, 8;"));
                 self.line(&format!("setp.ne.u32 {name}, {byte}, 0;"));
             } else {
-                self.line(&format!("bfe.u32 {name}, {word}, {shift}, 8;"));
+                self.line(&format!("bfe.{} {name}, {word}, {shift}, {bits};", operation_type(ty)));
             }
         }
     }
@@ -135,7 +127,7 @@ impl Emitter<'_> {
         let ty = self.k.mem(m).1;
         let mut names: Vec<String> = values.iter().map(|e| self.value(e)).collect();
         let (address, store) = (self.address(m, index), self.store_to(m));
-        if ty.size() > 1 {
+        if ty.size() >= 4 {
             return self.line(&format!(
                 "{store}.v{}.{} {address}, {{{}}};",
                 names.len(),
@@ -146,22 +138,31 @@ impl Emitter<'_> {
         if ty == Ty::Bool {
             names = names.iter().map(|p| self.byte(p)).collect();
         }
-        let bytes = names.len().min(4);
+        let (each, bits) = (names.len().min(4 / ty.size()), 8 * ty.size());
         let mut words = Vec::new();
-        for group in names.chunks(bytes) {
+        for group in names.chunks(each) {
             let word = self.regs.fresh(Ty::U32);
             self.line(&format!("mov.b32 {word}, {};", group[0]));
-            for (i, byte) in group.iter().enumerate().skip(1) {
-                self.line(&format!("bfi.b32 {word}, {byte}, {word}, {}, 8;", 8 * i));
+            for (i, element) in group.iter().enumerate().skip(1) {
+                self.line(&format!("bfi.b32 {word}, {element}, {word}, {}, {bits};", bits * i));
             }
             words.push(word);
         }
-        let width = 8 * bytes;
-        let text = match words.as_slice() {
-            [word] if bytes == 2 => format!("{store}.u16 {address}, {word};"),
-            [word] => format!("{store}.b{width} {address}, {word};"),
-            words => format!("{store}.v{}.b{width} {address}, {{{}}};", words.len(), words.join(", ")),
-        };
-        self.line(&text);
+        let access = format!("{store}{}", packed(words.len(), each * bits));
+        self.line(&format!("{access} {address}, {};", list(&words)));
     }
+}
+
+/// The type of an access to so many words of so many bits.
+fn packed(words: usize, bits: usize) -> String {
+    match (words, bits) {
+        (1, 16) => ".u16".into(),
+        (1, bits) => format!(".b{bits}"),
+        (words, bits) => format!(".v{words}.b{bits}"),
+    }
+}
+
+/// One register, or several in braces.
+fn list(words: &[String]) -> String {
+    if let [one] = words { one.clone() } else { format!("{{{}}}", words.join(", ")) }
 }

@@ -4,13 +4,13 @@ use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
-/// The kind of register that holds a value: u8 lives zero-extended in 32 bits, bool in a predicate.
+/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as their sign says; bool in a predicate.
 pub fn class(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
         Ty::F64 => "f64",
         Ty::I64 | Ty::U64 => "b64",
-        Ty::I32 | Ty::U32 | Ty::U8 => "b32",
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::U8 | Ty::U16 | Ty::U32 => "b32",
         Ty::Bool => "pred",
     }
 }
@@ -20,9 +20,9 @@ pub fn operation_type(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
         Ty::F64 => "f64",
-        Ty::I32 => "s32",
+        Ty::I8 | Ty::I16 | Ty::I32 => "s32",
         Ty::I64 => "s64",
-        Ty::U32 | Ty::U8 => "u32",
+        Ty::U8 | Ty::U16 | Ty::U32 => "u32",
         Ty::U64 => "u64",
         Ty::Bool => "pred",
     }
@@ -32,6 +32,9 @@ pub fn operation_type(ty: Ty) -> &'static str {
 pub fn memory_type(ty: Ty) -> &'static str {
     match ty {
         Ty::U8 | Ty::Bool => "u8",
+        Ty::I8 => "s8",
+        Ty::U16 => "u16",
+        Ty::I16 => "s16",
         ty => operation_type(ty),
     }
 }

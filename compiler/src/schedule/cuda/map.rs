@@ -17,6 +17,8 @@ use crate::schedule::lower::Lower;
 pub const THREADS: u32 = 256;
 /// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
+/// Elements of a thread: each lives in registers of its own, however few bytes it has.
+const MOST_ELEMENTS: i64 = 16;
 
 /// Blocks at once on a multiprocessor, by the operations of a thread: small bodies as the assembler likes, others with 128 or all registers for a thread, or
 /// it saves registers for more threads, and spills.
@@ -34,7 +36,7 @@ pub fn elements(l: &Lower, shape: Shape, cost: u32) -> i64 {
 }
 
 fn unroll(l: &Lower, shape: Shape, cost: u32) -> i64 {
-    let wanted = (WORDS_IN_FLIGHT / words(l, shape)).clamp(1, 4);
+    let wanted = (WORDS_IN_FLIGHT / words(l, shape)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
     1 << wanted.min(allowed.max(1)).ilog2()
 }
