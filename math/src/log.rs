@@ -116,6 +116,8 @@ pub fn log1p<R: Real>(x: R) -> R {
     let less = power - one;
     let f = x.mul_add(power, less);
     let rest = x.mul_add(power, less - f);
+    // log(1 + f + rest) is log(1 + f) + rest / (1 + f)
+    let rest = (-rest).mul_add(f, rest);
     let r = assemble(k, f, Some(rest), &natural::<R>());
     let r = R::select(x.eq(x.lit(0.0)), x, r);
     special(u, r)
@@ -166,6 +168,11 @@ pub(crate) fn exponent<R: Real>(x: R, shifted: R::Bits) -> R {
 /// The logarithm of 2^k (1 + f + rest), rest below an ulp of f.
 #[inline(always)]
 fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
+    if !R::DOUBLE && base.per_e.is_none() && rest.is_none() {
+        // nearly as good, and three operations less
+        let r = (f * f).mul_add(horner(f, &base.tail), f);
+        return k.mul_add(f.lit(std::f64::consts::LN_2), r);
+    }
     // in this base, f is main + error
     let (main, error) = match base.per_e {
         None => (f, rest),
