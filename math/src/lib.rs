@@ -13,6 +13,7 @@
 //! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
 
 pub mod double;
+pub mod erf;
 pub mod exp;
 pub mod native;
 pub mod poly;
@@ -20,6 +21,7 @@ pub mod real;
 pub mod reduce;
 pub mod trig;
 
+pub use erf::erf;
 pub use exp::exp;
 pub use real::{Bits, Flag, Real};
 pub use trig::{cos, cospi, sin, sinpi, tan};
