@@ -15,6 +15,7 @@
 pub mod double;
 pub mod erf;
 pub mod exp;
+pub mod log;
 pub mod native;
 pub mod poly;
 pub mod real;
@@ -23,5 +24,6 @@ pub mod trig;
 
 pub use erf::erf;
 pub use exp::exp;
+pub use log::{log, log1p, log2, log10};
 pub use real::{Bits, Flag, Real};
 pub use trig::{cos, cospi, sin, sinpi, tan};
