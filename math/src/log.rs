@@ -2,8 +2,8 @@
 //!
 //! x = 2^k m by integer operations on the bits, m between 2/3 and 4/3 (f32) or sqrt(1/2) and sqrt(2) (f64); f = m - 1 is exact. log(1 + f) is f and a small
 //! [`tail`]: f32: f^2 q(f), a minimax q; f64: by s = f / (2 + f), whose series has half the terms (as fdlibm's log). Then k ln2 + f is summed exactly, so
-//! that the result is rounded about once. The errors of the small parts are far below the distance of the exact values of neighbours: the functions are
-//! monotone. Polynomials and constants: `derive/log.sollya`.
+//! that the result is rounded about once (f32's ln spares that and rounds twice). The functions are monotone: in f64 because the errors of the small parts
+//! are far below the distance of the exact values of neighbours, in f32 checked for all inputs. Polynomials and constants: `derive/log.sollya`.
 
 use crate::double::{Double, quick_two_sum};
 use crate::poly::horner;
@@ -87,25 +87,25 @@ fn decimal<R: Real>() -> Base {
     Base { of_two: R::pick(of_single, of_double), per_e: Some(R::pick(single, double)), tail }
 }
 
-/// ln(x). f32: 0.57 ulp; f64: 0.6 ulp (measured).
+/// ln(x). f32: 0.95 ulp (all inputs); f64: 0.74 ulp (measured).
 #[inline(always)]
 pub fn log<R: Real>(x: R) -> R {
     logarithm(x, &natural::<R>())
 }
 
-/// log to base 2; of a power of two exact.
+/// log to base 2; of a power of two exact. f32: 0.82 ulp (all inputs); f64: 0.94 ulp (measured).
 #[inline(always)]
 pub fn log2<R: Real>(x: R) -> R {
     logarithm(x, &binary::<R>())
 }
 
-/// log to base 10; of a power of ten exact.
+/// log to base 10; of a power of ten exact. f32: 0.95 ulp (all inputs); f64: 0.84 ulp (measured).
 #[inline(always)]
 pub fn log10<R: Real>(x: R) -> R {
     logarithm(x, &decimal::<R>())
 }
 
-/// ln(1 + x).
+/// ln(1 + x). f32: 0.99 ulp (all inputs); f64: 0.76 ulp (measured).
 #[inline(always)]
 pub fn log1p<R: Real>(x: R) -> R {
     let one = x.lit(1.0);
@@ -205,17 +205,19 @@ fn tail<R: Real>(f: R, small: R, base: &Base) -> R {
         return match base.per_e {
             None => square.mul_add(horner(f, base.tail), small),
             // the square rounded into the sum: 1/8 lies just above log10(4/3), whose ulp is small
-            Some(_) => (f * f.lit(base.tail[0])).mul_add(f, (square * f).mul_add(horner(f, &base.tail[1..]), small)),
+            Some(_) => {
+                (f * f.lit(base.tail[0])).mul_add(f, (square * f).mul_add(horner(f, &base.tail[1..]), small))
+            }
         };
     }
     let s = f / (f + f.lit(2.0));
     let z = s * s;
     // f - f^2 / 2 + s (f^2 / 2 + z r(z)) is log(1 + f) = 2 s + s z r(z)
-    let square = (f * f.lit(0.5)) * f;
-    let rest = z.mul_add(horner(z, &TAIL_64), square);
+    let half = f * f.lit(0.5);
+    let rest = z.mul_add(horner(z, &TAIL_64), half * f);
     match base.per_e {
-        None => s.mul_add(rest, small - square),
-        Some((scale, _)) => s.mul_add(rest, -square).mul_add(f.lit(scale), small),
+        None => (-half).mul_add(f, s.mul_add(rest, small)),
+        Some((scale, _)) => (-half).mul_add(f, s * rest).mul_add(f.lit(scale), small),
     }
 }
 
