@@ -39,11 +39,12 @@ const POWER_32: [f64; 6] = [
 /// The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 #[inline(always)]
 pub fn erf<R: Real>(x: R) -> R {
-    let (t, one) = (x.abs(), x.lit(1.0));
+    let t = x.abs();
     let small = horner(x * x, &SMALL_32).mul_add(t, t);
-    let large = one_less_power(t, horner(t, &LARGE_32));
-    let large = R::select(x.lit(3.92).lt(t), one, large);
-    R::select(t.lt(x.lit(0.97)), small, large).with_sign_of(x)
+    let end = R::select(x.lit(3.93).lt(t), x.lit(3.93), t);
+    let large = one_less_power(end, horner(end, &LARGE_32));
+    // not negative yet
+    R::select(t.lt(x.lit(0.97)), small, large).flip_sign(x.bits())
 }
 
 /// 1 - 2^(x y), where the power is a normal number below 1; to about 2^-25 of the power.

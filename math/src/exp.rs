@@ -39,26 +39,27 @@ pub fn exp<R: Real>(x: R) -> R {
     let shifted = x.mul_add(x.lit(std::f64::consts::LOG2_E), magic);
     let n = shifted - magic;
     let (hi, lo) = R::pick((LN2_HI_32, LN2_LO_32), (LN2_HI_64, LN2_LO_64));
-    // r + rest: n hi has few bits, so the first difference is exact
     let exact = n.mul_add(x.lit(-hi), x);
     let r = n.mul_add(x.lit(-lo), exact);
-    let rest = n.mul_add(x.lit(-lo), exact - r);
-    let q = if R::DOUBLE { horner(r, &EXP_64) } else { horner(r, &EXP_32) };
     let one = quick_two_sum(x.lit(1.0), r);
-    let p = one.hi + (one.lo + (r * r).mul_add(q, rest));
+    let p = if R::DOUBLE {
+        // what rounding r left; n hi has few bits, so the first difference is exact
+        let rest = n.mul_add(x.lit(-lo), exact - r);
+        one.hi + (one.lo + (r * r).mul_add(horner(r, &EXP_64), rest))
+    } else {
+        one.hi + (r * r).mul_add(horner(r, &EXP_32), one.lo)
+    };
     scale(p, shifted)
 }
 
-/// `p * 2^n`, rounded once, for p near 1 and n within twice the exponents' range; n stands in the low bits of `shifted`, which is n + MAGIC.
+/// `p * 2^n`, rounded once, for p near 1 and n within the exponents' range and a little more; n stands in the low bits of `shifted`, which is n + MAGIC.
 #[inline(always)]
 pub fn scale<R: Real>(p: R, shifted: R) -> R {
-    let n = shifted.bits() - p.lit(R::MAGIC).bits();
-    // halves of n + an even bias, so that nothing is negative: n / 2 and the rest
-    let bias = 2 * R::BIAS;
-    let biased = n + n.lit(bias);
-    let half = biased.shr(1);
-    let power = |e: R::Bits| e.shl(R::MANTISSA).real();
-    p * power(half) * power(biased - half)
+    // first to where nothing overflows or is subnormal, by the exponent's bits (MAGIC has none in the places of n), then to the end by a multiplication
+    let (down, up) = R::pick((2f64.powi(-32), 2f64.powi(32)), (2f64.powi(-64), 2f64.powi(64)));
+    let last = R::select(shifted.lt(p.lit(R::MAGIC)), p.lit(down), p.lit(up));
+    let first = p.bits() + shifted.bits().shl(R::MANTISSA) + (p.lit(1.0).bits() - last.bits());
+    first.real() * last
 }
 
 #[cfg(test)]

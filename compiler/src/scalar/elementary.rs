@@ -8,20 +8,26 @@ pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
     Some(match op {
         UnaryOp::Exp => math::exp(x),
         UnaryOp::Log => math::log(x),
-        UnaryOp::Erf => math::erf(x),
+        UnaryOp::Log2 => math::log2(x),
+        UnaryOp::Log10 => math::log10(x),
+        UnaryOp::Log1p => math::log1p(x),
         UnaryOp::Sin => math::sin(x),
         UnaryOp::Cos => math::cos(x),
         UnaryOp::Tan => math::tan(x),
         UnaryOp::SinPi => math::sinpi(x),
         UnaryOp::CosPi => math::cospi(x),
+        UnaryOp::Asin => math::asin(x),
+        UnaryOp::Acos => math::acos(x),
+        UnaryOp::Atan => math::atan(x),
+        UnaryOp::Erf => math::erf(x),
         _ => return None,
     })
 }
 
 /// An elementary function of two numbers, on any machine. None: the operator is none.
 pub fn binary<R: Real>(op: BinaryOp, a: R, b: R) -> Option<R> {
-    let _ = (a, b);
     Some(match op {
+        BinaryOp::Atan2 => math::atan2(a, b),
         _ => return None,
     })
 }
