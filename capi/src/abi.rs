@@ -76,6 +76,10 @@ pub enum AgpuType {
     AgpuI16 = 9,
     /// uint16_t
     AgpuU16 = 10,
+    /// agpu_half, or its 16 bits: IEEE 754 binary16
+    AgpuF16 = 11,
+    /// agpu_bfloat16, or its 16 bits: the high half of a float
+    AgpuBf16 = 12,
 }
 
 /// A device with its threads. Opaque: a number in disguise, checked at every use.

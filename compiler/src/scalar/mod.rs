@@ -4,6 +4,7 @@
 //! operators of [`ops`] as [`eval`] defines them; `docs/semantics.md` section 2 is the same in words.
 
 pub mod eval;
+mod half;
 mod lit;
 pub mod ops;
 
@@ -28,12 +29,27 @@ pub enum Ty {
     I8,
     I16,
     U16,
+    F16,
+    Bf16,
 }
 
 impl Ty {
     /// Every element type, in the order of their codes in the C ABI.
-    pub const ALL: [Ty; 11] =
-        [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool, Ty::U64, Ty::I8, Ty::I16, Ty::U16];
+    pub const ALL: [Ty; 13] = [
+        Ty::F32,
+        Ty::F64,
+        Ty::I32,
+        Ty::I64,
+        Ty::U32,
+        Ty::U8,
+        Ty::Bool,
+        Ty::U64,
+        Ty::I8,
+        Ty::I16,
+        Ty::U16,
+        Ty::F16,
+        Ty::Bf16,
+    ];
 
     /// The name in the text IRs, which is Rust's.
     pub fn name(self) -> &'static str {
@@ -49,6 +65,8 @@ impl Ty {
             Ty::I8 => "i8",
             Ty::I16 => "i16",
             Ty::U16 => "u16",
+            Ty::F16 => "f16",
+            Ty::Bf16 => "bf16",
         }
     }
 
@@ -62,14 +80,19 @@ impl Ty {
         match self {
             Ty::F64 | Ty::I64 | Ty::U64 => 8,
             Ty::F32 | Ty::I32 | Ty::U32 => 4,
-            Ty::I16 | Ty::U16 => 2,
+            Ty::I16 | Ty::U16 | Ty::F16 | Ty::Bf16 => 2,
             Ty::I8 | Ty::U8 | Ty::Bool => 1,
         }
     }
 
-    /// f32 or f64.
+    /// f32, f64, f16 or bf16.
     pub fn is_float(self) -> bool {
-        matches!(self, Ty::F32 | Ty::F64)
+        matches!(self, Ty::F32 | Ty::F64) || self.is_half()
+    }
+
+    /// f16 or bf16: whatever is computed of them is computed in f32 and rounded (semantics 2.9).
+    pub fn is_half(self) -> bool {
+        matches!(self, Ty::F16 | Ty::Bf16)
     }
 
     /// An integer type (not bool).
