@@ -13,7 +13,7 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{Layout, compile, context, load, load_highest};
-use random::{operators, program, rng::Rng};
+use random::{operators, program, rng::Rng, semantics::statements};
 
 const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
 
@@ -155,6 +155,32 @@ fn reductions_at_every_edge() {
                 for c in contexts {
                     let called = l.call(0, c, &args, &[0; 5], Layout::Contiguous);
                     assert_eq!(called.results, expected, "{ty}, n = {n}, {}", l.level);
+                }
+            }
+        }
+    }
+}
+
+/// The statements of docs/semantics.md, as `compiler/tests/semantics.rs` has them for the interpreter.
+#[test]
+fn semantics() {
+    let (functions, calls): (Vec<Function>, Vec<_>) = statements().into_iter().unzip();
+    for l in load(&compile(functions.clone())) {
+        for (i, calls) in calls.iter().enumerate() {
+            for (c, layout) in
+                calls.iter().flat_map(|c| [Layout::Contiguous, Layout::Strided].map(|l| (c, l)))
+            {
+                let length = |v: &Value| if let Value::Vector(v) = v { v.len() as i64 } else { 0 };
+                let extents: Vec<i64> = match &c.results {
+                    Some(results) => results.iter().map(length).collect(),
+                    // a function that leaves a record is a map over its last argument
+                    None => vec![c.args.last().map_or(0, length); functions[i].results.len()],
+                };
+                let called = l.call(i, context(1), &c.args, &extents, layout);
+                let case = || format!("@{} of {:?}, {layout:?}, {}", functions[i].name, c.args, l.level);
+                match &c.results {
+                    Some(results) => assert_eq!(called.results, *results, "{}", case()),
+                    None => assert!(matches!(called.status, AgpuStatus::AgpuErrorRecord), "{}", case()),
                 }
             }
         }

@@ -22,7 +22,7 @@ const SIZES: [usize; 7] = [1, 3, 129, 300, 2048, 2049, 4500];
 fn records_name_the_same_element_and_place() {
     let make = |seed: u64| {
         let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        program::exact(&format!("f{seed}"), ty, &mut Rng::new(seed))
+        program::function(&format!("f{seed}"), ty, &mut Rng::new(seed))
     };
     let fits = |f: &arraygpu_compiler::core::Function| driver::compile("t", vec![f.clone()]).is_ok();
     let compiled = compile((3000..3024).map(make).filter(fits).collect());

@@ -17,11 +17,12 @@ pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
     let scalars = plan.temps.len() - vectors;
     let _ = writeln!(
         out,
-        "{}{place}: {}, {}, {}",
+        "{}{place}: {}, {}, {}{}",
         f.name,
         count(launches.len(), "kernel"),
         count(vectors, "temporary vector"),
-        count(scalars, "scalar kept on the device")
+        count(scalars, "scalar kept on the device"),
+        if f.fast { ", fast_math: approximate on GPUs" } else { "" }
     );
     let passes = items::passes(f).unwrap_or_default();
     for (i, l) in launches.iter().enumerate() {

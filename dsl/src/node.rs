@@ -217,12 +217,21 @@ pub(crate) fn cast(at: Place, to: Ty, a: NodeRef) -> NodeRef {
 
 /// A binary operator; elementwise where an operand is a vector, the other one being as long or a scalar.
 pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef {
+    // `%` of floats is a function of its own
+    let op = if op == BinaryOp::Rem && a.ty.elem.is_float() { BinaryOp::Fmod } else { op };
     match (a.ty.is_scalar(), b.ty.is_scalar()) {
         (true, true) => make(at, Type::scalar(op.result(a.ty.elem)), Op::Binary(op, a, b)),
         (false, false) => map_one(at, symbol(op), &[a, b], |v| binary(at, op, v[0], v[1])),
         (false, true) => map_one(at, symbol(op), &[a], |v| binary(at, op, v[0], b)),
         (true, false) => map_one(at, symbol(op), &[b], |v| binary(at, op, a, v[0])),
     }
+}
+
+/// `a` times 2 to the power `n`, an i32. Beyond the ends of this range of exponents every result is 0 or infinity already.
+pub(crate) fn ldexp(at: Place, a: NodeRef, n: NodeRef) -> NodeRef {
+    let [low, high] = [-5000, 5000].map(|k| constant(at, Lit::i32(k)));
+    let n = binary(at, BinaryOp::Min, binary(at, BinaryOp::Max, n, low), high);
+    binary(at, BinaryOp::Ldexp, a, cast(at, a.ty.elem, n))
 }
 
 /// The operator as the author wrote it.

@@ -139,7 +139,7 @@ operator!(NumRhs Add add AddAssign add_assign Add);
 operator!(NumRhs Sub sub SubAssign sub_assign Sub);
 operator!(NumRhs Mul mul MulAssign mul_assign Mul);
 operator!(NumRhs Div div DivAssign div_assign Div);
-operator!(IntRhs Rem rem RemAssign rem_assign Rem);
+operator!(NumRhs Rem rem RemAssign rem_assign Rem);
 operator!(BitsRhs BitAnd bitand BitAndAssign bitand_assign And);
 operator!(BitsRhs BitOr bitor BitOrAssign bitor_assign Or);
 operator!(BitsRhs BitXor bitxor BitXorAssign bitxor_assign Xor);
@@ -165,10 +165,10 @@ macro_rules! literals {
     };
 }
 
-literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div);
-literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div);
+literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 macro_rules! integer_literals {
     ($($ty:ty)*) => { $(
         literals!($ty, $ty: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);

@@ -35,6 +35,8 @@ pub struct Package {
     name: String,
     at: Place,
     functions: Vec<Definition>,
+    /// `fast_math` for functions to come.
+    fast: bool,
     /// The first mistake that a registration found.
     mistake: Option<Error>,
 }
@@ -43,7 +45,13 @@ impl Package {
     /// A package without functions. Its name becomes the library, the C++ namespace and the prefix of the C functions.
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Package {
-        Package { name: name.into(), at: Location::caller(), functions: Vec::new(), mistake: None }
+        Package {
+            name: name.into(),
+            at: Location::caller(),
+            functions: Vec::new(),
+            fast: false,
+            mistake: None,
+        }
     }
 
     /// Exports a function: its name, a name for each parameter, a name for the result (an array of names for a tuple), and a closure or
@@ -61,6 +69,7 @@ impl Package {
         let names = params.iter().zip(types);
         let definition = Definition {
             doc: String::new(),
+            fast: self.fast,
             at,
             params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
             result_names: results.names(),
@@ -84,6 +93,17 @@ impl Package {
                 let message = "`.doc(..)` documents the function before it, and there is none yet";
                 self.wrong(Error::user("E0202", message), Location::caller());
             }
+        }
+        self
+    }
+
+    /// Allows approximations in the function exported last; before the first function, in all of the package: on GPUs f32 divisions, square roots, `exp`, `log`
+    /// and `sin` and their kin are then the hardware's, sums of products are contracted, and subnormals are flushed to zero. The bits differ from those of CPUs,
+    /// which stay precise, and may differ between GPUs. The manifest says so.
+    pub fn fast_math(mut self) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.fast = true,
+            None => self.fast = true,
         }
         self
     }

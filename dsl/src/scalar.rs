@@ -68,6 +68,12 @@ impl<T: Elem> SExp<T> {
         powf Pow;
         /// The angle of the point (x = `other`, y = `self`), as Rust's `atan2`.
         atan2 Atan2;
+        /// The hypotenuse: the square root of the sum of both squares, without overflow in between.
+        hypot Hypot;
+        /// The remainder of the division with the sign of `self`, exactly; the operator `%` of floats is the same.
+        fmod Fmod;
+        /// The magnitude of `self` with the sign of `other`; a NaN counts as positive.
+        copysign Copysign;
     }
 
     unary_methods! { Signed:
@@ -108,6 +114,10 @@ impl<T: Elem> SExp<T> {
         cos Cos;
         /// Tangent of an angle in radians.
         tan Tan;
+        /// Sine of pi times this, exact at halves.
+        sinpi SinPi;
+        /// Cosine of pi times this, exact at halves.
+        cospi CosPi;
         /// The angle with this sine.
         asin Asin;
         /// The angle with this cosine.
@@ -122,10 +132,36 @@ impl<T: Elem> SExp<T> {
         tanh Tanh;
         /// Cube root.
         cbrt Cbrt;
+        /// 1 over the square root.
+        rsqrt Rsqrt;
         /// The error function.
         erf Erf;
         /// 1 minus the error function, without cancellation.
         erfc Erfc;
+        /// The cumulative distribution function of the standard normal distribution.
+        normcdf Normcdf;
+    }
+
+    /// `self` times 2 to the power `n`, rounded once, whatever `n` is.
+    #[track_caller]
+    pub fn ldexp(self, n: impl IntoScalar<i32>) -> SExp<T>
+    where
+        T: Float,
+    {
+        let at = Location::caller();
+        SExp::of(node::ldexp(at, self.node(), n.scalar_at(at)))
+    }
+
+    /// The mantissa m, 0.5 <= |m| < 1, and the exponent e: `self` is m times 2 to the power e. Of 0, infinity and NaN it is the number itself and 0.
+    #[track_caller]
+    pub fn frexp(self) -> (SExp<T>, SExp<i32>)
+    where
+        T: Float,
+    {
+        let at = Location::caller();
+        let exponent = node::unary(at, UnaryOp::FrexpExponent, self.node());
+        let mantissa = node::unary(at, UnaryOp::FrexpMantissa, self.node());
+        (SExp::of(mantissa), SExp::of(node::cast(at, arraygpu_compiler::scalar::Ty::I32, exponent)))
     }
 
     /// `self * b + c`, rounded once.

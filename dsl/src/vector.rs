@@ -93,12 +93,34 @@ impl<T: Elem> VExp<T> {
     elementwise! { Float:
         sqrt Sqrt floor Floor ceil Ceil trunc Trunc round Round round_ties_even RoundTiesEven
         exp Exp exp2 Exp2 expm1 Expm1 log Log log2 Log2 log10 Log10 log1p Log1p
-        sin Sin cos Cos tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh
-        cbrt Cbrt erf Erf erfc Erfc
+        sin Sin cos Cos tan Tan sinpi SinPi cospi CosPi asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh
+        cbrt Cbrt rsqrt Rsqrt erf Erf erfc Erfc normcdf Normcdf
     }
-    elementwise_binary! { Float -> T: powf Pow atan2 Atan2 }
+    elementwise_binary! { Float -> T: powf Pow atan2 Atan2 hypot Hypot fmod Fmod copysign Copysign }
     elementwise_binary! { Elem -> bool: eq Eq ne Ne }
     elementwise_binary! { Num -> bool: lt Lt le Le gt Gt ge Ge }
+
+    /// [`SExp::ldexp`] of each element.
+    #[track_caller]
+    pub fn ldexp(self, n: impl VectorRhs<i32>) -> VExp<T>
+    where
+        T: Float,
+    {
+        let at = Location::caller();
+        VExp::of(node::ldexp(at, self.node(), n.operand_at(at)))
+    }
+
+    /// [`SExp::frexp`] of each element.
+    #[track_caller]
+    pub fn frexp(self) -> (VExp<T>, VExp<i32>)
+    where
+        T: Float,
+    {
+        let at = Location::caller();
+        let exponent = node::unary(at, UnaryOp::FrexpExponent, self.node());
+        let mantissa = node::unary(at, UnaryOp::FrexpMantissa, self.node());
+        (VExp::of(mantissa), VExp::of(node::cast(at, Ty::I32, exponent)))
+    }
 
     /// [`SExp::cast`] of each element.
     #[track_caller]

@@ -17,7 +17,7 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::package::{self, Options, ptxas::Arch};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use random::{operators, program, rng::Rng};
+use random::{operators, program, rng::Rng, semantics};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         |_: usize, f: &Function, rng: &mut Rng| EDGES.iter().map(|&n| finite(f, n, rng)).collect::<Vec<_>>();
     write(&asked, &compiled, true, &cases)?;
     let compiled = compile("operators", operators::functions())?;
-    write(&asked, &compiled, true, &|_, f, _| vec![operators::arguments(f)])
+    write(&asked, &compiled, true, &|_, f, _| vec![operators::arguments(f)])?;
+    let (functions, calls): (Vec<Function>, Vec<_>) = semantics::statements().into_iter().unzip();
+    let compiled = compile("semantics", functions)?;
+    write(&asked, &compiled, true, &|i, _, _| calls[i].iter().map(|c| c.args.clone()).collect())
 }
 
 fn arguments() -> Result<Asked, Box<dyn Error>> {
@@ -87,7 +90,7 @@ fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled, Box<dyn Err
 fn programs(seed: u64) -> Vec<Function> {
     let make = |seed: u64| {
         let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        program::exact(&format!("f{seed}"), ty, &mut Rng::new(seed))
+        program::function(&format!("f{seed}"), ty, &mut Rng::new(seed))
     };
     let compiles = |f: &Function| driver::compile("t", vec![f.clone()]).is_ok();
     (seed..).map(make).filter(compiles).take(PROGRAMS).collect()

@@ -41,7 +41,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             if !op.accepts(ty) {
                 return Err(format!("{op} does not take {ty}"));
             }
-            Type::scalar(ty)
+            Type::scalar(op.result(ty))
         }
         Op::Binary(op, a, b) => {
             let ty = scalar(*a, "the operand")?;

@@ -12,6 +12,7 @@ pub mod linear;
 pub mod parse;
 pub mod print;
 pub mod rewrite;
+pub mod term;
 pub mod verify;
 
 pub use graph::{Graph, Node};
@@ -233,6 +234,8 @@ pub struct Function {
     pub name: String,
     /// Documentation for the generated headers; may be empty.
     pub doc: String,
+    /// `fast_math`: approximations by the hardware, contraction and flushing of subnormals are allowed.
+    pub fast: bool,
     /// Where it was registered.
     pub loc: Option<Loc>,
     /// Parameters, in order.
@@ -253,6 +256,7 @@ impl Function {
         Function {
             name: name.into(),
             doc: String::new(),
+            fast: false,
             loc: None,
             params,
             results: Vec::new(),

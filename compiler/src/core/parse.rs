@@ -38,9 +38,11 @@ fn function(c: &mut Cursor) -> Result<Function> {
         c.expect(":")?;
         Ok((name, c.ty()?))
     })?;
+    let fast = c.eat("fast");
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
     let mut p = Parser { c, f: Function::new(&name, params), names };
+    p.f.fast = fast;
     while !p.c.eat("return") {
         if p.c.eat("require") {
             p.require()?;

@@ -42,7 +42,9 @@ impl Printer<'_> {
         let params: Vec<_> = f.params.iter().map(|p| format!("%{}: {}", p.name, p.ty)).collect();
         let results: Vec<_> =
             f.results.iter().map(|r| format!("{}: {}", r.name, f.graph.ty(r.value))).collect();
-        let _ = writeln!(self.out, "func @{}({}) -> ({}) {{", f.name, params.join(", "), results.join(", "));
+        let fast = if f.fast { "fast " } else { "" };
+        let (params, results) = (params.join(", "), results.join(", "));
+        let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{{", f.name);
         let mut scope = Scope::default();
         for r in &f.requires {
             self.region(&[r.a, r.b], &mut scope);

@@ -41,6 +41,7 @@ impl Function {
         Function {
             name: self.name.clone(),
             doc: self.doc.clone(),
+            fast: self.fast,
             loc: self.loc.clone(),
             params: self.params.clone(),
             results: Vec::new(),

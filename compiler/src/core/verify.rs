@@ -75,6 +75,14 @@ pub fn is_host(g: &Graph, n: NodeId) -> bool {
     true
 }
 
+/// Whether the host computes a node before a launch: it can, and the node leaves no record (which only a kernel can).
+pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
+    g.is_closed(n)
+        && g.ty(n).is_scalar()
+        && is_host(g, n)
+        && g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g))
+}
+
 /// The scalars that an array's length follows from.
 fn length_needs(g: &Graph, mut x: NodeId) -> Vec<NodeId> {
     loop {

@@ -1,4 +1,4 @@
-//! 64-bit integer division with a 32-bit fast path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty).
+//! What takes several steps on a GPU: 64-bit integer division, with a 32-bit fast path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty).
 //!
 //! ```text
 //! let %q: i64 = div(%a, %b)    ->    let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
@@ -8,9 +8,11 @@
 //!
 //! Both are non-negative and below 2^32 on the fast path, where the two divisions agree, by zero included (semantics 2.5). Divisions by a constant stay: the
 //! assembler multiplies. Divisions are total and have no effects, so they may be computed ahead of the expression that uses them.
+//!
+//! And the remainder of floats, a bit at a time: double |y| while it stays below |x|, then halve it again and subtract where it fits. Every step is exact.
 
 use super::{Expr, Kernel, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
@@ -55,20 +57,33 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
 /// Takes the 64-bit divisions out of an expression, innermost first.
 fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     e.children_mut(&mut |child| expr(k, child, out));
-    let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = e else { return };
+    let Expr::Binary(op, a, b) = e else { return };
     let ty = k.ty(a);
-    if !matches!(ty, Ty::I64 | Ty::U64) || matches!(**b, Expr::Lit(_)) {
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+        && matches!(ty, Ty::I64 | Ty::U64)
+        && !matches!(**b, Expr::Lit(_));
+    if !divides && *op != BinaryOp::RemSlow {
         return;
     }
     let (op, a, b) = (*op, (**a).clone(), (**b).clone());
-    let [n, d] = [a, b].map(|operand| match operand {
-        Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => operand,
-        operand => {
-            let r = k.reg("operand", ty);
-            out.push(Stmt::Let(r, operand, Default::default()));
-            Expr::Reg(r)
-        }
-    });
+    let [n, d] = [a, b].map(|operand| bind(k, "operand", operand, out));
+    *e = if divides { quotient(k, op, n, d, out) } else { remainder(k, ty, n, d, out) };
+}
+
+/// Gives an expression a register, unless it is one.
+fn bind(k: &mut Kernel, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
+        return e;
+    }
+    let ty = k.ty(&e);
+    let r = k.reg(name, ty);
+    out.push(Stmt::Let(r, e, Default::default()));
+    Expr::Reg(r)
+}
+
+/// n / d or n % d of 64-bit integers.
+fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let ty = k.ty(&n);
     let q = k.reg("quotient", ty);
     let high = Expr::binary(BinaryOp::Or, n.clone(), d.clone());
     let high = Expr::binary(BinaryOp::Shr, high, Expr::Lit(Lit { ty, bits: 32 }));
@@ -78,5 +93,36 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     out.push(Stmt::Var(q, Expr::Lit(Lit::zero(ty))));
     let (short, long) = (Stmt::Assign(q, short), Stmt::Assign(q, Expr::binary(op, n, d)));
     out.push(Stmt::If(fits, vec![short], vec![long]));
-    *e = Expr::Reg(q);
+    Expr::Reg(q)
+}
+
+/// C's `fmod`: NaN of an infinite x or a zero y, x of an infinite y, else x - y trunc(x / y) with the sign of x.
+fn remainder(k: &mut Kernel, ty: Ty, x: Expr, y: Expr, out: &mut Vec<Stmt>) -> Expr {
+    use BinaryOp::{Add, And, Ge, Gt, Le, Lt, Mul, Sub};
+    let number = |v: f64| Expr::Lit(if ty == Ty::F64 { Lit::f64(v) } else { Lit::f32(v as f32) });
+    let infinite = || Expr::Lit(Lit::greatest(ty));
+    let is = Expr::binary;
+    let ax = bind(k, "dividend", Expr::Unary(UnaryOp::Abs, Box::new(x.clone())), out);
+    let ay = bind(k, "divisor", Expr::Unary(UnaryOp::Abs, Box::new(y)), out);
+    let [rest, step] = ["rest", "step"].map(|name| k.reg(name, ty));
+    let (r, t) = (Expr::Reg(rest), Expr::Reg(step));
+    out.extend([Stmt::Var(rest, ax.clone()), Stmt::Var(step, ay.clone())]);
+    let finite = is(And, is(Gt, ay.clone(), number(0.0)), is(Lt, ax.clone(), infinite()));
+    let finite = bind(k, "finite", finite, out);
+    let twice = is(Add, t.clone(), t.clone());
+    let double = Stmt::While(is(Le, twice.clone(), r.clone()), vec![Stmt::Assign(step, twice)]);
+    let fits = is(Ge, r.clone(), t.clone());
+    let subtract = Stmt::If(fits, vec![Stmt::Assign(rest, is(Sub, r.clone(), t.clone()))], vec![]);
+    let half = Stmt::Assign(step, is(Mul, t.clone(), number(0.5)));
+    let back = Stmt::While(is(Ge, t, ay.clone()), vec![subtract, half]);
+    let both = is(And, finite.clone(), is(Lt, ay, infinite()));
+    out.push(Stmt::If(both, vec![double, back], vec![]));
+    // the sign of x, which is no NaN where it matters
+    let negated = Expr::Unary(UnaryOp::Neg, Box::new(r.clone()));
+    let bits = Expr::Unary(UnaryOp::ToBits, Box::new(x));
+    let sign = if ty == Ty::F64 { Lit { ty: Ty::U64, bits: 1 << 63 } } else { Lit::u32(1 << 31) };
+    let negative = is(Ge, bits, Expr::Lit(sign));
+    let signed = Expr::Select(Box::new(negative), Box::new(negated), Box::new(r));
+    // of a NaN y, NaN: it is not greater than 0
+    Expr::Select(Box::new(finite), Box::new(signed), Box::new(number(f64::NAN)))
 }

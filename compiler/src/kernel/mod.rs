@@ -180,6 +180,8 @@ pub struct Kernel {
     pub blocks: u32,
     /// Memory that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
+    /// `fast_math`: f32 operations may be contracted and flush subnormals to zero (GPUs).
+    pub fast: bool,
     /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
     pub narrow: bool,
     /// Over tiles; on a GPU: each thread.
@@ -237,7 +239,7 @@ impl Kernel {
             Expr::In(i) => self.ins[*i as usize].1,
             Expr::Slot(i) => self.slots[*i as usize].ty,
             Expr::Load(m, _) | Expr::LoadIf(m, _, _) => self.mem(*m).1,
-            Expr::Unary(_, a) => self.ty(a),
+            Expr::Unary(op, a) => op.result(self.ty(a)),
             Expr::Binary(op, a, _) => op.result(self.ty(a)),
             Expr::MulAdd(a, _, _) => self.ty(a),
             Expr::Select(_, a, _) => self.ty(a),

@@ -10,7 +10,8 @@ impl Display for Kernel {
         if self.threads > 0 {
             let narrow = if self.narrow { " narrow" } else { "" };
             let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
-            writeln!(f, "  threads {}{blocks}{narrow}", self.threads)?;
+            let fast = if self.fast { " fast" } else { "" };
+            writeln!(f, "  threads {}{blocks}{narrow}{fast}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };

@@ -249,7 +249,11 @@ impl Check<'_> {
             }
             Expr::Unary(op, a) => {
                 let ty = self.expr(a, scope)?;
-                if op.accepts(ty) && !ty.is_half() { ty } else { return Err(format!("{op} of {ty}")) }
+                if op.accepts(ty) && !ty.is_half() {
+                    op.result(ty)
+                } else {
+                    return Err(format!("{op} of {ty}"));
+                }
             }
             Expr::Binary(op, a, b) => {
                 let ty = self.expr(a, scope)?;

@@ -107,6 +107,7 @@ fn function(package: &str, e: &Entry) -> Json {
         "name": e.name,
         "symbol": format!("{package}_{}", e.name),
         "doc": e.doc,
+        "fast_math": e.fast,
         "params": e.params.iter().map(value).collect::<Vec<_>>(),
         "results": e.results.iter().map(value).collect::<Vec<_>>(),
         "rules": e.rules,

@@ -34,6 +34,8 @@ pub struct Entry {
     pub name: String,
     /// The author's documentation.
     pub doc: String,
+    /// `fast_math`: other bits on GPUs.
+    pub fast: bool,
     /// Parameters, in order.
     pub params: Vec<Value>,
     /// Results, in order.
@@ -167,6 +169,7 @@ impl Package {
             entries.push(Entry {
                 name: f.name.clone(),
                 doc: f.doc.trim().to_string(),
+                fast: f.fast,
                 params: f.params.iter().enumerate().map(param).collect(),
                 results: f.results.iter().enumerate().map(result).collect(),
                 rules: shapes::rules(plan),

@@ -3,7 +3,10 @@
 
 pub mod cse;
 pub mod dce;
+pub mod elementary;
+pub mod fast;
 pub mod fuse;
+pub mod half;
 pub mod lengths;
 pub mod pipeline;
 pub mod shapes;

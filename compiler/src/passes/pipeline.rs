@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, fuse, lengths, shapes, simplify};
+use super::{cse, dce, elementary, fast, fuse, half, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 
@@ -26,6 +26,13 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify2", run: simplify::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
+    // f16 and bf16 are computed in f32
+    Pass { name: "half", run: half::run },
+    // what `fast_math` allows
+    Pass { name: "fast", run: fast::run },
+    // last, because what they are made of is long
+    Pass { name: "elementary", run: elementary::run },
+    Pass { name: "simplify3", run: simplify::run },
 ];
 
 /// Runs all passes; `seen` gets the function after each, for dumps.

@@ -7,8 +7,7 @@
 //! %4 = add (sub %n, 14i64), 2i64   ->   sub %n, 12i64
 //! ```
 //!
-//! Law of the rules: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record. Elementary functions are never folded: their values
-//! are the backend's libm's until they are our own.
+//! Law of the rules: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
 
 use crate::core::linear::{self, Linear, is_i64};
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
@@ -49,11 +48,14 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
 
 fn unary(g: &mut Graph, o: UnaryOp, a: NodeId) -> Option<NodeId> {
     if let Some(l) = g.as_lit(a) {
-        return (!o.is_elementary()).then(|| g.lit(eval_unary(o, l)));
+        // the bits of a NaN are whatever they are where they are asked for
+        return (o != UnaryOp::ToBits || !l.is_nan()).then(|| g.lit(eval_unary(o, l)));
     }
     match (o, g.op(a).clone()) {
         // -(-x) = x, !!x = x
         (UnaryOp::Neg, Op::Unary(UnaryOp::Neg, x)) | (UnaryOp::Not, Op::Unary(UnaryOp::Not, x)) => Some(x),
+        (UnaryOp::ToBits, Op::Unary(UnaryOp::FromBits, x)) => Some(x),
+        (UnaryOp::FromBits, Op::Unary(UnaryOp::ToBits, x)) => Some(x),
         // |-x| = |x|, ||x|| = |x|   (integers wrap alike: |-MIN| = |MIN| = MIN)
         (UnaryOp::Abs, Op::Unary(UnaryOp::Neg | UnaryOp::Abs, x)) => Some(g.add(Op::Unary(UnaryOp::Abs, x))),
         // rounding what is rounded
@@ -74,7 +76,7 @@ fn binary(g: &mut Graph, o: BinaryOp, a: NodeId, b: NodeId) -> Option<NodeId> {
     if let (Some(x), Some(y)) = (g.as_lit(a), g.as_lit(b)) {
         let (value, fault) = eval_binary(o, x, y);
         // a division by zero keeps its record
-        return (!o.is_elementary() && fault.is_none()).then(|| g.lit(value));
+        return fault.is_none().then(|| g.lit(value));
     }
     if matches!(o, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) && is_i64(g, a) {
         return normal(g, Op::Binary(o, a, b));

@@ -151,7 +151,7 @@ fn check(p: &Plan) -> Result<()> {
             HostOp::Const(l) => Some(l.ty),
             HostOp::Len(k) => param(k).filter(|t| t.rank == 1).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
-            HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)),
+            HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)).map(|t| op.result(t)),
             HostOp::Binary(op, a, b) => {
                 at(a).filter(|t| at(b) == Some(*t) && op.accepts(*t)).map(|t| op.result(t))
             }

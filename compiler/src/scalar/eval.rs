@@ -2,7 +2,7 @@
 //!
 //! Used by the interpreter, by constant folding and by the host scalars of plans.
 
-use super::{BinaryOp, Lit, Ty, UnaryOp, half};
+use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half};
 
 /// Something the total language gives a value for but also leaves an error record about (semantics section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,26 +11,11 @@ pub enum Fault {
     DivisionByZero,
 }
 
-/// The elementary functions of the system's libm, called directly so that interpreter and generated C call the same code.
-mod libm {
-    macro_rules! libm {
-        ($($f64:ident $f32:ident ($($arg:ident),*));* $(;)?) => {
-            #[link(name = "m")]
-            unsafe extern "C" { $( pub safe fn $f64($($arg: f64),*) -> f64; pub safe fn $f32($($arg: f32),*) -> f32; )* }
-        };
-    }
-    libm! {
-        exp expf (x); exp2 exp2f (x); expm1 expm1f (x); log logf (x); log2 log2f (x); log10 log10f (x); log1p log1pf (x);
-        sin sinf (x); cos cosf (x); tan tanf (x); asin asinf (x); acos acosf (x); atan atanf (x);
-        sinh sinhf (x); cosh coshf (x); tanh tanhf (x); cbrt cbrtf (x); erf erff (x); erfc erfcf (x);
-        pow powf (x, y); atan2 atan2f (x, y);
-    }
-}
-
 macro_rules! float_unary {
-    ($op:expr, $x:expr, $lit:path, $($variant:ident $f:ident),*) => {{
+    ($op:expr, $x:expr, $lit:path, $bits:path) => {{
         let x = $x;
         $lit(match $op {
+            UnaryOp::ToBits => return $bits(x.to_bits()),
             UnaryOp::Neg => -x,
             UnaryOp::Abs => x.abs(),
             UnaryOp::Sqrt => x.sqrt(),
@@ -39,8 +24,10 @@ macro_rules! float_unary {
             UnaryOp::Trunc => x.trunc(),
             UnaryOp::Round => x.round(),
             UnaryOp::RoundTiesEven => x.round_ties_even(),
-            $(UnaryOp::$variant => libm::$f(x),)*
-            UnaryOp::Not => unreachable!("verified: not takes no float"),
+            op => match elementary::unary(op, x) {
+                Some(y) => y,
+                None => unreachable!("verified: {op} takes no float"),
+            },
         })
     }};
 }
@@ -58,18 +45,15 @@ macro_rules! int_unary {
 }
 
 /// `op x`. The operand's type must be one that the operator accepts.
+/// What `fast_math` approximates is precise here, as on every CPU.
 pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
+    let op = op.precise().unwrap_or(op);
     match x.ty {
-        Ty::F32 => float_unary!(
-            op, x.as_f32(), Lit::f32, Exp expf, Exp2 exp2f, Expm1 expm1f, Log logf, Log2 log2f, Log10 log10f,
-            Log1p log1pf, Sin sinf, Cos cosf, Tan tanf, Asin asinf, Acos acosf, Atan atanf, Sinh sinhf, Cosh coshf,
-            Tanh tanhf, Cbrt cbrtf, Erf erff, Erfc erfcf
-        ),
-        Ty::F64 => float_unary!(
-            op, x.as_f64(), Lit::f64, Exp exp, Exp2 exp2, Expm1 expm1, Log log, Log2 log2, Log10 log10, Log1p log1p,
-            Sin sin, Cos cos, Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh, Cbrt cbrt,
-            Erf erf, Erfc erfc
-        ),
+        // the bits are what a literal is made of
+        ty if op == UnaryOp::FromBits => Lit { ty: op.result(ty), bits: x.bits },
+        Ty::Bool if op == UnaryOp::Unlikely => x,
+        Ty::F32 => float_unary!(op, x.as_f32(), Lit::f32, Lit::u32),
+        Ty::F64 => float_unary!(op, x.as_f64(), Lit::f64, Lit::u64),
         Ty::I32 => int_unary!(op, x.as_i32(), Lit::i32, i32::wrapping_abs),
         Ty::I64 => int_unary!(op, x.as_i64(), Lit::i64, i64::wrapping_abs),
         Ty::U32 => int_unary!(op, x.as_u32(), Lit::u32, std::convert::identity),
@@ -94,13 +78,13 @@ fn rounded(ty: Ty, x: Lit) -> Lit {
 }
 
 macro_rules! float_binary {
-    ($op:expr, $a:expr, $b:expr, $lit:path, $pow:ident, $atan2:ident) => {{
+    ($op:expr, $a:expr, $b:expr, $lit:path) => {{
         let (a, b) = ($a, $b);
         match $op {
             BinaryOp::Add => $lit(a + b),
             BinaryOp::Sub => $lit(a - b),
             BinaryOp::Mul => $lit(a * b),
-            BinaryOp::Div => $lit(a / b),
+            BinaryOp::Div | BinaryOp::ApproxDiv => $lit(a / b),
             // IEEE 754-2019 minimum and maximum; equal operands differ at most in the sign of zero
             BinaryOp::Min => {
                 $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b })
@@ -108,9 +92,11 @@ macro_rules! float_binary {
             BinaryOp::Max => {
                 $lit(if a.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b })
             }
-            BinaryOp::Pow => $lit(libm::$pow(a, b)),
-            BinaryOp::Atan2 => $lit(libm::$atan2(a, b)),
-            _ => Lit::bool(compare($op, a, b)),
+            BinaryOp::RemSlow => $lit(a % b),
+            op => match elementary::binary(op, a, b) {
+                Some(y) => $lit(y),
+                None => Lit::bool(compare(op, a, b)),
+            },
         }
     }};
 }
@@ -151,8 +137,8 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
 /// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts.
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     let value = match a.ty {
-        Ty::F32 => float_binary!(op, a.as_f32(), b.as_f32(), Lit::f32, powf, atan2f),
-        Ty::F64 => float_binary!(op, a.as_f64(), b.as_f64(), Lit::f64, pow, atan2),
+        Ty::F32 => float_binary!(op, a.as_f32(), b.as_f32(), Lit::f32),
+        Ty::F64 => float_binary!(op, a.as_f64(), b.as_f64(), Lit::f64),
         Ty::I32 => int_binary!(op, a.as_i32(), b.as_i32(), Lit::i32),
         Ty::I64 => int_binary!(op, a.as_i64(), b.as_i64(), Lit::i64),
         Ty::U32 => int_binary!(op, a.as_u32(), b.as_u32(), Lit::u32),

@@ -27,13 +27,20 @@ macro_rules! operators {
 }
 
 operators! {
-    /// Operators of one operand; the result has the operand's type.
+    /// Operators of one operand.
     UnaryOp {
         Neg "neg", Abs "abs", Not "not",
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
+        // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
+        ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
+        // by the hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
+        ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
+        ApproxSin "approx_sin", ApproxCos "approx_cos",
+        // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
-        Sin "sin", Cos "cos", Tan "tan", Asin "asin", Acos "acos", Atan "atan",
-        Sinh "sinh", Cosh "cosh", Tanh "tanh", Cbrt "cbrt", Erf "erf", Erfc "erfc",
+        Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
+        Sinh "sinh", Cosh "cosh", Tanh "tanh", Cbrt "cbrt", Rsqrt "rsqrt", Erf "erf", Erfc "erfc", Normcdf "normcdf",
+        FrexpMantissa "frexp_mantissa", FrexpExponent "frexp_exponent",
     }
 }
 
@@ -43,14 +50,37 @@ operators! {
         Add "add", Sub "sub", Mul "mul", Div "div", Rem "rem", Min "min", Max "max",
         And "and", Or "or", Xor "xor", Shl "shl", Shr "shr",
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
-        Pow "pow", Atan2 "atan2",
+        // the remainder of floats, exactly, whatever it takes
+        RemSlow "rem_slow",
+        // see `approx_sqrt`
+        ApproxDiv "approx_div",
+        // elementary functions
+        Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
 }
 
 impl UnaryOp {
-    /// An elementary function: comes from libm in arithmetic version 1, so it is never folded.
+    /// An elementary function: `arraygpu-math` says what it is made of.
     pub fn is_elementary(self) -> bool {
         self >= UnaryOp::Exp
+    }
+
+    /// Whether its value is the same everywhere: not what `fast_math` approximates, nor the bits of a NaN.
+    pub fn is_exact(self) -> bool {
+        self.precise().is_none() && self != UnaryOp::ToBits
+    }
+
+    /// What an operator of `fast_math` approximates.
+    pub fn precise(self) -> Option<UnaryOp> {
+        Some(match self {
+            UnaryOp::ApproxSqrt => UnaryOp::Sqrt,
+            UnaryOp::ApproxRsqrt => UnaryOp::Rsqrt,
+            UnaryOp::ApproxExp2 => UnaryOp::Exp2,
+            UnaryOp::ApproxLog2 => UnaryOp::Log2,
+            UnaryOp::ApproxSin => UnaryOp::Sin,
+            UnaryOp::ApproxCos => UnaryOp::Cos,
+            _ => return None,
+        })
     }
 
     /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
@@ -59,7 +89,22 @@ impl UnaryOp {
             UnaryOp::Neg => ty != Ty::Bool,
             UnaryOp::Abs => ty.is_signed(),
             UnaryOp::Not => !ty.is_float(),
+            UnaryOp::ToBits => matches!(ty, Ty::F32 | Ty::F64),
+            UnaryOp::FromBits => matches!(ty, Ty::U32 | Ty::U64),
+            UnaryOp::Unlikely => ty == Ty::Bool,
+            op if op.precise().is_some() => ty == Ty::F32,
             _ => ty.is_float(),
+        }
+    }
+
+    /// The type of the result for an operand of type `ty`.
+    pub fn result(self, ty: Ty) -> Ty {
+        match (self, ty) {
+            (UnaryOp::ToBits, Ty::F32) => Ty::U32,
+            (UnaryOp::ToBits, Ty::F64) => Ty::U64,
+            (UnaryOp::FromBits, Ty::U32) => Ty::F32,
+            (UnaryOp::FromBits, Ty::U64) => Ty::F64,
+            _ => ty,
         }
     }
 }
@@ -67,7 +112,12 @@ impl UnaryOp {
 impl BinaryOp {
     /// See [`UnaryOp::is_elementary`].
     pub fn is_elementary(self) -> bool {
-        matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
+        self >= BinaryOp::Pow
+    }
+
+    /// See [`UnaryOp::is_exact`].
+    pub fn is_exact(self) -> bool {
+        self != BinaryOp::ApproxDiv
     }
 
     /// Gives bool.
@@ -93,7 +143,8 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
-            Pow | Atan2 => ty.is_float(),
+            ApproxDiv => ty == Ty::F32,
+            RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }
 

@@ -4,11 +4,13 @@
 //! before the loop: on the host where the host can, else at the top of the kernel.
 
 use super::items::Pass;
+use super::rare::{self, Rare};
 use super::{Scheduler, records};
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::passes::elementary;
 use crate::plan::{Access, HostId, Place};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
@@ -68,17 +70,22 @@ pub struct Lower<'s, 'a> {
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
+    /// What to do with what is hardly ever needed.
+    pub rare: Rare,
 }
 
 /// One region being lowered.
-struct Region {
-    memo: HashMap<NodeId, (Expr, u32)>,
-    uses: HashMap<NodeId, u32>,
+pub(super) struct Region {
+    /// What has a value already.
+    pub(super) memo: HashMap<NodeId, (Expr, u32)>,
+    /// How often each node is used.
+    pub(super) uses: HashMap<NodeId, u32>,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
     /// The domain's index node, to tell pointwise reads.
     index: Option<NodeId>,
-    out: Vec<Stmt>,
+    /// Its statements.
+    pub(super) out: Vec<Stmt>,
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
@@ -99,6 +106,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             domain: pass.domain,
             vectors: IndexSet::new(),
             follows: false,
+            rare: Rare::Branch,
         }
     }
 
@@ -110,7 +118,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// Begins another version or part.
     pub fn begin(&mut self, name: &str, in_finish: bool) {
         if !in_finish {
-            self.k = Kernel { name: name.into(), ..Kernel::default() };
+            self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
         }
         self.prologue = Vec::new();
         self.invariant = HashMap::default();
@@ -243,6 +251,20 @@ impl<'s, 'a> Lower<'s, 'a> {
         values
     }
 
+    /// As [`Lower::region`], for a look ahead at conditions: records are left by who computes them in earnest.
+    pub fn conditions(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        index: Option<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        let values = self.region(vars, roots, index, &Expr::int(0), &mut all)?;
+        out.extend(all.into_iter().filter(|s| !matches!(s, Stmt::Record(..))));
+        Ok(values)
+    }
+
     /// How often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
         let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
@@ -270,16 +292,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Some(&h) = self.host_memo.get(&n) {
             return h;
         }
-        let g = &self.g;
-        // a division that may leave a record stays where its record can be left
-        let quiet = |g: &Graph| g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g));
-        let h = g.is_closed(n) && g.ty(n).is_scalar() && verify::is_host(g, n) && quiet(g);
+        let h = verify::runs_on_host(&self.g, n);
         self.host_memo.insert(n, h);
         h
     }
 
     /// The value of a node and the depth of its expression.
-    fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+    pub(super) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if let Some(known) = r.memo.get(&n) {
             return Ok(known.clone());
         }
@@ -297,8 +316,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         if self.crossing(n).is_some() || self.is_invariant(n) {
             return self.hoisted(n).map(|e| (e, 0));
         }
-        let (e, depth) = self.compute(n, r)?;
-        self.cost += cost(self.g.op(n));
+        let (e, depth) = match rare::value(self, n, r)? {
+            Some(known) => known,
+            None => {
+                self.cost += cost(self.g.op(n));
+                self.compute(n, r)?
+            }
+        };
         let shared = r.uses.get(&n).is_none_or(|u| *u > 1) || self.g.node(n).bound || depth > MAX_DEPTH;
         let known = if shared { (bind(&mut self.k, &self.g, n, e, &mut r.out), 1) } else { (e, depth + 1) };
         r.memo.insert(n, known.clone());
@@ -327,10 +351,16 @@ impl<'s, 'a> Lower<'s, 'a> {
             index: None,
             out: Vec::new(),
         };
+        // it is computed in full, whatever the loop leaves out
+        let rare = std::mem::take(&mut self.rare);
         let e = match self.crossing(n) {
             Some(place) => self.slot_in(n, place)?,
-            None => self.compute(n, &mut r)?.0,
+            None => match rare::value(self, n, &mut r)? {
+                Some(known) => known.0,
+                None => self.compute(n, &mut r)?.0,
+            },
         };
+        self.rare = rare;
         let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
         self.prologue.append(&mut r.out);
         self.invariant.insert(n, e.clone());
@@ -339,6 +369,9 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         let op = self.g.op(n).clone();
+        if let Some(m) = self.precise(&op) {
+            return self.value(m, r);
+        }
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, i, r);
         }
@@ -373,6 +406,19 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((e, depth))
     }
 
+    /// What an approximation by a GPU is on a CPU: the precise operation.
+    fn precise(&mut self, op: &Op) -> Option<NodeId> {
+        let precise = match *op {
+            Op::Unary(op, a) => Op::Unary(op.precise()?, a),
+            Op::Binary(BinaryOp::ApproxDiv, a, b) => Op::Binary(BinaryOp::Div, a, b),
+            _ => return None,
+        };
+        if self.k.threads > 0 {
+            return None;
+        }
+        Some(elementary::expand(&mut self.g, &precise).unwrap_or_else(|| self.g.add(precise)))
+    }
+
     /// The type of an expression of the kernel being built.
     pub fn k_ty(&self, e: &Expr) -> Ty {
         match e {
@@ -384,7 +430,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
                 self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
             }
-            Expr::Unary(_, a) | Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
+            Expr::Unary(op, a) => op.result(self.k_ty(a)),
+            Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
             Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.k_ty(a),
             Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
             e => self.k.ty(e),
@@ -501,8 +548,7 @@ fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> E
 /// Rough operations of one node.
 fn cost(op: &Op) -> u32 {
     match op {
-        Op::Unary(op, _) if op.is_elementary() => 20,
-        Op::Binary(op, ..) if op.is_elementary() => 40,
+        Op::Unary(UnaryOp::Unlikely, _) => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
         _ => 1,
     }

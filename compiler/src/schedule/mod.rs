@@ -11,7 +11,8 @@ pub mod element;
 pub mod host;
 pub mod items;
 pub mod lower;
-pub mod records;
+pub mod rare;
+mod records;
 pub mod reduction;
 pub mod scalars;
 

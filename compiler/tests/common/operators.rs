@@ -128,10 +128,10 @@ fn distinct(values: impl IntoIterator<Item = Lit>) -> Vec<Lit> {
 /// What is computed of %a and %b, with its type.
 fn bodies(ty: Ty) -> Vec<(Ty, String)> {
     let mut all = Vec::new();
-    for op in UnaryOp::ALL.iter().filter(|o| o.accepts(ty) && !o.is_elementary()) {
-        all.push((ty, format!("%c = {op} %a yield %c")));
+    for op in UnaryOp::ALL.iter().filter(|o| o.accepts(ty) && o.is_exact()) {
+        all.push((op.result(ty), format!("%c = {op} %a yield %c")));
     }
-    for op in BinaryOp::ALL.iter().filter(|o| o.accepts(ty) && !o.is_elementary()) {
+    for op in BinaryOp::ALL.iter().filter(|o| o.accepts(ty) && o.is_exact()) {
         let result = op.result(ty);
         let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && !ty.is_float();
         // no record where the divisor is 0: the quotient is computed all the same

@@ -24,23 +24,11 @@ struct Gen<'r> {
     classes: usize,
     scalars: Vec<NodeId>,
     line: u32,
-    /// With elementary functions.
-    elementary: bool,
 }
 
 /// A random function of element type `ty`.
 #[allow(dead_code, reason = "not every test asks for it")]
 pub fn function(name: &str, ty: Ty, rng: &mut Rng) -> Function {
-    make(name, ty, rng, true)
-}
-
-/// The same without elementary functions: what every target has code for.
-#[allow(dead_code, reason = "not every test asks for it")]
-pub fn exact(name: &str, ty: Ty, rng: &mut Rng) -> Function {
-    make(name, ty, rng, false)
-}
-
-fn make(name: &str, ty: Ty, rng: &mut Rng, elementary: bool) -> Function {
     let vector = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
     let scalar = |name: &str, ty| Param { name: name.into(), ty: Type::scalar(ty) };
     let params = vec![
@@ -66,7 +54,7 @@ fn make(name: &str, ty: Ty, rng: &mut Rng, elementary: bool) -> Function {
     }
     let vectors =
         vec![Vector { node: x, class: 0 }, Vector { node: y, class: 0 }, Vector { node: w, class: 1 }];
-    let mut g = Gen { rng, f, ty, vectors, classes: 2, scalars: vec![NodeId(4)], line: 0, elementary };
+    let mut g = Gen { rng, f, ty, vectors, classes: 2, scalars: vec![NodeId(4)], line: 0 };
     for _ in 0..2 + g.rng.below(4) {
         g.vector();
     }
@@ -244,7 +232,10 @@ impl Gen<'_> {
                 self.add(Op::MulAdd(a, b, c))
             }
             3 | 4 => {
-                let wanted = |o: &UnaryOp| o.accepts(ty) && (self.elementary || !o.is_elementary());
+                // elementary functions are long: now and then
+                let elementary = ty.is_float() && self.rng.one_in(4);
+                let kind = |o: &UnaryOp| o.is_exact() && o.is_elementary() == elementary;
+                let wanted = |o: &UnaryOp| o.accepts(ty) && o.result(ty) == ty && kind(o);
                 let ops: Vec<UnaryOp> = UnaryOp::ALL.iter().copied().filter(wanted).collect();
                 let op = self.rng.pick(&ops);
                 let a = self.scalar(ty, vars, d);
@@ -265,8 +256,9 @@ impl Gen<'_> {
                 self.add(Op::Binary(op, a, b))
             }
             _ => {
-                let known = |o: &BinaryOp| self.elementary || !o.is_elementary();
-                let wanted = |o: &BinaryOp| o.accepts(ty) && o.result(ty) == ty && known(o);
+                let elementary = ty.is_float() && self.rng.one_in(8);
+                let kind = |o: &BinaryOp| o.is_exact() && o.is_elementary() == elementary;
+                let wanted = |o: &BinaryOp| o.accepts(ty) && o.result(ty) == ty && kind(o);
                 let ops: Vec<BinaryOp> = BinaryOp::ALL.iter().copied().filter(wanted).collect();
                 let op = self.rng.pick(&ops);
                 let (a, b) = (self.scalar(ty, vars, d), self.scalar(ty, vars, d));

@@ -23,6 +23,7 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct Definition {
     pub name: String,
     pub doc: String,
+    pub fast: bool,
     pub at: Place,
     pub params: Vec<Param>,
     pub result_names: Vec<String>,
@@ -34,6 +35,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     let place = Loc::caller(definition.at);
     let mut function = Function::new(&definition.name, definition.params.clone());
     function.doc.clone_from(&definition.doc);
+    function.fast = definition.fast;
     function.loc = Some(place.clone());
     let mut lowering = Lowering {
         f: function,

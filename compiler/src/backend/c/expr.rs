@@ -124,10 +124,12 @@ fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
         UnaryOp::Abs => format!("agpu_abs_{ty}({})", expr(k, a)),
         UnaryOp::Round => format!("agpu_round_{ty}({})", expr(k, a)),
         UnaryOp::RoundTiesEven => format!("__builtin_rint{suffix}({})", expr(k, a)),
+        UnaryOp::ToBits | UnaryOp::FromBits => format!("agpu_{op}_{ty}({})", expr(k, a)),
+        UnaryOp::Unlikely => expr(k, a),
         UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc => {
             format!("__builtin_{op}{suffix}({})", expr(k, a))
         }
-        _ => format!("{op}{suffix}({})", expr(k, a)),
+        op => unreachable!("{op} is lowered in core IR"),
     }
 }
 
@@ -162,7 +164,10 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         Le => infix("<="),
         Gt => infix(">"),
         Ge => infix(">="),
-        Pow | Atan2 => call(&format!("{op}{}", if ty == Ty::F32 { "f" } else { "" })),
+        // exact by definition, so every libm has the same bits
+        RemSlow => call(if ty == Ty::F32 { "fmodf" } else { "fmod" }),
+        ApproxDiv => unreachable!("precise on a CPU"),
+        Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
     }
 }
 

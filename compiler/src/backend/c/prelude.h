@@ -20,15 +20,16 @@ typedef struct agpu_cpu_kernel {
     agpu_kernel_fn contiguous, in_place, strided, finish;
 } agpu_cpu_kernel;
 
-/* the system's libm, never folded by the C compiler (-fno-builtin) */
-float expf(float), exp2f(float), expm1f(float), logf(float), log2f(float), log10f(float), log1pf(float);
-float sinf(float), cosf(float), tanf(float), asinf(float), acosf(float), atanf(float);
-float sinhf(float), coshf(float), tanhf(float), cbrtf(float), erff(float), erfcf(float);
-float powf(float, float), atan2f(float, float);
-double exp(double), exp2(double), expm1(double), log(double), log2(double), log10(double), log1p(double);
-double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double);
-double sinh(double), cosh(double), tanh(double), cbrt(double), erf(double), erfc(double);
-double pow(double, double), atan2(double, double);
+/* exact, so the same bits in every libm */
+float fmodf(float, float);
+double fmod(double, double);
+
+/* The bits of a float, and back. */
+#define AGPU_BITS(F, U, f, u) \
+    static inline U agpu_to_bits_##f(F x) { U bits; __builtin_memcpy(&bits, &x, sizeof x); return bits; } \
+    static inline F agpu_from_bits_##u(U bits) { F x; __builtin_memcpy(&x, &bits, sizeof x); return x; }
+AGPU_BITS(float, uint32_t, f32, u32)
+AGPU_BITS(double, uint64_t, f64, u64)
 
 /* A scalar argument: its bits in the low bytes of a word. */
 #define AGPU_SCALAR(T, name) \

@@ -89,7 +89,7 @@ impl<'k> Machine<'k, '_> {
             }
             Expr::Unary(op, a) => {
                 let a = self.eval(w, a, mask, at)?;
-                Lanes::each(a.ty, mask, |l| eval_unary(*op, a.at(l)))
+                Lanes::each(op.result(a.ty), mask, |l| eval_unary(*op, a.at(l)))
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);

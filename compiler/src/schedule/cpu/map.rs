@@ -3,6 +3,7 @@
 //! Contiguous: a single loop from the first to the last element of the call's tiles, which the C compiler vectorises. Staged: tile by tile through
 //! local buffers (see `Stores`).
 
+use super::each::each;
 use super::{Stores, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -21,30 +22,46 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let i = l.k.reg("i", Ty::I64);
-        body.push(Stmt::Let(lo, Expr::TileBegin.times(Expr::int(TILE)), Default::default()));
-        body.push(Stmt::Let(hi, Expr::TileEnd.times(Expr::int(TILE)).min(n), Default::default()));
-        let i_expr = Expr::Reg(i);
-        let mut inner = Vec::new();
-        let values = l.region(&[(index, i_expr.clone())], &roots, Some(index), &i_expr, &mut inner)?;
-        stores.store(l, values, &i_expr, &i_expr, &mut inner);
-        body.push(Stmt::For(i, Expr::Reg(lo), Expr::Reg(hi), inner));
-        return Ok(body);
+        let mut elements = each(l, "i", &Expr::Reg(lo), &Expr::Reg(hi), &mut |l, i, conditions, out| {
+            let vars = [(index, i.clone())];
+            if let Some(conditions) = conditions {
+                return l.conditions(&vars, conditions, Some(index), out);
+            }
+            let values = l.region(&vars, &roots, Some(index), i, out)?;
+            stores.store(l, values, i, i, out);
+            Ok(vec![])
+        })?;
+        let t = l.k.reg("t", Ty::I64);
+        // a look ahead goes tile by tile, so that the tile is in the cache when it is computed
+        let (begin, end) = match elements.len() {
+            1 => (Expr::TileBegin, Expr::TileEnd),
+            _ => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
+        };
+        body.push(Stmt::Let(lo, begin.times(Expr::int(TILE)), Default::default()));
+        body.push(Stmt::Let(hi, end.times(Expr::int(TILE)).min(n), Default::default()));
+        let by_tile = elements.len() > 1;
+        body.append(&mut elements);
+        return Ok(if by_tile { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)] } else { body });
     }
     let t = l.k.reg("t", Ty::I64);
     let base = l.k.reg("base", Ty::I64);
     let count = l.k.reg("count", Ty::I64);
-    let j = l.k.reg("j", Ty::I64);
-    let i = l.k.reg("i", Ty::I64);
     let mut tile = vec![
         Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
         Stmt::Let(count, n.minus(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
     ];
     let stores = stores.begin(l, &mut tile);
-    let mut inner = vec![Stmt::Let(i, Expr::Reg(base).plus(Expr::Reg(j)), Default::default())];
-    let values = l.region(&[(index, Expr::Reg(i))], &roots, Some(index), &Expr::Reg(i), &mut inner)?;
-    stores.store(l, values, &Expr::Reg(i), &Expr::Reg(j), &mut inner);
-    tile.push(Stmt::For(j, Expr::int(0), Expr::Reg(count), inner));
+    tile.extend(each(l, "j", &Expr::int(0), &Expr::Reg(count), &mut |l, j, conditions, out| {
+        let i = l.k.reg("i", Ty::I64);
+        out.push(Stmt::Let(i, Expr::Reg(base).plus(j.clone()), Default::default()));
+        let (i, vars) = (Expr::Reg(i), [(index, Expr::Reg(i))]);
+        if let Some(conditions) = conditions {
+            return l.conditions(&vars, conditions, Some(index), out);
+        }
+        let values = l.region(&vars, &roots, Some(index), &i, out)?;
+        stores.store(l, values, &i, j, out);
+        Ok(vec![])
+    })?);
     stores.flush(l, &Expr::Reg(base), &Expr::Reg(count), &mut tile);
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }

@@ -1,6 +1,7 @@
 //! CPU strategies: one loop over tiles (`map`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
+mod each;
 mod finish;
 mod fold;
 mod map;

@@ -5,6 +5,7 @@
 //! constant bounds; the last, partial tile takes a general path with the same order. Tiles' results go to a scratch array, which `finish`
 //! reduces by the same tree.
 
+use super::each::each;
 use super::{COLUMNS, Stores, TILE, is_store};
 use crate::core::NodeId;
 use crate::error::Result;
@@ -85,7 +86,7 @@ impl Tile<'_> {
                 let fill = columns.iter().zip(self.reductions).map(zero).collect();
                 out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
             }
-            out.push(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
+            out.extend(self.row(l, &columns, Expr::int(0), width.clone(), true)?);
             first_row = 1;
         }
         let r = l.k.reg("r", Ty::I64);
@@ -107,11 +108,11 @@ impl Tile<'_> {
             ));
             count = Expr::Reg(m);
         }
-        let work = self.row(l, &columns, Expr::Reg(row), count, false)?;
+        let mut work = self.row(l, &columns, Expr::Reg(row), count, false)?;
         if full {
             self.prefetch(l, &Expr::Reg(row), &mut inner);
         }
-        inner.push(work);
+        inner.append(&mut work);
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
         for (reduction, columns) in self.reductions.iter().zip(&columns) {
             let value = if full {
@@ -143,32 +144,40 @@ impl Tile<'_> {
     }
 
     /// One row: `count` columns from element `row` of the tile on.
-    fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Stmt> {
-        let c = l.k.reg("c", Ty::I64);
-        let i = l.k.reg("i", Ty::I64);
+    fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Vec<Stmt>> {
         let (_, index) = l.g.fresh_var(Ty::I64);
-        let in_tile = row.clone().plus(Expr::Reg(c));
-        let mut body = vec![Stmt::Let(i, self.base.clone().plus(in_tile.clone()), Default::default())];
-        let mut vars = vec![(index, Expr::Reg(i))];
         let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
-        for (reduction, m) in self.reductions.iter().zip(columns) {
+        let mut accumulators = Vec::new();
+        for reduction in self.reductions {
             roots.push(if first {
                 reduction.first(l, index)
             } else {
                 let (_, acc) = l.g.fresh_var(reduction.ty);
-                let old = l.k.reg("acc", reduction.ty);
-                body.push(Stmt::Let(old, Expr::load(*m, Expr::Reg(c)), Default::default()));
-                vars.push((acc, Expr::Reg(old)));
+                accumulators.push(acc);
                 reduction.step(l, acc, index)
             });
         }
-        let mut values = l.region(&vars, &roots, Some(index), &Expr::Reg(i), &mut body)?;
-        let sums = values.split_off(self.items.len());
-        self.stores.store(l, values, &Expr::Reg(i), &in_tile, &mut body);
-        for (m, e) in columns.iter().zip(sums) {
-            body.push(Stmt::Store(*m, Expr::Reg(c), e));
-        }
-        Ok(Stmt::For(c, Expr::int(0), count, body))
+        each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
+            let i = l.k.reg("i", Ty::I64);
+            let in_tile = row.clone().plus(c.clone());
+            out.push(Stmt::Let(i, self.base.clone().plus(in_tile.clone()), Default::default()));
+            let (i, mut vars) = (Expr::Reg(i), vec![(index, Expr::Reg(i))]);
+            for ((acc, m), reduction) in accumulators.iter().zip(columns).zip(self.reductions) {
+                let old = l.k.reg("acc", reduction.ty);
+                out.push(Stmt::Let(old, Expr::load(*m, c.clone()), Default::default()));
+                vars.push((*acc, Expr::Reg(old)));
+            }
+            if let Some(conditions) = conditions {
+                return l.conditions(&vars, conditions, Some(index), out);
+            }
+            let mut values = l.region(&vars, &roots, Some(index), &i, out)?;
+            let sums = values.split_off(self.items.len());
+            self.stores.store(l, values, &i, &in_tile, out);
+            for (m, e) in columns.iter().zip(sums) {
+                out.push(Stmt::Store(*m, c.clone(), e));
+            }
+            Ok(vec![])
+        })
     }
 }
 

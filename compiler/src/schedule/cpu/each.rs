@@ -1,0 +1,49 @@
+//! A loop over independent elements, which vectorises whatever its elements hardly ever need.
+//!
+//! ```text
+//! for i { body }    ->    var rare = 0    for i { rare |= condition }    if rare != 0 { seq i { body, with branches } } else { for i { body without } }
+//! ```
+
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::lower::Lower;
+use crate::schedule::rare::Rare;
+
+/// Writes the body of a loop for its counter: everything, or (given conditions) only the values of these.
+pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+
+/// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it. `body` must use the same variables each time.
+pub fn each(l: &mut Lower, name: &str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
+    let mut variant = |l: &mut Lower, rare: Rare, conditions: Option<&[NodeId]>| {
+        let counter = l.k.reg(name, Ty::I64);
+        let mut out = Vec::new();
+        l.rare = rare;
+        let values = body(l, &Expr::Reg(counter), conditions, &mut out)?;
+        Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.rare)))
+    };
+    let (i, usual, _, assumed) = variant(l, Rare::Skip(Default::default()), None)?;
+    let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
+    let conditions: Vec<NodeId> = match assumed {
+        Rare::Skip(conditions) => conditions.into_iter().collect(),
+        Rare::Branch => vec![],
+    };
+    if conditions.is_empty() {
+        return Ok(vec![usual]);
+    }
+    let cost = l.cost;
+    let rare = l.k.reg("rare", Ty::U32);
+    let (i, mut look, values, _) = variant(l, Rare::Skip(Default::default()), Some(&conditions))?;
+    for value in values {
+        let bit = Expr::Cast(Ty::U32, Box::new(value));
+        look.push(Stmt::Assign(rare, Expr::binary(BinaryOp::Or, Expr::Reg(rare), bit)));
+    }
+    let look = Stmt::For(i, lo.clone(), hi.clone(), look);
+    let (i, all, ..) = variant(l, Rare::Branch, None)?;
+    let all = Stmt::Seq(i, lo.clone(), hi.clone(), all);
+    l.cost = cost;
+    let zero = Expr::Lit(Lit::u32(0));
+    let any = Expr::binary(BinaryOp::Ne, Expr::Reg(rare), zero.clone());
+    Ok(vec![Stmt::Var(rare, zero), look, Stmt::If(any, vec![all], vec![usual])])
+}
