@@ -30,7 +30,7 @@ fn rule(g: &mut Graph, op: Op) -> NodeId {
         return g.add(op);
     }
     let operands: Vec<NodeId> = op.operands().map(|n| convert(g, Ty::F32, n)).collect();
-    let result = g.add(op.with(&operands, None));
+    let result = simplify(g, op.with(&operands, None));
     // a comparison's bool stays
     if g.ty(result).elem == Ty::F32 { convert(g, ty, result) } else { result }
 }

@@ -24,10 +24,10 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "lengths", run: lengths::run },
     // composed index functions leave sums of offsets and selects of constants behind
     Pass { name: "simplify2", run: simplify::run },
-    Pass { name: "cse", run: cse::run },
-    Pass { name: "dce", run: dce::run },
     // f16 and bf16 are computed in f32
     Pass { name: "half", run: half::run },
+    Pass { name: "cse", run: cse::run },
+    Pass { name: "dce", run: dce::run },
     // what `fast_math` allows
     Pass { name: "fast", run: fast::run },
     // last, because what they are made of is long
