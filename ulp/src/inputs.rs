@@ -63,9 +63,20 @@ pub fn one(f: Format, i: u64) -> u64 {
         0 | 1 => r.word() >> (64 - f.width()),
         2..=4 => r.scaled(f, -40, 11),
         5 => r.near_power(f, -f.bias(), f.bias()),
-        6 => r.near_eighth(f),
+        6 if r.below(2) == 0 => r.near_eighth(f),
+        // around 1, at every distance
+        6 => {
+            let one = f.bits(1.0) | r.sign(f);
+            r.nudged(f, one, f.mantissa().into())
+        }
         _ => r.scaled(f, -4, 5),
     }
+}
+
+/// A number near another one: a random one of the i-th kind of distance.
+pub fn around(f: Format, bits: u64, i: u64) -> u64 {
+    let mut r = Random(scramble(i));
+    if r.below(4) == 0 { bits } else { r.nudged(f, bits, u64::from(f.mantissa()) - 6) }
 }
 
 /// The i-th input of a function of two numbers: bits.
@@ -151,4 +162,21 @@ pub fn special(f: Format) -> Vec<u64> {
     sizes.sort_unstable();
     sizes.dedup();
     sizes.iter().flat_map(|&s| [s, s | f.sign()]).collect()
+}
+
+/// The few special values whose pairs tests keep.
+pub fn few(f: Format) -> Vec<u64> {
+    let quiet = f.infinity() | 1 << (f.mantissa() - 1);
+    let sizes = [
+        0,
+        1,
+        1 << f.mantissa(),
+        f.bits(0.5),
+        f.bits(1.0),
+        f.bits(2.0),
+        f.bits(3.0),
+        f.infinity() - 1,
+        f.infinity(),
+    ];
+    sizes.iter().flat_map(|&s| [s, s | f.sign()]).chain([quiet]).collect()
 }

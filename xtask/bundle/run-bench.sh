@@ -5,17 +5,22 @@
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
 mkdir -p "$OUT" || exit 2
-peers=lib/libarraygpu-peers.so
-if [ ! -e $peers ]; then
-    nvcc=$(command -v nvcc || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
-    peers=$OUT/libarraygpu-peers.so
-    if [ -n "$nvcc" ] && [ ! -e "$peers" ]; then
-        echo "compiling the peers with $nvcc (half a minute)"
-        "$nvcc" -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o "$peers" share/bench/peers.cu -ldl
+nvcc=$(command -v nvcc || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+# the peers' library of that name: from the bundle, or compiled here
+peers() {
+    library=lib/libarraygpu-$1.so
+    if [ ! -e "$library" ]; then
+        library=$OUT/libarraygpu-$1.so
+        if [ -n "$nvcc" ] && [ ! -e "$library" ]; then
+            echo "compiling $1.cu with $nvcc (half a minute)" >&2
+            "$nvcc" -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o "$library" "share/bench/$1.cu" -ldl >&2
+        fi
     fi
-fi
-bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$peers" "$@"
+    echo "$library"
+}
+bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$(peers peers)" "$@"
 status=$?
+bench/arraygpu-options-bench --rows "$OUT/rows.jsonl" --peers "$(peers options)" || status=1
 # the first call, each time in a fresh process
 for name in saxpy rmse normalise; do
     for time in 1 2 3 4 5; do bench/arraygpu-first-call $name >>"$OUT/rows.jsonl" || status=1; done
