@@ -158,6 +158,14 @@ enum agpu_type
      * uint16_t
      */
     AGPU_U16 = 10,
+    /**
+     * agpu_half
+     */
+    AGPU_F16 = 11,
+    /**
+     * agpu_bfloat16
+     */
+    AGPU_BF16 = 12,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -467,6 +475,26 @@ typedef struct agpu_arg {
      */
     struct agpu_buffer **made;
 } agpu_arg;
+
+/**
+ * A scalar of type AGPU_F16, in calls of a package: its bits. C++ has arraygpu::half.
+ */
+typedef struct agpu_half {
+    /**
+     * IEEE 754 binary16.
+     */
+    uint16_t bits;
+} agpu_half;
+
+/**
+ * A scalar of type AGPU_BF16, in calls of a package: its bits. C++ has arraygpu::bfloat16.
+ */
+typedef struct agpu_bfloat16 {
+    /**
+     * The high half of a float's.
+     */
+    uint16_t bits;
+} agpu_bfloat16;
 
 #ifdef __cplusplus
 extern "C" {

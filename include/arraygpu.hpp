@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
@@ -46,6 +47,56 @@ inline void check(agpu_status status) {
     if (status != AGPU_OK) throw error(status, agpu_last_error_message());
 }
 
+namespace detail {
+inline float float_of(std::uint32_t bits) noexcept {
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+inline std::uint32_t bits_of(float x) noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+} // namespace detail
+
+/// An element of type f16 (IEEE 754 binary16), to store numbers in: C++ computes with it as a float. From a float it is rounded to nearest even.
+struct half : agpu_half {
+    half() = default;
+    half(float x) noexcept : agpu_half{rounded(x)} {}
+    operator float() const noexcept {
+        const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16, size = std::uint32_t(bits & 0x7fffu) << 13;
+        if (size >= 0x0f800000u) return detail::float_of(sign | (size + 0x70000000u)); // infinity, NaN
+        return detail::float_of(sign | detail::bits_of(detail::float_of(size) * 0x1p112f));
+    }
+
+private:
+    static std::uint16_t rounded(float x) noexcept {
+        const std::uint32_t all = detail::bits_of(x), size = all & 0x7fffffffu;
+        if (size > 0x7f800000u) return 0x7e00u;
+        const std::uint32_t sign = all >> 16 & 0x8000u;
+        if (size >= 0x47800000u) return std::uint16_t(sign | 0x7c00u);
+        if (size < 0x38800000u) // a subnormal: the addition rounds to steps of 2^-24
+            return std::uint16_t(sign | (detail::bits_of(detail::float_of(size) + 0.5f) - 0x3f000000u));
+        return std::uint16_t(sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13));
+    }
+};
+
+/// An element of type bf16 (the high half of a float), to store numbers in: C++ computes with it as a float. From a float it is rounded to nearest even.
+struct bfloat16 : agpu_bfloat16 {
+    bfloat16() = default;
+    bfloat16(float x) noexcept : agpu_bfloat16{rounded(x)} {}
+    operator float() const noexcept { return detail::float_of(std::uint32_t(bits) << 16); }
+
+private:
+    static std::uint16_t rounded(float x) noexcept {
+        const std::uint32_t all = detail::bits_of(x);
+        return std::uint16_t(x != x ? 0x7fc0u : (all + 0x7fffu + (all >> 16 & 1u)) >> 16);
+    }
+};
+static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2, "halves are two bytes");
+static_assert(std::is_trivially_copyable_v<half> && std::is_trivially_copyable_v<bfloat16>, "halves are copied as bytes");
+
 template <class T> class gpu_vector;
 template <class T> class gpu_vector_view;
 
@@ -69,6 +120,8 @@ template <> struct type_of<std::int8_t> : known_type<AGPU_I8> {};
 template <> struct type_of<std::int16_t> : known_type<AGPU_I16> {};
 template <> struct type_of<std::uint16_t> : known_type<AGPU_U16> {};
 template <> struct type_of<std::uint8_t> : known_type<AGPU_U8> {};
+template <> struct type_of<half> : known_type<AGPU_F16> {};
+template <> struct type_of<bfloat16> : known_type<AGPU_BF16> {};
 template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
 static_assert(sizeof(bool) == 1, "a bool is one byte");
 
@@ -212,7 +265,7 @@ private:
 template <class T> class gpu_vector_view {
 public:
     using value_type = std::remove_const_t<T>;
-    static_assert(detail::type_of<value_type>::known, "elements are float, double, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(detail::type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
     /// A view from C; it is checked when it is used.
     explicit gpu_vector_view(const agpu_view &view) noexcept : view_(view) {}
@@ -294,7 +347,7 @@ private:
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
 /// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
 template <class T> class gpu_vector {
-    static_assert(detail::type_of<T>::known, "elements are float, double, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
 public:
     using value_type = T;

@@ -76,6 +76,26 @@ pub enum AgpuType {
     AgpuI16 = 9,
     /// uint16_t
     AgpuU16 = 10,
+    /// agpu_half
+    AgpuF16 = 11,
+    /// agpu_bfloat16
+    AgpuBf16 = 12,
+}
+
+/// A scalar of type AGPU_F16, in calls of a package: its bits. C++ has arraygpu::half.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgpuHalf {
+    /// IEEE 754 binary16.
+    pub bits: u16,
+}
+
+/// A scalar of type AGPU_BF16, in calls of a package: its bits. C++ has arraygpu::bfloat16.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgpuBfloat16 {
+    /// The high half of a float's.
+    pub bits: u16,
 }
 
 /// A device with its threads. Opaque: a number in disguise, checked at every use.

@@ -71,7 +71,7 @@ fn next(s: &str) -> std::result::Result<(Token, usize), String> {
         }
         c if c.is_ascii_alphabetic() || c == b'_' => {
             let w = &s[..word(0)];
-            let literal = matches!(w, "true" | "false" | "inff32" | "inff64");
+            let literal = matches!(w, "true" | "false" | "inff32" | "inff64" | "inff16" | "infbf16");
             Ok((if literal { Token::Number(w.into()) } else { Token::Word(w.into()) }, w.len()))
         }
         _ => Err(format!("unexpected character in `{s}`")),

@@ -3,15 +3,16 @@
 //! The traits are ours and sealed, so that rustc's messages about a wrong type are ours, too.
 
 use arraygpu_compiler::scalar::{Lit, Ty};
+use half::{bf16, f16};
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// An element type: `f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool`.
+/// An element type: `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of arraygpu",
-    label = "expected f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 or bool",
+    label = "expected f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64 or bool",
     note = "lengths and indices are i64: write `n as i64` for a `usize`"
 )]
 pub trait Elem: sealed::Sealed + Copy + 'static {
@@ -24,7 +25,7 @@ pub trait Elem: sealed::Sealed + Copy + 'static {
 /// A number: every element type but bool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number type: it has no arithmetic and no order",
-    label = "this operation needs f32, f64, i8, i16, i32, i64, u8, u16, u32 or u64",
+    label = "this operation needs f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32 or u64",
     note = "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`"
 )]
 pub trait Num: Elem {}
@@ -32,15 +33,15 @@ pub trait Num: Elem {}
 /// A number with a sign.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no sign",
-    label = "this operation needs f32, f64, i8, i16, i32 or i64",
+    label = "this operation needs f32, f64, f16, bf16, i8, i16, i32 or i64",
     note = "an unsigned number is its own absolute value"
 )]
 pub trait Signed: Num {}
 
-/// `f32` or `f64`.
+/// `f32`, `f64`, `f16` or `bf16`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a floating-point type",
-    label = "this operation needs f32 or f64",
+    label = "this operation needs f32, f64, f16 or bf16",
     note = "element types never convert by themselves: write `.cast::<f32>()` or `.cast::<f64>()` first"
 )]
 pub trait Float: Signed {}
@@ -88,11 +89,32 @@ elements! {
     bool Bool: Bits;
 }
 
+macro_rules! halves {
+    ($($ty:ident $variant:ident;)*) => { $(
+        impl sealed::Sealed for $ty {}
+        impl Elem for $ty {
+            const TY: Ty = Ty::$variant;
+            fn lit(self) -> Lit {
+                Lit { ty: Ty::$variant, bits: self.to_bits().into() }
+            }
+        }
+        impl Num for $ty {}
+        impl Signed for $ty {}
+        impl Float for $ty {}
+    )* };
+}
+
+halves! {
+    f16 F16;
+    bf16 Bf16;
+}
+
 /// An `i32` literal written beside floats, if the float type holds it exactly.
 pub(crate) fn exact_float(value: i32, ty: Ty) -> Option<Lit> {
     match ty {
-        Ty::F64 => Some(Lit::f64(value.into())),
-        Ty::F32 if (value as f32) as f64 == f64::from(value) => Some(Lit::f32(value as f32)),
+        ty if ty.is_float() => {
+            Some(Lit::float(ty, value.into())).filter(|l| l.as_float() == Some(value.into()))
+        }
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use crate::scope::Place;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::loc::Loc;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -87,19 +88,17 @@ impl<T: Elem> IntoScalar<T> for T {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl IntoScalar<f32> for i32 {
-    fn scalar_at(self, at: Place) -> NodeRef {
-        float_literal::<f32>(self, at)
-    }
+macro_rules! integer_literals {
+    ($($ty:ty)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl IntoScalar<$ty> for i32 {
+            fn scalar_at(self, at: Place) -> NodeRef {
+                float_literal::<$ty>(self, at)
+            }
+        }
+    )* };
 }
-
-#[diagnostic::do_not_recommend]
-impl IntoScalar<f64> for i32 {
-    fn scalar_at(self, at: Place) -> NodeRef {
-        float_literal::<f64>(self, at)
-    }
-}
+integer_literals!(f32 f64 half::f16 half::bf16);
 
 /// `2` beside floats means `2.0`; what the float type cannot hold exactly is a mistake.
 pub(crate) fn float_literal<T: Elem>(value: i32, at: Place) -> NodeRef {
@@ -107,9 +106,13 @@ pub(crate) fn float_literal<T: Elem>(value: i32, at: Place) -> NodeRef {
         Some(lit) => node::constant(at, lit),
         None => {
             let message = format!(
-                "{value} is not exactly a value of {ty}: write {value}.0 to round it to {near:?}",
+                "{value} is not exactly a value of {ty}: write {how} to round it to {near:?}",
                 ty = T::TY,
-                near = value as f32
+                how = match T::TY {
+                    Ty::F16 | Ty::Bf16 => format!("{}::from_f32({value}.0)", T::TY),
+                    _ => format!("{value}.0"),
+                },
+                near = Lit::float(T::TY, value.into()).as_float().unwrap_or(0.0) as f32
             );
             let error = Error::user("E0206", message).at(Some(&Loc::caller(at)));
             node::invalid(at, Type::scalar(T::TY), error)

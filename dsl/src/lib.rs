@@ -47,8 +47,11 @@ pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
 pub use vector::{fill, generate, iota};
 
+pub use half::{bf16, f16};
+
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
     pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, SExp, Scalars, Signed, VExp};
     pub use crate::{all, any, cond, fill, generate, iota, lit, slet};
+    pub use crate::{bf16, f16};
 }

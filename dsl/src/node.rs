@@ -215,6 +215,16 @@ pub(crate) fn cast(at: Place, to: Ty, a: NodeRef) -> NodeRef {
     map_one(at, "cast", &[a], |v| cast(at, to, v[0]))
 }
 
+/// The type in which numbers of a type are summed: halves in f32.
+pub(crate) fn sum_type(ty: Ty) -> Ty {
+    if ty.is_half() { Ty::F32 } else { ty }
+}
+
+/// A value as one of that type.
+pub(crate) fn as_type(at: Place, ty: Ty, a: NodeRef) -> NodeRef {
+    if a.ty.elem == ty { a } else { cast(at, ty, a) }
+}
+
 /// A binary operator; elementwise where an operand is a vector, the other one being as long or a scalar.
 pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef {
     // `%` of floats is a function of its own

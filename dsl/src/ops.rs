@@ -16,6 +16,7 @@ use crate::node::{self, NodeRef};
 use crate::results::Results;
 use crate::scope::Place;
 use arraygpu_compiler::scalar::{BinaryOp, UnaryOp};
+use half::{bf16, f16};
 use std::ops;
 use std::panic::Location;
 
@@ -69,6 +70,8 @@ right_hand_sides! {
     T => SExp, (T: Elem), T, |x, at| node::constant(at, x.lit());
     i32 => SExp, (), f32, |x, at| float_literal::<f32>(x, at);
     i32 => SExp, (), f64, |x, at| float_literal::<f64>(x, at);
+    i32 => SExp, (), f16, |x, at| float_literal::<f16>(x, at);
+    i32 => SExp, (), bf16, |x, at| float_literal::<bf16>(x, at);
 }
 
 /// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say no more than "cannot add" where
@@ -85,7 +88,7 @@ macro_rules! classes {
 
 classes! {
     NumRhs Num "`{T}` is not a number type: it has no arithmetic"
-        "this operator needs f32, f64, i8, i16, i32, i64, u8, u16, u32 or u64"
+        "this operator needs f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32 or u64"
         "for bools write `&`, `|`, `^`, `!`, `cond(c, a, b)`, or make numbers of them: `.cast::<i32>()`";
     IntRhs Int "`{T}` is not an integer type"
         "this operator needs i8, i16, i32, i64, u8, u16, u32 or u64"
@@ -167,8 +170,12 @@ macro_rules! literals {
 
 literals!(f32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 literals!(f64, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(f16, f16: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(bf16, bf16: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 literals!(i32, f32: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 literals!(i32, f64: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, f16: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
+literals!(i32, bf16: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);
 macro_rules! integer_literals {
     ($($ty:ty)*) => { $(
         literals!($ty, $ty: Add add Add Sub sub Sub Mul mul Mul Div div Div Rem rem Rem);

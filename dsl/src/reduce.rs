@@ -6,9 +6,16 @@ use crate::node::{self, NodeRef, Op, make};
 use crate::scope::{Place, innermost_place};
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
-use arraygpu_compiler::scalar::{BinaryOp, Lit};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::iter::Sum;
 use std::panic::Location;
+
+/// A sum of elements of type `ty`, as `f` makes it: of halves in f32, rounded once (semantics 5.2).
+fn summed(at: Place, ty: Ty, srcs: &[NodeRef], f: impl FnOnce(Ty, &[NodeRef]) -> NodeRef) -> NodeRef {
+    let wide = node::sum_type(ty);
+    let srcs: Vec<NodeRef> = srcs.iter().map(|s| node::as_type(at, wide, s)).collect();
+    node::as_type(at, ty, f(wide, &srcs))
+}
 
 /// A reduction by an operator.
 fn reduce_by(at: Place, construct: &'static str, op: BinaryOp, init: Lit, src: NodeRef) -> NodeRef {
@@ -32,14 +39,23 @@ macro_rules! reductions {
 
 impl<T: Elem> VExp<T> {
     reductions! {
-        /// The sum, in the fixed order of `docs/semantics.md` 5.1; 0 of nothing.
-        sum Add zero;
-        /// The product, in the same fixed order; 1 of nothing.
+        /// The product, in the fixed order of `docs/semantics.md` 5.1; 1 of nothing.
         product Mul one;
         /// The least element; of nothing the greatest value of the type (infinity for floats). NaN if there is one.
         min Min greatest;
         /// The greatest element; of nothing the least value of the type (minus infinity for floats). NaN if there is one.
         max Max least;
+    }
+
+    /// The sum, in the fixed order of `docs/semantics.md` 5.1; 0 of nothing. Halves are summed in f32, and rounded once.
+    #[track_caller]
+    pub fn sum(self) -> SExp<T>
+    where
+        T: Num,
+    {
+        let at = Location::caller();
+        let add = |ty, v: &[NodeRef]| reduce_by(at, "sum", BinaryOp::Add, Lit::zero(ty), v[0]);
+        SExp::of(summed(at, T::TY, &[self.node()], add))
     }
 
     /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1; of nothing it is `init`.
@@ -67,7 +83,7 @@ impl<T: Elem> VExp<T> {
         SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
     }
 
-    /// The sum from first to last, as a plain loop adds: `fold(0, +)`.
+    /// The sum from first to last, as a plain loop adds: `fold(0, +)`. Halves are summed in f32, and rounded once.
     #[track_caller]
     pub fn sum_in_order(self) -> SExp<T>
     where
@@ -75,19 +91,23 @@ impl<T: Elem> VExp<T> {
     {
         let at = Location::caller();
         let step = |v: &[NodeRef]| node::binary(at, BinaryOp::Add, v[0], v[1]);
-        let lambda = node::bind_one(at, "sum_in_order", &[T::TY, T::TY], step);
-        let init = node::constant(at, Lit::zero(T::TY));
-        SExp::of(make(at, Type::scalar(T::TY), Op::Fold { lambda, init, src: self.node() }))
+        let fold = |ty, v: &[NodeRef]| {
+            let lambda = node::bind_one(at, "sum_in_order", &[ty, ty], step);
+            let init = node::constant(at, Lit::zero(ty));
+            make(at, Type::scalar(ty), Op::Fold { lambda, init, src: v[0] })
+        };
+        SExp::of(summed(at, T::TY, &[self.node()], fold))
     }
 
-    /// The dot product of two vectors of one length, by multiply-adds in the fixed order of `docs/semantics.md` 5.3.
+    /// The dot product of two vectors of one length, by multiply-adds in the fixed order of `docs/semantics.md` 5.3. Of halves in f32, rounded once.
     #[track_caller]
     pub fn dot(self, y: VExp<T>) -> SExp<T>
     where
         T: Num,
     {
-        let op = Op::Dot(self.node(), y.node());
-        SExp::of(make(Location::caller(), Type::scalar(T::TY), op))
+        let at = Location::caller();
+        let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::Dot(v[0], v[1]));
+        SExp::of(summed(at, T::TY, &[self.node(), y.node()], dot))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::scope::Place;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::loc::Loc;
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_cast};
 use std::panic::Location;
 
 /// `map` in the types of the author: nodes to handles, handles to nodes.
@@ -206,13 +206,18 @@ impl<T: Elem> VExp<T> {
             let error = Error::user("E0207", "weighted_sum needs a weight").at(Some(&Loc::caller(at)));
             return VExp::of(node::invalid(at, Type::vector(T::TY), error));
         };
-        let scalar = Type::scalar(T::TY);
+        // of halves in f32, rounded once
+        let ty = node::sum_type(T::TY);
         let slices = windows(at, "weighted_sum", self.node(), weights.len());
         VExp::of(node::map_one(at, "weighted_sum", &slices, |x| {
-            let product = node::binary(at, BinaryOp::Mul, node::constant(at, first.lit()), x[0]);
-            rest.iter().zip(&x[1..]).fold(product, |sum, (w, x)| {
-                make(at, scalar, Op::MulAdd(node::constant(at, w.lit()), x, sum))
-            })
+            let weight = |w: &T| node::constant(at, eval_cast(ty, w.lit()));
+            let x: Vec<NodeRef> = x.iter().map(|x| node::as_type(at, ty, x)).collect();
+            let product = node::binary(at, BinaryOp::Mul, weight(first), x[0]);
+            let sum = rest
+                .iter()
+                .zip(&x[1..])
+                .fold(product, |sum, (w, x)| make(at, Type::scalar(ty), Op::MulAdd(weight(w), x, sum)));
+            node::as_type(at, T::TY, sum)
         }))
     }
 }

@@ -221,3 +221,52 @@ fn handles_are_small_and_say_where_they_are_from() {
     assert_eq!(std::mem::size_of::<VExp<f64>>(), 8);
     assert!(format!("{:?}", lit(1f32)).starts_with("SExp<f32> made at "));
 }
+
+/// Halves are computed in f32 and rounded once an operation; constants, literals, casts.
+macro_rules! halves {
+    ($($test:ident $ty:ident)*) => { $(
+        #[test]
+        fn $test() {
+            type S = SExp<$ty>;
+            let half = $ty::from_f32;
+            let (a, b) = (half(1.5), half(0.1));
+            for (x, y) in [(a, b), (b, a), (half(-2.25), half(300.0)), (b, b)] {
+                let (p, q) = (x.to_f32(), y.to_f32());
+                assert_eq!(applied!(|x: S, y: S| x + y; x, y), scalar(half(p + q)));
+                assert_eq!(applied!(|x: S, y: S| x - y; x, y), scalar(half(p - q)));
+                assert_eq!(applied!(|x: S, y: S| x * y; x, y), scalar(half(p * q)));
+                assert_eq!(applied!(|x: S, y: S| x / y; x, y), scalar(half(p / q)));
+                assert_eq!(applied!(|x: S, y: S| x.mul_add(y, x); x, y), scalar(half(p.mul_add(q, p))));
+                assert_eq!(applied!(|x: S, y: S| x * y + x; x, y), scalar(half(half(p * q).to_f32() + p)));
+                assert_eq!(applied!(|x: S, y: S| x.min(y); x, y), scalar(half(p.min(q))));
+                assert_eq!(applied!(|x: S, y: S| x.lt(y); x, y), scalar(p < q));
+                assert_eq!(applied!(|x: S| -x; x), scalar(-x));
+                assert_eq!(applied!(|x: S| x.abs().sqrt(); x), scalar(half(p.abs().sqrt())));
+                assert_eq!(applied!(|x: S| 2 * x + 1; x), scalar(half(half(2.0 * p).to_f32() + 1.0)));
+                assert_eq!(applied!(|x: S| x + $ty::ONE; x), scalar(half(p + 1.0)));
+                assert_eq!(applied!(|x: S| $ty::ONE - x; x), scalar(half(1.0 - p)));
+                assert_eq!(applied!(|x: S| x.cast::<f64>(); x), scalar(f64::from(p)));
+                assert_eq!(applied!(|x: S| x.cast::<i32>(); x), scalar(p as i32));
+                assert_eq!(applied!(|x: SExp<f32>| x.cast::<$ty>(); p * 1.001), scalar(half(p * 1.001)));
+            }
+        }
+    )* };
+}
+halves!(f16_arithmetic f16 bf16_arithmetic bf16);
+
+/// In halves these sums would stop growing long before their end.
+#[test]
+fn sums_of_halves_accumulate_in_f32() {
+    let n = 10_000;
+    let ones = vector(&vec![bf16::ONE; n]);
+    let sums =
+        lower(["x"], ["sum", "dot", "in_order"], |x: VExp<bf16>| (x.sum(), x.dot(x), x.sum_in_order()));
+    let total = scalar(bf16::from_f32(n as f32));
+    assert_eq!(call(&sums, std::slice::from_ref(&ones)), [total.clone(), total.clone(), total]);
+    // but a reduction by the author's operator rounds each step
+    let rounded = lower(["x"], "result", |x: VExp<bf16>| x.fold(0, |a, b| a + b));
+    assert_eq!(call(&rounded, &[ones]), [scalar(bf16::from_f32(256.0))]);
+    let weights = [f16::from_f32(1024.0), f16::from_f32(0.5), f16::from_f32(0.5)];
+    let weighted = lower(["x"], "result", move |x: VExp<f16>| x.weighted_sum(&weights));
+    assert_eq!(call(&weighted, &[vector(&[f16::ONE; 3])]), [vector(&[f16::from_f32(1025.0)])]);
+}

@@ -154,6 +154,8 @@ fn abi_type(ty: Ty) -> AgpuType {
         Ty::I8 => AgpuType::AgpuI8,
         Ty::I16 => AgpuType::AgpuI16,
         Ty::U16 => AgpuType::AgpuU16,
+        Ty::F16 => AgpuType::AgpuF16,
+        Ty::Bf16 => AgpuType::AgpuBf16,
     }
 }
 

@@ -16,6 +16,8 @@ std::size_t size_of(agpu_type t) {
     case AGPU_F64:
     case AGPU_I64:
     case AGPU_U64: return 8;
+    case AGPU_F16:
+    case AGPU_BF16:
     case AGPU_I16:
     case AGPU_U16: return 2;
     case AGPU_I8:
@@ -114,6 +116,9 @@ std::vector<value> arguments_for(const entry &e, std::int64_t n, std::int64_t n2
             case AGPU_I32: put(to, std::int32_t(small)); break;
             case AGPU_I64: put(to, std::int64_t(small)); break;
             case AGPU_U32: put(to, std::uint32_t(bits % 100)); break;
+            // between 1/8 and 8 in f16, 1/2 and 128 in bf16, with a sign
+            case AGPU_F16: put(to, std::uint16_t((bits & 0x8000) | (0x3000 + bits % 0x1800))); break;
+            case AGPU_BF16: put(to, std::uint16_t((bits & 0x8000) | (0x3f00 + bits % 0x0400))); break;
             case AGPU_I8: put(to, std::int8_t(bits)); break;
             case AGPU_I16: put(to, std::int16_t(small)); break;
             case AGPU_U16: put(to, std::uint16_t(bits % 100)); break;

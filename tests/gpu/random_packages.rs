@@ -109,8 +109,7 @@ fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
 fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
     let mut args = program::arguments(f, n, n, rng);
     let odd = |l: &Lit| match l.ty {
-        Ty::F32 => l.is_nan() || l.as_f32().abs() >= 1e6,
-        Ty::F64 => l.is_nan() || l.as_f64().abs() >= 1e6,
+        ty if ty.is_float() => l.is_nan() || l.as_float().is_some_and(|x| x.abs() >= 1e6),
         _ => false,
     };
     for a in &mut args {

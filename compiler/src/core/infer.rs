@@ -110,8 +110,9 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             let ty = scalar(*init, "the initial value")?;
             same(ty, vector(*a, "the operand of dot")?, "initial value and elements")?;
             same(ty, vector(*b, "the operand of dot")?, "initial value and elements")?;
-            if ty == Ty::Bool {
-                return Err("dot does not take bool".into());
+            // a half's products would be rounded one by one: sums of them accumulate in f32
+            if ty == Ty::Bool || ty.is_half() {
+                return Err(format!("dot does not take {ty}"));
             }
             Type::scalar(ty)
         }

@@ -249,18 +249,26 @@ impl Check<'_> {
             }
             Expr::Unary(op, a) => {
                 let ty = self.expr(a, scope)?;
-                if op.accepts(ty) { op.result(ty) } else { return Err(format!("{op} of {ty}")) }
+                if op.accepts(ty) && !ty.is_half() {
+                    op.result(ty)
+                } else {
+                    return Err(format!("{op} of {ty}"));
+                }
             }
             Expr::Binary(op, a, b) => {
                 let ty = self.expr(a, scope)?;
                 self.want(b, ty, scope)?;
-                if op.accepts(ty) { op.result(ty) } else { return Err(format!("{op} of {ty}")) }
+                if op.accepts(ty) && !ty.is_half() {
+                    op.result(ty)
+                } else {
+                    return Err(format!("{op} of {ty}"));
+                }
             }
             Expr::MulAdd(a, b, c) => {
                 let ty = self.expr(a, scope)?;
                 self.want(b, ty, scope)?;
                 self.want(c, ty, scope)?;
-                ty
+                if ty.is_half() { return Err(format!("mul_add of {ty}")) } else { ty }
             }
             Expr::Select(c, a, b) => {
                 self.want(c, Ty::Bool, scope)?;
@@ -268,7 +276,15 @@ impl Check<'_> {
                 self.want(b, ty, scope)?;
                 ty
             }
-            Expr::Cast(ty, a) => self.expr(a, scope).map(|_| *ty)?,
+            Expr::Cast(to, a) => {
+                let from = self.expr(a, scope)?;
+                let other = if to.is_half() { from } else { *to };
+                // the pass `half` leaves casts from and to f32 only
+                if (to.is_half() || from.is_half()) && other != Ty::F32 && from != *to {
+                    return Err(format!("a cast from {from} to {to}"));
+                }
+                *to
+            }
             Expr::TileBegin | Expr::TileEnd if !self.gpu() => Ty::I64,
             Expr::Place(_) if self.gpu() => Ty::I32,
             Expr::ShuffleDown(a, by) if self.gpu() && (1..super::WARP).contains(by) => self.expr(a, scope)?,

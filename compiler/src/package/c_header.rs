@@ -72,13 +72,13 @@ fn declare(out: &mut String, entry: &Entry, name: &str, form: Form) {
         entry.free_name("call")
     );
     for p in &entry.params {
-        let ty = if p.is_scalar() { p.ty.elem.name() } else { "agpu_view" };
+        let ty = if p.is_scalar() { rust_type(p) } else { "agpu_view" };
         let _ = write!(out, ", r#{}: {ty}", p.name);
     }
     for r in &entry.results {
         let _ = write!(out, ", r#{}: ", r.name);
         let _ = match form.gives(r) {
-            Gives::ToHost => write!(out, "*mut {}", r.ty.elem.name()),
+            Gives::ToHost => write!(out, "*mut {}", rust_type(r)),
             Gives::IntoView => write!(out, "agpu_view"),
             Gives::Made => write!(out, "*mut *mut agpu_buffer"),
         };
@@ -125,4 +125,9 @@ fn doc(entry: &Entry, form: Form) -> String {
     }
     // what would end the comment or seem to begin one, and trigraphs
     out.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+}
+
+/// The name of a scalar's type, as cbindgen reads it: Rust's, or that of a struct of `arraygpu.h`.
+fn rust_type(v: &Value) -> &'static str {
+    if v.ty.elem.is_half() { v.c_type() } else { v.ty.elem.name() }
 }

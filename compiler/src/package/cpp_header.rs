@@ -4,6 +4,7 @@
 //! without call options.
 
 use super::model::{Entry, Form, Gives, Package, Value};
+use crate::scalar::Ty;
 use std::fmt::Write;
 
 /// Lines of more characters are broken.
@@ -42,7 +43,11 @@ fn result_struct(out: &mut String, entry: &Entry) {
 
 /// A scalar type of C++; those of `<cstdint>` with their namespace.
 fn scalar(v: &Value) -> String {
-    let name = v.c_type();
+    let name = match v.ty.elem {
+        Ty::F16 => return "arraygpu::half".into(),
+        Ty::Bf16 => return "arraygpu::bfloat16".into(),
+        _ => v.c_type(),
+    };
     if name.ends_with("_t") { format!("std::{name}") } else { name.into() }
 }
 

@@ -5,6 +5,7 @@ pub use crate::backend::c::ctype as c_type;
 use crate::core::Type;
 use crate::driver::{Compiled, Targets};
 use crate::plan::gpu::GpuKernel;
+use crate::scalar::Ty;
 
 /// A package.
 #[derive(Clone, Debug)]
@@ -111,7 +112,11 @@ impl Value {
 
     /// The element type in C.
     pub fn c_type(&self) -> &'static str {
-        c_type(self.ty.elem)
+        match self.ty.elem {
+            Ty::F16 => "agpu_half",
+            Ty::Bf16 => "agpu_bfloat16",
+            ty => c_type(ty),
+        }
     }
 
     /// `float`, `vector of float, as long as x`.

@@ -6,6 +6,7 @@ pub mod dce;
 pub mod elementary;
 pub mod fast;
 pub mod fuse;
+pub mod half;
 pub mod lengths;
 pub mod pipeline;
 pub mod shapes;

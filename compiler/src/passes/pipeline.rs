@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, elementary, fast, fuse, lengths, shapes, simplify};
+use super::{cse, dce, elementary, fast, fuse, half, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 
@@ -24,6 +24,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "lengths", run: lengths::run },
     // composed index functions leave sums of offsets and selects of constants behind
     Pass { name: "simplify2", run: simplify::run },
+    // f16 and bf16 are computed in f32
+    Pass { name: "half", run: half::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
     // what `fast_math` allows

@@ -131,6 +131,8 @@ fn float_binary(g: &mut Graph, o: BinaryOp, a: NodeId, b: NodeId, ty: Ty) -> Opt
 fn exact_reciprocal(c: Lit) -> bool {
     let (mantissa, exponent, bias) = match c.ty {
         Ty::F32 => (c.bits & 0x7f_ffff, (c.bits >> 23 & 0xff) as i32, 127),
+        Ty::F16 => (c.bits & 0x3ff, (c.bits >> 10 & 0x1f) as i32, 15),
+        Ty::Bf16 => (c.bits & 0x7f, (c.bits >> 7 & 0xff) as i32, 127),
         _ => (c.bits & 0xf_ffff_ffff_ffff, (c.bits >> 52 & 0x7ff) as i32, 1023),
     };
     mantissa == 0 && (1..=2 * bias - 1).contains(&exponent)

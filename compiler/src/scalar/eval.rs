@@ -2,7 +2,7 @@
 //!
 //! Used by the interpreter, by constant folding and by the host scalars of plans.
 
-use super::{BinaryOp, Lit, Ty, UnaryOp, elementary};
+use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half};
 
 /// Something the total language gives a value for but also leaves an error record about (semantics section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +57,7 @@ pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
         Ty::I32 => int_unary!(op, x.as_i32(), Lit::i32, i32::wrapping_abs),
         Ty::I64 => int_unary!(op, x.as_i64(), Lit::i64, i64::wrapping_abs),
         Ty::U32 => int_unary!(op, x.as_u32(), Lit::u32, std::convert::identity),
+        Ty::F16 | Ty::Bf16 => rounded(x.ty, eval_unary(op, wide(x))),
         Ty::I8 => int_unary!(op, x.as_i8(), Lit::i8, i8::wrapping_abs),
         Ty::I16 => int_unary!(op, x.as_i16(), Lit::i16, i16::wrapping_abs),
         Ty::U16 => int_unary!(op, x.as_u16(), Lit::u16, std::convert::identity),
@@ -64,6 +65,16 @@ pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
         Ty::U8 => int_unary!(op, x.as_u8(), Lit::u8, std::convert::identity),
         Ty::Bool => Lit::bool(!x.as_bool()),
     }
+}
+
+/// A half as f32, where it is computed with (semantics 2.9).
+fn wide(x: Lit) -> Lit {
+    Lit { ty: Ty::F32, bits: half::to_f32(x.ty, x.bits as u16).to_bits().into() }
+}
+
+/// A result of f32 as a half; a bool stays one.
+fn rounded(ty: Ty, x: Lit) -> Lit {
+    if x.ty == Ty::Bool { x } else { eval_cast(ty, x) }
 }
 
 macro_rules! float_binary {
@@ -131,6 +142,7 @@ pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
         Ty::I32 => int_binary!(op, a.as_i32(), b.as_i32(), Lit::i32),
         Ty::I64 => int_binary!(op, a.as_i64(), b.as_i64(), Lit::i64),
         Ty::U32 => int_binary!(op, a.as_u32(), b.as_u32(), Lit::u32),
+        Ty::F16 | Ty::Bf16 => rounded(a.ty, eval_binary(op, wide(a), wide(b)).0),
         Ty::I8 => int_binary!(op, a.as_i8(), b.as_i8(), Lit::i8),
         Ty::I16 => int_binary!(op, a.as_i16(), b.as_i16(), Lit::i16),
         Ty::U16 => int_binary!(op, a.as_u16(), b.as_u16(), Lit::u16),
@@ -155,12 +167,21 @@ pub fn eval_mul_add(a: Lit, b: Lit, c: Lit) -> Lit {
     match a.ty {
         Ty::F32 => Lit::f32(a.as_f32().mul_add(b.as_f32(), c.as_f32())),
         Ty::F64 => Lit::f64(a.as_f64().mul_add(b.as_f64(), c.as_f64())),
+        Ty::F16 | Ty::Bf16 => rounded(a.ty, eval_mul_add(wide(a), wide(b), wide(c))),
         _ => eval_binary(BinaryOp::Add, eval_binary(BinaryOp::Mul, a, b).0, c).0,
     }
 }
 
 /// `x as to`, by the rules of semantics 2.6 (which are Rust's, with bool added).
 pub fn eval_cast(to: Ty, x: Lit) -> Lit {
+    if to.is_half() {
+        let bits = match x.as_float() {
+            Some(x) => half::of_f64(to, x),
+            None if x.ty == Ty::U64 => half::of_int(to, x.bits.into()),
+            None => half::of_int(to, x.as_int().unwrap_or(0).into()),
+        };
+        return Lit { ty: to, bits: bits.into() };
+    }
     macro_rules! from {
         ($v:expr, $zero:expr) => {{
             let v = $v;
@@ -176,6 +197,7 @@ pub fn eval_cast(to: Ty, x: Lit) -> Lit {
                 Ty::U64 => Lit::u64(v as u64),
                 Ty::U8 => Lit::u8(v as u8),
                 Ty::Bool => Lit::bool(v != $zero),
+                Ty::F16 | Ty::Bf16 => unreachable!("rounded above"),
             }
         }};
     }
@@ -185,6 +207,7 @@ pub fn eval_cast(to: Ty, x: Lit) -> Lit {
         Ty::I32 => from!(x.as_i32(), 0),
         Ty::I64 => from!(x.as_i64(), 0),
         Ty::U32 => from!(x.as_u32(), 0),
+        Ty::F16 | Ty::Bf16 => eval_cast(to, wide(x)),
         Ty::I8 => from!(x.as_i8(), 0),
         Ty::I16 => from!(x.as_i16(), 0),
         Ty::U16 => from!(x.as_u16(), 0),

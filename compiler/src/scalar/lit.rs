@@ -1,6 +1,6 @@
 //! Constants: their bits, and their text form.
 
-use super::Ty;
+use super::{Ty, half};
 use std::fmt;
 
 /// A constant: a type and the bits of its value, zero-extended to 64. Equality is equality of bits.
@@ -47,6 +47,14 @@ impl Lit {
     pub fn bool(x: bool) -> Lit {
         Lit { ty: Ty::Bool, bits: x.into() }
     }
+    /// The nearest value of a float type.
+    pub fn float(ty: Ty, x: f64) -> Lit {
+        match ty {
+            Ty::F32 => Lit::f32(x as f32),
+            Ty::F64 => Lit::f64(x),
+            _ => Lit { ty, bits: half::of_f64(ty, x).into() },
+        }
+    }
     pub fn as_f32(self) -> f32 {
         f32::from_bits(self.bits as u32)
     }
@@ -90,7 +98,17 @@ impl Lit {
             Ty::I64 => Some(self.as_i64()),
             Ty::U8 | Ty::U16 | Ty::U32 | Ty::Bool => Some(self.bits as i64),
             Ty::U64 => i64::try_from(self.bits).ok(),
-            Ty::F32 | Ty::F64 => None,
+            Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 => None,
+        }
+    }
+
+    /// The value of a float constant.
+    pub fn as_float(self) -> Option<f64> {
+        match self.ty {
+            Ty::F32 => Some(self.as_f32().into()),
+            Ty::F64 => Some(self.as_f64()),
+            Ty::F16 | Ty::Bf16 => Some(half::to_f32(self.ty, self.bits as u16).into()),
+            _ => None,
         }
     }
 
@@ -102,8 +120,7 @@ impl Lit {
     /// One, or true.
     pub fn one(ty: Ty) -> Lit {
         match ty {
-            Ty::F32 => Lit::f32(1.0),
-            Ty::F64 => Lit::f64(1.0),
+            ty if ty.is_float() => Lit::float(ty, 1.0),
             _ => Lit { ty, bits: 1 },
         }
     }
@@ -111,8 +128,7 @@ impl Lit {
     /// The greatest value: +inf for floats. `max` of it and x is... the initial value of `min`.
     pub fn greatest(ty: Ty) -> Lit {
         match ty {
-            Ty::F32 => Lit::f32(f32::INFINITY),
-            Ty::F64 => Lit::f64(f64::INFINITY),
+            Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 => Lit::float(ty, f64::INFINITY),
             Ty::I32 => Lit::i32(i32::MAX),
             Ty::I64 => Lit::i64(i64::MAX),
             Ty::U32 => Lit::u32(u32::MAX),
@@ -128,8 +144,7 @@ impl Lit {
     /// The least value: -inf for floats, the initial value of `max`.
     pub fn least(ty: Ty) -> Lit {
         match ty {
-            Ty::F32 => Lit::f32(f32::NEG_INFINITY),
-            Ty::F64 => Lit::f64(f64::NEG_INFINITY),
+            Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 => Lit::float(ty, f64::NEG_INFINITY),
             Ty::I32 => Lit::i32(i32::MIN),
             Ty::I64 => Lit::i64(i64::MIN),
             Ty::I8 => Lit::i8(i8::MIN),
@@ -140,11 +155,7 @@ impl Lit {
 
     /// A NaN of any payload.
     pub fn is_nan(self) -> bool {
-        match self.ty {
-            Ty::F32 => self.as_f32().is_nan(),
-            Ty::F64 => self.as_f64().is_nan(),
-            _ => false,
-        }
+        self.as_float().is_some_and(f64::is_nan)
     }
 
     /// The value as it is stored in a result: NaN becomes the one canonical NaN (semantics 2.4).
@@ -152,6 +163,7 @@ impl Lit {
         match self.ty {
             Ty::F32 if self.is_nan() => Lit { ty: Ty::F32, bits: 0x7fc0_0000 },
             Ty::F64 if self.is_nan() => Lit { ty: Ty::F64, bits: 0x7ff8_0000_0000_0000 },
+            Ty::F16 | Ty::Bf16 if self.is_nan() => Lit { bits: half::nan(self.ty).into(), ..self },
             _ => self,
         }
     }
@@ -175,9 +187,12 @@ impl fmt::Display for Lit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ty {
             Ty::Bool => write!(f, "{}", self.as_bool()),
-            Ty::F32 | Ty::F64 if self.is_nan() => write!(f, "0x{:x}{}", self.bits, self.ty),
+            Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 if self.is_nan() => {
+                write!(f, "0x{:x}{}", self.bits, self.ty)
+            }
             Ty::F32 => write!(f, "{}f32", self.as_f32()),
             Ty::F64 => write!(f, "{}f64", self.as_f64()),
+            Ty::F16 | Ty::Bf16 => write!(f, "{}{}", half::to_f32(self.ty, self.bits as u16), self.ty),
             Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => write!(f, "{}{}", self.as_int().unwrap_or(0), self.ty),
             Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => write!(f, "{}{}", self.bits, self.ty),
         }
@@ -193,7 +208,7 @@ impl std::str::FromStr for Lit {
             "false" => return Ok(Lit::bool(false)),
             _ => {}
         }
-        let ty = Ty::ALL.into_iter().find(|t| *t != Ty::Bool && s.ends_with(t.name()));
+        let ty = suffix(s);
         let ty = ty.ok_or_else(|| format!("`{s}` is not a literal: it ends in no element type"))?;
         let number = &s[..s.len() - ty.name().len()];
         let bad = || format!("`{number}` is not a value of {ty}");
@@ -216,14 +231,32 @@ impl std::str::FromStr for Lit {
             Ty::I16 => Lit::i16(number.parse().map_err(|_| bad())?),
             Ty::U16 => Lit::u16(number.parse().map_err(|_| bad())?),
             Ty::U8 => Lit::u8(number.parse().map_err(|_| bad())?),
+            Ty::F16 | Ty::Bf16 => Lit::float(ty, number.parse().map_err(|_| bad())?),
             Ty::Bool => return Err(bad()),
         })
     }
 }
 
+/// The type that a literal ends in. `b` is a digit of hexadecimal numbers, too: of a half those have four, as its NaNs are written.
+fn suffix(s: &str) -> Option<Ty> {
+    let other = |t: &Ty| *t == Ty::Bf16 && s.starts_with("0x") && s.len() == "0x7e00f16".len();
+    let ends = |t: &Ty| *t != Ty::Bool && s.ends_with(t.name()) && !other(t);
+    Ty::ALL.into_iter().filter(ends).max_by_key(|t| t.name().len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_round_trip() {
+        for ty in [Ty::F16, Ty::Bf16] {
+            for bits in 0..=u64::from(u16::MAX) {
+                let l = Lit { ty, bits };
+                assert_eq!(l.to_string().parse::<Lit>(), Ok(l));
+            }
+        }
+    }
 
     #[test]
     fn literals_round_trip() {

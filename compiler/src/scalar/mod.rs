@@ -5,6 +5,7 @@
 
 pub mod elementary;
 pub mod eval;
+mod half;
 mod lit;
 pub mod ops;
 
@@ -29,12 +30,27 @@ pub enum Ty {
     I8,
     I16,
     U16,
+    F16,
+    Bf16,
 }
 
 impl Ty {
     /// Every element type, in the order of their codes in the C ABI.
-    pub const ALL: [Ty; 11] =
-        [Ty::F32, Ty::F64, Ty::I32, Ty::I64, Ty::U32, Ty::U8, Ty::Bool, Ty::U64, Ty::I8, Ty::I16, Ty::U16];
+    pub const ALL: [Ty; 13] = [
+        Ty::F32,
+        Ty::F64,
+        Ty::I32,
+        Ty::I64,
+        Ty::U32,
+        Ty::U8,
+        Ty::Bool,
+        Ty::U64,
+        Ty::I8,
+        Ty::I16,
+        Ty::U16,
+        Ty::F16,
+        Ty::Bf16,
+    ];
 
     /// The name in the text IRs, which is Rust's.
     pub fn name(self) -> &'static str {
@@ -50,6 +66,8 @@ impl Ty {
             Ty::I8 => "i8",
             Ty::I16 => "i16",
             Ty::U16 => "u16",
+            Ty::F16 => "f16",
+            Ty::Bf16 => "bf16",
         }
     }
 
@@ -63,14 +81,19 @@ impl Ty {
         match self {
             Ty::F64 | Ty::I64 | Ty::U64 => 8,
             Ty::F32 | Ty::I32 | Ty::U32 => 4,
-            Ty::I16 | Ty::U16 => 2,
+            Ty::I16 | Ty::U16 | Ty::F16 | Ty::Bf16 => 2,
             Ty::I8 | Ty::U8 | Ty::Bool => 1,
         }
     }
 
-    /// f32 or f64.
+    /// f32, f64, f16 or bf16.
     pub fn is_float(self) -> bool {
-        matches!(self, Ty::F32 | Ty::F64)
+        matches!(self, Ty::F32 | Ty::F64) || self.is_half()
+    }
+
+    /// f16 or bf16: whatever is computed of them is computed in f32 and rounded (semantics 2.9).
+    pub fn is_half(self) -> bool {
+        matches!(self, Ty::F16 | Ty::Bf16)
     }
 
     /// An integer type (not bool).

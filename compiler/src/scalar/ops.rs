@@ -89,6 +89,7 @@ impl UnaryOp {
             UnaryOp::Neg => ty != Ty::Bool,
             UnaryOp::Abs => ty.is_signed(),
             UnaryOp::Not => !ty.is_float(),
+            UnaryOp::ToBits => matches!(ty, Ty::F32 | Ty::F64),
             UnaryOp::FromBits => matches!(ty, Ty::U32 | Ty::U64),
             UnaryOp::Unlikely => ty == Ty::Bool,
             op if op.precise().is_some() => ty == Ty::F32,

@@ -19,7 +19,7 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
     if !ty.is_float() {
         return e;
     }
-    let nan = Expr::Lit(if ty == Ty::F32 { Lit::f32(f32::NAN) } else { Lit::f64(f64::NAN) }.canonical());
+    let nan = Expr::Lit(Lit::float(ty, f64::NAN).canonical());
     let e = match e {
         Expr::Reg(_) | Expr::Lit(_) | Expr::In(_) => e,
         e => {
@@ -28,6 +28,7 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
             Expr::Reg(r)
         }
     };
-    let is_nan = Expr::binary(BinaryOp::Ne, e.clone(), e.clone());
+    let compared = if ty.is_half() { Expr::Cast(Ty::F32, Box::new(e.clone())) } else { e.clone() };
+    let is_nan = Expr::binary(BinaryOp::Ne, compared.clone(), compared);
     Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
 }

@@ -49,6 +49,7 @@ pub struct How {
 }
 
 /// Why a call gave nothing.
+#[derive(Debug)]
 pub enum Failure {
     /// A shape rule does not hold.
     Shape(String),

@@ -174,7 +174,7 @@ impl Gen<'_> {
     fn reduction(&mut self) -> NodeId {
         let v = self.pick();
         let init = self.lit(self.ty);
-        if self.rng.one_in(5) && self.ty != Ty::Bool {
+        if self.rng.one_in(5) && self.ty != Ty::Bool && !self.ty.is_half() {
             let partner: Vec<NodeId> =
                 self.vectors.iter().filter(|o| o.class == v.class).map(|o| o.node).collect();
             let b = self.rng.pick(&partner);
@@ -297,6 +297,11 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
             1e19,
         ])),
         Ty::F64 => Lit::f64(small),
+        Ty::F16 | Ty::Bf16 if corner => {
+            let corners = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 6e-8, -1e-40, 1.0, 65504.0];
+            Lit::float(ty, rng.pick(&corners))
+        }
+        Ty::F16 | Ty::Bf16 => Lit::float(ty, small),
         Ty::I32 if corner => Lit::i32(rng.pick(&[0, 1, -1, i32::MIN, i32::MAX])),
         Ty::I32 => Lit::i32(small as i32),
         Ty::I64 if corner => Lit::i64(rng.pick(&[0, 1, -1, i64::MIN, i64::MAX])),

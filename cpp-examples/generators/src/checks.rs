@@ -52,3 +52,23 @@ pub fn count_above(x: VExp<f64>, limit: SExp<f64>) -> (SExp<i64>, SExp<bool>) {
     let above = x.map(|x| x.gt(limit));
     (above.cast::<i64>().sum(), above.any())
 }
+
+/// Halves, as vectors and scalars.
+pub fn scaled_half(x: VExp<f16>, a: SExp<f16>) -> (VExp<f16>, SExp<f16>) {
+    (x * a, x.sum())
+}
+
+/// The same of the other kind of halves.
+pub fn scaled_bfloat16(x: VExp<bf16>, a: SExp<bf16>) -> (VExp<bf16>, SExp<bf16>) {
+    (x * a, x.sum())
+}
+
+/// Integers of every width, wrapping.
+pub fn wrapped(
+    a: VExp<i8>,
+    b: VExp<u16>,
+    c: VExp<i16>,
+    d: VExp<u64>,
+) -> (VExp<i8>, VExp<u16>, VExp<i16>, VExp<u64>, SExp<u64>) {
+    (a + 1, b + 1, c - 1, d - 1, d.sum())
+}

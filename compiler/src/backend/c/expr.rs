@@ -3,7 +3,7 @@
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// The C type of a value.
+/// The C type of a value. Of a half these are its bits: it is only moved, and cast from and to float.
 pub fn ctype(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "float",
@@ -15,7 +15,7 @@ pub fn ctype(ty: Ty) -> &'static str {
         Ty::U64 => "uint64_t",
         Ty::I8 => "int8_t",
         Ty::I16 => "int16_t",
-        Ty::U16 => "uint16_t",
+        Ty::U16 | Ty::F16 | Ty::Bf16 => "uint16_t",
         Ty::Bool => "bool",
     }
 }
@@ -174,6 +174,8 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
 fn cast(k: &Kernel, to: Ty, a: &Expr) -> String {
     let from = k.ty(a);
     match (from.is_float(), to) {
+        (_, to) if to == from => expr(k, a),
+        (_, to) if to.is_half() || from.is_half() => format!("agpu_{to}_of_{from}({})", expr(k, a)),
         (_, Ty::Bool) => format!("{} != 0", atom(k, a)),
         (true, to) if to.is_int() => format!("agpu_{to}_of_{from}({})", expr(k, a)),
         _ => format!("({}){}", ctype(to), atom(k, a)),
@@ -198,7 +200,7 @@ fn literal(l: Lit) -> String {
         Ty::U32 => format!("{}u", l.bits),
         Ty::U64 if u32::try_from(l.bits).is_err() => format!("UINT64_C({})", l.bits),
         Ty::U64 => format!("{}u", l.bits),
-        Ty::U8 | Ty::U16 => l.bits.to_string(),
+        Ty::U8 | Ty::U16 | Ty::F16 | Ty::Bf16 => l.bits.to_string(),
         Ty::Bool => l.as_bool().to_string(),
     }
 }

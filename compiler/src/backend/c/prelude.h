@@ -43,6 +43,8 @@ AGPU_SCALAR(uint64_t, u64)
 AGPU_SCALAR(int8_t, i8)
 AGPU_SCALAR(int16_t, i16)
 AGPU_SCALAR(uint16_t, u16)
+AGPU_SCALAR(uint16_t, f16)
+AGPU_SCALAR(uint16_t, bf16)
 AGPU_SCALAR(uint8_t, u8)
 static inline bool agpu_scalar_bool(const agpu_kernel_args *args, int i) { return args->scalars[i] != 0; }
 
@@ -141,6 +143,30 @@ AGPU_TO_INT(float, int8_t, i8_of_f32, INT8_MIN, INT8_MAX, -129.0f, 128.0f)
 AGPU_TO_INT(double, int8_t, i8_of_f64, INT8_MIN, INT8_MAX, -129.0, 128.0)
 AGPU_TO_INT(float, int16_t, i16_of_f32, INT16_MIN, INT16_MAX, -32769.0f, 32768.0f)
 AGPU_TO_INT(double, int16_t, i16_of_f64, INT16_MIN, INT16_MAX, -32769.0, 32768.0)
+
+/* f16 and bf16 from and to float, by bits so that loops become vectors; to nearest even, and NaN gives the canonical one. */
+static inline float agpu_of_bits(uint32_t bits) { float x; __builtin_memcpy(&x, &bits, sizeof x); return x; }
+static inline uint32_t agpu_bits_of(float x) { uint32_t bits; __builtin_memcpy(&bits, &x, sizeof bits); return bits; }
+static inline float agpu_f32_of_bf16(uint16_t h) { return agpu_of_bits((uint32_t)h << 16); }
+static inline uint16_t agpu_bf16_of_f32(float x)
+{
+    uint32_t bits = agpu_bits_of(x), nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)(x != x ? 0x7fc0u : nearest);
+}
+static inline float agpu_f32_of_f16(uint16_t h)
+{
+    uint32_t size = (uint32_t)(h & 0x7fffu) << 13, sign = (uint32_t)(h & 0x8000u) << 16;
+    uint32_t finite = agpu_bits_of(agpu_of_bits(size) * 0x1p112f); /* the bias of the exponent; exact, subnormals included */
+    return agpu_of_bits((size >= 0x0f800000u ? size + 0x70000000u : finite) | sign);
+}
+static inline uint16_t agpu_f16_of_f32(float x)
+{
+    uint32_t bits = agpu_bits_of(x), size = bits & 0x7fffffffu;
+    uint32_t normal = (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
+    uint32_t small = agpu_bits_of(agpu_of_bits(size) + 0.5f) - 0x3f000000u; /* below 2^-14: the addition rounds to steps of 2^-24 */
+    uint32_t half = size < 0x38800000u ? small : size >= 0x47800000u ? 0x7c00u : normal;
+    return (uint16_t)((size > 0x7f800000u ? 0x7e00u : half) | (size > 0x7f800000u ? 0u : bits >> 16 & 0x8000u));
+}
 
 /* A hint: into the second-level cache. */
 #define AGPU_PREFETCH(address) __builtin_prefetch(address, 0, 2)

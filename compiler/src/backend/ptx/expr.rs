@@ -251,6 +251,7 @@ impl Emitter<'_> {
         let number = |l: Lit| literal(l);
         let text = match (from, to) {
             (f, t) if f == t => format!("mov.{} {dest}, {v};", class(to)),
+            (from, to) if from.is_half() || to.is_half() => return self.half(dest, from, to, &v),
             (Ty::Bool, to) => format!(
                 "selp.{} {dest}, {}, {}, {v};",
                 class(to),
@@ -278,6 +279,24 @@ impl Emitter<'_> {
         let fits = from.size() < to.size() && (to.is_signed() || !from.is_signed());
         if from != to && !from.is_float() && !fits {
             self.wrap(dest, to);
+        }
+    }
+
+    /// Between f32 and a half. A bf16 is the high half of its f32.
+    fn half(&mut self, dest: &str, from: Ty, to: Ty, v: &str) {
+        if from == Ty::Bf16 {
+            self.line(&format!("shl.b32 {dest}, {v}, 16;"));
+            return;
+        }
+        let short = self.regs.fresh_half();
+        if from == Ty::F16 {
+            let v = self.in_register(from, v);
+            self.line(&format!("cvt.u16.u32 {short}, {v};"));
+            self.line(&format!("cvt.f32.f16 {dest}, {short};"));
+        } else {
+            let v = self.in_register(from, v);
+            self.line(&format!("cvt.rn.{to}.f32 {short}, {v};"));
+            self.line(&format!("cvt.u32.u16 {dest}, {short};"));
         }
     }
 
@@ -335,6 +354,6 @@ pub fn literal(l: Lit) -> String {
         Ty::F32 => format!("0f{:08X}", l.bits),
         Ty::F64 => format!("0d{:016X}", l.bits),
         Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => l.as_int().unwrap_or(0).to_string(),
-        Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::Bool => l.bits.to_string(),
+        Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::F16 | Ty::Bf16 | Ty::Bool => l.bits.to_string(),
     }
 }

@@ -4,13 +4,14 @@ use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
-/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as their sign says; bool in a predicate.
+/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as their sign says; halves as their bits in 32;
+/// bool in a predicate.
 pub fn class(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
         Ty::F64 => "f64",
         Ty::I64 | Ty::U64 => "b64",
-        Ty::I8 | Ty::I16 | Ty::I32 | Ty::U8 | Ty::U16 | Ty::U32 => "b32",
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::F16 | Ty::Bf16 => "b32",
         Ty::Bool => "pred",
     }
 }
@@ -22,7 +23,7 @@ pub fn operation_type(ty: Ty) -> &'static str {
         Ty::F64 => "f64",
         Ty::I8 | Ty::I16 | Ty::I32 => "s32",
         Ty::I64 => "s64",
-        Ty::U8 | Ty::U16 | Ty::U32 => "u32",
+        Ty::U8 | Ty::U16 | Ty::U32 | Ty::F16 | Ty::Bf16 => "u32",
         Ty::U64 => "u64",
         Ty::Bool => "pred",
     }
@@ -33,7 +34,7 @@ pub fn memory_type(ty: Ty) -> &'static str {
     match ty {
         Ty::U8 | Ty::Bool => "u8",
         Ty::I8 => "s8",
-        Ty::U16 => "u16",
+        Ty::U16 | Ty::F16 | Ty::Bf16 => "u16",
         Ty::I16 => "s16",
         ty => operation_type(ty),
     }
@@ -46,7 +47,7 @@ pub struct Regs {
     /// Names of arguments and places.
     special: Vec<(String, &'static str)>,
     /// How many temporaries of each class.
-    temporaries: [(&'static str, &'static str, u32); 5],
+    temporaries: [(&'static str, &'static str, u32); 6],
 }
 
 impl Regs {
@@ -61,8 +62,14 @@ impl Regs {
             }
         }
         special.extend(Gpu::ALL.map(|g| (place(g), "b32")));
-        let temporaries =
-            [("pred", "%_p", 0), ("b32", "%_r", 0), ("b64", "%_d", 0), ("f32", "%_f", 0), ("f64", "%_g", 0)];
+        let temporaries = [
+            ("pred", "%_p", 0),
+            ("b32", "%_r", 0),
+            ("b64", "%_d", 0),
+            ("f32", "%_f", 0),
+            ("f64", "%_g", 0),
+            ("b16", "%_h", 0),
+        ];
         Regs { named, special, temporaries }
     }
 
@@ -73,7 +80,15 @@ impl Regs {
 
     /// A new temporary.
     pub fn fresh(&mut self, ty: Ty) -> String {
-        let class = class(ty);
+        self.of_class(class(ty))
+    }
+
+    /// A new temporary of 16 bits, which conversions of halves want.
+    pub fn fresh_half(&mut self) -> String {
+        self.of_class("b16")
+    }
+
+    fn of_class(&mut self, class: &str) -> String {
         for (name, prefix, count) in &mut self.temporaries {
             if *name == class {
                 *count += 1;

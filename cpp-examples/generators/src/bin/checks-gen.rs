@@ -25,5 +25,11 @@ fn main() -> arraygpu::Result<()> {
         .doc("x / y, element by element, truncated.")
         .function("count_above", ["x", "limit"], ["count", "any"], checks::count_above)
         .doc("How many elements of x are above the limit, and whether any is.")
+        .function("scaled_half", ["x", "a"], ["scaled", "sum"], checks::scaled_half)
+        .doc("a * x, element by element, and the sum of x.")
+        .function("scaled_bfloat16", ["x", "a"], ["scaled", "sum"], checks::scaled_bfloat16)
+        .doc("a * x, element by element, and the sum of x.")
+        .function("wrapped", ["a", "b", "c", "d"], ["a1", "b1", "c1", "d1", "sum"], checks::wrapped)
+        .doc("a + 1, b + 1, c - 1, d - 1, and the sum of d: all wrap.")
         .run()
 }

@@ -1,0 +1,101 @@
+//! f16 and bf16 become what they are computed in: casts to f32, the operation, a cast back (semantics 2.9).
+//!
+//! ```text
+//! %2: f16 = mul_add %0, %1, %0    ->    %3 = cast f32 %0    %4 = cast f32 %1    %5 = mul_add %3, %4, %3    %2 = cast f16 %5
+//! ```
+//!
+//! After it halves are only moved, selected, and cast from and to f32: that is all that the backends know of them. Rounding points stay where the author's program has
+//! them: it runs when everything is fused, and nothing takes a pair of casts away.
+//!
+//! A cast from a wider type must round once. The nearest f32 of a number could be a tie that the number is not; so the number is rounded to f32 *to odd* first: cut
+//! off, and the last bit set if that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
+
+use super::simplify::simplify;
+use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+/// Runs the pass.
+pub fn run(f: &Function) -> Result<Function> {
+    Ok(rewrite(f, true, &mut rule))
+}
+
+fn rule(g: &mut Graph, op: Op) -> NodeId {
+    let ty = match op {
+        Op::Unary(_, a) | Op::Binary(_, a, _) | Op::MulAdd(a, _, _) => g.ty(a).elem,
+        Op::Cast(to, a) => return cast(g, to, a),
+        op => return g.add(op),
+    };
+    if !ty.is_half() {
+        return g.add(op);
+    }
+    let operands: Vec<NodeId> = op.operands().map(|n| convert(g, Ty::F32, n)).collect();
+    let result = simplify(g, op.with(&operands, None));
+    // a comparison's bool stays
+    if g.ty(result).elem == Ty::F32 { convert(g, ty, result) } else { result }
+}
+
+/// A cast, folded if it can be.
+fn convert(g: &mut Graph, to: Ty, n: NodeId) -> NodeId {
+    simplify(g, Op::Cast(to, n))
+}
+
+fn cast(g: &mut Graph, to: Ty, n: NodeId) -> NodeId {
+    let from = g.ty(n).elem;
+    if from == to || !from.is_half() && !to.is_half() {
+        return g.add(Op::Cast(to, n));
+    }
+    let single = match from {
+        Ty::F32 => n,
+        // f32 holds it, or, beyond 2^24, rounds it to what is infinity in f16
+        from if from.is_half() || from.size() < 4 || from.is_int() && to == Ty::F16 => convert(g, Ty::F32, n),
+        Ty::I64 | Ty::U64 => {
+            let double = double_of_long(g, n);
+            odd(g, double)
+        }
+        _ => {
+            let double = convert(g, Ty::F64, n);
+            odd(g, double)
+        }
+    };
+    convert(g, to, single)
+}
+
+/// An f64 as f32, rounded to odd.
+fn odd(g: &mut Graph, x: NodeId) -> NodeId {
+    let mut make = |op| simplify(g, op);
+    let nearest = make(Op::Cast(Ty::F32, x));
+    let back = make(Op::Cast(Ty::F64, nearest));
+    let [there, here] = [back, x].map(|n| make(Op::Unary(UnaryOp::Abs, n)));
+    let above = make(Op::Binary(BinaryOp::Gt, there, here));
+    let lost = make(Op::Binary(BinaryOp::Ne, back, x));
+    let [above, lost] = [above, lost].map(|flag| make(Op::Cast(Ty::U32, flag)));
+    let bits = make(Op::Unary(UnaryOp::ToBits, nearest));
+    let cut = make(Op::Binary(BinaryOp::Sub, bits, above));
+    let odd = make(Op::Binary(BinaryOp::Or, cut, lost));
+    make(Op::Unary(UnaryOp::FromBits, odd))
+}
+
+/// An integer of 64 bits as f64: exactly, or on the same side of every tie of bf16. From 2^40 on these are multiples of 2^32, so
+/// that the low 16 bits matter only by not being zero.
+fn double_of_long(g: &mut Graph, x: NodeId) -> NodeId {
+    const SMALL: u64 = 1 << 40;
+    let ty = g.ty(x).elem;
+    let mut lit = |bits: u64| g.lit(Lit { ty, bits });
+    let [low_bits, high_bits, trace, zero] = [0xffff, !0xffff, 0x8000, 0].map(&mut lit);
+    let (least, span) =
+        (if ty == Ty::I64 { SMALL } else { 0 }, if ty == Ty::I64 { 2 * SMALL } else { SMALL });
+    let least = g.lit(Lit { ty, bits: least });
+    let span = g.lit(Lit::u64(span));
+    let mut make = |op| simplify(g, op);
+    let low = make(Op::Binary(BinaryOp::And, x, low_bits));
+    let high = make(Op::Binary(BinaryOp::And, x, high_bits));
+    let some = make(Op::Binary(BinaryOp::Ne, low, zero));
+    let trace = make(Op::Select(some, trace, zero));
+    let large = make(Op::Binary(BinaryOp::Or, high, trace));
+    let shifted = make(Op::Binary(BinaryOp::Add, x, least));
+    let shifted = make(Op::Cast(Ty::U64, shifted));
+    let small = make(Op::Binary(BinaryOp::Lt, shifted, span));
+    let near = make(Op::Select(small, x, large));
+    make(Op::Cast(Ty::F64, near))
+}
