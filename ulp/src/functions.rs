@@ -64,6 +64,7 @@ pub const FUNCTIONS: &[Function] = functions! {
 /// `pow, f64::powf, rug::ops::Pow::pow;`  `atan2, f64::atan2, |y, x| y.atan2(&x);`  `hypot, f64::hypot, |x, y| x.hypot(&y);`
 /// `fmod, |x, y| x % y, |x, y| x % y;`  `copysign, f64::copysign, |x, y| x.copysign(&y);`
 pub const PAIRS: &[Function] = pairs! {
+    pow, f64::powf, rug::ops::Pow::pow;
     fmod, |x, y| x % y, |x: Float, y: Float| x % y;
     atan2, f64::atan2, |y: Float, x: Float| y.atan2(&x);
 };
