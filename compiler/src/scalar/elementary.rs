@@ -20,6 +20,8 @@ pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
         UnaryOp::Acos => math::acos(x),
         UnaryOp::Atan => math::atan(x),
         UnaryOp::Erf => math::erf(x),
+        UnaryOp::FrexpMantissa => math::frexp_mantissa(x),
+        UnaryOp::FrexpExponent => math::frexp_exponent(x),
         _ => return None,
     })
 }
@@ -27,7 +29,11 @@ pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
 /// An elementary function of two numbers, on any machine. None: the operator is none.
 pub fn binary<R: Real>(op: BinaryOp, a: R, b: R) -> Option<R> {
     Some(match op {
+        BinaryOp::Pow => math::pow(a, b),
         BinaryOp::Atan2 => math::atan2(a, b),
+        BinaryOp::Fmod => math::fmod(a, b),
+        BinaryOp::Copysign => math::copysign(a, b),
+        BinaryOp::Ldexp => math::ldexp(a, b),
         _ => return None,
     })
 }

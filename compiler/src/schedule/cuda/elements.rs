@@ -86,10 +86,10 @@ impl Elements {
         let mut stores = Vec::new();
         for (which, item) in items.iter().enumerate() {
             let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-            let all = canonical_all(l, values.iter().map(|e| e[which].clone()).collect(), ty, out);
-            for (g, list) in all.chunks(self.v as usize).enumerate() {
+            for (g, group) in values.chunks(self.v as usize).enumerate() {
                 let at = self.at(g * self.v as usize);
-                let list = list.to_vec();
+                let list: Vec<Expr> =
+                    group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k, out)).collect();
                 if self.v == 1 {
                     stores.extend(list.into_iter().map(|e| Stmt::Store(mem, at.clone(), e)));
                 } else {
@@ -100,30 +100,6 @@ impl Elements {
         }
         out.append(&mut stores);
     }
-}
-
-/// The values as they are stored in a result (semantics 2.4). Where there are several, they are looked at one by one only if their sum is a NaN, which it is
-/// if one of them is.
-fn canonical_all(l: &mut Lower, values: Vec<Expr>, ty: Ty, out: &mut Vec<Stmt>) -> Vec<Expr> {
-    let known = |e: &Expr| matches!(e, Expr::Lit(_));
-    if !matches!(ty, Ty::F32 | Ty::F64) || values.len() < 4 || values.iter().any(known) {
-        return values.into_iter().map(|e| canonical(e, ty, &mut l.k, out)).collect();
-    }
-    let vars: Vec<_> = values.iter().map(|_| l.k.reg("value", ty)).collect();
-    out.extend(vars.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
-    let mut sums: Vec<Expr> = vars.iter().map(|r| Expr::Reg(*r)).collect();
-    while sums.len() > 1 {
-        sums = sums.chunks(2).map(|pair| pair.iter().cloned().reduce(Expr::plus).unwrap_or(Expr::int(0))).collect();
-    }
-    let sum = bind(l, "sum", sums.swap_remove(0), out);
-    let nan = Expr::binary(crate::scalar::BinaryOp::Ne, sum.clone(), sum);
-    let mut fix = Vec::new();
-    for r in &vars {
-        let e = canonical(Expr::Reg(*r), ty, &mut l.k, &mut fix);
-        fix.push(Stmt::Assign(*r, e));
-    }
-    out.push(Stmt::If(nan, fix, vec![]));
-    vars.into_iter().map(Expr::Reg).collect()
 }
 
 /// One element of the items at an index register, by itself.
