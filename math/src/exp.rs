@@ -52,14 +52,16 @@ pub fn exp<R: Real>(x: R) -> R {
     scale(p, shifted)
 }
 
-/// `p * 2^n`, rounded once, for p near 1 and n within the exponents' range and a little more; n stands in the low bits of `shifted`, which is n + MAGIC.
+/// `p * 2^n`, rounded once, for p near 1 and n within twice the exponents' range; n stands in the low bits of `shifted`, which is n + MAGIC.
 #[inline(always)]
 pub fn scale<R: Real>(p: R, shifted: R) -> R {
-    // first to where nothing overflows or is subnormal, by the exponent's bits (MAGIC has none in the places of n), then to the end by a multiplication
-    let (down, up) = R::pick((2f64.powi(-32), 2f64.powi(32)), (2f64.powi(-64), 2f64.powi(64)));
-    let last = R::select(shifted.lt(p.lit(R::MAGIC)), p.lit(down), p.lit(up));
-    let first = p.bits() + shifted.bits().shl(R::MANTISSA) + (p.lit(1.0).bits() - last.bits());
-    first.real() * last
+    let n = shifted.bits() - p.lit(R::MAGIC).bits();
+    // halves of n + an even bias, so that nothing is negative: n / 2 and the rest
+    let bias = 2 * R::BIAS;
+    let biased = n + n.lit(bias);
+    let half = biased.shr(1);
+    let power = |e: R::Bits| e.shl(R::MANTISSA).real();
+    p * power(half) * power(biased - half)
 }
 
 #[cfg(test)]
