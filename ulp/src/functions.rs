@@ -45,6 +45,10 @@ macro_rules! pairs {
 /// Those of one number.
 pub const FUNCTIONS: &[Function] = functions! {
     exp, f64::exp, Float::exp;
+    log, f64::ln, Float::ln;
+    log2, f64::log2, Float::log2;
+    log10, f64::log10, Float::log10;
+    log1p, f64::ln_1p, Float::ln_1p;
     sin, f64::sin, Float::sin;
     cos, f64::cos, Float::cos;
     tan, f64::tan, Float::tan;

@@ -63,9 +63,20 @@ pub fn one(f: Format, i: u64) -> u64 {
         0 | 1 => r.word() >> (64 - f.width()),
         2..=4 => r.scaled(f, -40, 11),
         5 => r.near_power(f, -f.bias(), f.bias()),
-        6 => r.near_eighth(f),
+        6 if r.below(2) == 0 => r.near_eighth(f),
+        // around 1, at every distance
+        6 => {
+            let one = f.bits(1.0) | r.sign(f);
+            r.nudged(f, one, f.mantissa().into())
+        }
         _ => r.scaled(f, -4, 5),
     }
+}
+
+/// A number near another one: a random one of the i-th kind of distance.
+pub fn around(f: Format, bits: u64, i: u64) -> u64 {
+    let mut r = Random(scramble(i));
+    if r.below(4) == 0 { bits } else { r.nudged(f, bits, u64::from(f.mantissa()) - 6) }
 }
 
 /// The i-th input of a function of two numbers: bits.

@@ -1,59 +1,97 @@
-//! `ulp FUNCTION|all f32|f64 [STEP]`: the greatest error of a function in units in the last place, and where.
-//! f32 of one number: every STEP-th of the 2^32 inputs (1: all). Others: 2^26 / STEP inputs (f32 of two numbers: 2^28 / STEP): random bits, near powers of two, of
-//! moderate size, and where functions are hard; and all special values.
+//! `ulp FUNCTION|all f32|f64 [STEP] [--points N] [--monotone] [--json]`: the greatest error of a function in units in the last place, and where.
+//!
+//! f32 of one number: every STEP-th of the 2^32 inputs (1: all). Others: N inputs (else 2^26 / STEP; f32 of two numbers: 2^28 / STEP): random bits, near powers of two, of
+//! moderate size, and where functions are hard; all special values; and the neighbourhood of the worst.
+//! `--monotone`: whether neighbours keep their order. `--json`: one row each.
 
 mod extended;
 mod format;
 mod functions;
 mod inputs;
+mod monotone;
+mod reduction;
+mod report;
 mod search;
 
 use format::Format;
-use functions::{FUNCTIONS, PAIRS};
+use functions::{FUNCTIONS, Function, PAIRS};
 use search::{Subject, Worst};
+
+struct Options {
+    step: u64,
+    points: Option<u64>,
+    monotone: bool,
+    json: bool,
+}
+
+fn all() -> impl Iterator<Item = &'static Function> {
+    FUNCTIONS.iter().chain(PAIRS)
+}
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (Some(name), Some(ty)) = (args.first(), args.get(1)) else {
-        let names: Vec<_> = FUNCTIONS.iter().chain(PAIRS).map(|f| f.name).collect();
-        return eprintln!("ulp FUNCTION|all f32|f64 [STEP]; functions: {}", names.join(" "));
+        let names: Vec<_> = all().map(|f| f.name).collect();
+        return eprintln!(
+            "ulp FUNCTION|all f32|f64 [STEP] [--points N] [--monotone] [--json]; functions: {}",
+            names.join(" ")
+        );
     };
-    let step: u64 = args.get(2).and_then(|s| s.parse().ok()).unwrap_or(1);
+    let value = |option: &str| {
+        let at = args.iter().position(|a| a == option)?;
+        args.get(at + 1)?.parse().ok()
+    };
+    let has = |option: &str| args.iter().any(|a| a == option);
+    let step = args.get(2).and_then(|s| s.parse().ok()).unwrap_or(1);
+    let options =
+        Options { step, points: value("--points"), monotone: has("--monotone"), json: has("--json") };
     let format = if ty == "f32" { Format::Single } else { Format::Double };
-    for f in FUNCTIONS.iter().chain(PAIRS).filter(|f| f.name == name || name == "all") {
+    for f in all().filter(|f| f.name == name || name == "all") {
         let subject = Subject::new(f, format);
-        report(&subject, worst(&subject, step));
+        let (worst, inputs) = worst(&subject, &options);
+        let count = options.points.unwrap_or((1 << 26) / options.step);
+        let breaks = options.monotone.then(|| monotone::check(&subject, count)).flatten();
+        let result = report::Result { subject: &subject, worst, inputs, breaks };
+        println!("{}", if options.json { result.row() } else { result.text() });
     }
 }
 
-/// The worst of special values and of the many.
-fn worst(subject: &Subject, step: u64) -> Worst {
+/// The worst of special values, of the many, and around the worst of those; and how many there were.
+fn worst(subject: &Subject, options: &Options) -> (Worst, u64) {
     let f = subject.format;
     let special = inputs::special(f);
     let n = special.len() as u64;
     if subject.function.two {
         let pairs = subject.search(n * n, |i| (special[(i / n) as usize], special[(i % n) as usize]));
-        let count = if f == Format::Single { 1u64 << 28 } else { 1 << 26 };
-        return pairs.or(subject.search(count / step, |i| inputs::two(f, i)));
+        let most = if f == Format::Single { 1u64 << 28 } else { 1 << 26 };
+        let count = options.points.unwrap_or(most / options.step);
+        return (pairs.or(subject.search(count, |i| inputs::two(f, i))).or(subject.refine()), n * n + count);
     }
     let few = subject.search(n, |i| (special[i as usize], 0));
-    few.or(match f {
-        Format::Single => subject.search((1 << 32) / step, |i| (i * step, 0)),
-        Format::Double => subject.search((1 << 26) / step, |i| (inputs::one(f, i), 0)),
-    })
+    let (worst, count) = match f {
+        Format::Single => {
+            let count = (1 << 32) / options.step;
+            (subject.search(count, |i| (i * options.step, 0)), count)
+        }
+        Format::Double => {
+            let count = options.points.unwrap_or((1 << 26) / options.step);
+            (subject.search(count, |i| (inputs::one(f, i), 0)).or(hard(subject)).or(subject.refine()), count)
+        }
+    };
+    (few.or(worst), count)
 }
 
-fn report(subject: &Subject, worst: Worst) {
-    let (f, name) = (subject.format, subject.function.name);
-    let Worst { ulps, x, y } = worst;
-    let at = |bits: u64| format!("{:e} (0x{bits:x})", f.value(bits));
-    let place = if subject.function.two { format!("{}, {}", at(x), at(y)) } else { at(x) };
-    let (ours, exact) = (subject.ours(x, y), subject.exact(x, y).to_f64());
-    println!("{name:8} {} {ulps:.4} ulp at {place}: {ours:e}, exactly {exact:e}", f.name());
-    if !subject.judges_all() {
-        println!("         where it equals glibc's it was not looked at: those are within glibc's bound");
+/// Inputs that are hard for this function alone.
+fn hard(subject: &Subject) -> Worst {
+    if !["sin", "cos", "tan"].contains(&subject.function.name) {
+        return Worst::NONE;
     }
-    if subject.misjudged() > 0 {
-        println!("         {} times MPFR did not agree with the quick judge", subject.misjudged());
-    }
+    let f = subject.format;
+    let near = reduction::near_multiples(f.mantissa(), f.bias() as i32);
+    let n = near.len() as u64;
+    subject.search(4 * n, |i| {
+        let sign = if i / n < 2 { 0 } else { f.sign() };
+        let bits = f.bits(near[(i % n) as usize]) | sign;
+        (if i / n % 2 == 0 { bits } else { inputs::around(f, bits, i) }, 0)
+    })
 }

@@ -4,8 +4,11 @@
 use crate::extended::{self, Judge};
 use crate::format::{Format, precise};
 use crate::functions::Function;
+use crate::inputs;
 use rayon::prelude::*;
 use rug::Float;
+use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An error in ulps, by MPFR, and the bits of the input.
@@ -33,15 +36,21 @@ pub struct Subject {
     record: AtomicU64,
     /// How often MPFR disagreed with the judge by more than its tolerance.
     misjudged: AtomicU64,
+    /// The worst of each chunk, as the judge sees it.
+    leaders: Mutex<Vec<Worst>>,
 }
 
 /// How many inputs share a look at the record.
 const CHUNK: u64 = 1 << 14;
+/// How many of the leaders [`Subject::refine`] looks around, and at how many inputs.
+const LEADERS: usize = 256;
+const AROUND: u64 = 1 << 14;
 
 impl Subject {
     pub fn new(function: &'static Function, format: Format) -> Subject {
         let extended = extended::judge(function.name);
-        Subject { function, format, extended, record: AtomicU64::new(0), misjudged: AtomicU64::new(0) }
+        let (record, misjudged) = (AtomicU64::new(0), AtomicU64::new(0));
+        Subject { function, format, extended, record, misjudged, leaders: Mutex::default() }
     }
 
     /// Whether every f64 result is judged, and not only those that differ from glibc's.
@@ -94,36 +103,70 @@ impl Subject {
         }
     }
 
-    /// One input; `sampled`: MPFR looks in any case.
-    fn measure(&self, worst: Worst, x: u64, y: u64, sampled: bool) -> Worst {
+    /// The error by MPFR, if it may be above the record (`sampled`: in any case), and the judge's.
+    fn measure(&self, record: f64, x: u64, y: u64, sampled: bool) -> (Option<f64>, f64) {
         let (quick, tolerance) = self.quick(x, y);
-        let candidate = quick > tolerance && quick + tolerance > worst.ulps;
+        let candidate = quick > tolerance && quick + tolerance > record;
         if !candidate && !sampled {
-            return worst;
+            return (None, quick);
+        }
+        if (1e4..f64::INFINITY).contains(&quick) {
+            // plainly wrong, and perhaps for many inputs: no need of MPFR
+            return (Some(quick), quick);
         }
         let ulps = self.error(x, y);
-        if self.judges_all() && (ulps - quick).abs() > tolerance {
+        if self.judges_all() && (ulps - quick).abs() > tolerance * (1.0 + ulps) {
             self.misjudged.fetch_add(1, Relaxed);
         }
-        worst.or(Worst { ulps, x, y })
+        (Some(ulps), quick)
     }
 
     /// The worst of `count` inputs.
     pub fn search(&self, count: u64, input: impl Fn(u64) -> (u64, u64) + Sync) -> Worst {
         let chunks = (0..count.div_ceil(CHUNK)).into_par_iter();
-        let worst = chunks.map(|c| {
-            let start = Worst { ulps: f64::from_bits(self.record.load(Relaxed)), ..Worst::NONE };
-            let inputs = c * CHUNK..((c + 1) * CHUNK).min(count);
-            let worst = inputs.fold(start, |worst, i| {
-                let (x, y) = input(i);
-                self.measure(worst, x, y, i % 8192 == 77)
-            });
-            // bits of numbers that are not negative are ordered as the numbers
-            self.record.fetch_max(worst.ulps.to_bits(), Relaxed);
-            if worst.ulps > start.ulps { worst } else { Worst::NONE }
-        });
-        worst.reduce(|| Worst::NONE, Worst::or)
+        chunks
+            .map(|c| self.chunk(c * CHUNK..((c + 1) * CHUNK).min(count), &input))
+            .reduce(|| Worst::NONE, Worst::or)
     }
+
+    fn chunk(&self, range: Range<u64>, input: impl Fn(u64) -> (u64, u64)) -> Worst {
+        let mut record = f64::from_bits(self.record.load(Relaxed));
+        let (mut worst, mut leader) = (Worst::NONE, Worst::NONE);
+        for i in range {
+            let (x, y) = input(i);
+            let (ulps, quick) = self.measure(record, x, y, i % 8192 == 77);
+            leader = leader.or(Worst { ulps: quick, x, y });
+            if let Some(ulps) = ulps {
+                worst = worst.or(Worst { ulps, x, y });
+                record = record.max(ulps);
+            }
+        }
+        // bits of numbers that are not negative are ordered as the numbers
+        self.record.fetch_max(record.to_bits(), Relaxed);
+        if let Ok(mut leaders) = self.leaders.lock() {
+            leaders.push(leader);
+            if leaders.len() > 1 << 16 {
+                keep_worst(&mut leaders);
+            }
+        }
+        worst
+    }
+
+    /// The worst around the worst found so far.
+    pub fn refine(&self) -> Worst {
+        let mut leaders = self.leaders.lock().map(|l| l.clone()).unwrap_or_default();
+        keep_worst(&mut leaders);
+        self.search(leaders.len() as u64 * AROUND, |i| {
+            let at = leaders[(i / AROUND) as usize];
+            let y = if self.function.two { inputs::around(self.format, at.y, !i) } else { 0 };
+            (inputs::around(self.format, at.x, i), y)
+        })
+    }
+}
+
+fn keep_worst(all: &mut Vec<Worst>) {
+    all.sort_by(|a, b| b.ulps.total_cmp(&a.ulps));
+    all.truncate(LEADERS);
 }
 
 #[cfg(test)]
