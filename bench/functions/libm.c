@@ -2,7 +2,7 @@
    it has. */
 #define _GNU_SOURCE
 #include "libm.h"
-#include "functions.h"
+#include "../gpu/function_list.h"
 #include <math.h>
 
 static float rsqrtf(float x) { return 1 / sqrtf(x); }

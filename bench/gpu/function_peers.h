@@ -1,4 +1,4 @@
-/* The elementary functions of CUDA as kernels over arrays: libarraygpu-function-peers.so (function_peers.cu), loaded by the benchmark. */
+/* The elementary functions of CUDA as kernels over arrays: libarraygpu-functions.so (functions.cu), loaded by the benchmark. */
 #pragma once
 
 #include <stddef.h>

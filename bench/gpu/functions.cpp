@@ -16,7 +16,7 @@
 namespace {
 
 struct options {
-    std::string filter, rows = "function-rows.jsonl", peers = "libarraygpu-function-peers.so";
+    std::string filter, rows = "function-rows.jsonl", peers = "libarraygpu-functions.so";
     std::vector<std::string> packages;
     int rounds = 31, log2 = 26;
 };

@@ -136,6 +136,30 @@ fn float_functions() {
     assert_eq!(applied!(|x: S| x.cbrt(); 27.0), scalar(3.0));
     assert_eq!(applied!(|x: S| x.powf(2.0); 3.0), scalar(9.0));
     assert_eq!(applied!(|x: S, y: S| y.atan2(x); 1.0, 0.0), scalar(0.0));
+    assert_eq!(applied!(|x: S, y: S| x.hypot(y); 3.0, -4.0), scalar(5.0));
+    assert_eq!(applied!(|x: S, y: S| x.fmod(y); -7.5, 2.0), scalar(-1.5));
+    assert_eq!(applied!(|x: S, y: S| x % y; -7.5, 2.0), scalar(-1.5));
+    assert_eq!(applied!(|x: S| 7.5 % x; 2.0), scalar(1.5));
+    assert_eq!(applied!(|x: S, y: S| x.copysign(y); 3.0, -0.0), scalar(-3.0));
+    assert_eq!(applied!(|x: S| x.sinpi(); 0.5), scalar(1.0));
+    assert_eq!(applied!(|x: S| x.cospi(); 1.0), scalar(-1.0));
+    assert_eq!(applied!(|x: S| x.rsqrt(); 4.0), scalar(0.5));
+    assert_eq!(applied!(|x: S| x.normcdf(); 0.0), scalar(0.5));
+}
+
+#[test]
+fn mantissas_and_exponents() {
+    type S = SExp<f64>;
+    for (n, expected) in [(3, 12.0), (-2, 0.375), (0, 1.5), (i32::MAX, f64::INFINITY), (i32::MIN, 0.0)] {
+        assert_eq!(applied!(|x: S, n: SExp<i32>| x.ldexp(n); 1.5, n), scalar(expected));
+    }
+    let f = lower(["x"], ["mantissa", "exponent"], |x: VExp<f32>| x.frexp());
+    let results = call(&f, &[vector(&[12f32, -0.375, 0., 1e-45, f32::INFINITY])]);
+    assert_eq!(results[0], vector(&[0.75f32, -0.75, 0., 0.5, f32::INFINITY]));
+    assert_eq!(results[1], vector(&[4, -1, 0, -148, 0]));
+    let f = lower(["x", "n"], "result", |x: VExp<f32>, n: VExp<i32>| x.ldexp(n));
+    let results = call(&f, &[vector(&[1f32, 3.]), vector(&[-149, 2])]);
+    assert_eq!(results, [vector(&[1e-45f32, 12.])]);
 }
 
 #[test]

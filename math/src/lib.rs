@@ -13,13 +13,17 @@
 //! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
 
 pub mod double;
+pub mod erf;
 pub mod exp;
+pub mod log;
 pub mod native;
 pub mod poly;
 pub mod real;
 pub mod reduce;
 pub mod trig;
 
+pub use erf::erf;
 pub use exp::exp;
+pub use log::{log, log1p, log2, log10};
 pub use real::{Bits, Flag, Real};
 pub use trig::{cos, cospi, sin, sinpi, tan};

@@ -1,21 +1,31 @@
 #!/bin/sh
 # Runs the benchmark on the GPU: rows in $OUT/rows.jsonl (default: out/), a table at the end.
 # run-bench.sh [FILTER] [--package lib<name>.so]... [--rounds N] [--log2 N]...
-# Other packages export the functions of share/kernels; their rows are "arraygpu:<name>".
+# Other packages export the functions of share/kernels; their rows are "arraygpu:<name>". The elementary functions' rows are in functions.jsonl (not with a FILTER).
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
 mkdir -p "$OUT" || exit 2
-peers=lib/libarraygpu-peers.so
-if [ ! -e $peers ]; then
-    nvcc=$(command -v nvcc || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
-    peers=$OUT/libarraygpu-peers.so
-    if [ -n "$nvcc" ] && [ ! -e "$peers" ]; then
-        echo "compiling the peers with $nvcc (half a minute)"
-        "$nvcc" -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o "$peers" share/bench/peers.cu -ldl
+nvcc=$(command -v nvcc || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+# the peers' library of that name: from the bundle, or compiled here
+peers() {
+    library=lib/libarraygpu-$1.so
+    if [ ! -e "$library" ]; then
+        library=$OUT/libarraygpu-$1.so
+        if [ -n "$nvcc" ] && [ ! -e "$library" ]; then
+            echo "compiling $1.cu with $nvcc (half a minute)" >&2
+            "$nvcc" -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o "$library" "share/bench/$1.cu" -ldl >&2
+        fi
     fi
-fi
-bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$peers" "$@"
+    echo "$library"
+}
+bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$(peers peers)" "$@"
 status=$?
+bench/arraygpu-options-bench --rows "$OUT/rows.jsonl" --peers "$(peers options)" || status=1
+# the elementary functions; nothing to compare with without CUDA's
+functions=$(peers functions)
+if [ -e "$functions" ]; then
+    bench/arraygpu-gpu-functions --rows "$OUT/functions.jsonl" --peers "$functions" --package lib/libfunctions.so || status=1
+fi
 # the first call, each time in a fresh process
 for name in saxpy rmse normalise; do
     for time in 1 2 3 4 5; do bench/arraygpu-first-call $name >>"$OUT/rows.jsonl" || status=1; done

@@ -7,6 +7,8 @@ use arraygpu_math::{self as math, Real};
 pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
     Some(match op {
         UnaryOp::Exp => math::exp(x),
+        UnaryOp::Log => math::log(x),
+        UnaryOp::Erf => math::erf(x),
         UnaryOp::Sin => math::sin(x),
         UnaryOp::Cos => math::cos(x),
         UnaryOp::Tan => math::tan(x),

@@ -7,9 +7,28 @@ use std::f32::consts::FRAC_1_SQRT_2;
 /// What the C++ header says.
 pub const DOC: &str = "Prices of European call and put options, both in one pass (Black and Scholes 1973).";
 
-/// The normal distribution function, through erfc: no cancellation for large negative d.
-fn normal_cdf(d: SExp<f32>) -> SExp<f32> {
-    0.5 * (-FRAC_1_SQRT_2 * d).erfc()
+/// The normal distribution function at d and at -d, from one error function: a price needs both.
+fn by_erf(d: SExp<f32>) -> (SExp<f32>, SExp<f32>) {
+    let half = 0.5 * (FRAC_1_SQRT_2 * d).erf();
+    (0.5 + half, 0.5 - half)
+}
+
+/// The same without cancellation for large |d|.
+fn by_normcdf(d: SExp<f32>) -> (SExp<f32>, SExp<f32>) {
+    (d.normcdf(), (-d).normcdf())
+}
+
+/// The prices of one option.
+fn prices(
+    [s, x, t, rate, volatility]: [SExp<f32>; 5],
+    normal: fn(SExp<f32>) -> (SExp<f32>, SExp<f32>),
+) -> (SExp<f32>, SExp<f32>) {
+    let spread = volatility * t.sqrt();
+    let d1 = ((s / x).log() + (rate + 0.5 * volatility * volatility) * t) / spread;
+    let d2 = d1 - spread;
+    let discounted = x * (-rate * t).exp();
+    let ((n1, m1), (n2, m2)) = (normal(d1), normal(d2));
+    (s * n1 - discounted * n2, discounted * m2 - s * m1)
 }
 
 /// Price, strike and time to expiry of each option; one rate and one volatility for all of them.
@@ -20,13 +39,16 @@ pub fn black_scholes(
     rate: SExp<f32>,
     volatility: SExp<f32>,
 ) -> (VExp<f32>, VExp<f32>) {
-    price.zip3(strike, years, |s, x, t| {
-        let spread = volatility * t.sqrt();
-        let d1 = ((s / x).log() + (rate + 0.5 * volatility * volatility) * t) / spread;
-        let d2 = d1 - spread;
-        let discounted = x * (-rate * t).exp();
-        let call = s * normal_cdf(d1) - discounted * normal_cdf(d2);
-        let put = discounted * normal_cdf(-d2) - s * normal_cdf(-d1);
-        (call, put)
-    })
+    price.zip3(strike, years, |s, x, t| prices([s, x, t, rate, volatility], by_erf))
+}
+
+/// The same by `normcdf`: the prices of options far out of the money keep their relative accuracy.
+pub fn black_scholes_tails(
+    price: VExp<f32>,
+    strike: VExp<f32>,
+    years: VExp<f32>,
+    rate: SExp<f32>,
+    volatility: SExp<f32>,
+) -> (VExp<f32>, VExp<f32>) {
+    price.zip3(strike, years, |s, x, t| prices([s, x, t, rate, volatility], by_normcdf))
 }

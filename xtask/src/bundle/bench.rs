@@ -5,28 +5,34 @@ use super::{Bundle, projects};
 use crate::cuda::Toolkit;
 use crate::sh::{self, Result};
 
-const PEERS: &str = "libarraygpu-peers.so";
+/// `NAME.cu` becomes `libarraygpu-NAME.so`.
+const PEERS: [&str; 3] = ["peers", "options", "functions"];
 
 /// Adds `bench/`.
 pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     let source = sh::root().join("bench/gpu");
     let build = projects::build("bench/gpu", toolkit)?;
-    for program in ["arraygpu-gpu-bench", "arraygpu-first-call"] {
+    for program in
+        ["arraygpu-gpu-bench", "arraygpu-options-bench", "arraygpu-gpu-functions", "arraygpu-first-call"]
+    {
         bundle.put(&build.join(program), "bench")?;
     }
     projects::packages(bundle, &build)?;
-    for file in ["peers.cu", "peers.h"] {
+    for file in ["peers.cu", "options.cu", "peers.h", "functions.cu", "function_peers.h", "function_list.h"] {
         bundle.put(&source.join(file), "share/bench")?;
     }
     let Some(toolkit) = toolkit else {
         println!("no nvcc: run-bench.sh compiles the peers, if there is one where it runs");
         return Ok(());
     };
-    let library = super::work().join("build").join(PEERS);
-    let mut nvcc = toolkit.nvcc();
-    nvcc.args(["-O3", "-std=c++17", "-arch=sm_90", "-shared", "-cudart", "static"]);
-    nvcc.args(["-Xcompiler", "-fPIC,-static-libstdc++,-static-libgcc"]);
-    nvcc.arg("-o").arg(&library).arg(source.join("peers.cu")).arg("-ldl");
-    sh::run(&mut nvcc)?;
-    bundle.put(&library, "lib")
+    for name in PEERS {
+        let library = super::work().join("build").join(format!("libarraygpu-{name}.so"));
+        let mut nvcc = toolkit.nvcc();
+        nvcc.args(["-O3", "-std=c++17", "-arch=sm_90", "-shared", "-cudart", "static"]);
+        nvcc.args(["-Xcompiler", "-fPIC,-static-libstdc++,-static-libgcc"]);
+        nvcc.arg("-o").arg(&library).arg(source.join(format!("{name}.cu"))).arg("-ldl");
+        sh::run(&mut nvcc)?;
+        bundle.put(&library, "lib")?;
+    }
+    Ok(())
 }

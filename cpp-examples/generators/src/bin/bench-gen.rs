@@ -4,6 +4,8 @@
 use arraygpu::prelude::*;
 use arraygpu_examples::*;
 
+const OPTION: [&str; 5] = ["price", "strike", "years", "rate", "volatility"];
+
 fn main() -> arraygpu::Result<()> {
     let name = std::env::var("BENCH_PACKAGE").unwrap_or_else(|_| "kernels".into());
     Package::new(name)
@@ -25,5 +27,12 @@ fn main() -> arraygpu::Result<()> {
         .doc(rmse::DOC)
         .function("average", ["xs"], "result", moving_average::average(&moving_average::spencer()))
         .doc(moving_average::AVERAGE_DOC)
+        .function("options", OPTION, ["call", "put"], black_scholes::black_scholes)
+        .doc(black_scholes::DOC)
+        .function("options_tails", OPTION, ["call", "put"], black_scholes::black_scholes_tails)
+        .doc(black_scholes::DOC)
+        .function("options_fast", OPTION, ["call", "put"], black_scholes::black_scholes)
+        .doc(black_scholes::DOC)
+        .fast_math()
         .run()
 }

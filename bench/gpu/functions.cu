@@ -1,7 +1,7 @@
 // CUDA's precise functions in the kernel that a CUDA programmer writes for a map: 16 bytes a load, all loads before the first use.
-// nvcc -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -I../functions -o libarraygpu-function-peers.so function_peers.cu
+// nvcc -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o libarraygpu-functions.so functions.cu
 #include "function_peers.h"
-#include "functions.h"
+#include "function_list.h"
 #include <cstdint>
 #include <cuda_runtime.h>
 
