@@ -41,17 +41,19 @@ const POWER_32: [f64; 6] = [
 pub fn erf<R: Real>(x: R) -> R {
     let (t, one) = (x.abs(), x.lit(1.0));
     let small = horner(x * x, &SMALL_32).mul_add(t, t);
-    let large = one - power(t, horner(t, &LARGE_32));
+    let large = one_less_power(t, horner(t, &LARGE_32));
     let large = R::select(x.lit(3.92).lt(t), one, large);
     R::select(t.lt(x.lit(0.97)), small, large).with_sign_of(x)
 }
 
-/// 2^(x y), to about 2^-25, where that is a normal number.
+/// 1 - 2^(x y), where the power is a normal number below 1; to about 2^-25 of the power.
 #[inline(always)]
-fn power<R: Real>(x: R, y: R) -> R {
-    let magic = x.lit(R::MAGIC);
+fn one_less_power<R: Real>(x: R, y: R) -> R {
+    let (magic, one) = (x.lit(R::MAGIC), x.lit(1.0));
     let shifted = x.mul_add(y, magic);
     let f = x.mul_add(y, magic - shifted);
-    let p = horner(f, &POWER_32).mul_add(f, x.lit(1.0));
-    (p.bits() + shifted.bits().shl(R::MANTISSA)).real()
+    // the power is s + s m
+    let s = (one.bits() + shifted.bits().shl(R::MANTISSA)).real();
+    let m = horner(f, &POWER_32) * f;
+    (-s).mul_add(m, one - s)
 }

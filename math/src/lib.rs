@@ -12,6 +12,7 @@
 //!
 //! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
 
+pub mod arc;
 pub mod double;
 pub mod erf;
 pub mod exp;
@@ -22,6 +23,7 @@ pub mod real;
 pub mod reduce;
 pub mod trig;
 
+pub use arc::{acos, asin, atan, atan2};
 pub use erf::erf;
 pub use exp::exp;
 pub use log::{log, log1p, log2, log10};

@@ -2,8 +2,8 @@
 //!
 //! x = 2^k m by integer operations on the bits, m between 2/3 and 4/3 (f32) or sqrt(1/2) and sqrt(2) (f64); f = m - 1 is exact. log(1 + f) is f and a small
 //! [`tail`]: f32: f^2 q(f), a minimax q; f64: by s = f / (2 + f), whose series has half the terms (as fdlibm's log). Then k ln2 + f is summed exactly, so
-//! that the result is rounded about once. The errors of the small parts are far below the distance of the exact values of neighbours: the functions are
-//! monotone. Polynomials and constants: `derive/log.sollya`.
+//! that the result is rounded about once (f32's ln spares that and rounds twice). The functions are monotone: in f64 because the errors of the small parts
+//! are far below the distance of the exact values of neighbours, in f32 checked for all inputs. Polynomials and constants: `derive/log.sollya`.
 
 use crate::double::{Double, quick_two_sum};
 use crate::poly::horner;
@@ -26,14 +26,14 @@ struct Base {
     /// 1 / ln(base) in two parts; none for e.
     per_e: Option<(f64, f64)>,
     /// f32: (log(1 + f) - f) / f^2, in this base.
-    tail: [f64; 9],
+    tail: &'static [f64],
 }
 
 /// The base e.
 fn natural<R: Real>() -> Base {
     let single = (0.693145751953125, 1.428606765330187045e-6);
     let double = (0.69314718055989033018704503774642944, 5.49792301870837115520e-14);
-    let tail = [
+    let tail = &[
         -0.5,
         0.333332717418670654296875,
         -0.249999105930328369140625,
@@ -51,16 +51,17 @@ fn natural<R: Real>() -> Base {
 fn binary<R: Real>() -> Base {
     let single = (1.44269502162933349609375, 1.925963033500011079e-8);
     let double = (1.442695040888963387004650940070860088, 2.035527374093103311e-17);
-    let tail = [
+    let tail = &[
         -0.721347510814666748046875,
-        0.4808974564075469970703125,
-        -0.360673606395721435546875,
-        0.2886444032192230224609375,
-        -0.2405350208282470703125,
-        0.20276410877704620361328125,
-        -0.17731444537639617919921875,
-        0.1984404623508453369140625,
-        -0.17939992249011993408203125,
+        0.4808983504772186279296875,
+        -0.360673248767852783203125,
+        0.2885372340679168701171875,
+        -0.2405545413494110107421875,
+        0.2062362730503082275390625,
+        -0.17701141536235809326171875,
+        0.15676696598529815673828125,
+        -0.1808197200298309326171875,
+        0.1667301952838897705078125,
     ];
     Base { of_two: (1.0, 0.0), per_e: Some(R::pick(single, double)), tail }
 }
@@ -71,39 +72,40 @@ fn decimal<R: Real>() -> Base {
     let of_double = (0.3010299956639528318191878497600555, 2.836339455104496416e-14);
     let single = (0.4342944920063018798828125, -1.010304995219257762e-8);
     let double = (0.43429448190325181666793241674895399, 1.098319650216765073e-17);
-    let tail = [
+    let tail = &[
         -0.21714724600315093994140625,
-        0.14476455748081207275390625,
-        -0.10857261717319488525390625,
-        8.6890719830989837646484375e-2,
-        -7.243935763835906982421875e-2,
-        6.10365606844425201416015625e-2,
-        -5.3002826869487762451171875e-2,
-        5.9743724763393402099609375e-2,
-        -5.5504269897937774658203125e-2,
+        0.144764840602874755859375,
+        -0.10857249796390533447265625,
+        8.6856938898563385009765625e-2,
+        -7.2445809841156005859375e-2,
+        6.21288977563381195068359375e-2,
+        -5.29031269252300262451171875e-2,
+        4.6647362411022186279296875e-2,
+        -5.59700429439544677734375e-2,
+        5.2361309528350830078125e-2,
     ];
     Base { of_two: R::pick(of_single, of_double), per_e: Some(R::pick(single, double)), tail }
 }
 
-/// ln(x). f32: 0.57 ulp; f64: 0.6 ulp (measured).
+/// ln(x). f32: 0.95 ulp (all inputs); f64: 0.74 ulp (measured).
 #[inline(always)]
 pub fn log<R: Real>(x: R) -> R {
     logarithm(x, &natural::<R>())
 }
 
-/// log to base 2; of a power of two exact.
+/// log to base 2; of a power of two exact. f32: 0.82 ulp (all inputs); f64: 0.94 ulp (measured).
 #[inline(always)]
 pub fn log2<R: Real>(x: R) -> R {
     logarithm(x, &binary::<R>())
 }
 
-/// log to base 10; of a power of ten exact.
+/// log to base 10; of a power of ten exact. f32: 0.95 ulp (all inputs); f64: 0.84 ulp (measured).
 #[inline(always)]
 pub fn log10<R: Real>(x: R) -> R {
     logarithm(x, &decimal::<R>())
 }
 
-/// ln(1 + x).
+/// ln(1 + x). f32: 0.99 ulp (all inputs); f64: 0.76 ulp (measured).
 #[inline(always)]
 pub fn log1p<R: Real>(x: R) -> R {
     let one = x.lit(1.0);
@@ -170,7 +172,7 @@ pub(crate) fn exponent<R: Real>(x: R, shifted: R::Bits) -> R {
 fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
     if !R::DOUBLE && base.per_e.is_none() && rest.is_none() {
         // nearly as good, and three operations less
-        let r = (f * f).mul_add(horner(f, &base.tail), f);
+        let r = (f * f).mul_add(horner(f, base.tail), f);
         return k.mul_add(f.lit(std::f64::consts::LN_2), r);
     }
     // in this base, f is main + error
@@ -199,16 +201,23 @@ fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
 #[inline(always)]
 fn tail<R: Real>(f: R, small: R, base: &Base) -> R {
     if !R::DOUBLE {
-        return (f * f).mul_add(horner(f, &base.tail), small);
+        let square = f * f;
+        return match base.per_e {
+            None => square.mul_add(horner(f, base.tail), small),
+            // the square rounded into the sum: 1/8 lies just above log10(4/3), whose ulp is small
+            Some(_) => {
+                (f * f.lit(base.tail[0])).mul_add(f, (square * f).mul_add(horner(f, &base.tail[1..]), small))
+            }
+        };
     }
     let s = f / (f + f.lit(2.0));
     let z = s * s;
     // f - f^2 / 2 + s (f^2 / 2 + z r(z)) is log(1 + f) = 2 s + s z r(z)
-    let square = (f * f.lit(0.5)) * f;
-    let rest = z.mul_add(horner(z, &TAIL_64), square);
+    let half = f * f.lit(0.5);
+    let rest = z.mul_add(horner(z, &TAIL_64), half * f);
     match base.per_e {
-        None => s.mul_add(rest, small - square),
-        Some((scale, _)) => s.mul_add(rest, -square).mul_add(f.lit(scale), small),
+        None => (-half).mul_add(f, s.mul_add(rest, small)),
+        Some((scale, _)) => (-half).mul_add(f, s * rest).mul_add(f.lit(scale), small),
     }
 }
 

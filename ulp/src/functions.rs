@@ -54,13 +54,18 @@ pub const FUNCTIONS: &[Function] = functions! {
     tan, f64::tan, Float::tan;
     sinpi, libm::sinpi, Float::sin_pi;
     cospi, libm::cospi, Float::cos_pi;
+    asin, f64::asin, Float::asin;
+    acos, f64::acos, Float::acos;
+    atan, f64::atan, Float::atan;
     erf, libm::erf, Float::erf;
 };
 
 /// Those of two numbers. Lines for what is being written (a second argument that is an integer, as ldexp's, comes as a whole number):
 /// `pow, f64::powf, rug::ops::Pow::pow;`  `atan2, f64::atan2, |y, x| y.atan2(&x);`  `hypot, f64::hypot, |x, y| x.hypot(&y);`
 /// `fmod, |x, y| x % y, |x, y| x % y;`  `copysign, f64::copysign, |x, y| x.copysign(&y);`
-pub const PAIRS: &[Function] = pairs! {};
+pub const PAIRS: &[Function] = pairs! {
+    atan2, f64::atan2, |y: Float, x: Float| y.atan2(&x);
+};
 
 /// What Rust's library lacks, from the system's.
 mod libm {

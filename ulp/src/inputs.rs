@@ -163,3 +163,20 @@ pub fn special(f: Format) -> Vec<u64> {
     sizes.dedup();
     sizes.iter().flat_map(|&s| [s, s | f.sign()]).collect()
 }
+
+/// The few special values whose pairs tests keep.
+pub fn few(f: Format) -> Vec<u64> {
+    let quiet = f.infinity() | 1 << (f.mantissa() - 1);
+    let sizes = [
+        0,
+        1,
+        1 << f.mantissa(),
+        f.bits(0.5),
+        f.bits(1.0),
+        f.bits(2.0),
+        f.bits(3.0),
+        f.infinity() - 1,
+        f.infinity(),
+    ];
+    sizes.iter().flat_map(|&s| [s, s | f.sign()]).chain([quiet]).collect()
+}

@@ -3,10 +3,13 @@
 //! f32 of one number: every STEP-th of the 2^32 inputs (1: all). Others: N inputs (else 2^26 / STEP; f32 of two numbers: 2^28 / STEP): random bits, near powers of two, of
 //! moderate size, and where functions are hard; all special values; and the neighbourhood of the worst.
 //! `--monotone`: whether neighbours keep their order. `--json`: one row each.
+//!
+//! `ulp names` lists the functions. `ulp hard FUNCTION` writes the table of hard cases for the tests of `math/`.
 
 mod extended;
 mod format;
 mod functions;
+mod hard;
 mod inputs;
 mod monotone;
 mod reduction;
@@ -30,6 +33,14 @@ fn all() -> impl Iterator<Item = &'static Function> {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("names") => return all().for_each(|f| println!("{}", f.name)),
+        Some("hard") => {
+            let wanted = |f: &&Function| args.get(1).is_some_and(|name| name == f.name);
+            return all().filter(wanted).for_each(|f| print!("{}", hard::lines(f)));
+        }
+        _ => {}
+    }
     let (Some(name), Some(ty)) = (args.first(), args.get(1)) else {
         let names: Vec<_> = all().map(|f| f.name).collect();
         return eprintln!(

@@ -152,10 +152,16 @@ impl Subject {
         worst
     }
 
-    /// The worst around the worst found so far.
-    pub fn refine(&self) -> Worst {
+    /// The worst of each part of what was looked at, as the judge sees them, beginning with the worst of all.
+    pub fn leaders(&self) -> Vec<Worst> {
         let mut leaders = self.leaders.lock().map(|l| l.clone()).unwrap_or_default();
         keep_worst(&mut leaders);
+        leaders
+    }
+
+    /// The worst around the worst found so far.
+    pub fn refine(&self) -> Worst {
+        let leaders = self.leaders();
         self.search(leaders.len() as u64 * AROUND, |i| {
             let at = leaders[(i / AROUND) as usize];
             let y = if self.function.two { inputs::around(self.format, at.y, !i) } else { 0 };

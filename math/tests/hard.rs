@@ -1,0 +1,120 @@
+//! The promised bounds (`bounds.txt`), natively: on hard cases whose exact results MPFR has written down (`hard/`, made by `cargo xtask ulp --hard`; the form of a line
+//! is in `ulp/src/hard.rs`), and for f32 on a sample of all inputs beside the system's functions in f64. What is measured over all inputs is in docs/elementary.md.
+
+use arraygpu_math as math;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A function in both types; the second argument of one of one number is ignored.
+struct Function {
+    name: &'static str,
+    single: fn(f32, f32) -> f32,
+    double: fn(f64, f64) -> f64,
+    /// The system's, if Rust knows it.
+    system: Option<fn(f64) -> f64>,
+}
+
+macro_rules! of_one {
+    ($($name:ident $system:expr),*) => {
+        [$(Function { name: stringify!($name), single: |x, _| math::$name(x), double: |x, _| math::$name(x), system: $system }),*]
+    };
+}
+macro_rules! of_two {
+    ($($name:ident),*) => { [$(Function { name: stringify!($name), single: math::$name, double: math::$name, system: None }),*] };
+}
+
+fn functions() -> Vec<Function> {
+    let one = of_one! {
+        exp Some(f64::exp), log Some(f64::ln), log2 Some(f64::log2), log10 Some(f64::log10), log1p Some(f64::ln_1p),
+        sin Some(f64::sin), cos Some(f64::cos), tan Some(f64::tan), sinpi None, cospi None,
+        asin Some(f64::asin), acos Some(f64::acos), atan Some(f64::atan)
+    };
+    let two = of_two! { atan2 };
+    one.into_iter().chain(two).collect()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The bounds of f32 and f64.
+fn bounds(name: &str) -> (f64, f64) {
+    let text = fs::read_to_string(folder().join("bounds.txt")).unwrap();
+    let line = text
+        .lines()
+        .find(|l| l.split(' ').next() == Some(name))
+        .unwrap_or_else(|| panic!("no bounds of {name}"));
+    let mut numbers = line.split(' ').skip(1).map(|n| n.parse().unwrap());
+    (numbers.next().unwrap(), numbers.next().unwrap())
+}
+
+/// |ours - exact| in ulps: the exact size is `fraction` of a last place beyond `result`. Infinity where the sign or a NaN is wrong.
+fn error(ours: u64, result: u64, fraction: f64, sign: u64) -> f64 {
+    let apart = (ours & (sign - 1)) as i64 - (result & (sign - 1)) as i64;
+    if ours & sign != result & sign { f64::INFINITY } else { (apart as f64 - fraction).abs() }
+}
+
+#[test]
+fn hard_cases() {
+    let broken: Vec<String> = functions().iter().filter_map(|f| hard_cases_of(f).err()).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// The first line of the function's table that its bound does not hold for.
+fn hard_cases_of(f: &Function) -> Result<(), String> {
+    let (single, double) = bounds(f.name);
+    let path = folder().join("hard").join(format!("{}.txt", f.name));
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    assert!(text.lines().count() > 100, "{} has cases", f.name);
+    for line in text.lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        let bits = |i: usize| u64::from_str_radix(words[i], 16).unwrap();
+        let (x, y, last) = (bits(1), if words.len() == 5 { bits(2) } else { 0 }, words.len() - 1);
+        let (ours, is_nan, sign, bound) = if words[0] == "f32" {
+            let ours = (f.single)(f32::from_bits(x as u32), f32::from_bits(y as u32));
+            (u64::from(ours.to_bits()), ours.is_nan(), 1 << 31, single)
+        } else {
+            let ours = (f.double)(f64::from_bits(x), f64::from_bits(y));
+            (ours.to_bits(), ours.is_nan(), 1 << 63, double)
+        };
+        let off = match words[last - 1] {
+            "nan" if is_nan => 0.0,
+            "nan" => f64::INFINITY,
+            _ if is_nan => f64::INFINITY,
+            _ => error(ours, bits(last - 1), bits(last) as f64 / 256.0, sign),
+        };
+        // fractions are cut to 1/256
+        if off > bound + 1.0 / 256.0 {
+            return Err(format!("{} {line}: {ours:x} is off by {off:.3} ulp", f.name));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn samples_of_f32() {
+    for f in functions() {
+        let Some(system) = f.system else { continue };
+        let (bound, _) = bounds(f.name);
+        for bits in (0..=u32::MAX).step_by(32771) {
+            let x = f32::from_bits(bits);
+            let (ours, exact) = ((f.single)(x, 0.0), system(f64::from(x)));
+            if exact.is_nan() || ours.is_nan() {
+                assert!(exact.is_nan() && ours.is_nan(), "{}({x:e}) = {ours:e}", f.name);
+                continue;
+            }
+            // towards zero, and what that leaves
+            let near = exact as f32;
+            let away = f64::from(near).abs() > exact.abs();
+            let below = f32::from_bits(near.to_bits() - u32::from(away));
+            let ulp = f64::from(f32::from_bits(below.to_bits() + 1)).abs() - f64::from(below).abs();
+            let fraction = if below.is_infinite() || !ulp.is_finite() {
+                0.0
+            } else {
+                (exact.abs() - f64::from(below).abs()) / ulp
+            };
+            let off = error(ours.to_bits().into(), below.to_bits().into(), fraction, 1 << 31);
+            assert!(off <= bound + 1e-6, "{}({x:e}) = {ours:e} is off by {off:.3} ulp", f.name);
+        }
+    }
+}
