@@ -46,9 +46,9 @@ const ASIN_64: [f64; 12] = [
     0.03191252891780875,
 ];
 
-/// pi/4: the first word has two bits free.
-const EIGHTH_32: [f64; 2] = [0.7853982448577880859375, -8.1460342471473268233e-8];
-const EIGHTH_64: [f64; 2] = [0.7853981633974482789994, 3.06161699786838301793e-17];
+/// pi/4: the first word ends with two zeros.
+const EIGHTH_32: [f64; 2] = [0.7853982448577881, -8.146034247147327e-8];
+const EIGHTH_64: [f64; 2] = [std::f64::consts::FRAC_PI_4, 3.061616997868383e-17];
 
 /// A function's value as t + cube p + rest, not yet added up.
 struct Parts<R> {

@@ -10,13 +10,13 @@ use crate::poly::horner;
 use crate::{Bits, Real};
 
 const TAIL_64: [f64; 7] = [
-    0.66666666666666696272613990004174411296844482421875,
-    0.399999999998998212458189982498879544436931610107421875,
-    0.285714286259417971081120413145981729030609130859375,
-    0.2222221113367857936449212274965248070657253265380859375,
-    0.181828894317431821736619212970254011452198028564453125,
-    0.1533170749321693671074484655036940239369869232177734375,
-    0.1461665100033745223750969444154179655015468597412109375,
+    0.666666666666667,
+    0.3999999999989982,
+    0.28571428625941797,
+    0.2222221113367858,
+    0.18182889431743182,
+    0.15331707493216937,
+    0.14616651000337452,
 ];
 
 /// What belongs to a base.
@@ -31,58 +31,58 @@ struct Base {
 
 /// The base e.
 fn natural<R: Real>() -> Base {
-    let single = (0.693145751953125, 1.428606765330187045e-6);
-    let double = (0.69314718055989033018704503774642944, 5.49792301870837115520e-14);
+    let single = (0.693145751953125, 1.428606765330187e-6);
+    let double = (0.6931471805598903, 5.497923018708371e-14);
     let tail = &[
         -0.5,
-        0.333332717418670654296875,
-        -0.249999105930328369140625,
-        0.20007298886775970458984375,
-        -0.16675151884555816650390625,
-        0.1405462920665740966796875,
-        -0.122601814568042755126953125,
-        0.13754443824291229248046875,
-        -0.12556113302707672119140625,
+        0.33333271741867065,
+        -0.24999910593032837,
+        0.2000729888677597,
+        -0.16675151884555817,
+        0.1405462920665741,
+        -0.12260181456804276,
+        0.1375444382429123,
+        -0.12556113302707672,
     ];
     Base { of_two: R::pick(single, double), per_e: None, tail }
 }
 
 /// The base 2.
 fn binary<R: Real>() -> Base {
-    let single = (1.44269502162933349609375, 1.925963033500011079e-8);
-    let double = (1.442695040888963387004650940070860088, 2.035527374093103311e-17);
+    let single = (1.4426950216293335, 1.925963033500011e-8);
+    let double = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
     let tail = &[
-        -0.721347510814666748046875,
-        0.4808983504772186279296875,
-        -0.360673248767852783203125,
-        0.2885372340679168701171875,
-        -0.2405545413494110107421875,
-        0.2062362730503082275390625,
-        -0.17701141536235809326171875,
-        0.15676696598529815673828125,
-        -0.1808197200298309326171875,
-        0.1667301952838897705078125,
+        -0.7213475108146667,
+        0.48089835047721863,
+        -0.3606732487678528,
+        0.28853723406791687,
+        -0.240554541349411,
+        0.20623627305030823,
+        -0.1770114153623581,
+        0.15676696598529816,
+        -0.18081972002983093,
+        0.16673019528388977,
     ];
     Base { of_two: (1.0, 0.0), per_e: Some(R::pick(single, double)), tail }
 }
 
 /// The base 10.
 fn decimal<R: Real>() -> Base {
-    let of_single = (0.30103302001953125, -3.024355464731343091e-6);
-    let of_double = (0.3010299956639528318191878497600555, 2.836339455104496416e-14);
-    let single = (0.4342944920063018798828125, -1.010304995219257762e-8);
-    let double = (0.43429448190325181666793241674895399, 1.098319650216765073e-17);
+    let of_single = (0.30103302001953125, -3.024355464731343e-6);
+    let of_double = (0.30102999566395283, 2.8363394551044964e-14);
+    let single = (0.4342944920063019, -1.0103049952192578e-8);
+    let double = (std::f64::consts::LOG10_E, 1.098319650216765e-17);
     let tail = &[
-        -0.21714724600315093994140625,
-        0.144764840602874755859375,
-        -0.10857249796390533447265625,
-        8.6856938898563385009765625e-2,
-        -7.2445809841156005859375e-2,
-        6.21288977563381195068359375e-2,
-        -5.29031269252300262451171875e-2,
-        4.6647362411022186279296875e-2,
-        -5.59700429439544677734375e-2,
-        5.2361309528350830078125e-2,
+        -0.21714724600315094,
+        0.14476484060287476,
+        -0.10857249796390533,
+        0.08685693889856339,
+        -0.072445809841156,
+        0.06212889775633812,
+        -0.052903126925230026,
+        0.046647362411022186,
+        -0.05597004294395447,
+        0.05236130952835083,
     ];
     Base { of_two: R::pick(of_single, of_double), per_e: Some(R::pick(single, double)), tail }
 }
@@ -110,7 +110,7 @@ pub fn log10<R: Real>(x: R) -> R {
 pub fn log1p<R: Real>(x: R) -> R {
     let one = x.lit(1.0);
     let u = one + x;
-    let shifted = shift(u);
+    let shifted = shift(u, low::<R>());
     let k = exponent(x, shifted) - x.lit(whole::<R>());
     // 2^-k, of which 2^(2 - k) is no subnormal number: 1 + x = 2^k (1 + f)
     let field = shifted & shifted.lit(R::EXPONENT);
@@ -127,15 +127,8 @@ pub fn log1p<R: Real>(x: R) -> R {
 
 #[inline(always)]
 fn logarithm<R: Real>(x: R, base: &Base) -> R {
-    let least = x.lit(R::pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
-    let small = x.lt(least);
-    let (power, digits) = R::pick((33_554_432.0, 25.0), (18_014_398_509_481_984.0, 54.0));
-    let y = R::select(small, x * x.lit(power), x);
-    let shifted = shift(y);
-    let offset = x.lit(whole::<R>());
-    let k = exponent(x, shifted) - R::select(small, offset + x.lit(digits), offset);
-    let f = mantissa(shifted) - x.lit(1.0);
-    special(x, assemble(k, f, None, base))
+    let (k, m) = split(x, low::<R>());
+    special(x, assemble(k, m - x.lit(1.0), None, base))
 }
 
 /// The bits of the least m: 2/3, sqrt(1/2).
@@ -143,27 +136,35 @@ fn low<R: Real>() -> u64 {
     R::pick(0x3f2a_aaab, 0x3fe6_a09e_667f_3bcd)
 }
 
-/// The bits of x with the exponent field one more from the greatest m times a power of two on: the exponent field is k + bias where x = 2^k m.
+/// k and m where x = 2^k m, m from the number with the bits `low` to its double; x positive and finite.
 #[inline(always)]
-pub(crate) fn shift<R: Real>(x: R) -> R::Bits {
+pub(crate) fn split<R: Real>(x: R, low: u64) -> (R, R) {
+    let least = x.lit(R::pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
+    let small = x.lt(least);
+    let (power, digits) = R::pick((33_554_432.0, 25.0), (18_014_398_509_481_984.0, 54.0));
+    let y = R::select(small, x * x.lit(power), x);
+    let shifted = shift(y, low);
+    let offset = x.lit(whole::<R>());
+    let k = exponent(x, shifted) - R::select(small, offset + x.lit(digits), offset);
+    let m = (shifted & shifted.lit((1 << R::MANTISSA) - 1)) + shifted.lit(low);
+    (k, m.real())
+}
+
+/// The bits of x as if mantissas began at that of `low`: the exponent field is k + bias.
+#[inline(always)]
+fn shift<R: Real>(x: R, low: u64) -> R::Bits {
     let b = x.bits();
-    b + b.lit((R::BIAS << R::MANTISSA) - low::<R>())
+    b + b.lit((R::BIAS << R::MANTISSA) - low)
 }
 
-/// The m of [`shift`].
-#[inline(always)]
-pub(crate) fn mantissa<B: Bits>(shifted: B) -> B::Real {
-    ((shifted & shifted.lit((1 << B::Real::MANTISSA) - 1)) + shifted.lit(low::<B::Real>())).real()
-}
-
-/// 2 to the number of digits, and the bias: what [`exponent`] has too much.
-pub(crate) fn whole<R: Real>() -> f64 {
+/// What [`exponent`] has too much: 2 to the number of digits, and the bias.
+fn whole<R: Real>() -> f64 {
     (1u64 << R::MANTISSA) as f64 + R::BIAS as f64
 }
 
-/// The k of [`shift`], plus [`whole`]: the field becomes the mantissa of a number that has no places behind the point.
+/// The exponent field of [`shift`], as the mantissa of a number that has no places behind the point.
 #[inline(always)]
-pub(crate) fn exponent<R: Real>(x: R, shifted: R::Bits) -> R {
+fn exponent<R: Real>(x: R, shifted: R::Bits) -> R {
     (shifted.shr(R::MANTISSA) | x.lit((1u64 << R::MANTISSA) as f64).bits()).real()
 }
 

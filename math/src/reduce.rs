@@ -8,9 +8,8 @@
 use crate::double::{Double, quick_two_sum, two_product, two_sum};
 use crate::{Flag, Real};
 
-const HALF_PI_32: [f64; 3] =
-    [1.57079637050628662109375, -4.37113882867379288655e-8, -1.71512451000588187280e-15];
-const HALF_PI_64: [f64; 3] = [1.5707963267948965580, 6.1232339957367660359e-17, -1.4973849048591698329e-33];
+const HALF_PI_32: [f64; 3] = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15];
+const HALF_PI_64: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
 
 /// 2/pi: digit i counts 2^(-24 (i + 1)). As many as the greatest f32 needs.
 const DIGITS_32: [f64; 9] =

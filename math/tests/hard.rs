@@ -24,13 +24,23 @@ macro_rules! of_two {
 }
 
 fn functions() -> Vec<Function> {
+    // its second argument is a whole number, here as in the tables
+    fn whole(n: f64) -> f64 {
+        if n.is_nan() { 0.0 } else { n.round_ties_even().clamp(-4000.0, 4000.0) }
+    }
+    let ldexp = Function {
+        name: "ldexp",
+        single: |x, n| math::ldexp(x, whole(f64::from(n)) as f32),
+        double: |x, n| math::ldexp(x, whole(n)),
+        system: None,
+    };
     let one = of_one! {
         exp Some(f64::exp), log Some(f64::ln), log2 Some(f64::log2), log10 Some(f64::log10), log1p Some(f64::ln_1p),
         sin Some(f64::sin), cos Some(f64::cos), tan Some(f64::tan), sinpi None, cospi None,
         asin Some(f64::asin), acos Some(f64::acos), atan Some(f64::atan)
     };
-    let two = of_two! { atan2 };
-    one.into_iter().chain(two).collect()
+    let two = of_two! { pow, atan2, fmod, copysign };
+    one.into_iter().chain(two).chain([ldexp]).collect()
 }
 
 fn folder() -> PathBuf {

@@ -55,6 +55,13 @@ static long double cospil(long double x) {
     return r == 0.5L ? 0 : r < 0.25L ? cosl(M_PIl * r) : sinl(M_PIl * (0.5L - r));
 }
 
+// a NaN's sign means nothing
+static long double signed_as(long double x, long double y) { return isnan(y) ? fabsl(x) : copysignl(x, y); }
+// by whole numbers; NaN: by 0
+static long double scaled(long double x, long double n) {
+    return isnan(n) ? x : ldexpl(x, (int)rintl(fmaxl(fminl(n, 4000), -4000)));
+}
+
 ONE(exp, expl)
 ONE(exp2, exp2l)
 ONE(expm1, expm1l)
@@ -81,4 +88,5 @@ TWO(pow, powl)
 TWO(atan2, atan2l)
 TWO(hypot, hypotl)
 TWO(fmod, fmodl)
-TWO(copysign, copysignl)
+TWO(copysign, signed_as)
+TWO(ldexp, scaled)

@@ -51,4 +51,5 @@ judges! {
     "hypot" extended_hypot
     "fmod" extended_fmod
     "copysign" extended_copysign
+    "ldexp" extended_ldexp
 }

@@ -60,12 +60,27 @@ pub const FUNCTIONS: &[Function] = functions! {
     erf, libm::erf, Float::erf;
 };
 
-/// Those of two numbers. Lines for what is being written (a second argument that is an integer, as ldexp's, comes as a whole number):
-/// `pow, f64::powf, rug::ops::Pow::pow;`  `atan2, f64::atan2, |y, x| y.atan2(&x);`  `hypot, f64::hypot, |x, y| x.hypot(&y);`
-/// `fmod, |x, y| x % y, |x, y| x % y;`  `copysign, f64::copysign, |x, y| x.copysign(&y);`
+/// Those of two numbers.
 pub const PAIRS: &[Function] = pairs! {
+    pow, f64::powf, rug::ops::Pow::pow;
     atan2, f64::atan2, |y: Float, x: Float| y.atan2(&x);
+    fmod, |x, y| x % y, |x: Float, y: Float| x % y;
+    copysign, |x, y| libm::copysign(x, y), |x: Float, y: Float| if y.is_nan() { x.abs() } else { x.copysign(&y) };
 };
+
+/// Of a number and an integer, which comes as a whole number; further ones than 4000 are all alike.
+pub const LDEXP: Function = Function {
+    name: "ldexp",
+    two: true,
+    single: |x, n| math::ldexp(x, whole(f64::from(n)) as f32),
+    double: |x, n| math::ldexp(x, whole(n)),
+    near: |x, n| libm::ldexp(x, whole(n)),
+    mpfr: |x, n| x << whole(n.to_f64()) as i32,
+};
+
+fn whole(n: f64) -> f64 {
+    if n.is_nan() { 0.0 } else { n.round_ties_even().clamp(-4000.0, 4000.0) }
+}
 
 /// What Rust's library lacks, from the system's.
 mod libm {
@@ -73,7 +88,15 @@ mod libm {
         unsafe extern "C" {
             pub safe fn erf(x: f64) -> f64;
             pub safe fn erfc(x: f64) -> f64;
+            pub safe fn ldexp(x: f64, n: i32) -> f64;
         }
+    }
+    pub fn ldexp(x: f64, n: f64) -> f64 {
+        c::ldexp(x, n as i32)
+    }
+    /// A NaN's sign means nothing.
+    pub fn copysign(x: f64, y: f64) -> f64 {
+        if y.is_nan() { x.abs() } else { x.copysign(y) }
     }
     pub fn erf(x: f64) -> f64 {
         c::erf(x)

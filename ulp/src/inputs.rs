@@ -20,7 +20,7 @@ impl Random {
     }
     /// Below n.
     fn below(&mut self, n: u64) -> u64 {
-        (u128::from(self.word()) * u128::from(n) >> 64) as u64
+        ((u128::from(self.word()) * u128::from(n)) >> 64) as u64
     }
     /// From a to b.
     fn between(&mut self, a: i64, b: i64) -> i64 {

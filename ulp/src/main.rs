@@ -17,7 +17,7 @@ mod report;
 mod search;
 
 use format::Format;
-use functions::{FUNCTIONS, Function, PAIRS};
+use functions::{FUNCTIONS, Function, LDEXP, PAIRS};
 use search::{Subject, Worst};
 
 struct Options {
@@ -28,7 +28,7 @@ struct Options {
 }
 
 fn all() -> impl Iterator<Item = &'static Function> {
-    FUNCTIONS.iter().chain(PAIRS)
+    FUNCTIONS.iter().chain(PAIRS).chain([&LDEXP])
 }
 
 fn main() {
@@ -103,6 +103,6 @@ fn hard(subject: &Subject) -> Worst {
     subject.search(4 * n, |i| {
         let sign = if i / n < 2 { 0 } else { f.sign() };
         let bits = f.bits(near[(i % n) as usize]) | sign;
-        (if i / n % 2 == 0 { bits } else { inputs::around(f, bits, i) }, 0)
+        (if (i / n).is_multiple_of(2) { bits } else { inputs::around(f, bits, i) }, 0)
     })
 }
