@@ -2,6 +2,7 @@
 # Runs the benchmark on the GPU: rows in $OUT/rows.jsonl (default: out/), a table at the end.
 # run-bench.sh [FILTER] [--package lib<name>.so]... [--rounds N] [--log2 N]...
 # Other packages export the functions of share/kernels; their rows are "arraygpu:<name>".
+# run-bench.sh functions [NAME] [--package lib<name>.so]...    the elementary functions beside CUDA's alone: rows in $OUT/functions.jsonl
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
 mkdir -p "$OUT" || exit 2
@@ -18,9 +19,21 @@ peers() {
     fi
     echo "$library"
 }
+# the elementary functions; without CUDA's there is nothing to compare with
+functions() {
+    library=$(peers functions)
+    [ -e "$library" ] || return 0
+    bench/arraygpu-gpu-functions --rows "$OUT/functions.jsonl" --peers "$library" --package lib/libfunctions.so "$@"
+}
+if [ "$1" = functions ]; then
+    shift
+    functions "$@"
+    exit $?
+fi
 bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$(peers peers)" "$@"
 status=$?
 bench/arraygpu-options-bench --rows "$OUT/rows.jsonl" --peers "$(peers options)" || status=1
+[ $# -gt 0 ] || functions || status=1
 # the first call, each time in a fresh process
 for name in saxpy rmse normalise; do
     for time in 1 2 3 4 5; do bench/arraygpu-first-call $name >>"$OUT/rows.jsonl" || status=1; done

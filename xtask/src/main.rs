@@ -12,6 +12,7 @@ mod sh;
 mod system;
 mod test;
 mod tidy;
+mod ulp;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -45,6 +46,20 @@ enum Task {
     Bundle,
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
+    /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table of docs/elementary.md (an hour for all)
+    Ulp {
+        /// Only these
+        functions: Vec<String>,
+        /// Inputs of each f64 function, and of each of two numbers
+        #[arg(long, default_value_t = 1 << 28)]
+        points: u64,
+        /// Write the tables of hard cases for the tests of math/ instead
+        #[arg(long)]
+        hard: bool,
+        /// Only write the table from the rows that are there
+        #[arg(long)]
+        table: bool,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -57,6 +72,9 @@ fn main() -> ExitCode {
         Task::Bench { name } => bench::run(name.as_deref()),
         Task::Bundle => bundle::run(),
         Task::Bless => test::bless(),
+        Task::Ulp { functions, points, hard, table } => {
+            ulp::run(&ulp::Asked { functions, points, hard, table })
+        }
         Task::Tidy => tidy::run(),
     };
     match result {

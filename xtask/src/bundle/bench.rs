@@ -6,17 +6,19 @@ use crate::cuda::Toolkit;
 use crate::sh::{self, Result};
 
 /// `NAME.cu` becomes `libarraygpu-NAME.so`.
-const PEERS: [&str; 2] = ["peers", "options"];
+const PEERS: [&str; 3] = ["peers", "options", "functions"];
 
 /// Adds `bench/`.
 pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     let source = sh::root().join("bench/gpu");
     let build = projects::build("bench/gpu", toolkit)?;
-    for program in ["arraygpu-gpu-bench", "arraygpu-options-bench", "arraygpu-first-call"] {
+    for program in
+        ["arraygpu-gpu-bench", "arraygpu-options-bench", "arraygpu-gpu-functions", "arraygpu-first-call"]
+    {
         bundle.put(&build.join(program), "bench")?;
     }
     projects::packages(bundle, &build)?;
-    for file in ["peers.cu", "options.cu", "peers.h"] {
+    for file in ["peers.cu", "options.cu", "peers.h", "functions.cu", "function_peers.h", "function_list.h"] {
         bundle.put(&source.join(file), "share/bench")?;
     }
     let Some(toolkit) = toolkit else {

@@ -1,4 +1,5 @@
-//! Random programs in the bundle: packages with the interpreter's results, made here, and the program that runs them there.
+//! Random programs in the bundle: packages with the interpreter's results, made here, and the program that runs them there. And the one that compares the
+//! elementary functions' bits.
 //!
 //! The packages lie compressed in `data/random.tar.gz`: their code for GPUs is text, and they are what takes most space.
 
@@ -30,7 +31,9 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     )?;
     let build = projects::build("tests/gpu", toolkit)?;
     let arguments = format!("@OUT@/random @OUT@/random {}", names.join(" "));
-    bundle.test(&build.join("random_bits"), "tests/cpp", &arguments)
+    bundle.test(&build.join("random_bits"), "tests/cpp", &arguments)?;
+    // the package comes with the benchmark
+    bundle.test(&build.join("function_bits"), "tests/cpp", "lib/libfunctions.so")
 }
 
 /// Runs the generator, unless this very one has run with these arguments.
