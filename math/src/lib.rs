@@ -23,6 +23,7 @@ pub mod poly;
 pub mod pow;
 pub mod real;
 pub mod reduce;
+pub mod root;
 pub mod trig;
 
 pub use arc::{acos, asin, atan, atan2};
@@ -32,4 +33,5 @@ pub use exp::exp;
 pub use log::{log, log1p, log2, log10};
 pub use pow::pow;
 pub use real::{Bits, Flag, Real};
+pub use root::{cbrt, hypot, rsqrt};
 pub use trig::{cos, cospi, sin, sinpi, tan};
