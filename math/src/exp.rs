@@ -38,15 +38,26 @@ pub fn exp<R: Real>(x: R) -> R {
     let magic = x.lit(R::MAGIC);
     let shifted = x.mul_add(x.lit(std::f64::consts::LOG2_E), magic);
     let n = shifted - magic;
-    let (hi, lo) = R::pick((LN2_HI_32, LN2_LO_32), (LN2_HI_64, LN2_LO_64));
+    let (hi, lo) = ln2::<R>();
     // r + rest: n hi has few bits, so the first difference is exact
     let exact = n.mul_add(x.lit(-hi), x);
     let r = n.mul_add(x.lit(-lo), exact);
     let rest = n.mul_add(x.lit(-lo), exact - r);
-    let q = if R::DOUBLE { horner(r, &EXP_64) } else { horner(r, &EXP_32) };
+    let q = self::rest(r);
     let one = quick_two_sum(x.lit(1.0), r);
     let p = one.hi + (one.lo + (r * r).mul_add(q, rest));
     scale(p, shifted)
+}
+
+/// ln 2 in two parts, of which the first leaves bits free for a product with n.
+pub fn ln2<R: Real>() -> (f64, f64) {
+    R::pick((LN2_HI_32, LN2_LO_32), (LN2_HI_64, LN2_LO_64))
+}
+
+/// (e^r - 1 - r) / r^2 for |r| <= ln2 / 2.
+#[inline(always)]
+pub fn rest<R: Real>(r: R) -> R {
+    if R::DOUBLE { horner(r, &EXP_64) } else { horner(r, &EXP_32) }
 }
 
 /// `p * 2^n`, rounded once, for p near 1 and n within twice the exponents' range; n stands in the low bits of `shifted`, which is n + MAGIC.

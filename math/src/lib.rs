@@ -27,7 +27,7 @@ pub mod root;
 pub mod trig;
 
 pub use arc::{acos, asin, atan, atan2};
-pub use erf::erf;
+pub use erf::{erf, erfc, normcdf};
 pub use exact::{copysign, fmod, frexp_exponent, frexp_mantissa, ldexp};
 pub use exp::exp;
 pub use log::{log, log1p, log2, log10};
