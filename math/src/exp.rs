@@ -28,7 +28,7 @@ const EXP_64: [f64; 11] = [
     2.08964908769484408356e-9,
 ];
 
-/// e^x. f32: 0.51 ulp; f64: 0.51 ulp (measured).
+/// e^x. f32: 0.84 ulp (all inputs); f64: 0.76 ulp (measured); monotone.
 #[inline(always)]
 pub fn exp<R: Real>(x: R) -> R {
     // beyond these the result is 0 or infinity, which the last multiplication gives; a NaN stays
@@ -38,18 +38,30 @@ pub fn exp<R: Real>(x: R) -> R {
     let magic = x.lit(R::MAGIC);
     let shifted = x.mul_add(x.lit(std::f64::consts::LOG2_E), magic);
     let n = shifted - magic;
-    let (hi, lo) = R::pick((LN2_HI_32, LN2_LO_32), (LN2_HI_64, LN2_LO_64));
+    let (hi, lo) = ln2::<R>();
     let exact = n.mul_add(x.lit(-hi), x);
     let r = n.mul_add(x.lit(-lo), exact);
+    let q = self::rest(r);
     let one = quick_two_sum(x.lit(1.0), r);
     let p = if R::DOUBLE {
         // what rounding r left; n hi has few bits, so the first difference is exact
         let rest = n.mul_add(x.lit(-lo), exact - r);
-        one.hi + (one.lo + (r * r).mul_add(horner(r, &EXP_64), rest))
+        one.hi + (one.lo + (r * r).mul_add(q, rest))
     } else {
-        one.hi + (r * r).mul_add(horner(r, &EXP_32), one.lo)
+        one.hi + (r * r).mul_add(q, one.lo)
     };
     scale(p, shifted)
+}
+
+/// ln 2 in two parts, of which the first leaves bits free for a product with n.
+pub fn ln2<R: Real>() -> (f64, f64) {
+    R::pick((LN2_HI_32, LN2_LO_32), (LN2_HI_64, LN2_LO_64))
+}
+
+/// (e^r - 1 - r) / r^2 for |r| <= ln2 / 2.
+#[inline(always)]
+pub fn rest<R: Real>(r: R) -> R {
+    if R::DOUBLE { horner(r, &EXP_64) } else { horner(r, &EXP_32) }
 }
 
 /// `p * 2^n`, rounded once, for p near 1 and n within twice the exponents' range; n stands in the low bits of `shifted`, which is n + MAGIC.

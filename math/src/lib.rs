@@ -23,13 +23,15 @@ pub mod poly;
 pub mod pow;
 pub mod real;
 pub mod reduce;
+pub mod root;
 pub mod trig;
 
 pub use arc::{acos, asin, atan, atan2};
-pub use erf::erf;
+pub use erf::{erf, erfc, normcdf};
 pub use exact::{copysign, fmod, frexp_exponent, frexp_mantissa, ldexp};
 pub use exp::exp;
 pub use log::{log, log1p, log2, log10};
 pub use pow::pow;
 pub use real::{Bits, Flag, Real};
+pub use root::{cbrt, hypot, rsqrt};
 pub use trig::{cos, cospi, sin, sinpi, tan};

@@ -45,6 +45,8 @@ macro_rules! pairs {
 /// Those of one number.
 pub const FUNCTIONS: &[Function] = functions! {
     exp, f64::exp, Float::exp;
+    cbrt, f64::cbrt, Float::cbrt;
+    rsqrt, |x: f64| 1.0 / x.sqrt(), |x: Float| x.sqrt().recip();
     log, f64::ln, Float::ln;
     log2, f64::log2, Float::log2;
     log10, f64::log10, Float::log10;
@@ -58,10 +60,13 @@ pub const FUNCTIONS: &[Function] = functions! {
     acos, f64::acos, Float::acos;
     atan, f64::atan, Float::atan;
     erf, libm::erf, Float::erf;
+    erfc, libm::erfc, Float::erfc;
+    normcdf, libm::normcdf, |x| (x * -Float::with_val(300, 0.5).sqrt()).erfc() / 2u32;
 };
 
 /// Those of two numbers.
 pub const PAIRS: &[Function] = pairs! {
+    hypot, f64::hypot, |x: Float, y: Float| x.hypot(&y);
     pow, f64::powf, rug::ops::Pow::pow;
     atan2, f64::atan2, |y: Float, x: Float| y.atan2(&x);
     fmod, |x, y| x % y, |x: Float, y: Float| x % y;
