@@ -12,11 +12,18 @@
 //!
 //! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
 
+#![allow(
+    clippy::excessive_precision,
+    clippy::approx_constant,
+    reason = "constants are written as they are derived: exactly, and parts of pi are no approximations of it"
+)]
+
 pub mod arc;
 pub mod double;
 pub mod erf;
 pub mod exact;
 pub mod exp;
+pub mod hyperbolic;
 pub mod log;
 pub mod native;
 pub mod poly;
@@ -29,7 +36,8 @@ pub mod trig;
 pub use arc::{acos, asin, atan, atan2};
 pub use erf::{erf, erfc, normcdf};
 pub use exact::{copysign, fmod, frexp_exponent, frexp_mantissa, ldexp};
-pub use exp::exp;
+pub use exp::{exp, exp2};
+pub use hyperbolic::{cosh, expm1, sinh, tanh};
 pub use log::{log, log1p, log2, log10};
 pub use pow::pow;
 pub use real::{Bits, Flag, Real};

@@ -63,12 +63,10 @@ pub fn scaled_bfloat16(x: VExp<bf16>, a: SExp<bf16>) -> (VExp<bf16>, SExp<bf16>)
     (x * a, x.sum())
 }
 
+/// A result of each type.
+type Wrapped = (VExp<i8>, VExp<u16>, VExp<i16>, VExp<u64>, SExp<u64>);
+
 /// Integers of every width, wrapping.
-pub fn wrapped(
-    a: VExp<i8>,
-    b: VExp<u16>,
-    c: VExp<i16>,
-    d: VExp<u64>,
-) -> (VExp<i8>, VExp<u16>, VExp<i16>, VExp<u64>, SExp<u64>) {
+pub fn wrapped(a: VExp<i8>, b: VExp<u16>, c: VExp<i16>, d: VExp<u64>) -> Wrapped {
     (a + 1, b + 1, c - 1, d - 1, d.sum())
 }
