@@ -61,7 +61,7 @@ pub const FUNCTIONS: &[Function] = functions! {
     atan, f64::atan, Float::atan;
     erf, libm::erf, Float::erf;
     erfc, libm::erfc, Float::erfc;
-    normcdf, libm::normcdf, |x| (x * -Float::with_val(300, 0.5).sqrt()).erfc() / 2u32;
+    normcdf, libm::normcdf, |x: Float| (x * -Float::with_val(300, 0.5).sqrt()).erfc() / 2u32;
 };
 
 /// Those of two numbers.
