@@ -55,8 +55,8 @@ pub struct Reduced<R: Real> {
 /// x >= 0 (or NaN) by multiples of pi/2. Infinity gives NaN.
 #[inline(always)]
 pub fn by_half_pi<R: Real>(x: R) -> Reduced<R> {
-    // f32: n is off by up to x 2^-24.5, which widens the interval of r
-    let huge = x.ge(x.lit(R::pick(2f64.powi(17), 2f64.powi(40)))).unlikely();
+    // f32: n is off by up to x 2^-24.5, which widens the interval of r; and below 52516.434 no r is so small that only the rounded lo holds it
+    let huge = x.ge(x.lit(R::pick(50000.0, 2f64.powi(40)))).unlikely();
     let (rare, usual) = (payne_hanek(x), cody_waite(x));
     let r = Double { hi: R::select(huge, rare.1.hi, usual.1.hi), lo: R::select(huge, rare.1.lo, usual.1.lo) };
     Reduced { quadrant: R::select(huge, rare.0, usual.0).bits(), r }
@@ -77,7 +77,7 @@ fn cody_waite<R: Real>(x: R) -> (R, Double<R>) {
     (shifted, Double { hi: first - coarse, lo: (-n).mul_add(x.lit(part[2]), -fine) })
 }
 
-/// n + MAGIC (modulo 4), and r, for x of 2^17 or more.
+/// n + MAGIC (modulo 4), and r, for x of 2^15 or more.
 #[inline(always)]
 fn payne_hanek<R: Real>(x: R) -> (R, Double<R>) {
     let width = R::MANTISSA as i32 + 1;

@@ -74,19 +74,19 @@ fn cosine<R: Real>(angle: Reduced<R>) -> R {
     R::select(even::<R>(n), c.sum(), s.sum()).flip_sign(second_bit::<R>(n + n.lit(1)))
 }
 
-/// sin x. f32: 0.74 ulp; f64: 0.71 ulp (measured).
+/// sin x. f32: 0.75 ulp; f64: 0.74 ulp (measured).
 #[inline(always)]
 pub fn sin<R: Real>(x: R) -> R {
     sine(by_half_pi(x.abs())).flip_sign(x.bits())
 }
 
-/// cos x. f32: 0.74 ulp; f64: 0.71 ulp (measured).
+/// cos x. f32: 0.75 ulp; f64: 0.74 ulp (measured).
 #[inline(always)]
 pub fn cos<R: Real>(x: R) -> R {
     cosine(by_half_pi(x.abs()))
 }
 
-/// tan x: the quotient of sine and cosine as double words. f32: 0.88 ulp; f64: 0.80 ulp (measured).
+/// tan x: the quotient of sine and cosine as double words. f32: 0.89 ulp; f64: 0.86 ulp (measured).
 #[inline(always)]
 pub fn tan<R: Real>(x: R) -> R {
     let angle = by_half_pi(x.abs());
@@ -128,7 +128,7 @@ pub fn sinpi<R: Real>(x: R) -> R {
     (sine(by_half_turns(x.abs())) + x.lit(0.0)).flip_sign(x.bits())
 }
 
-/// cos(x pi); +0 in the middle between integers. f32: 0.73 ulp; f64: 0.71 ulp (measured).
+/// cos(x pi); +0 in the middle between integers. f32: 0.74 ulp; f64: 0.74 ulp (measured).
 #[inline(always)]
 pub fn cospi<R: Real>(x: R) -> R {
     cosine(by_half_turns(x.abs())) + x.lit(0.0)
@@ -174,6 +174,8 @@ mod tests {
         assert_eq!(cos(f64::MAX), -0.9999876894265599);
         assert_eq!(sin(f32::MAX), -0.5218765);
         assert_eq!(cos(f32::MAX), 0.853021);
+        // the smallest rest below 2^17, which as a single f32 would be off by half an ulp
+        assert_eq!(tan(52516.434f32), -61647228.0);
         // 6381956970095103 2^797: the f64 nearest a multiple of pi/2
         assert_eq!(cos(6381956970095103.0 * 2f64.powi(797)), -4.687165924254628e-19);
     }
