@@ -45,6 +45,11 @@ macro_rules! pairs {
 /// Those of one number.
 pub const FUNCTIONS: &[Function] = functions! {
     exp, f64::exp, Float::exp;
+    exp2, f64::exp2, Float::exp2;
+    expm1, f64::exp_m1, Float::exp_m1;
+    sinh, f64::sinh, Float::sinh;
+    cosh, f64::cosh, Float::cosh;
+    tanh, f64::tanh, Float::tanh;
     cbrt, f64::cbrt, Float::cbrt;
     rsqrt, |x: f64| 1.0 / x.sqrt(), |x: Float| x.sqrt().recip();
     log, f64::ln, Float::ln;
