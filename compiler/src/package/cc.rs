@@ -30,9 +30,11 @@ pub const FLAGS: [&str; 12] = [
 ];
 
 /// Of gcc, beside those: Clang knows no such flag.
-const GCC_FLAGS: [&str; 1] = [
+const GCC_FLAGS: [&str; 2] = [
     // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream: half the speed (bench/NOTES.md)
     "-fno-loop-unroll-and-jam",
+    // it copies a loop's body for selects of one condition: elementary functions vectorise worse, by a tenth to a third
+    "-fno-thread-jumps",
 ];
 
 /// The levels of the machine that kernels are compiled for, and their flags. Other machines than x86-64 have one, the baseline.

@@ -7,6 +7,8 @@ use arraygpu_math::{self as math, Real};
 pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
     Some(match op {
         UnaryOp::Exp => math::exp(x),
+        UnaryOp::Exp2 => math::exp2(x),
+        UnaryOp::Expm1 => math::expm1(x),
         UnaryOp::Log => math::log(x),
         UnaryOp::Log2 => math::log2(x),
         UnaryOp::Log10 => math::log10(x),
@@ -19,6 +21,9 @@ pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
         UnaryOp::Asin => math::asin(x),
         UnaryOp::Acos => math::acos(x),
         UnaryOp::Atan => math::atan(x),
+        UnaryOp::Sinh => math::sinh(x),
+        UnaryOp::Cosh => math::cosh(x),
+        UnaryOp::Tanh => math::tanh(x),
         UnaryOp::Cbrt => math::cbrt(x),
         UnaryOp::Rsqrt => math::rsqrt(x),
         UnaryOp::Erf => math::erf(x),
