@@ -1,7 +1,9 @@
 //! The statements of docs/semantics.md: the interpreter on the program and after every pass, and a simulated GPU, give what is written there.
 //! `tests/bits.rs` asks the same of C, the bundle of GPUs.
 
+#[allow(dead_code, reason = "this test needs a part of it")]
 mod common;
+#[allow(dead_code, reason = "this test needs a part of it")]
 #[path = "common/gpu.rs"]
 mod gpu;
 

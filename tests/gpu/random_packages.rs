@@ -120,7 +120,7 @@ fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
 }
 
 /// The arguments of each call of a function.
-type Cases = dyn Fn(usize, &Function, &mut Rng) -> Vec<Vec<Value>>;
+type Cases<'a> = dyn Fn(usize, &Function, &mut Rng) -> Vec<Vec<Value>> + 'a;
 
 /// The package and its cases.
 fn write(
