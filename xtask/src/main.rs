@@ -59,6 +59,9 @@ enum Task {
         /// Only write the table from the rows that are there
         #[arg(long)]
         table: bool,
+        /// Take what the tools printed on another machine, in place of measuring here
+        #[arg(long)]
+        measured: Option<std::path::PathBuf>,
     },
     /// Check the repository's style rules (part of `test`)
     Tidy,
@@ -72,8 +75,8 @@ fn main() -> ExitCode {
         Task::Bench { name } => bench::run(name.as_deref()),
         Task::Bundle => bundle::run(),
         Task::Bless => test::bless(),
-        Task::Ulp { functions, points, hard, table } => {
-            ulp::run(&ulp::Asked { functions, points, hard, table })
+        Task::Ulp { functions, points, hard, table, measured } => {
+            ulp::run(&ulp::Asked { functions, points, hard, table, measured })
         }
         Task::Tidy => tidy::run(),
     };

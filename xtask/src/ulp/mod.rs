@@ -7,7 +7,7 @@ mod table;
 use crate::sh::{self, Result, say};
 use crate::{cmake, install, system};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is promised, for the tests of `math/`, too.
 const BOUNDS: &str = include_str!("../../../math/tests/bounds.txt");
@@ -22,12 +22,17 @@ pub struct Asked {
     pub hard: bool,
     /// Only write the table in the docs from the rows that are there.
     pub table: bool,
+    /// What the tool (`--json`) and `arraygpu-function-speed` printed on another machine, in place of measuring here; its first line is the machine.
+    pub measured: Option<PathBuf>,
 }
 
 /// Runs everything; fails if a bound does not hold.
 pub fn run(asked: &Asked) -> Result {
     if asked.table {
         return table::write(&rows()?);
+    }
+    if let Some(file) = &asked.measured {
+        return taken(file);
     }
     system::ensure(system::BUILD)?;
     say("the tool that measures (MPFR is compiled at first: minutes, and it needs m4)");
@@ -49,13 +54,7 @@ pub fn run(asked: &Asked) -> Result {
     let mut broken = Vec::new();
     for (name, ty) in functions.iter().flat_map(|name| [(*name, "f32"), (*name, "f64")]) {
         let mut row = measure(&tool, name, ty, asked.points)?;
-        if let Some(speed) = speeds.iter().find(|s| s["function"] == name && s["type"] == ty) {
-            for (key, name) in
-                [("level", "level"), ("ns", "cpu_ns"), ("libm_ns", "libm_ns"), ("ratio", "cpu_ratio")]
-            {
-                row.insert(name.into(), speed[key].clone());
-            }
-        }
+        add_speed(&mut row, &speeds, name, ty);
         if row["ulps"].as_f64() > row["bound"].as_f64() || row["ulps"].is_null() {
             broken.push(format!("{name} {ty}: {} ulps", row["ulps"]));
         }
@@ -65,10 +64,39 @@ pub fn run(asked: &Asked) -> Result {
             None => all.push(row),
         }
         // what has been measured stays, whatever comes
-        save(&all)?;
+        save(&machine(), &all)?;
     }
     table::write(&all)?;
     if broken.is_empty() { Ok(()) } else { Err(format!("beyond their bounds: {}", broken.join(", "))) }
+}
+
+/// Adds a function's speed to its row.
+fn add_speed(row: &mut Map<String, Value>, speeds: &[Value], name: &str, ty: &str) {
+    if let Some(speed) = speeds.iter().find(|s| s["function"] == name && s["type"] == ty) {
+        for (key, name) in
+            [("level", "level"), ("ns", "cpu_ns"), ("libm_ns", "libm_ns"), ("ratio", "cpu_ratio")]
+        {
+            row.insert(name.into(), speed[key].clone());
+        }
+    }
+}
+
+/// Rows from what another machine printed.
+fn taken(file: &Path) -> Result {
+    let text = String::from_utf8_lossy(&sh::get(file)?).replace("1e999", "null");
+    let lines: Vec<Value> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+    let machine = lines.iter().find(|l| !l["machine"].is_null()).ok_or("no line says which machine it was")?;
+    let mut rows = Vec::new();
+    for row in lines.iter().filter(|l| l["name"] == "ulp").filter_map(Value::as_object) {
+        let mut row = row.clone();
+        let (name, ty) = (row["function"].clone(), row["type"].clone());
+        let (name, ty) = (name.as_str().unwrap_or_default(), ty.as_str().unwrap_or_default());
+        row.insert("bound".into(), json!(bound(name, ty)?));
+        add_speed(&mut row, &lines, name, ty);
+        rows.push(Value::Object(row));
+    }
+    save(machine, &rows)?;
+    table::write(&rows)
 }
 
 /// The tool; with AVX2 and FMA, where the machine has them: without, multiply-adds are slow.
@@ -139,7 +167,7 @@ fn rows() -> Result<Vec<Value>> {
 }
 
 /// Result files whose name begins so, oldest first: names hold dates.
-fn files(folder: &std::path::Path, start: &str) -> Vec<PathBuf> {
+fn files(folder: &Path, start: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let name = |p: &PathBuf| p.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut files: Vec<_> =
@@ -148,8 +176,8 @@ fn files(folder: &std::path::Path, start: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Writes today's file: the machine, then the rows.
-fn save(rows: &[Value]) -> Result {
+/// This machine.
+fn machine() -> Value {
     let word = |program: &str, args: &[&str]| {
         let text = sh::output(sh::program(program).args(args)).unwrap_or_default();
         text.lines().next().unwrap_or_default().to_string()
@@ -157,13 +185,18 @@ fn save(rows: &[Value]) -> Result {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|l| l.strip_prefix("model name")).unwrap_or_default();
     let date = word("date", &["+%F"]);
-    let machine = json!({
+    json!({
         "machine": cpu.trim_start_matches([' ', '\t', ':']),
         "date": date,
         "cc": word("cc", &["--version"]),
         "libm": word("ldd", &["--version"]),
-    });
-    let lines: Vec<String> = [&machine].into_iter().chain(rows).map(Value::to_string).collect();
+    })
+}
+
+/// Writes the file of the day: the machine, then the rows.
+fn save(machine: &Value, rows: &[Value]) -> Result {
+    let date = machine["date"].as_str().unwrap_or("undated");
+    let lines: Vec<String> = [machine].into_iter().chain(rows).map(Value::to_string).collect();
     sh::put(&results().join(format!("ulp-{date}.jsonl")), (lines.join("\n") + "\n").as_bytes())
 }
 
