@@ -72,10 +72,11 @@ fit("SMALL_64", lambda x: g(x) - 1, 11, 1e-20, 1, lambda x: 1 / g(x))
 fit("LARGE_64", lambda x: log(erfc(x), 2) / x, 17, 0.96, 5.93, lambda x: erfc(x) * x * log(2))
 
 
-def tail(name, f, d, shift, scale, end):
-    fit(name, lambda v: f(scale / (1 - v) - shift), d, 1 - mpf(scale) / shift, 1 - scale / (mpf(end) + shift))
+def tail(name, f, d, shift, scale, start, end):
+    v = lambda t: 1 - scale / (mpf(t) + shift)
+    fit(name, lambda v: f(scale / (1 - v) - shift), d, v(start), v(end))
 
 
 # the tails: see tail() there
-tail("NORMCDF_64", lambda t: exp(t * t / 2) * erfc(t / sqrt(mpf(2))) / 2 * (2.375 * t + 1.5) - 1, 22, 5, 8, 38.7)
-tail("ERFC_64", lambda t: exp(t * t) * erfc(t) * (1.625 * t + 0.75) - 1, 22, 4, 8, 27.4)
+tail("NORMCDF_64", lambda t: exp(t * t / 2) * erfc(t / sqrt(mpf(2))) / 2 * (2.375 * t + 1.5) - 1, 20, 5, 8, 0.66, 38.7)
+tail("ERFC_64", lambda t: exp(t * t) * erfc(t) * (1.625 * t + 0.75) - 1, 20, 3.5, 8, 0.46, 27.4)

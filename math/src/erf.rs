@@ -1,8 +1,11 @@
-//! The error function.
+//! The error function, its complement, and the normal distribution.
 //!
 //! |x| < 1: x + x p(x^2). Above: 1 - 2^p(|x|), with the power of two by a short polynomial (its error counts by erfc(1) = 0.16 at most). Unlike a polynomial
 //! for erfc or a root of it, this keeps the noise of rounding relative to erfc, and so the tail monotone. The form is Juffa's (CUDA's erff);
-//! polynomials: `derive/erf.sollya`.
+//! polynomials: `derive/erf.sollya`, f64 `derive/erf.py`.
+//!
+//! erfc and normcdf away from 0: e^(-x^2), with x^2 as a double word, times a fraction 1 / (a t + b) that is within some percent, times 1 + a polynomial in
+//! 1 / (t + c); see [`tail`]. Near 0: as erf. Polynomials: `derive/tail.sollya`, f64 `derive/erf.py`.
 
 use crate::exp;
 use crate::poly::horner;
@@ -18,6 +21,20 @@ const SMALL_32: [f64; 7] = [
     -8.007889264263212680816650390625e-4,
     7.8461729572154581546783447265625e-5,
 ];
+const SMALL_64: [f64; 12] = [
+    0.12837916709551256,
+    -0.3761263890318352,
+    0.11283791670944184,
+    -0.026866170643111226,
+    0.005223977606116573,
+    -0.0008548325929227223,
+    0.00012055293574398284,
+    -1.4924712255869537e-05,
+    1.644713102415044e-06,
+    -1.620630972606518e-07,
+    1.3710963588728289e-08,
+    -7.779438207878924e-10,
+];
 /// The binary logarithm of erfc(x), divided by x, from 0.96 to 3.93.
 const LARGE_32: [f64; 6] = [
     -1.6280752420425415,
@@ -26,6 +43,27 @@ const LARGE_32: [f64; 6] = [
     0.032948099076747894,
     -0.004614883102476597,
     0.00030589793459512293,
+];
+/// The same from 0.96 to 5.93.
+const LARGE_64: [f64; 18] = [
+    -1.6279069816274827,
+    -0.9184485675857041,
+    -0.148268301462002,
+    0.027595011073417754,
+    0.0002995201501505722,
+    -0.002433438626973736,
+    0.0008205207306981763,
+    8.06127363394415e-06,
+    -0.0001418243606602167,
+    8.280506519582024e-05,
+    -3.0104354091536665e-05,
+    7.990486497572924e-06,
+    -1.6063610968347142e-06,
+    2.440871197865289e-07,
+    -2.7293266740992284e-08,
+    2.1233757394881913e-09,
+    -1.0273890123261243e-10,
+    2.3279607602389395e-12,
 ];
 /// (2^x - 1) / x. The last places of these and of [`LARGE_32`] were searched for a monotone erf; the script's have eight pairs that fall.
 const POWER_32: [f64; 6] = [
@@ -41,14 +79,15 @@ const POWER_32: [f64; 6] = [
 #[inline(always)]
 pub fn erf<R: Real>(x: R) -> R {
     let t = x.abs();
-    let small = horner(x * x, &SMALL_32).mul_add(t, t);
-    let end = R::select(x.lit(3.93).lt(t), x.lit(3.93), t);
-    let large = one_less_power(end, horner(end, &LARGE_32));
+    let small = horner(x * x, R::pick(&SMALL_32[..], &SMALL_64)).mul_add(t, t);
+    let end = x.lit(R::pick(3.93, 5.93));
+    let end = R::select(end.lt(t), end, t);
+    let large = one_less_power(end, horner(end, R::pick(&LARGE_32[..], &LARGE_64)));
     // not negative yet
     R::select(t.lt(x.lit(0.97)), small, large).flip_sign(x.bits())
 }
 
-/// 1 - 2^(x y), where the power is a normal number below 1; to about 2^-25 of the power.
+/// 1 - 2^(x y), where the power is a normal number below 1; to about an ulp of the power.
 #[inline(always)]
 fn one_less_power<R: Real>(x: R, y: R) -> R {
     let (magic, one) = (x.lit(R::MAGIC), x.lit(1.0));
@@ -56,7 +95,7 @@ fn one_less_power<R: Real>(x: R, y: R) -> R {
     let f = x.mul_add(y, magic - shifted);
     // the power is s + s m
     let s = (one.bits() + shifted.bits().shl(R::MANTISSA)).real();
-    let m = horner(f, &POWER_32) * f;
+    let m = horner(f, R::pick(&POWER_32[..], &exp::EXP2_64)) * f;
     (-s).mul_add(m, one - s)
 }
 
@@ -97,6 +136,35 @@ const NORMCDF_32: Tail = Tail {
         5.231686867773532867431640625e-3,
     ],
 };
+const NORMCDF_64: Tail = Tail {
+    slope: 2.375,
+    offset: 1.5,
+    shift: 5.0,
+    scale: 8.0,
+    p: &[
+        0.04805780456672371,
+        -0.06486501934180589,
+        -0.2394419012579134,
+        0.5169412654071968,
+        -0.6222984840087278,
+        0.5222801376453581,
+        -0.31040867972664066,
+        0.11753804964293549,
+        -0.01392673413302729,
+        -0.011885245341567558,
+        0.00584450835814133,
+        0.0005881961231452213,
+        -0.001138058012829588,
+        3.381222549089796e-05,
+        0.000218368633750996,
+        -1.3284282592236158e-05,
+        -4.868955049011361e-05,
+        2.727918355085063e-06,
+        1.4129397828372277e-05,
+        -5.500677718073636e-06,
+        5.122672220312877e-07,
+    ],
+};
 const ERFC_32: Tail = Tail {
     slope: 1.625,
     offset: 0.75,
@@ -114,6 +182,35 @@ const ERFC_32: Tail = Tail {
         -4.2614527046680450439453125e-3,
         3.86362266726791858673095703125e-3,
         -3.1567006953991949558258056640625e-4,
+    ],
+};
+const ERFC_64: Tail = Tail {
+    slope: 1.625,
+    offset: 0.75,
+    shift: 3.5,
+    scale: 8.0,
+    p: &[
+        -0.012466265542153564,
+        -0.0857249411356789,
+        0.0017912055064964502,
+        0.033337503637664176,
+        -0.03604128572722392,
+        0.024915269312077538,
+        -0.012766468692684269,
+        0.004827819214780433,
+        -0.0011840943630843143,
+        6.664159528113453e-05,
+        8.011457811120402e-05,
+        -2.9302469807253276e-05,
+        -6.607574213836906e-07,
+        3.2436535846428156e-06,
+        -5.123309250267071e-07,
+        -3.0699343698602316e-07,
+        9.627640237929362e-08,
+        3.213101532814323e-08,
+        -1.1024585044577504e-08,
+        -3.7655231703454045e-09,
+        5.847109826839056e-11,
     ],
 };
 
@@ -150,7 +247,7 @@ fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {
     left.mul_add(r * b, quotient) * s * t.lit(0.5f64.powi(100))
 }
 
-/// The normal distribution's cumulative function.
+/// The normal distribution's cumulative function, 0.5 erfc(-x / sqrt 2). f32: 0.99 ulp; f64: 1.5 ulp (measured).
 #[inline(always)]
 pub fn normcdf<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(14.3, 38.6));
@@ -158,21 +255,53 @@ pub fn normcdf<R: Real>(x: R) -> R {
     let t = R::select(end.lt(t), end, t);
     let half = t * t.lit(-0.5);
     let h = half * t;
-    let tail = tail(t, h, half.mul_add(t, -h), &NORMCDF_32);
+    let tail = tail(t, h, half.mul_add(t, -h), R::pick(&NORMCDF_32, &NORMCDF_64));
     let large = R::select(x.lt(x.lit(0.0)), tail, x.lit(1.0) - tail);
-    let small = horner(x * x, &NORMCDF_SMALL_32).mul_add(x, x.lit(0.5));
+    let small = if R::DOUBLE {
+        let y = x * x.lit(std::f64::consts::FRAC_1_SQRT_2);
+        horner(y * y, &SMALL_64).mul_add(y, y).mul_add(x.lit(0.5), x.lit(0.5))
+    } else {
+        horner(x * x, &NORMCDF_SMALL_32).mul_add(x, x.lit(0.5))
+    };
     R::select(t.lt(x.lit(0.6744)), small, large)
 }
 
-/// The complementary error function, 1 - erf(x).
+/// The complementary error function, 1 - erf(x). f32: 0.91 ulp; f64: 1.5 ulp (measured).
 #[inline(always)]
 pub fn erfc<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(10.1, 27.3));
     let t = x.abs();
     let t = R::select(end.lt(t), end, t);
     let h = -(t * t);
-    let tail = tail(t, h, (-t).mul_add(t, -h), &ERFC_32);
+    let tail = tail(t, h, (-t).mul_add(t, -h), R::pick(&ERFC_32, &ERFC_64));
     let large = R::select(x.lt(x.lit(0.0)), x.lit(2.0) - tail, tail);
-    let small = x.lit(1.0) - horner(x * x, &SMALL_32).mul_add(x, x);
+    let small = x.lit(1.0) - horner(x * x, R::pick(&SMALL_32[..], &SMALL_64)).mul_add(x, x);
     R::select(t.lt(x.lit(0.475)), small, large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{erf, erfc, normcdf};
+
+    #[test]
+    fn special_values() {
+        let inf = f32::INFINITY;
+        assert_eq!((erf(inf), erf(-inf), erfc(inf), erfc(-inf)), (1.0, -1.0, 0.0, 2.0));
+        assert_eq!((normcdf(inf), normcdf(-inf), normcdf(0.0f32), normcdf(-0.0f64)), (1.0, 0.0, 0.5, 0.5));
+        assert_eq!((erfc(0.0f32), erfc(-0.0f64)), (1.0, 1.0));
+        assert_eq!(
+            (erf(-0.0f32).to_bits(), erf(-0.0f64).to_bits()),
+            ((-0.0f32).to_bits(), (-0.0f64).to_bits())
+        );
+        assert!(erf(f32::NAN).is_nan() && erfc(f32::NAN).is_nan() && normcdf(f32::NAN).is_nan());
+        assert!(erf(f64::NAN).is_nan() && erfc(f64::NAN).is_nan() && normcdf(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn tails_end_in_subnormals() {
+        assert_eq!((erfc(10.05f32), erfc(10.06f32)), (f32::from_bits(1), 0.0));
+        assert_eq!((normcdf(-14.16f32), normcdf(-14.18f32)), (f32::from_bits(1), 0.0));
+        assert_eq!((erfc(27.22f64), erfc(27.23f64)), (f64::from_bits(1), 0.0));
+        assert_eq!((normcdf(-38.48f64), normcdf(-38.49f64)), (f64::from_bits(1), 0.0));
+    }
 }
