@@ -33,6 +33,7 @@ pub const PASSES: &[Pass] = &[
     // last, because what they are made of is long
     Pass { name: "elementary", run: elementary::run },
     Pass { name: "simplify3", run: simplify::run },
+    Pass { name: "cse2", run: cse::run },
 ];
 
 /// Runs all passes; `seen` gets the function after each, for dumps.
