@@ -7,7 +7,7 @@
 
 use crate::double::{Double, quick_two_sum};
 use crate::poly::horner;
-use crate::{Bits, Real};
+use crate::{Bits, Flag, Real};
 
 const TAIL_64: [f64; 7] = [
     0.666666666666667,
@@ -121,14 +121,29 @@ pub fn log1p<R: Real>(x: R) -> R {
     // log(1 + f + rest) is log(1 + f) + rest / (1 + f)
     let rest = (-rest).mul_add(f, rest);
     let r = assemble(k, f, Some(rest), &natural::<R>());
-    let r = R::select(x.eq(x.lit(0.0)), x, r);
-    special(u, r)
+    // 0 keeps its sign
+    let r = r.with_sign_of(x);
+    let usual = u.gt(x.lit(0.0)) & u.lt(x.lit(f64::INFINITY));
+    R::select((!usual).unlikely(), special(u, r), r)
 }
 
 #[inline(always)]
 fn logarithm<R: Real>(x: R, base: &Base) -> R {
-    let (k, m) = split(x, low::<R>());
-    special(x, assemble(k, m - x.lit(1.0), None, base))
+    let rare = (!is_normal(x)).unlikely();
+    let (k, m) = split(x, low::<R>(), rare);
+    let r = assemble(k, m - x.lit(1.0), None, base);
+    R::select(rare, special(x, r), r)
+}
+
+/// Positive, finite, not subnormal.
+#[inline(always)]
+pub(crate) fn is_normal<R: Real>(x: R) -> R::Flag {
+    x.ge(least(x)) & x.lt(x.lit(f64::INFINITY))
+}
+
+#[inline(always)]
+fn least<R: Real>(x: R) -> R {
+    x.lit(R::pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE))
 }
 
 /// The bits of the least m: 2/3, sqrt(1/2).
@@ -136,16 +151,15 @@ fn low<R: Real>() -> u64 {
     R::pick(0x3f2a_aaab, 0x3fe6_a09e_667f_3bcd)
 }
 
-/// k and m where x = 2^k m, m from the number with the bits `low` to its double; x positive and finite.
+/// k and m where x = 2^k m, m from the number with the bits `low` to its double; x positive and finite, `rare` if it may be subnormal.
 #[inline(always)]
-pub(crate) fn split<R: Real>(x: R, low: u64) -> (R, R) {
-    let least = x.lit(R::pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE));
-    let small = x.lt(least);
+pub(crate) fn split<R: Real>(x: R, low: u64, rare: R::Flag) -> (R, R) {
+    let small = x.lt(least(x));
     let (power, digits) = R::pick((33_554_432.0, 25.0), (18_014_398_509_481_984.0, 54.0));
-    let y = R::select(small, x * x.lit(power), x);
+    let y = R::select(rare, R::select(small, x * x.lit(power), x), x);
     let shifted = shift(y, low);
     let offset = x.lit(whole::<R>());
-    let k = exponent(x, shifted) - R::select(small, offset + x.lit(digits), offset);
+    let k = exponent(x, shifted) - R::select(rare, R::select(small, offset + x.lit(digits), offset), offset);
     let m = (shifted & shifted.lit((1 << R::MANTISSA) - 1)) + shifted.lit(low);
     (k, m.real())
 }

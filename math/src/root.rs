@@ -1,7 +1,7 @@
 //! Roots: cbrt, 1 / sqrt, hypot. Each computes a value good to an ulp or so and then corrects it by what multiply-add tells about its error.
 
 use crate::poly::horner;
-use crate::{Bits, Real};
+use crate::{Bits, Flag, Real};
 
 /// c^(-1/3) near 1 (`derive/root.sollya`).
 const INVERSE_CBRT: [f64; 4] =
@@ -17,8 +17,9 @@ pub fn cbrt<R: Real>(x: R) -> R {
     // so that x - d^3 below is no subnormal number
     let (least, up) = R::pick((-70, 72), (-900, 162));
     let small = size.lt(x.lit(power(least)));
+    let rare = (!(size.ge(x.lit(power(least))) & size.lt(x.lit(f64::INFINITY)))).unlikely();
     let one = x.lit(1.0);
-    let scaled = R::select(small, size * x.lit(power(up)), size);
+    let scaled = R::select(rare, R::select(small, size * x.lit(power(up)), size), size);
     let y = inverse_cbrt_guess(scaled);
     let y = y * horner(scaled * y * (y * y), &INVERSE_CBRT);
     let third = x.lit(1.0 / 3.0);
@@ -33,10 +34,11 @@ pub fn cbrt<R: Real>(x: R) -> R {
     let d2 = d * d;
     let d2_lo = d.mul_add(d, -d2);
     let rest = (-d2_lo).mul_add(d, (-d2).mul_add(d, scaled));
-    let root = rest.mul_add(square * third, d) * R::select(small, x.lit(power(-up / 3)), one);
+    let root = rest.mul_add(square * third, d);
+    let unscaled = root * R::select(small, x.lit(power(-up / 3)), one);
     // infinity, NaN
-    let root = R::select(size.lt(x.lit(f64::INFINITY)), root, size);
-    root.with_sign_of(x)
+    let at_the_ends = R::select(size.lt(x.lit(f64::INFINITY)), unscaled, size);
+    R::select(rare, at_the_ends, root).with_sign_of(x)
 }
 
 /// x^(-1/3) within 4 %, for normal x > 0: its bits, but for the lowest, as a whole number between 2 to the mantissa and its double, where multiply-add rounds

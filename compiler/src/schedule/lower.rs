@@ -106,7 +106,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             domain: pass.domain,
             vectors: IndexSet::new(),
             follows: false,
-            rare: Rare::Branch,
+            rare: Rare::default(),
         }
     }
 
@@ -388,6 +388,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         let mut it = operands.into_iter();
         let mut next = || it.next().unwrap_or_else(|| Box::new(Expr::int(0)));
         let e = match op {
+            Op::Unary(UnaryOp::Unlikely, _) => *next(),
             Op::Unary(op, _) => Expr::Unary(op, next()),
             Op::Binary(op, ..) => {
                 let (a, b) = (next(), next());
@@ -546,8 +547,10 @@ fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> E
 }
 
 /// Rough operations of one node.
-fn cost(op: &Op) -> u32 {
+pub(super) fn cost(op: &Op) -> u32 {
     match op {
+        // a loop
+        Op::Binary(BinaryOp::RemSlow, ..) => 100,
         Op::Unary(UnaryOp::Unlikely, _) => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
         _ => 1,

@@ -1,23 +1,46 @@
 //! What is hardly ever needed: arms of a `select` whose condition is `unlikely` (the reduction of huge arguments of `sin`, say).
 //!
-//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one stands in a branch, so that a warp skips it; and where a loop must
-//! vectorise (`cpu/each.rs`), it is left out altogether, after a look at all conditions of the tile.
+//! A kernel computes both arms of an ordinary `select`. Of an unlikely one the first arm is left out where all conditions of several elements are looked at
+//! together (a tile on a CPU, `cpu/each.rs`; a thread's elements on a GPU, `cuda/elements.rs`). Should one hold, or elsewhere, it is computed: in a branch if
+//! it is dear, else as any other.
 
-use super::lower::{Lower, Region};
+use super::lower::{Lower, Region, cost};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::UnaryOp;
 use indexmap::IndexSet;
 
+/// Operations of an arm from which on a branch costs less.
+const DEAR: u32 = 24;
+
 /// What to do with unlikely arms.
-#[derive(Default)]
 pub enum Rare {
-    /// Compute them in a branch.
-    #[default]
-    Branch,
+    /// Compute them. True: a dear one has taken a branch.
+    Compute(bool),
     /// Leave them out; these conditions are then assumed not to hold.
     Skip(IndexSet<NodeId>),
+}
+
+impl Default for Rare {
+    fn default() -> Rare {
+        Rare::Compute(false)
+    }
+}
+
+impl Rare {
+    /// Nothing is assumed yet.
+    pub fn skip() -> Rare {
+        Rare::Skip(IndexSet::default())
+    }
+
+    /// The conditions that were assumed not to hold.
+    pub fn assumed(self) -> Vec<NodeId> {
+        match self {
+            Rare::Skip(conditions) => conditions.into_iter().collect(),
+            Rare::Compute(_) => vec![],
+        }
+    }
 }
 
 /// The condition, both arms, if the node is an unlikely `select`.
@@ -36,10 +59,14 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         assumed.insert(condition);
         return l.value(usual, r).map(Some);
     }
+    if !is_dear(l, n) {
+        return Ok(None);
+    }
     let group = together(l, n, condition, r);
     if group.iter().any(|m| leaves_record(l, *m, r)) {
         return Ok(None);
     }
+    l.rare = Rare::Compute(true);
     // what is usual comes first, so that the branch finds it
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
@@ -67,6 +94,14 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     }
     r.out.push(Stmt::If(when, branch, vec![]));
     Ok(r.memo.get(&n).cloned())
+}
+
+/// Whether the first arm takes many operations that the second does not take.
+fn is_dear(l: &Lower, n: NodeId) -> bool {
+    let Some((_, rare, usual)) = arms(l, n) else { return false };
+    let known = l.g.reachable([usual]);
+    let own = l.g.reachable([rare]).into_iter().filter(|m| !known.contains(m));
+    own.map(|m| cost(l.g.op(m))).sum::<u32>() > DEAR
 }
 
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.

@@ -85,7 +85,8 @@ fn add_speed(row: &mut Map<String, Value>, speeds: &[Value], name: &str, ty: &st
 fn taken(file: &Path) -> Result {
     let text = String::from_utf8_lossy(&sh::get(file)?).replace("1e999", "null");
     let lines: Vec<Value> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
-    let machine = lines.iter().find(|l| !l["machine"].is_null()).ok_or("no line says which machine it was")?;
+    let machine =
+        lines.iter().find(|l| !l["machine"].is_null()).ok_or("no line says which machine it was")?;
     let mut rows = Vec::new();
     for row in lines.iter().filter(|l| l["name"] == "ulp").filter_map(Value::as_object) {
         let mut row = row.clone();

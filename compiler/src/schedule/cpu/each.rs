@@ -3,6 +3,8 @@
 //! ```text
 //! for i { body }    ->    var rare = 0    for i { rare |= condition }    if rare != 0 { seq i { body, with branches } } else { for i { body without } }
 //! ```
+//!
+//! Without branches, if all that is rare is cheap, the first of these loops vectorises, too.
 
 use crate::core::NodeId;
 use crate::error::Result;
@@ -23,25 +25,25 @@ pub fn each(l: &mut Lower, name: &str, lo: &Expr, hi: &Expr, body: &mut Body) ->
         let values = body(l, &Expr::Reg(counter), conditions, &mut out)?;
         Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.rare)))
     };
-    let (i, usual, _, assumed) = variant(l, Rare::Skip(Default::default()), None)?;
+    let (i, usual, _, assumed) = variant(l, Rare::skip(), None)?;
     let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
-    let conditions: Vec<NodeId> = match assumed {
-        Rare::Skip(conditions) => conditions.into_iter().collect(),
-        Rare::Branch => vec![],
-    };
+    let conditions = assumed.assumed();
     if conditions.is_empty() {
         return Ok(vec![usual]);
     }
     let cost = l.cost;
     let rare = l.k.reg("rare", Ty::U32);
-    let (i, mut look, values, _) = variant(l, Rare::Skip(Default::default()), Some(&conditions))?;
+    let (i, mut look, values, _) = variant(l, Rare::skip(), Some(&conditions))?;
     for value in values {
         let bit = Expr::Cast(Ty::U32, Box::new(value));
         look.push(Stmt::Assign(rare, Expr::binary(BinaryOp::Or, Expr::Reg(rare), bit)));
     }
     let look = Stmt::For(i, lo.clone(), hi.clone(), look);
-    let (i, all, ..) = variant(l, Rare::Branch, None)?;
-    let all = Stmt::Seq(i, lo.clone(), hi.clone(), all);
+    let (i, all, _, branches) = variant(l, Rare::default(), None)?;
+    let all = match branches {
+        Rare::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
+        _ => Stmt::Seq(i, lo.clone(), hi.clone(), all),
+    };
     l.cost = cost;
     let zero = Expr::Lit(Lit::u32(0));
     let any = Expr::binary(BinaryOp::Ne, Expr::Reg(rare), zero.clone());

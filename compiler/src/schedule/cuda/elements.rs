@@ -5,10 +5,11 @@ use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::Item;
 use crate::schedule::lower::Lower;
+use crate::schedule::rare::Rare;
 
 /// Elements at constant offsets from one index.
 pub struct Elements {
@@ -73,8 +74,7 @@ impl Elements {
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         if l.signature.sites.is_empty() {
-            let all: Vec<NodeId> = each.concat();
-            let mut values = l.region(&vars, &all, None, &Expr::int(0), out)?.into_iter();
+            let mut values = usual_first(l, &vars, &each.concat(), out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
         // a record names its element
@@ -100,6 +100,41 @@ impl Elements {
         }
         out.append(&mut stores);
     }
+}
+
+/// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
+fn usual_first(
+    l: &mut Lower,
+    vars: &[(NodeId, Expr)],
+    roots: &[NodeId],
+    out: &mut Vec<Stmt>,
+) -> Result<Vec<Expr>> {
+    let (cost, loaded) = (l.cost, l.loaded.clone());
+    let variant = |l: &mut Lower, rare: Rare, roots: &[NodeId]| {
+        (l.rare, l.cost, l.loaded) = (rare, cost, loaded.clone());
+        let mut out = Vec::new();
+        let values = l.region(vars, roots, None, &Expr::int(0), &mut out)?;
+        Ok::<_, crate::error::Error>((values, out, std::mem::take(&mut l.rare).assumed()))
+    };
+    let (values, mut usual, conditions) = variant(l, Rare::skip(), roots)?;
+    if conditions.is_empty() {
+        out.append(&mut usual);
+        return Ok(values);
+    }
+    let (exact, mut complete, _) = variant(l, Rare::default(), roots)?;
+    let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
+    let (mut values, mut usual, _) = variant(l, Rare::skip(), &both)?;
+    let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
+    out.append(&mut usual);
+    let mut vars = Vec::new();
+    for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
+        let var = l.k.reg("usual", l.g.ty(*root).elem);
+        out.push(Stmt::Var(var, value));
+        complete.push(Stmt::Assign(var, exact));
+        vars.push(Expr::Reg(var));
+    }
+    out.extend(any.map(|any| Stmt::If(any, complete, vec![])));
+    Ok(vars)
 }
 
 /// One element of the items at an index register, by itself.
