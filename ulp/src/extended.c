@@ -62,6 +62,14 @@ static long double scaled(long double x, long double n) {
     return isnan(n) ? x : ldexpl(x, (int)rintl(fmaxl(fminl(n, 4000), -4000)));
 }
 
+// 0.5 erfc(h + l), h + l = -x / sqrt(2): the first product is exact, and erfc's derivative takes care of l
+static long double normcdfl(long double x) {
+    long double a = -x * 0.70703125L, b = -x * 0.00007553118654752440084436210485L;
+    long double h = a + b, l = (a - h) + b;
+    if (isinf(x)) return x > 0;
+    return 0.5L * (erfcl(h) - M_2_SQRTPIl * expl(-h * h) * l);
+}
+
 ONE(exp, expl)
 ONE(exp2, exp2l)
 ONE(expm1, expm1l)
@@ -84,6 +92,7 @@ ONE(cosh, coshl)
 ONE(tanh, tanhl)
 ONE(erf, erfl)
 ONE(erfc, erfcl)
+ONE(normcdf, normcdfl)
 TWO(pow, powl)
 TWO(atan2, atan2l)
 TWO(hypot, hypotl)

@@ -46,6 +46,7 @@ judges! {
     "tanh" extended_tanh
     "erf" extended_erf
     "erfc" extended_erfc
+    "normcdf" extended_normcdf
     "pow" extended_pow
     "atan2" extended_atan2
     "hypot" extended_hypot
