@@ -1,11 +1,12 @@
 //! The exponential function.
 //!
 //! x = n ln2 + r with |r| <= ln2 / 2 (n by adding [`Real::MAGIC`], r by Cody and Waite's two-part ln2), exp(r) = 1 + r + r^2 q(r) with a minimax q
-//! (`derive/exp.sollya`), then two multiplications by powers of two, of which only the second can round: subnormal results are rounded once.
+//! (`derive/exp.sollya`), then n is added to the exponent; or, where that could be too little or too much, two multiplications by powers of two, of which only
+//! the second can round: subnormal results are rounded once.
 
 use crate::double::quick_two_sum;
 use crate::poly::horner;
-use crate::{Bits, Real};
+use crate::{Bits, Flag, Real};
 
 const LN2_HI_32: f64 = 0.693145751953125;
 const LN2_LO_32: f64 = 1.428606765330187045e-6;
@@ -64,10 +65,8 @@ pub(crate) const EXP2_64: [f64; 12] = [
 /// e^x. f32: 0.84 ulp (all inputs); f64: 0.76 ulp (measured); monotone.
 #[inline(always)]
 pub fn exp<R: Real>(x: R) -> R {
-    // beyond these the result is 0 or infinity, which the last multiplication gives; a NaN stays
-    let (low, high) = R::pick((-104.0, 89.0), (-746.0, 710.0));
-    let x = R::select(x.lt(x.lit(low)), x.lit(low), x);
-    let x = R::select(x.gt(x.lit(high)), x.lit(high), x);
+    let rare = (!x.abs().lt(x.lit(R::pick(87.0, 708.0)))).unlikely();
+    let x = clamp(x, R::pick((-104.0, 89.0), (-746.0, 710.0)), rare);
     let by = reduce(x);
     let r = by.r;
     let one = quick_two_sum(x.lit(1.0), r);
@@ -76,19 +75,26 @@ pub fn exp<R: Real>(x: R) -> R {
     } else {
         one.hi + (r * r).mul_add(horner(r, &EXP_32), one.lo)
     };
-    scale(p, by.shifted)
+    R::select(rare, scale(p, by.shifted), power(p, by.shifted))
+}
+
+/// x, which if `rare` may be far beyond these, where a result is 0 or infinity: [`scale`] gives that. A NaN stays.
+#[inline(always)]
+fn clamp<R: Real>(x: R, (low, high): (f64, f64), rare: R::Flag) -> R {
+    let above = R::select(x.lt(x.lit(low)), x.lit(low), x);
+    R::select(rare, R::select(above.gt(x.lit(high)), x.lit(high), above), x)
 }
 
 /// 2^x; the reduction is exact. f32: 0.83 ulp; f64: 0.79 ulp (measured); monotone in f32.
 #[inline(always)]
 pub fn exp2<R: Real>(x: R) -> R {
-    let (low, high) = R::pick((-151.0, 129.0), (-1076.0, 1025.0));
-    let x = R::select(x.lt(x.lit(low)), x.lit(low), x);
-    let x = R::select(x.gt(x.lit(high)), x.lit(high), x);
+    let rare = (!x.abs().lt(x.lit(R::pick(126.0, 1022.0)))).unlikely();
+    let x = clamp(x, R::pick((-151.0, 129.0), (-1076.0, 1025.0)), rare);
     let shifted = x + x.lit(R::MAGIC);
     let r = x - (shifted - x.lit(R::MAGIC));
     let p = if R::DOUBLE { horner(r, &EXP2_64) } else { horner(r, &EXP2_32) };
-    scale(p.mul_add(r, x.lit(1.0)), shifted)
+    let p = p.mul_add(r, x.lit(1.0));
+    R::select(rare, scale(p, shifted), power(p, shifted))
 }
 
 /// x = n ln2 + r + rest with |r| <= ln2 / 2.
@@ -114,10 +120,10 @@ pub fn reduce<R: Real>(x: R) -> Reduced<R> {
     Reduced { shifted, r, rest: n.mul_add(x.lit(-lo), exact - r) }
 }
 
-/// `one * 2^n` where that is a normal number; `one` is a power of two.
+/// `p * 2^n` where that and p are normal numbers.
 #[inline(always)]
-pub fn power<R: Real>(one: R, shifted: R) -> R {
-    (one.bits() + shifted.bits().shl(R::MANTISSA)).real()
+pub fn power<R: Real>(p: R, shifted: R) -> R {
+    (p.bits() + shifted.bits().shl(R::MANTISSA)).real()
 }
 
 /// `one * 2^-n` where that is a normal number; `one` is a power of two.

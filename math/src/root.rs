@@ -76,20 +76,21 @@ pub fn hypot<R: Real>(x: R, y: R) -> R {
     let (high, low) = R::pick((62, -40), (500, -450));
     let (down, up) = R::pick((-66, 100), (-600, 700));
     let (huge, tiny) = (a.gt(a.lit(power(high))), a.lt(a.lit(power(low))));
+    let rare = (!(a.ge(a.lit(power(low))) & a.le(a.lit(power(high))))).unlikely();
     let by_size = |at_huge, at_tiny| {
         R::select(huge, x.lit(power(at_huge)), R::select(tiny, x.lit(power(at_tiny)), x.lit(1.0)))
     };
     let (factor, back) = (by_size(down, up), by_size(-down, -up));
-    let (a, b) = (a * factor, b * factor);
+    let (a, b) = (R::select(rare, a * factor, a), R::select(rare, b * factor, b));
     let a2 = a * a;
     let h = b.mul_add(b, a2).sqrt();
     let h2 = h * h;
     let rest = (-b).mul_add(b, h2 - a2) + (h.mul_add(h, -h2) - a.mul_add(a, -a2));
     let bits = h.bits();
     let half_inverse = (bits.lit(R::pick(0x7e73_11c3, 0x7fce_6238_22fc_16e6)) - bits).real();
-    let root = (-rest).mul_add(half_inverse, h) * back;
+    let root = (-rest).mul_add(half_inverse, h);
     let infinity = x.lit(f64::INFINITY);
-    R::select(x.eq(infinity) | y.eq(infinity), infinity, root)
+    R::select(rare, R::select(x.eq(infinity) | y.eq(infinity), infinity, root * back), root)
 }
 
 /// 2^k.
