@@ -1,5 +1,5 @@
 //! What a bundle needs of the machine it runs on: no library that is not in it or everywhere, no newer glibc, no path of the machine
-//! that built it where the loader looks, and not more than 50 MB.
+//! that built it where the loader looks, and not more than 50 MB to be carried there.
 
 use crate::sh::{self, Result};
 use std::fs;
@@ -25,13 +25,23 @@ const EVERYWHERE: [&str; 9] = [
 /// Checks the whole folder, and says how large it is.
 pub fn all(root: &Path) -> Result {
     let (files, elf) = libraries(root, root)?;
-    let size = files.iter().map(|f| fs::metadata(f).map_or(0, |m| m.len())).sum::<u64>();
-    let megabytes = size as f64 / 1e6;
-    println!("{}: {} files, {elf} programs and libraries, {megabytes:.1} MB", root.display(), files.len());
-    if size > MOST_BYTES {
-        return Err(format!("the bundle has {megabytes:.0} MB, more than {} MB", MOST_BYTES / 1_000_000));
-    }
+    let size = files.iter().map(|f| size(f)).sum::<u64>() as f64 / 1e6;
+    println!("{}: {} files, {elf} programs and libraries, {size:.1} MB", root.display(), files.len());
     Ok(())
+}
+
+/// Checks the size of what carries the bundle to another machine.
+pub fn archive(path: &Path) -> Result {
+    let megabytes = size(path) as f64 / 1e6;
+    println!("{}: {megabytes:.1} MB", path.display());
+    match size(path) <= MOST_BYTES {
+        true => Ok(()),
+        false => Err(format!("the archive has {megabytes:.0} MB, more than {} MB", MOST_BYTES / 1_000_000)),
+    }
+}
+
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |m| m.len())
 }
 
 /// Checks the programs and libraries of a folder, which may need what is in the bundle at `root`. Gives its files, and how many of

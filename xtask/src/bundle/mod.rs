@@ -72,7 +72,11 @@ pub fn run() -> Result {
     }
     sh::put(&bundle.root.join("tests.list"), (bundle.tests.join("\n") + "\n").as_bytes())?;
     say("what the bundle needs of a machine");
-    check::all(&bundle.root)
+    check::all(&bundle.root)?;
+    let archive = bundle.root.with_extension("tar.gz");
+    let (folder, name) = (work(), bundle.root.file_name().unwrap_or_default());
+    sh::run(sh::program("tar").arg("-C").arg(folder).arg("-czf").arg(&archive).arg(name))?;
+    check::archive(&archive)
 }
 
 /// Where its parts are built, and the bundle lies.
