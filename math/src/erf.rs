@@ -75,7 +75,7 @@ const POWER_32: [f64; 6] = [
     0.00015243324742186815,
 ];
 
-/// The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. f32: 0.96 ulp (all inputs), monotone.
+/// The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. f32: 0.96 ulp (all inputs), monotone; f64: 1.2 ulp (measured).
 #[inline(always)]
 pub fn erf<R: Real>(x: R) -> R {
     let t = x.abs();
@@ -247,7 +247,7 @@ fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {
     left.mul_add(r * b, quotient) * s * t.lit(0.5f64.powi(100))
 }
 
-/// The normal distribution's cumulative function, 0.5 erfc(-x / sqrt 2). f32: 0.99 ulp; f64: 1.5 ulp (measured).
+/// The normal distribution's cumulative function, 0.5 erfc(-x / sqrt 2). f32: 0.98 ulp (all inputs); f64: 1.3 ulp (measured).
 #[inline(always)]
 pub fn normcdf<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(14.3, 38.6));
@@ -266,7 +266,7 @@ pub fn normcdf<R: Real>(x: R) -> R {
     R::select(t.lt(x.lit(0.6744)), small, large)
 }
 
-/// The complementary error function, 1 - erf(x). f32: 0.91 ulp; f64: 1.5 ulp (measured).
+/// The complementary error function, 1 - erf(x). f32: 0.92 ulp (all inputs); f64: 1.6 ulp (measured).
 #[inline(always)]
 pub fn erfc<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(10.1, 27.3));

@@ -62,7 +62,7 @@ pub(crate) const EXP2_64: [f64; 12] = [
     2.73409573512198986845304177267375572539520600656715032528154551982879638671875e-11,
 ];
 
-/// e^x. f32: 0.84 ulp (all inputs); f64: 0.76 ulp (measured); monotone.
+/// e^x. f32: 0.87 ulp (all inputs); f64: 0.78 ulp (measured); monotone.
 #[inline(always)]
 pub fn exp<R: Real>(x: R) -> R {
     let rare = (!x.abs().lt(x.lit(R::pick(87.0, 708.0)))).unlikely();
@@ -85,7 +85,7 @@ fn clamp<R: Real>(x: R, (low, high): (f64, f64), rare: R::Flag) -> R {
     R::select(rare, R::select(above.gt(x.lit(high)), x.lit(high), above), x)
 }
 
-/// 2^x; the reduction is exact. f32: 0.83 ulp; f64: 0.79 ulp (measured); monotone in f32.
+/// 2^x; the reduction is exact. f32: 0.90 ulp (all inputs); f64: 0.88 ulp (measured).
 #[inline(always)]
 pub fn exp2<R: Real>(x: R) -> R {
     let rare = (!x.abs().lt(x.lit(R::pick(126.0, 1022.0)))).unlikely();

@@ -65,7 +65,7 @@ fn at_most<R: Real>(x: R, end: f64) -> R {
     R::select(x.lit(end).lt(x), x.lit(end), x)
 }
 
-/// e^x - 1. f32: 0.86 ulp; f64: 0.81 ulp (measured).
+/// e^x - 1. f32: 0.89 ulp (all inputs); f64: 0.81 ulp (measured).
 #[inline(always)]
 pub fn expm1<R: Real>(x: R) -> R {
     let low = x.lit(R::pick(-18.0, -38.0));
@@ -76,7 +76,7 @@ pub fn expm1<R: Real>(x: R) -> R {
     R::select(x.abs().lt(x.lit(R::pick(0.5f64.powi(25), 0.5f64.powi(54)))), x, y)
 }
 
-/// The hyperbolic tangent. f32: 0.75 ulp; f64: 0.70 ulp (measured).
+/// The hyperbolic tangent. f32: 0.77 ulp (all inputs); f64: 0.71 ulp (measured).
 #[inline(always)]
 pub fn tanh<R: Real>(x: R) -> R {
     let t = at_most(x.abs(), R::pick(10.0, 20.0));
@@ -135,7 +135,7 @@ fn combined<R: Real>(a: Double<R>, b: R, p: &Parts<R>) -> R {
     (sum.hi + lo) * p.r.lit(2.0)
 }
 
-/// The hyperbolic sine. f32: 0.92 ulp; f64: 0.84 ulp (measured).
+/// The hyperbolic sine. f32: 0.94 ulp (all inputs); f64: 0.84 ulp (measured).
 #[inline(always)]
 pub fn sinh<R: Real>(x: R) -> R {
     let t = x.abs();
@@ -145,7 +145,7 @@ pub fn sinh<R: Real>(x: R) -> R {
     R::select(t.lt(x.lit(R::pick(0.5f64.powi(13), 0.5f64.powi(28)))), t, y).with_sign_of(x)
 }
 
-/// The hyperbolic cosine. f32: 0.74 ulp; f64: 0.88 ulp (measured).
+/// The hyperbolic cosine. f32: 0.75 ulp (all inputs); f64: 0.89 ulp (measured).
 #[inline(always)]
 pub fn cosh<R: Real>(x: R) -> R {
     let p = parts(at_most(x.abs(), R::pick(89.6, 710.6)));

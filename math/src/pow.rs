@@ -44,7 +44,7 @@ const EXP2_64: [f64; 11] = [
     4.46884548730924e-10,
 ];
 
-/// x^y. f32: 0.83 ulp; f64: 0.79 ulp (measured). C99 F.9.4.4.
+/// x^y. f32: 0.87 ulp; f64: 0.81 ulp (measured). C99 F.9.4.4.
 ///
 /// Negative numbers are ordinary data; zeros, subnormal numbers, infinities and NaN stand apart.
 #[inline(always)]

@@ -86,7 +86,7 @@ pub fn cos<R: Real>(x: R) -> R {
     cosine(by_half_pi(x.abs()))
 }
 
-/// tan x: the quotient of sine and cosine as double words. f32: 0.89 ulp; f64: 0.86 ulp (measured).
+/// tan x: the quotient of sine and cosine as double words. f32: 0.91 ulp (all inputs); f64: 0.86 ulp (measured).
 #[inline(always)]
 pub fn tan<R: Real>(x: R) -> R {
     let angle = by_half_pi(x.abs());

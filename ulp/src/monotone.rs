@@ -15,7 +15,8 @@ fn direction(name: &str) -> Option<(bool, f64)> {
     match name {
         _ if RISING.contains(&name) => Some((false, everywhere)),
         "acos" | "erfc" => Some((true, everywhere)),
-        "rsqrt" => Some((true, 0.0)),
+        // not from one zero to the other
+        "rsqrt" => Some((true, f64::from_bits(1))),
         "cosh" => Some((false, 0.0)),
         _ => None,
     }
