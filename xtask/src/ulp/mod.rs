@@ -72,7 +72,9 @@ pub fn run(asked: &Asked) -> Result {
 
 /// Adds a function's speed to its row.
 fn add_speed(row: &mut Map<String, Value>, speeds: &[Value], name: &str, ty: &str) {
-    if let Some(speed) = speeds.iter().find(|s| s["function"] == name && s["type"] == ty) {
+    if let Some(speed) =
+        speeds.iter().find(|s| s["name"] == "function_speed" && s["function"] == name && s["type"] == ty)
+    {
         for (key, name) in
             [("level", "level"), ("ns", "cpu_ns"), ("libm_ns", "libm_ns"), ("ratio", "cpu_ratio")]
         {
