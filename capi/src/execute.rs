@@ -8,9 +8,11 @@ use crate::cpu;
 use crate::error::{INTERNAL, RECORD, Result, fail};
 use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
+use crate::view::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::core::TILE;
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
+use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -24,11 +26,25 @@ pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
     }
 }
 
+/// The bits of an "in" scalar.
+pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a Span) -> u64 {
+    match s {
+        ScalarArg::Host(h) => host[h.0 as usize].bits,
+        ScalarArg::Stride(array, _axis) => span(array as usize).stride as u64,
+    }
+}
+
+/// The number of elements of a launch's index space.
+pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> i64 {
+    let extents = launch.domain.iter().map(|d| ws.host[d.0 as usize].as_i64());
+    extents.reduce(|a, b| a * b).unwrap_or(0)
+}
+
 /// How many tiles a launch has.
 fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    match launch.domain.map(|d| ws.host[d.0 as usize].as_i64()) {
-        Some(n) if n > 0 => Ok((n - 1) / TILE + 1),
-        Some(n) if n < 0 => fail!(INTERNAL, "kernel {} over {n} elements", launch.name),
+    match elements(launch, ws) {
+        n if n > 0 => Ok((n - 1) / TILE + 1),
+        n if n < 0 => fail!(INTERNAL, "kernel {} over {n} elements", launch.name),
         _ => Ok(0),
     }
 }
@@ -91,7 +107,8 @@ fn launch(
         contiguous &= span.is_contiguous();
     }
     a.scalars.clear();
-    a.scalars.extend(launch.scalars.iter().map(|h| ws.host[h.0 as usize].bits));
+    let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
+    a.scalars.extend(launch.scalars.iter().map(|s| scalar(*s, &ws.host, span)));
     a.slots.clear();
     let words = ws.words.as_mut_ptr();
     a.slots.extend(launch.slots.iter().map(|p| words.wrapping_add(place_of(plan, *p)).cast::<c_void>()));

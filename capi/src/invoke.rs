@@ -117,7 +117,7 @@ unsafe fn invoke(
 
     let _environment = FloatEnvironment::enter();
     let (spans, literals) = (&ws.spans, &ws.literals);
-    host::evaluate(plan, |p| spans[p as usize].len, |p| literals[p as usize], &mut ws.host);
+    host::evaluate(plan, |p, _axis| spans[p as usize].len, |p| literals[p as usize], &mut ws.host);
     if let Some((_, message)) = host::violation(plan, &ws.host) {
         fail!(SHAPE, "{message}");
     }
@@ -255,7 +255,7 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
     ws.detours.clear();
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
-        if let Some(extent) = slot.extent {
+        if let Some(extent) = slot.extents.first() {
             let expected = ws.host[extent.0 as usize].as_i64();
             if expected < 0 {
                 fail!(SHAPE, "{}: the length {expected} is negative", slot.name);
@@ -314,7 +314,7 @@ pub(crate) fn reserve(
     }
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
-        if let Some(extent) = slot.extent
+        if let Some(extent) = slot.extents.first()
             && args.is(place, AgpuArgKind::AgpuArgResultNew)
         {
             let len = ws.host[extent.0 as usize].as_i64();
@@ -325,7 +325,7 @@ pub(crate) fn reserve(
     }
     for (t, slot) in plan.temps.iter().enumerate() {
         let (place, ty) = (params + plan.results.len() + t, slot.ty.elem);
-        let len = slot.extent.map_or(0, |e| ws.host[e.0 as usize].as_i64());
+        let len = slot.extents.first().map_or(0, |e| ws.host[e.0 as usize].as_i64());
         if len < 0 {
             fail!(SHAPE, "{}: the length {len} is negative", slot.name);
         }

@@ -238,7 +238,7 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 }
                 let k = module.kernel(l.kernel);
                 let main = k.contiguous.is_some() && k.in_place.is_some() && k.strided.is_some();
-                if (l.domain.is_some() && !main) || (l.finish && k.finish.is_none()) {
+                if (!l.domain.is_empty() && !main) || (l.finish && k.finish.is_none()) {
                     fail!(MODULE, "{title}: kernel {} lacks code", l.name);
                 }
             }

@@ -115,7 +115,7 @@ impl Seen {
 fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
     let list = |v: &Value| match v {
         Value::Scalar(l) => vec![*l],
-        Value::Vector(v) => v.clone(),
+        Value::Vector(v) | Value::Array(_, v) => v.clone(),
     };
     wanted.iter().zip(found).enumerate().find_map(|(r, (a, b))| {
         let (a, b) = (list(a), list(b));

@@ -49,22 +49,43 @@ pub(crate) enum Op {
     Cast(Ty, NodeRef),
     /// `slet`: the operand, to be bound in the generated code.
     Bound(NodeRef),
-    Len(NodeRef),
-    At(NodeRef, NodeRef),
+    /// Of an axis.
+    Len(NodeRef, u8),
+    /// An index an axis.
+    At(NodeRef, Vec<NodeRef>),
     Map {
         construct: &'static str,
         lambda: Lambda,
         srcs: Vec<NodeRef>,
     },
-    Generate(NodeRef, Lambda),
+    /// The extents, outermost first.
+    Generate(Vec<NodeRef>, Lambda),
     Slice {
         construct: &'static str,
         src: NodeRef,
+        axis: u8,
         start: NodeRef,
         stop: NodeRef,
         stride: NodeRef,
     },
-    Reverse(NodeRef),
+    Reverse(NodeRef, u8),
+    /// Axis k of the result is axis `[k]` of the operand.
+    Permute(NodeRef, Vec<u8>),
+    /// The part at an index of one axis. `inside`: the index runs over that axis, no rule is needed.
+    Pick {
+        construct: &'static str,
+        src: NodeRef,
+        axis: u8,
+        index: NodeRef,
+        inside: bool,
+    },
+    /// n times the operand along a new axis.
+    Spread {
+        construct: &'static str,
+        src: NodeRef,
+        axis: u8,
+        n: NodeRef,
+    },
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
@@ -88,9 +109,12 @@ impl Op {
     pub fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Bound(a) | Op::Len(a) => vec![a],
-            Op::Reverse(a) | Op::Iota(a) | Op::Materialize(a) | Op::Generate(a, _) => vec![a],
-            Op::Binary(_, a, b) | Op::At(a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
+            Op::Unary(_, a) | Op::Cast(_, a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
+            Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
+            Op::Generate(extents, _) => extents.clone(),
+            Op::At(a, index) => [&[*a], &index[..]].concat(),
+            Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
+            Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
             Op::Map { srcs, .. } => srcs.clone(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
@@ -182,11 +206,12 @@ pub(crate) fn map(
 ) -> Vec<NodeRef> {
     let types: Vec<Ty> = srcs.iter().map(|s| s.ty.elem).collect();
     let lambdas = bind(at, construct, &types, f);
-    let vector = |lambda: Lambda| {
-        let ty = Type::vector(lambda.body.ty.elem);
+    let rank = srcs[0].ty.rank;
+    let array = |lambda: Lambda| {
+        let ty = Type { elem: lambda.body.ty.elem, rank };
         make(at, ty, Op::Map { construct, lambda, srcs: srcs.to_vec() })
     };
-    lambdas.into_iter().map(vector).collect()
+    lambdas.into_iter().map(array).collect()
 }
 
 /// `map` of a closure that gives one value.

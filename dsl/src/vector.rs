@@ -132,14 +132,14 @@ impl<T: Elem> VExp<T> {
     #[track_caller]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(self) -> SExp<i64> {
-        SExp::of(make(Location::caller(), Type::scalar(Ty::I64), Op::Len(self.node())))
+        SExp::of(make(Location::caller(), Type::scalar(Ty::I64), Op::Len(self.node(), 0)))
     }
 
     /// Element `i`. Outside of the vector it is 0 (false) and leaves an error record.
     #[track_caller]
     pub fn at(self, i: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
-        SExp::of(make(at, Type::scalar(T::TY), Op::At(self.node(), i.scalar_at(at))))
+        SExp::of(make(at, Type::scalar(T::TY), Op::At(self.node(), vec![i.scalar_at(at)])))
     }
 
     /// The elements at those indices, each as [`VExp::at`] reads it.
@@ -147,7 +147,7 @@ impl<T: Elem> VExp<T> {
     pub fn gather(self, indices: VExp<i64>) -> VExp<T> {
         let at = Location::caller();
         VExp::of(node::map_one(at, "gather", &[indices.node()], |i| {
-            make(at, Type::scalar(T::TY), Op::At(self.node(), i[0]))
+            make(at, Type::scalar(T::TY), Op::At(self.node(), vec![i[0]]))
         }))
     }
 
@@ -174,7 +174,7 @@ impl<T: Elem> VExp<T> {
     /// The elements from last to first.
     #[track_caller]
     pub fn reverse(self) -> VExp<T> {
-        VExp::of(make(Location::caller(), Type::vector(T::TY), Op::Reverse(self.node())))
+        VExp::of(make(Location::caller(), Type::vector(T::TY), Op::Reverse(self.node(), 0)))
     }
 
     /// The same vector, stored: for one that is expensive to compute and read at many places. Never changes a value.
@@ -230,12 +230,12 @@ fn slice(
     stride: Option<NodeRef>,
 ) -> NodeRef {
     let stride = stride.unwrap_or_else(|| node::constant(at, Lit::i64(1)));
-    make(at, src.ty, Op::Slice { construct, src, start, stop, stride })
+    make(at, src.ty, Op::Slice { construct, src, axis: 0, start, stop, stride })
 }
 
 fn windows(at: Place, construct: &'static str, src: NodeRef, k: usize) -> Vec<NodeRef> {
     let number = |n: usize| node::constant(at, Lit::i64(n as i64));
-    let len = make(at, Type::scalar(Ty::I64), Op::Len(src));
+    let len = make(at, Type::scalar(Ty::I64), Op::Len(src, 0));
     let count = node::binary(at, BinaryOp::Sub, len, number(k - 1));
     let window = |i: usize| {
         let start = number(i);
@@ -264,6 +264,7 @@ pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -
     let at = Location::caller();
     let n = n.scalar_at(at);
     let lambdas = node::bind(at, "generate", &[Ty::I64], |i| nodes_of(f(SExp::of(i[0]))));
-    let vector = |lambda: node::Lambda| make(at, Type::vector(lambda.body.ty.elem), Op::Generate(n, lambda));
+    let vector =
+        |lambda: node::Lambda| make(at, Type::vector(lambda.body.ty.elem), Op::Generate(vec![n], lambda));
     R::Vectors::from_nodes(&mut lambdas.into_iter().map(vector))
 }

@@ -232,6 +232,7 @@ impl Loaded {
                     inputs.push(None);
                     abi_args.push(argument(AgpuArgKind::AgpuArgScalar, words.last().unwrap().get(), None));
                 }
+                Value::Array(..) => unimplemented!("matrices"),
                 Value::Vector(v) => {
                     let b = Buffer::new(context, p.ty.elem, v.len() as i64, layout);
                     b.write(v);

@@ -167,6 +167,7 @@ fn value(file: &mut Vec<u8>, value: &Value) {
     };
     match value {
         Value::Scalar(l) => lit(l, file),
+        Value::Array(..) => unreachable!("random programs are about vectors"),
         Value::Vector(v) => {
             file.extend((v.len() as u64).to_le_bytes());
             v.iter().for_each(|l| lit(l, file));

@@ -3,7 +3,7 @@
 use super::copy;
 use super::execute::Call;
 use crate::error::{INTERNAL, MODULE, Result, fail};
-use crate::execute::{place_of, writes_an_input};
+use crate::execute::{elements, place_of, scalar, writes_an_input};
 use crate::view::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::core::TILE;
@@ -82,7 +82,7 @@ impl Call<'_> {
     }
 
     fn decide(&self, l: &Launch, ws: &Workspace) -> Result<Prepared> {
-        let n = l.domain.map_or(0, |d| ws.host[d.0 as usize].as_i64());
+        let n = elements(l, ws);
         if n < 0 {
             fail!(INTERNAL, "kernel {} over {n} elements", l.name);
         }
@@ -171,7 +171,8 @@ impl Call<'_> {
         if !p.version.contiguous {
             params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].stride as u64));
         }
-        params.extend(l.scalars.iter().map(|h| ws.host[h.0 as usize].bits));
+        let host = &ws.host;
+        params.extend(l.scalars.iter().map(|s| scalar(*s, host, |array| &spans[place(&l.arrays[array].0)])));
         params.extend(l.slots.iter().map(|s| ws.frame.scalars[place(s)]));
         if p.span.is_some() {
             let mut scratch = memory.scratch;

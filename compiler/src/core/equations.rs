@@ -47,7 +47,7 @@ impl Equations {
 /// The parameter whose length a node is.
 fn parameter(g: &Graph, n: NodeId) -> Option<NodeId> {
     match g.op(n) {
-        Op::Len(p) if matches!(g.op(*p), Op::Param(_)) => Some(*p),
+        Op::Len(p, _) if matches!(g.op(*p), Op::Param(_)) => Some(*p),
         _ => None,
     }
 }

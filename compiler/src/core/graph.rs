@@ -271,18 +271,23 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => few(&[]),
             Op::Unary(_, a)
             | Op::Cast(_, a)
-            | Op::Len(a)
-            | Op::Reverse(a)
+            | Op::Len(a, _)
+            | Op::Reverse(a, _)
+            | Op::Permute(a, _)
             | Op::Iota(a)
             | Op::Materialize(a) => few(&[*a]),
-            Op::Generate(n, _) => few(&[*n]),
-            Op::Binary(_, a, b) | Op::At(a, b) | Op::Elem(a, b) | Op::Within(a, b) | Op::Fill(a, b) => {
-                few(&[*a, *b])
+            Op::Generate(extents, _) => few(extents),
+            Op::At(x, index) | Op::Elem(x, index) => {
+                let mut all = [*x; 4];
+                all[1..=index.len()].copy_from_slice(index);
+                few(&all[..=index.len()])
             }
+            Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => few(&[*src, *n]),
+            Op::Binary(_, a, b) | Op::Within(a, b) | Op::Fill(a, b) => few(&[*a, *b]),
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => few(&[*a, *b, *c]),
             Op::Map(_, srcs) if srcs.len() <= 4 => few(srcs),
             Op::Map(_, srcs) => Operands::Many(srcs.clone().into_iter()),
-            Op::Slice { src, start, stop, stride } => few(&[*src, *start, *stop, *stride]),
+            Op::Slice { src, start, stop, stride, .. } => few(&[*src, *start, *stop, *stride]),
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => few(&[*init, *src]),
             Op::Dot { init, a, b } => few(&[*init, *a, *b]),
         }
@@ -306,20 +311,25 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => self.clone(),
             Op::Unary(op, _) => Op::Unary(*op, o(0)),
             Op::Cast(ty, _) => Op::Cast(*ty, o(0)),
-            Op::Len(_) => Op::Len(o(0)),
-            Op::Reverse(_) => Op::Reverse(o(0)),
+            Op::Len(_, axis) => Op::Len(o(0), *axis),
+            Op::Reverse(_, axis) => Op::Reverse(o(0), *axis),
+            Op::Permute(_, axes) => Op::Permute(o(0), axes.clone()),
+            Op::Pick { axis, .. } => Op::Pick { src: o(0), axis: *axis, index: o(1) },
+            Op::Spread { axis, .. } => Op::Spread { src: o(0), axis: *axis, n: o(1) },
             Op::Iota(_) => Op::Iota(o(0)),
             Op::Materialize(_) => Op::Materialize(o(0)),
-            Op::Generate(..) => Op::Generate(o(0), l()),
+            Op::Generate(..) => Op::Generate(operands.to_vec(), l()),
             Op::Binary(op, ..) => Op::Binary(*op, o(0), o(1)),
-            Op::At(..) => Op::At(o(0), o(1)),
-            Op::Elem(..) => Op::Elem(o(0), o(1)),
+            Op::At(..) => Op::At(o(0), operands[1..].to_vec()),
+            Op::Elem(..) => Op::Elem(o(0), operands[1..].to_vec()),
             Op::Within(..) => Op::Within(o(0), o(1)),
             Op::Fill(..) => Op::Fill(o(0), o(1)),
             Op::MulAdd(..) => Op::MulAdd(o(0), o(1), o(2)),
             Op::Select(..) => Op::Select(o(0), o(1), o(2)),
             Op::Map(..) => Op::Map(l(), operands.to_vec()),
-            Op::Slice { .. } => Op::Slice { src: o(0), start: o(1), stop: o(2), stride: o(3) },
+            Op::Slice { axis, .. } => {
+                Op::Slice { src: o(0), axis: *axis, start: o(1), stop: o(2), stride: o(3) }
+            }
             Op::Reduce { .. } => Op::Reduce { join: l(), init: o(0), src: o(1) },
             Op::Fold { .. } => Op::Fold { step: l(), init: o(0), src: o(1) },
             Op::Dot { .. } => Op::Dot { init: o(0), a: o(1), b: o(2) },

@@ -1,6 +1,6 @@
 //! The type of an operation from its operands: the typing rules of core IR.
 
-use super::{Graph, Lambda, NodeId, Op, Type};
+use super::{Graph, Lambda, MAX_RANK, NodeId, Op, Type};
 use crate::scalar::Ty;
 
 /// The type of `op`, or what is wrong with it.
@@ -13,9 +13,13 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         t if t == Type::scalar(Ty::I64) => Ok(()),
         t => Err(format!("{what} must be an i64 scalar, not {t}")),
     };
-    let vector = |n: NodeId, what: &str| match g.ty(n) {
-        t if t.rank == 1 => Ok(t.elem),
-        t => Err(format!("{what} must be a vector, not {t}")),
+    let array = |n: NodeId, what: &str| match g.ty(n) {
+        t if t.rank > 0 => Ok(t),
+        t => Err(format!("{what} must be an array, not {t}")),
+    };
+    let axis = |n: NodeId, axis: u8, what: &str| match array(n, what)? {
+        t if axis < t.rank => Ok(t),
+        t => Err(format!("{what} has no axis {axis}: it is {t}")),
     };
     let same = |a: Ty, b: Ty, what: &str| {
         if a == b { Ok(()) } else { Err(format!("{what} have the types {a} and {b}")) }
@@ -67,10 +71,14 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             Type::scalar(ty)
         }
         Op::Cast(ty, a) => scalar(*a, "the operand").map(|_| Type::scalar(*ty))?,
-        Op::Len(x) => vector(*x, "the operand of len").map(|_| Type::scalar(Ty::I64))?,
-        Op::At(x, i) | Op::Elem(x, i) => {
-            index(*i, "the index")?;
-            Type::scalar(vector(*x, "the array")?)
+        Op::Len(x, a) => axis(*x, *a, "the operand of len").map(|_| Type::scalar(Ty::I64))?,
+        Op::At(x, indices) | Op::Elem(x, indices) => {
+            let ty = array(*x, "the array")?;
+            if indices.len() != usize::from(ty.rank) {
+                return Err(format!("{ty} takes {} indices, not {}", ty.rank, indices.len()));
+            }
+            indices.iter().try_for_each(|i| index(*i, "the index"))?;
+            Type::scalar(ty.elem)
         }
         Op::Within(i, n) => {
             index(*i, "the index")?;
@@ -79,22 +87,56 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Map(l, srcs) => {
             if srcs.is_empty() {
-                return Err("map needs a vector".into());
+                return Err("map needs an array".into());
             }
-            let types = srcs.iter().map(|s| vector(*s, "map's argument")).collect::<Result<Vec<_>, _>>()?;
-            Type::vector(lambda(l, &types, "map")?)
+            let types = srcs.iter().map(|s| array(*s, "map's argument")).collect::<Result<Vec<_>, _>>()?;
+            let rank = types[0].rank;
+            if types.iter().any(|t| t.rank != rank) {
+                return Err("map's arguments differ in rank".into());
+            }
+            let types: Vec<Ty> = types.iter().map(|t| t.elem).collect();
+            Type { elem: lambda(l, &types, "map")?, rank }
         }
-        Op::Generate(n, l) => {
-            index(*n, "the length")?;
-            Type::vector(lambda(l, &[Ty::I64], "generate")?)
+        Op::Generate(extents, l) => {
+            if !(1..=MAX_RANK).contains(&extents.len()) {
+                return Err(format!("generate takes 1 to {MAX_RANK} extents, not {}", extents.len()));
+            }
+            extents.iter().try_for_each(|n| index(*n, "the length"))?;
+            Type::array(lambda(l, &vec![Ty::I64; extents.len()], "generate")?, extents.len())
         }
-        Op::Slice { src, start, stop, stride } => {
+        Op::Slice { src, axis: a, start, stop, stride } => {
             for (n, what) in [(start, "start"), (stop, "stop"), (stride, "stride")] {
                 index(*n, what)?;
             }
-            Type::vector(vector(*src, "the operand of slice")?)
+            axis(*src, *a, "the operand of slice")?
         }
-        Op::Reverse(x) | Op::Materialize(x) => Type::vector(vector(*x, "the operand")?),
+        Op::Reverse(x, a) => axis(*x, *a, "the operand of reverse")?,
+        Op::Permute(x, axes) => {
+            let ty = array(*x, "the operand of permute")?;
+            let mut sorted = axes.clone();
+            sorted.sort_unstable();
+            if sorted.iter().copied().ne(0..ty.rank) {
+                return Err(format!("{axes:?} is no order of the axes of {ty}"));
+            }
+            ty
+        }
+        Op::Pick { src, axis: a, index: i } => {
+            index(*i, "the index")?;
+            let ty = axis(*src, *a, "the operand of pick")?;
+            if ty.rank == 1 {
+                return Err("pick takes a matrix or more".into());
+            }
+            Type { rank: ty.rank - 1, ..ty }
+        }
+        Op::Spread { src, axis, n } => {
+            index(*n, "the length")?;
+            let ty = array(*src, "the operand of spread")?;
+            if *axis > ty.rank || usize::from(ty.rank) == MAX_RANK {
+                return Err(format!("{ty} cannot get a new axis {axis}"));
+            }
+            Type { rank: ty.rank + 1, ..ty }
+        }
+        Op::Materialize(x) => array(*x, "the operand")?,
         Op::Iota(n) => index(*n, "the length").map(|_| Type::vector(Ty::I64))?,
         Op::Fill(n, v) => {
             index(*n, "the length")?;
@@ -102,14 +144,18 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Reduce { join, init, src } => {
             let ty = scalar(*init, "the initial value")?;
-            same(ty, vector(*src, "the operand of reduce")?, "initial value and elements")?;
+            same(ty, array(*src, "the operand of reduce")?.elem, "initial value and elements")?;
             operator(join, ty, ty, "reduce")?;
             Type::scalar(ty)
         }
         Op::Dot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
-            same(ty, vector(*a, "the operand of dot")?, "initial value and elements")?;
-            same(ty, vector(*b, "the operand of dot")?, "initial value and elements")?;
+            let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);
+            if a.rank != b.rank {
+                return Err("the operands of dot differ in rank".into());
+            }
+            same(ty, a.elem, "initial value and elements")?;
+            same(ty, b.elem, "initial value and elements")?;
             // a half's products would be rounded one by one: sums of them accumulate in f32
             if ty == Ty::Bool || ty.is_half() {
                 return Err(format!("dot does not take {ty}"));
@@ -118,7 +164,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Fold { step, init, src } => {
             let ty = scalar(*init, "the initial value")?;
-            operator(step, ty, vector(*src, "the operand of fold")?, "fold")?;
+            operator(step, ty, array(*src, "the operand of fold")?.elem, "fold")?;
             Type::scalar(ty)
         }
     })

@@ -16,6 +16,8 @@ pub enum Value {
     Scalar(Lit),
     /// A vector; all elements have one type.
     Vector(Vec<Lit>),
+    /// A matrix or more: extents, outermost first, and elements in row-major order.
+    Array(Vec<i64>, Vec<Lit>),
 }
 
 /// What a call gives.
@@ -43,7 +45,10 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     check_arguments(f, args)?;
     let args = args.iter().map(|a| match a {
         Value::Scalar(l) => Val::Scalar(*l),
-        Value::Vector(v) => Val::Array(Rc::new(v.clone())),
+        Value::Vector(v) => Val::Array(Rc::new(Array::vector(v.clone()))),
+        Value::Array(extents, v) => {
+            Val::Array(Rc::new(Array { extents: extents.clone(), elements: v.clone() }))
+        }
     });
     let mut m = Machine { g: &f.graph, args: args.collect(), closed: HashMap::default(), recorded: false };
     let env = Env::default();
@@ -68,7 +73,13 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     }
     let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
         Val::Scalar(l) => Value::Scalar(l.canonical()),
-        Val::Array(v) => Value::Vector(v.iter().map(|l| l.canonical()).collect()),
+        Val::Array(v) => {
+            let elements = v.elements.iter().map(|l| l.canonical()).collect();
+            match v.extents.len() {
+                1 => Value::Vector(elements),
+                _ => Value::Array(v.extents.clone(), elements),
+            }
+        }
     });
     Ok(Outcome { results: results.collect(), recorded: m.recorded })
 }
@@ -77,6 +88,12 @@ fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {
     let fits = |ty: Type, a: &Value| match a {
         Value::Scalar(l) => ty == Type::scalar(l.ty),
         Value::Vector(v) => ty.rank == 1 && v.iter().all(|l| l.ty == ty.elem),
+        Value::Array(extents, v) => {
+            let count = extents.iter().try_fold(1i64, |a, n| if *n < 0 { None } else { a.checked_mul(*n) });
+            extents.len() == usize::from(ty.rank)
+                && count == Some(v.len() as i64)
+                && v.iter().all(|l| l.ty == ty.elem)
+        }
     };
     if args.len() != f.params.len() || !f.params.iter().zip(args).all(|(p, a)| fits(p.ty, a)) {
         return Err(Error::user("E0303", format!("{}: the arguments do not fit the parameters", f.name)));
@@ -87,7 +104,38 @@ fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {
 #[derive(Clone)]
 enum Val {
     Scalar(Lit),
-    Array(Rc<Vec<Lit>>),
+    Array(Rc<Array>),
+}
+
+/// Extents, outermost first, and elements in row-major order.
+struct Array {
+    extents: Vec<i64>,
+    elements: Vec<Lit>,
+}
+
+impl Array {
+    fn vector(elements: Vec<Lit>) -> Array {
+        Array { extents: vec![elements.len() as i64], elements }
+    }
+
+    /// Where an element is, if it is inside.
+    fn position(&self, index: &[i64]) -> Option<usize> {
+        let inside = self.extents.iter().zip(index).all(|(n, i)| (0..*n).contains(i));
+        inside.then(|| self.extents.iter().zip(index).fold(0, |at, (n, i)| at * n + i) as usize)
+    }
+}
+
+/// All indices of an index space, in row-major order.
+fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
+    let count: i64 = extents.iter().product();
+    for k in 0..count {
+        let mut rest = k;
+        let mut index = vec![0; extents.len()];
+        for (i, n) in index.iter_mut().zip(extents).rev() {
+            (*i, rest) = (rest % n, rest / n);
+        }
+        f(&index);
+    }
 }
 
 /// Bindings of variables, and the values that depend on them.
@@ -122,10 +170,10 @@ impl Machine<'_> {
         }
     }
 
-    fn array(&mut self, n: NodeId, env: &Env) -> Rc<Vec<Lit>> {
+    fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
         match self.eval(n, env) {
             Val::Array(v) => v,
-            Val::Scalar(_) => unreachable!("verified: {n:?} is a vector"),
+            Val::Scalar(_) => unreachable!("verified: {n:?} is an array"),
         }
     }
 
@@ -176,10 +224,11 @@ impl Machine<'_> {
                 self.scalar(taken, env)
             }
             Op::Cast(ty, a) => eval_cast(*ty, self.scalar(*a, env)),
-            Op::Len(x) => Lit::i64(self.length(*x, env)),
-            Op::At(x, i) | Op::Elem(x, i) => {
-                let (x_values, i) = (self.array(*x, env), self.scalar(*i, env).as_i64());
-                let value = usize::try_from(i).ok().and_then(|i| x_values.get(i).copied());
+            Op::Len(x, axis) => Lit::i64(self.extent(*x, *axis, env)),
+            Op::At(x, index) | Op::Elem(x, index) => {
+                let array = self.array(*x, env);
+                let index: Vec<i64> = index.iter().map(|i| self.scalar(*i, env).as_i64()).collect();
+                let value = array.position(&index).map(|at| array.elements[at]);
                 self.recorded |= value.is_none();
                 assert!(
                     value.is_some() || !matches!(g.op(n), Op::Elem(..)),
@@ -193,7 +242,7 @@ impl Machine<'_> {
                 Lit::bool((0..len).contains(&i))
             }
             Op::Reduce { join, init, src } => {
-                let v = self.array(*src, env).to_vec();
+                let v = self.array(*src, env).elements.clone();
                 let v =
                     self.tree(v, &mut |m, _, acc, next| m.apply(join, &[acc, next], env), &mut |m, a, b| {
                         m.apply(join, &[a, b], env)
@@ -203,6 +252,7 @@ impl Machine<'_> {
             }
             Op::Dot { init, a, b } => {
                 let (a, b) = (self.array(*a, env), self.array(*b, env));
+                let (a, b) = (&a.elements, &b.elements);
                 let mul = |i: usize| eval_binary(BinaryOp::Mul, a[i], b[i]).0;
                 let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
                 // the first level's values are the products, but a column goes on by multiply-add
@@ -217,52 +267,99 @@ impl Machine<'_> {
             }
             Op::Fold { step, init, src } => {
                 let init = self.scalar(*init, env);
-                self.array(*src, env).iter().fold(init, |acc, x| self.apply(step, &[acc, *x], env))
+                self.array(*src, env).elements.iter().fold(init, |acc, x| self.apply(step, &[acc, *x], env))
             }
             _ => return Val::Array(Rc::new(self.elements(n, env))),
         })
     }
 
     /// A length is known without the elements, which may leave records.
-    fn length(&mut self, x: NodeId, env: &Env) -> i64 {
+    fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
         match self.g.op(x) {
-            Op::Map(_, srcs) => self.length(srcs[0], env),
-            Op::Reverse(y) | Op::Materialize(y) => self.length(*y, env),
-            Op::Generate(n, _) | Op::Iota(n) | Op::Fill(n, _) => self.scalar(*n, env).as_i64(),
+            Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
+            Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
+            Op::Generate(extents, _) => self.scalar(extents[axis as usize], env).as_i64(),
+            Op::Iota(n) | Op::Fill(n, _) => self.scalar(*n, env).as_i64(),
+            Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),
+            Op::Pick { src, axis: a, .. } => self.extent(*src, axis + u8::from(axis >= *a), env),
+            Op::Spread { axis: a, n, .. } if *a == axis => self.scalar(*n, env).as_i64(),
+            Op::Spread { src, axis: a, .. } => self.extent(*src, axis - u8::from(axis > *a), env),
+            Op::Slice { src, axis: a, .. } if *a != axis => self.extent(*src, axis, env),
             Op::Slice { start, stop, stride, .. } => {
                 let [start, stop, stride] = [start, stop, stride].map(|n| self.scalar(*n, env).as_i64());
                 if stop > start { (stop - start - 1) / stride.max(1) + 1 } else { 0 }
             }
-            _ => self.array(x, env).len() as i64,
+            _ => self.array(x, env).extents[axis as usize],
         }
     }
 
-    fn elements(&mut self, n: NodeId, env: &Env) -> Vec<Lit> {
+    fn extents(&mut self, x: NodeId, env: &Env) -> Vec<i64> {
+        (0..self.g.ty(x).rank).map(|axis| self.extent(x, axis, env)).collect()
+    }
+
+    fn elements(&mut self, n: NodeId, env: &Env) -> Array {
+        let extents = match self.g.op(n) {
+            // an index that runs over no elements may not be there
+            Op::Map(..) | Op::Materialize(_) => Vec::new(),
+            _ => self.extents(n, env),
+        };
         match self.g.op(n) {
             Op::Map(l, srcs) => {
                 let srcs: Vec<_> = srcs.iter().map(|s| self.array(*s, env)).collect();
-                let row = |i: usize| srcs.iter().map(|s| s[i]).collect::<Vec<_>>();
-                (0..srcs[0].len()).map(|i| self.apply(l, &row(i), env)).collect()
+                let row = |i: usize| srcs.iter().map(|s| s.elements[i]).collect::<Vec<_>>();
+                let elements = (0..srcs[0].elements.len()).map(|i| self.apply(l, &row(i), env)).collect();
+                Array { extents: srcs[0].extents.clone(), elements }
             }
-            Op::Generate(n, l) => {
-                let n = self.scalar(*n, env).as_i64();
-                (0..n).map(|i| self.apply(l, &[Lit::i64(i)], env)).collect()
+            Op::Generate(_, l) => {
+                let mut elements = Vec::new();
+                for_each_index(&extents, &mut |index| {
+                    let index: Vec<Lit> = index.iter().map(|i| Lit::i64(*i)).collect();
+                    elements.push(self.apply(l, &index, env));
+                });
+                Array { extents, elements }
             }
-            Op::Slice { src, start, stop, stride } => {
-                let src = self.array(*src, env);
-                let [start, stop, stride] =
-                    [start, stop, stride].map(|n| self.scalar(*n, env).as_i64() as usize);
-                (start..stop).step_by(stride).map(|i| src[i]).collect()
+            Op::Slice { src, axis, start, stride, .. } => {
+                let [start, stride] = [start, stride].map(|n| self.scalar(*n, env).as_i64());
+                self.moved(*src, extents, env, &|i| i[*axis as usize] = start + i[*axis as usize] * stride)
             }
-            Op::Reverse(x) => self.array(*x, env).iter().rev().copied().collect(),
-            Op::Iota(n) => (0..self.scalar(*n, env).as_i64()).map(Lit::i64).collect(),
-            Op::Fill(n, v) => {
-                let n = self.scalar(*n, env).as_i64();
-                if n == 0 { Vec::new() } else { vec![self.scalar(*v, env); n as usize] }
+            Op::Reverse(x, axis) => {
+                let last = extents[*axis as usize] - 1;
+                self.moved(*x, extents, env, &|i| i[*axis as usize] = last - i[*axis as usize])
             }
-            Op::Materialize(x) => self.array(*x, env).to_vec(),
-            op => unreachable!("verified: {op:?} is no vector"),
+            Op::Permute(x, axes) => self.moved(*x, extents, env, &|i| {
+                let from = i.clone();
+                axes.iter().zip(from).for_each(|(axis, at)| i[*axis as usize] = at);
+            }),
+            Op::Pick { src, axis, index } => {
+                let at = self.scalar(*index, env).as_i64();
+                self.moved(*src, extents, env, &|i| i.insert((*axis).into(), at))
+            }
+            Op::Spread { src, axis, .. } => self.moved(*src, extents, env, &|i| {
+                i.remove((*axis).into());
+            }),
+            Op::Iota(_) => Array::vector((0..extents[0]).map(Lit::i64).collect()),
+            Op::Fill(_, v) => {
+                let n = extents[0];
+                Array::vector(if n == 0 { Vec::new() } else { vec![self.scalar(*v, env); n as usize] })
+            }
+            Op::Materialize(x) => {
+                let x = self.array(*x, env);
+                Array { extents: x.extents.clone(), elements: x.elements.clone() }
+            }
+            op => unreachable!("verified: {op:?} is no array"),
         }
+    }
+
+    /// The array whose elements are those of `src` at other indices.
+    fn moved(&mut self, src: NodeId, extents: Vec<i64>, env: &Env, to: &dyn Fn(&mut Vec<i64>)) -> Array {
+        let (src, mut elements) = (self.array(src, env), Vec::new());
+        for_each_index(&extents, &mut |index| {
+            let mut index = index.to_vec();
+            to(&mut index);
+            let at = src.position(&index).expect("the shape rules hold");
+            elements.push(src.elements[at]);
+        });
+        Array { extents, elements }
     }
 
     /// Semantics 5.1, steps 1 to 4. `fold` continues a column: at the first level it is told the element's index.

@@ -90,14 +90,14 @@ impl Linear {
     pub fn at_least(&self, g: &Graph, bound: i64) -> bool {
         self.constant >= bound
             && self.small()
-            && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(_)))
+            && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(..)))
     }
 
     /// Whether it is at most `bound` likewise.
     pub fn at_most(&self, g: &Graph, bound: i64) -> bool {
         self.constant <= bound
             && self.small()
-            && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(_)))
+            && self.terms.iter().all(|(t, k)| *k < 0 && matches!(g.op(*t), Op::Len(..)))
     }
 
     fn small(&self) -> bool {

@@ -21,6 +21,8 @@ use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
 
+/// Dimensions of an array at most: what `agpu_view` has room for.
+pub const MAX_RANK: usize = 3;
 /// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and launches are cut.
 pub const TILE: i64 = 2048;
 /// Columns of a tile.
@@ -40,7 +42,7 @@ impl fmt::Debug for NodeId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Var(pub u32);
 
-/// The type of a node: element type and rank (0 scalar, 1 vector).
+/// The type of a node: element type and rank (0 scalar, 1 vector, 2 matrix ..).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Type {
     /// Element type.
@@ -57,6 +59,10 @@ impl Type {
     /// A vector type.
     pub fn vector(elem: Ty) -> Type {
         Type { elem, rank: 1 }
+    }
+    /// An array of that rank.
+    pub fn array(elem: Ty, rank: usize) -> Type {
+        Type { elem, rank: rank as u8 }
     }
     /// Rank 0.
     pub fn is_scalar(self) -> bool {
@@ -97,25 +103,43 @@ pub enum Op {
     Select(NodeId, NodeId, NodeId),
     Cast(Ty, NodeId),
 
-    /// Number of elements, i64.
-    Len(NodeId),
-    /// Total read: 0 and a record outside.
-    At(NodeId, NodeId),
-    /// Read of a parameter or a materialized array at an index proven in bounds. Made by `fuse` only.
-    Elem(NodeId, NodeId),
+    /// Number of elements along an axis (0 is the outermost), i64.
+    Len(NodeId, u8),
+    /// Total read, an index an axis: 0 and a record outside.
+    At(NodeId, Vec<NodeId>),
+    /// Read of a parameter or a materialized array at indices proven in bounds. Made by `fuse` only.
+    Elem(NodeId, Vec<NodeId>),
     /// 0 <= index < n, with a record if not. Made by `fuse` from `At` of a computed array.
     Within(NodeId, NodeId),
 
+    /// Of arrays of one shape.
     Map(Lambda, Vec<NodeId>),
-    /// n, and the function of the index.
-    Generate(NodeId, Lambda),
+    /// The extents, outermost first, and the function of the indices.
+    Generate(Vec<NodeId>, Lambda),
+    /// Of one axis.
     Slice {
         src: NodeId,
+        axis: u8,
         start: NodeId,
         stop: NodeId,
         stride: NodeId,
     },
-    Reverse(NodeId),
+    /// Along an axis.
+    Reverse(NodeId, u8),
+    /// Axis k of the result is axis `[k]` of the operand.
+    Permute(NodeId, Vec<u8>),
+    /// The part at an index of one axis, which it loses: a row, a column. The index is inside by a shape rule, or because it runs over that axis.
+    Pick {
+        src: NodeId,
+        axis: u8,
+        index: NodeId,
+    },
+    /// n times the operand along a new axis; the inverse of `pick`.
+    Spread {
+        src: NodeId,
+        axis: u8,
+        n: NodeId,
+    },
     /// 0, 1, .. n-1 as i64.
     Iota(NodeId),
     /// n times the value.
@@ -156,18 +180,24 @@ pub enum Rule {
     Stop,
     /// 1 (first) <= stride (second).
     Stride,
+    /// 0 (first) <= index of a row or column (second).
+    Index,
+    /// index + 1 (first) <= length (second).
+    Inside,
     /// 0 (first) <= a length to be made (second).
     Extent,
 }
 
 impl Rule {
     /// Every rule with its name in the text IRs.
-    pub const ALL: [(Rule, &'static str); 6] = [
+    pub const ALL: [(Rule, &'static str); 8] = [
         (Rule::Same, "same"),
         (Rule::Start, "start"),
         (Rule::Order, "order"),
         (Rule::Stop, "stop"),
         (Rule::Stride, "stride"),
+        (Rule::Index, "index"),
+        (Rule::Inside, "inside"),
         (Rule::Extent, "extent"),
     ];
 
@@ -189,6 +219,8 @@ impl Rule {
             Rule::Order => format!("the slice stops at {b}, before its start {a}"),
             Rule::Stop => format!("the slice stops at {a}, past the length {b}"),
             Rule::Stride => format!("the slice's stride is {b}, it must be 1 or more"),
+            Rule::Index => format!("the index {b} is negative"),
+            Rule::Inside => format!("the index {} is outside of the length {b}", a.wrapping_sub(1)),
             Rule::Extent => format!("the length {b} is negative"),
         }
     }

@@ -1,5 +1,6 @@
 //! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with the line.
 
+use super::MAX_RANK;
 use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Type};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -85,6 +86,32 @@ impl Parser<'_> {
         self.operand()
     }
 
+    /// An operand with a comma behind it.
+    fn after_comma(&mut self) -> Result<NodeId> {
+        let n = self.operand()?;
+        self.c.expect(",")?;
+        Ok(n)
+    }
+
+    /// One operand for each dimension.
+    fn more(&mut self) -> Result<Vec<NodeId>> {
+        let mut all = vec![self.operand()?];
+        while all.len() < MAX_RANK && self.c.eat(",") {
+            all.push(self.operand()?);
+        }
+        Ok(all)
+    }
+
+    fn small(&mut self) -> Result<u8> {
+        let n = self.c.number()?;
+        u8::try_from(n).map_err(|_| self.c.error("there are not so many axes"))
+    }
+
+    /// `axis 1`, or nothing for axis 0.
+    fn axis(&mut self) -> Result<u8> {
+        if self.c.eat("axis") { self.small() } else { Ok(0) }
+    }
+
     fn require(&mut self) -> Result<()> {
         let word = self.c.word()?;
         let rule = Rule::ALL.iter().find(|r| r.1 == word).map(|r| r.0);
@@ -125,25 +152,37 @@ impl Parser<'_> {
             "mul_add" => Op::MulAdd(self.operand()?, self.after(",")?, self.after(",")?),
             "select" => Op::Select(self.operand()?, self.after(",")?, self.after(",")?),
             "cast" => Op::Cast(self.c.elem()?, self.operand()?),
-            "len" => Op::Len(self.operand()?),
-            "at" => Op::At(self.operand()?, self.after(",")?),
-            "elem" => Op::Elem(self.operand()?, self.after(",")?),
+            "len" => Op::Len(self.operand()?, self.axis()?),
+            "at" => Op::At(self.after_comma()?, self.more()?),
+            "elem" => Op::Elem(self.after_comma()?, self.more()?),
             "within" => Op::Within(self.operand()?, self.after(",")?),
-            "reverse" => Op::Reverse(self.operand()?),
+            "reverse" => Op::Reverse(self.operand()?, self.axis()?),
+            "permute" => {
+                let src = self.operand()?;
+                self.c.expect("to")?;
+                let mut axes = vec![self.small()?];
+                while self.c.eat(",") {
+                    axes.push(self.small()?);
+                }
+                Op::Permute(src, axes)
+            }
+            "pick" => Op::Pick { src: self.operand()?, axis: self.axis()?, index: self.after("at")? },
+            "spread" => Op::Spread { src: self.operand()?, axis: self.axis()?, n: self.after("by")? },
             "iota" => Op::Iota(self.operand()?),
             "materialize" => Op::Materialize(self.operand()?),
             "fill" => Op::Fill(self.operand()?, self.after(",")?),
             "slice" => Op::Slice {
                 src: self.operand()?,
+                axis: self.axis()?,
                 start: self.after("from")?,
                 stop: self.after("to")?,
                 stride: self.after("by")?,
             },
             "dot" => Op::Dot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? },
             "generate" => {
-                let n = self.operand()?;
+                let extents = self.more()?;
                 let binders = self.binders()?;
-                Op::Generate(n, self.region(binders)?)
+                Op::Generate(extents, self.region(binders)?)
             }
             "map" => {
                 let binders = self.binders()?;

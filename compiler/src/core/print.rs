@@ -107,18 +107,26 @@ impl Printer<'_> {
             Op::MulAdd(..) => format!("mul_add {}, {}, {}", o[0], o[1], o[2]),
             Op::Select(..) => format!("select {}, {}, {}", o[0], o[1], o[2]),
             Op::Cast(ty, _) => format!("cast {ty} {}", o[0]),
-            Op::Len(_) => format!("len {}", o[0]),
-            Op::At(..) => format!("at {}, {}", o[0], o[1]),
-            Op::Elem(..) => format!("elem {}, {}", o[0], o[1]),
+            Op::Len(_, a) => format!("len {}{}", o[0], axis(*a)),
+            Op::At(..) => format!("at {}", o.join(", ")),
+            Op::Elem(..) => format!("elem {}", o.join(", ")),
             Op::Within(..) => format!("within {}, {}", o[0], o[1]),
-            Op::Slice { .. } => format!("slice {} from {} to {} by {}", o[0], o[1], o[2], o[3]),
-            Op::Reverse(_) => format!("reverse {}", o[0]),
+            Op::Slice { axis: a, .. } => {
+                format!("slice {}{} from {} to {} by {}", o[0], axis(*a), o[1], o[2], o[3])
+            }
+            Op::Reverse(_, a) => format!("reverse {}{}", o[0], axis(*a)),
+            Op::Permute(_, axes) => {
+                let axes: Vec<_> = axes.iter().map(u8::to_string).collect();
+                format!("permute {} to {}", o[0], axes.join(", "))
+            }
+            Op::Pick { axis: a, .. } => format!("pick {}{} at {}", o[0], axis(*a), o[1]),
+            Op::Spread { axis: a, .. } => format!("spread {}{} by {}", o[0], axis(*a), o[1]),
             Op::Iota(_) => format!("iota {}", o[0]),
             Op::Fill(..) => format!("fill {}, {}", o[0], o[1]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", ")), scope),
-            Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o[0]), l, "", scope),
+            Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, "", scope),
             Op::Reduce { join, .. } => {
                 return self.lambda("reduce ", join, &format!(" from {} over {}", o[0], o[1]), scope);
             }
@@ -148,4 +156,9 @@ impl Printer<'_> {
         self.indent -= 1;
         let _ = write!(self.out, "{pad}yield {value}\n{}}}", "  ".repeat(self.indent));
     }
+}
+
+/// Axis 0 needs no words.
+fn axis(a: u8) -> String {
+    if a == 0 { String::new() } else { format!(" axis {a}") }
 }

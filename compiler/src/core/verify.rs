@@ -68,7 +68,7 @@ pub fn is_host(g: &Graph, n: NodeId) -> bool {
             Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => {
                 stack.extend(g.op(n).operands());
             }
-            Op::Len(x) => stack.extend(length_needs(g, *x)),
+            Op::Len(x, axis) => stack.extend(length_needs(g, *x, *axis)),
             _ => return false,
         }
     }
@@ -84,13 +84,21 @@ pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
 }
 
 /// The scalars that an array's length follows from.
-fn length_needs(g: &Graph, mut x: NodeId) -> Vec<NodeId> {
+fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     loop {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
-            Op::Reverse(y) | Op::Materialize(y) => x = *y,
-            Op::Generate(n, _) | Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
-            Op::Slice { start, stop, stride, .. } => return vec![*start, *stop, *stride],
+            Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
+            Op::Generate(extents, _) => return vec![extents[axis as usize]],
+            Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
+            Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {
+                return vec![*start, *stop, *stride];
+            }
+            Op::Slice { src, .. } => x = *src,
+            Op::Permute(y, axes) => (x, axis) = (*y, axes[axis as usize]),
+            Op::Spread { axis: a, n, .. } if *a == axis => return vec![*n],
+            Op::Spread { src, axis: a, .. } => (x, axis) = (*src, axis - u8::from(axis > *a)),
+            Op::Pick { src, axis: a, .. } => (x, axis) = (*src, axis + u8::from(axis >= *a)),
             _ => return vec![],
         }
     }
@@ -104,10 +112,11 @@ pub fn is_fused(f: &Function) -> bool {
     let results = f.results.iter().all(|r| g.ty(r.value).is_scalar() || made(r.value));
     results
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
-            Op::Map(..) | Op::Slice { .. } | Op::Reverse(_) | Op::Iota(_) | Op::Fill(..) => false,
+            Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
+            Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } => false,
             Op::Materialize(x) => made(*x),
             Op::At(x, _) | Op::Elem(x, _) => stored(*x),
-            Op::Len(x) => matches!(g.op(*x), Op::Param(_)),
+            Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),
             Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
             Op::Dot { a, b, .. } => made(*a) && made(*b),
             _ => true,

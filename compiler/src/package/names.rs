@@ -192,7 +192,7 @@ mod tests {
         assert!(says("s", &[identity("module", "x", "r")]).contains("the package itself"));
         assert!(says("s", &[identity("images", "x", "r")]).contains("the package itself"));
         let mut sum = identity("f", "x", "r");
-        sum.results[0].value = sum.graph.add(crate::core::Op::Len(crate::core::NodeId(0)));
+        sum.results[0].value = sum.graph.add(crate::core::Op::Len(crate::core::NodeId(0), 0));
         assert_eq!(check("s", &[sum.clone(), identity("f_new", "x", "r")]), Ok(()));
         assert!(says("s", &[sum, identity("f_device", "x", "r")]).contains("f_device"));
     }

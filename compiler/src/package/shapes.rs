@@ -35,7 +35,7 @@ fn render(plan: &Plan, id: HostId, outer: u8) -> String {
     };
     match plan.host[id.0 as usize].1 {
         HostOp::Const(l) => l.as_int().map_or_else(|| l.to_string(), |i| i.to_string()),
-        HostOp::Len(p) => format!("len({})", name(p)),
+        HostOp::Len(p, axis) => plan.length(p, axis),
         HostOp::Arg(p) => name(p).to_string(),
         HostOp::Cast(_, a) => render(plan, a, outer),
         HostOp::Unary(op, a) => call(op.name(), &[a]),
@@ -64,7 +64,10 @@ fn constant(plan: &Plan, id: HostId) -> Option<i64> {
 
 /// The vector parameter whose length it is.
 fn length_of(plan: &Plan, id: HostId) -> Option<usize> {
-    if let HostOp::Len(p) = plan.host[id.0 as usize].1 { Some(p as usize) } else { None }
+    match plan.host[id.0 as usize].1 {
+        HostOp::Len(p, _) if plan.params[p as usize].ty.rank == 1 => Some(p as usize),
+        _ => None,
+    }
 }
 
 /// The first parameter that the rules make as long as each parameter (itself, where there is none before it).
@@ -89,7 +92,11 @@ pub fn param(plan: &Plan, index: usize) -> String {
 
 /// `, as long as x` or ` of len(x) - 14 elements` for a vector result, nothing for a scalar.
 pub fn result(plan: &Plan, index: usize) -> String {
-    let Some(id) = plan.results[index].extent else { return String::new() };
+    let id = match plan.results[index].extents[..] {
+        [] => return String::new(),
+        [id] => id,
+        _ => return extent(plan, index).map_or(String::new(), |e| format!(" of {e} elements")),
+    };
     match (length_of(plan, id), constant(plan, id)) {
         (Some(p), _) => format!(", as long as {}", plan.params[leaders(plan)[p]].name),
         (_, Some(1)) => " of 1 element".into(),
@@ -97,9 +104,12 @@ pub fn result(plan: &Plan, index: usize) -> String {
     }
 }
 
-/// The number of elements of a vector result.
+/// The number of elements of a vector result, the extents of a matrix: `rows(a) x cols(b)`.
 pub fn extent(plan: &Plan, index: usize) -> Option<String> {
-    plan.results[index].extent.map(|id| expression(plan, id))
+    let extents = &plan.results[index].extents;
+    let outer = if extents.len() > 1 { 4 } else { 0 };
+    let list: Vec<String> = extents.iter().map(|id| render(plan, *id, outer)).collect();
+    (!list.is_empty()).then(|| list.join(" x "))
 }
 
 /// What must hold of the lengths, in order, each once.
@@ -129,10 +139,10 @@ mod tests {
     use crate::scalar::{Lit, Ty};
 
     fn plan() -> Plan {
-        let vector = |name: &str| Slot { name: name.into(), ty: Type::vector(Ty::F32), extent: None };
+        let vector = |name: &str| Slot { name: name.into(), ty: Type::vector(Ty::F32), extents: vec![] };
         let host = [
-            HostOp::Len(0),
-            HostOp::Len(1),
+            HostOp::Len(0, 0),
+            HostOp::Len(1, 0),
             HostOp::Const(Lit::i64(-14)),
             HostOp::Binary(BinaryOp::Add, HostId(0), HostId(2)),
             HostOp::Const(Lit::i64(2)),
@@ -145,7 +155,8 @@ mod tests {
             subject: String::new(),
             loc: String::new(),
         };
-        let out = |extent| Slot { name: "r".into(), ty: Type::vector(Ty::F32), extent: Some(HostId(extent)) };
+        let out =
+            |extent| Slot { name: "r".into(), ty: Type::vector(Ty::F32), extents: vec![HostId(extent)] };
         Plan {
             params: vec![vector("x"), vector("y")],
             results: vec![out(1), out(5)],

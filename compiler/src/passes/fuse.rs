@@ -11,15 +11,18 @@
 //! After it, parameters, `materialize` and `generate` are the only arrays (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of
 //! their own, and `(array, index)` pairs are translated once, so the result is linear in the size of what is computed for one element.
 //!
+//! Reductions and folds of a matrix or more run over its elements in row-major order: over one index, which is taken apart by divisions that the schedule
+//! knows how to avoid.
+//!
 //! A read that the author indexes (`at`) is total. Of a stored array it stays `at`; of a computed array it becomes a test (`within`,
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
-use super::simplify::{length, simplify};
+use super::simplify::{extent, extents, simplify};
 use crate::core::linear::{self, Linear};
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
 use crate::error::Result;
-use crate::scalar::{Lit, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass.
@@ -39,26 +42,26 @@ pub fn run(f: &Function) -> Result<Function> {
 
 #[derive(Default)]
 struct Fuse {
-    /// (array, index, proven) -> its element
-    elements: HashMap<(NodeId, NodeId, bool), NodeId>,
+    /// (array, indices, proven) -> its element
+    elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
 }
 
 impl Fuse {
     /// Scalars that consume arrays take them as `generate`; array combinators wait until someone asks for an element.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
-            Op::Len(x) => length(g, x),
-            Op::At(x, i) => self.at(g, x, i),
+            Op::Len(x, axis) => extent(g, x, axis),
+            Op::At(x, index) => self.at(g, x, index),
             Op::Reduce { join, init, src } => {
-                let src = self.generate(g, src);
+                let src = self.sequence(g, src);
                 g.add(Op::Reduce { join, init, src })
             }
             Op::Fold { step, init, src } => {
-                let src = self.generate(g, src);
+                let src = self.sequence(g, src);
                 g.add(Op::Fold { step, init, src })
             }
             Op::Dot { init, a, b } => {
-                let (a, b) = (self.generate(g, a), self.generate(g, b));
+                let (a, b) = (self.sequence(g, a), self.sequence(g, b));
                 g.add(Op::Dot { init, a, b })
             }
             Op::Materialize(x) if matches!(g.op(x), Op::Param(_) | Op::Materialize(_)) => x,
@@ -70,119 +73,192 @@ impl Fuse {
         }
     }
 
-    /// The array as a function of its index.
+    /// The array as a function of its indices.
     fn generate(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
         if matches!(g.op(x), Op::Generate(..)) && g.is_closed(x) {
             // written by the author: only the reads may be improved
-            let Op::Generate(n, l) = g.op(x).clone() else { unreachable!() };
-            let lambda = g.lambda(&[Ty::I64], |g, i| {
-                let body = g.open(&l, i);
-                prove(g, body, n, i[0])
-            });
-            return g.add(Op::Generate(n, lambda));
+            return prove(g, x);
         }
         let before = g.set_loc(g.node(x).loc.clone());
-        let n = length(g, x);
-        let lambda = g.lambda(&[Ty::I64], |g, i| {
-            let body = self.element(g, x, i[0], true);
-            prove(g, body, n, i[0])
+        let extents = extents(g, x);
+        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| self.element(g, x, i, true));
+        let out = g.add(Op::Generate(extents, lambda));
+        let out = prove(g, out);
+        g.set_loc(before);
+        out
+    }
+
+    /// The array's elements in row-major order as a function of one index.
+    fn sequence(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
+        if g.ty(x).rank == 1 {
+            return self.generate(g, x);
+        }
+        let before = g.set_loc(g.node(x).loc.clone());
+        let extents = extents(g, x);
+        let n = extents.iter().copied().reduce(|a, b| linear::mul(g, a, b)).expect("it has a rank");
+        let lambda = g.lambda(&[Ty::I64], |g, k| {
+            let index = indices(g, k[0], &extents);
+            self.element(g, x, &index, true)
         });
-        let out = g.add(Op::Generate(n, lambda));
+        let out = g.add(Op::Generate(vec![n], lambda));
         g.set_loc(before);
         out
     }
 
     /// The author's read: 0 and a record outside.
-    fn at(&mut self, g: &mut Graph, x: NodeId, i: NodeId) -> NodeId {
+    fn at(&mut self, g: &mut Graph, x: NodeId, index: Vec<NodeId>) -> NodeId {
         if matches!(g.op(x), Op::Param(_) | Op::Materialize(_)) {
-            return g.add(Op::At(x, i));
+            return g.add(Op::At(x, index));
         }
-        let n = length(g, x);
-        let inside = g.add(Op::Within(i, n));
-        let value = self.element(g, x, i, false);
+        let tests = (0u8..).zip(&index).map(|(axis, i)| {
+            let n = extent(g, x, axis);
+            g.add(Op::Within(*i, n))
+        });
+        let tests: Vec<NodeId> = tests.collect();
+        let inside = tests.into_iter().reduce(|a, b| g.add(Op::Binary(BinaryOp::And, a, b)));
+        let value = self.element(g, x, &index, false);
         let zero = g.lit(Lit::zero(g.ty(x).elem));
-        simplify(g, Op::Select(inside, value, zero))
+        simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
     }
 
-    /// Element `i` of `x`. `proven`: i is inside, so reads need no test.
-    fn element(&mut self, g: &mut Graph, x: NodeId, i: NodeId, proven: bool) -> NodeId {
-        if let Some(&e) = self.elements.get(&(x, i, proven)) {
+    /// The element of `x` at these indices. `proven`: they are inside, so reads need no test.
+    fn element(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
+        let key = (x, index.to_vec(), proven);
+        if let Some(&e) = self.elements.get(&key) {
             return e;
         }
         // what is composed here was written where x was written, inside what asks for it
         let asked = g.set_loc(Default::default());
         g.set_loc(g.node(x).loc.within(&asked));
+        let mut index = index.to_vec();
         let e = match g.op(x).clone() {
-            Op::Param(_) | Op::Materialize(_) => g.add(if proven { Op::Elem(x, i) } else { Op::At(x, i) }),
+            Op::Param(_) | Op::Materialize(_) => {
+                g.add(if proven { Op::Elem(x, index) } else { Op::At(x, index) })
+            }
             Op::Map(lambda, srcs) => {
-                let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, i, proven)).collect();
+                let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
                 g.open(&lambda, &args)
             }
-            Op::Generate(_, lambda) => g.open(&lambda, &[i]),
-            Op::Slice { src, start, stride, .. } => {
-                let step = linear::mul(g, i, stride);
-                let i = linear::add(g, start, step);
-                self.element(g, src, i, proven)
+            Op::Generate(_, lambda) => g.open(&lambda, &index),
+            Op::Slice { src, axis, start, stride, .. } => {
+                let i = &mut index[axis as usize];
+                let step = linear::mul(g, *i, stride);
+                *i = linear::add(g, start, step);
+                self.element(g, src, &index, proven)
             }
-            Op::Reverse(src) => {
-                let n = length(g, src);
+            Op::Reverse(src, axis) => {
+                let n = extent(g, src, axis);
                 let one = g.lit(Lit::i64(1));
                 let last = linear::sub(g, n, one);
-                let i = linear::sub(g, last, i);
-                self.element(g, src, i, proven)
+                let i = &mut index[axis as usize];
+                *i = linear::sub(g, last, *i);
+                self.element(g, src, &index, proven)
             }
-            Op::Iota(_) => i,
+            Op::Permute(src, axes) => {
+                let mut of = index.clone();
+                axes.iter().zip(&index).for_each(|(axis, i)| of[*axis as usize] = *i);
+                self.element(g, src, &of, proven)
+            }
+            Op::Pick { src, axis, index: at } => {
+                index.insert(axis.into(), at);
+                self.element(g, src, &index, proven)
+            }
+            Op::Spread { src, axis, .. } => {
+                index.remove(axis.into());
+                self.element(g, src, &index, proven)
+            }
+            Op::Iota(_) => index[0],
             Op::Fill(_, value) => value,
             op => unreachable!("verified: {op:?} is no array"),
         };
         g.set_loc(asked);
-        self.elements.insert((x, i, proven), e);
+        self.elements.insert(key, e);
         e
     }
 }
 
-/// Replaces `at(x, i + c)` inside the body of a domain of n elements with index i by `elem` where 0 <= c and n + c <= len(x).
-fn prove(g: &mut Graph, body: NodeId, n: NodeId, i: NodeId) -> NodeId {
-    let reads: Vec<_> = g.reachable([body]).into_iter().filter(|r| matches!(g.op(*r), Op::At(..))).collect();
-    let mut proven = HashMap::default();
-    for read in reads {
-        let Op::At(x, index) = *g.op(read) else { continue };
-        if !matches!(g.op(x), Op::Param(_)) {
-            continue;
-        }
-        let form = Linear::of(g, index);
-        let offset = form.minus(&Linear { constant: 0, terms: [(i, 1)].into() });
-        let len = g.add(Op::Len(x));
-        let room = Linear::of(g, len).minus(&Linear::of(g, n)).minus(&offset);
-        if offset.at_least(g, 0) && room.at_least(g, 0) {
-            let elem = g.add(Op::Elem(x, index));
-            proven.insert(read, elem);
-        }
+/// The indices of element `k` in row-major order.
+pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
+    let (mut rest, mut out) = (k, Vec::new());
+    // an array with elements has no extent of 0: the divisor says so, lest a record be feared
+    let one = g.lit(Lit::i64(1));
+    for n in extents[1..].iter().rev() {
+        let n = simplify(g, Op::Binary(BinaryOp::Max, *n, one));
+        out.push(simplify(g, Op::Binary(BinaryOp::Rem, rest, n)));
+        rest = simplify(g, Op::Binary(BinaryOp::Div, rest, n));
     }
-    if proven.is_empty() { body } else { replace(g, body, &proven, &mut HashMap::default()) }
+    out.push(rest);
+    out.reverse();
+    out
 }
 
-/// The node with some nodes replaced, outside nested lambdas (whose reads keep their tests).
-fn replace(
+/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of one inside, and 0 <= c and n + c <= len(x).
+fn prove(g: &mut Graph, generate: NodeId) -> NodeId {
+    let bodies = [generate];
+    if !g.reachable(bodies).into_iter().any(|n| matches!(g.op(n), Op::At(..))) {
+        return generate;
+    }
+    inside(g, generate, &mut Vec::new())
+}
+
+/// A `generate` in the scope of others, whose (index, extent) are known.
+fn inside(g: &mut Graph, generate: NodeId, known: &mut Vec<(NodeId, NodeId)>) -> NodeId {
+    let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
+    let before = g.set_loc(g.node(generate).loc.clone());
+    let outer = known.len();
+    let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| {
+        known.extend(i.iter().copied().zip(extents.iter().copied()));
+        let body = g.open(&lambda, i);
+        proven(g, body, known, &mut HashMap::default())
+    });
+    known.truncate(outer);
+    let out = g.add(Op::Generate(extents, lambda));
+    g.set_loc(before);
+    out
+}
+
+/// The node with its proven reads replaced.
+fn proven(
     g: &mut Graph,
     n: NodeId,
-    by: &HashMap<NodeId, NodeId>,
+    known: &mut Vec<(NodeId, NodeId)>,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    if let Some(m) = by.get(&n).or(memo.get(&n)) {
+    if let Some(m) = memo.get(&n) {
         return *m;
     }
-    let op = g.op(n).clone();
-    let operands: Vec<_> = op.operands().map(|o| replace(g, o, by, memo)).collect();
     let mut out = n;
-    if op.operands().ne(operands.iter().copied()) {
-        let before = g.set_loc(g.node(n).loc.clone());
-        out = g.add(op.with(&operands, op.lambda().cloned()));
-        g.set_loc(before);
-        if g.node(n).bound {
-            g.mark_bound(out);
+    if !g.is_closed(n) {
+        let op = g.op(n).clone();
+        if matches!(op, Op::Generate(..)) {
+            out = inside(g, n, known);
+        } else {
+            let operands: Vec<_> = op.operands().map(|o| proven(g, o, known, memo)).collect();
+            let before = g.set_loc(g.node(n).loc.clone());
+            out = match op.with(&operands, op.lambda().cloned()) {
+                Op::At(x, index) if is_proven(g, x, &index, known) => g.add(Op::Elem(x, index)),
+                op => g.add(op),
+            };
+            g.set_loc(before);
+            if g.node(n).bound {
+                g.mark_bound(out);
+            }
         }
     }
     memo.insert(n, out);
     out
+}
+
+/// Whether every index of a read of a parameter is a known one plus a constant that keeps it inside.
+fn is_proven(g: &mut Graph, x: NodeId, index: &[NodeId], known: &[(NodeId, NodeId)]) -> bool {
+    matches!(g.op(x), Op::Param(_))
+        && index.iter().zip(0..).all(|(at, axis)| {
+            let form = Linear::of(g, *at);
+            known.iter().any(|(i, n)| {
+                let offset = form.minus(&Linear { constant: 0, terms: [(*i, 1)].into() });
+                let len = g.add(Op::Len(x, axis));
+                let room = Linear::of(g, len).minus(&Linear::of(g, *n)).minus(&offset);
+                offset.at_least(g, 0) && room.at_least(g, 0)
+            })
+        })
 }

@@ -25,12 +25,15 @@ pub fn run(f: &Function) -> Result<Function> {
     }
     // parameters are the first nodes of every graph of the function
     let by_param = equations.solved.into_iter();
-    let by_param: BTreeMap<NodeId, Linear> = by_param
-        .filter_map(|(length, value)| g.op(length).operands().next().map(|param| (param, value)))
+    let by_param: BTreeMap<(NodeId, u8), Linear> = by_param
+        .filter_map(|(length, value)| match g.op(length) {
+            Op::Len(param, axis) => Some(((*param, *axis), value)),
+            _ => None,
+        })
         .collect();
     Ok(rewrite(f, false, &mut |new, op| match op {
-        Op::Len(p) if by_param.contains_key(&p) => {
-            let value = &by_param[&p];
+        Op::Len(p, axis) if by_param.contains_key(&(p, axis)) => {
+            let value = &by_param[&(p, axis)];
             let terms = value.terms.iter().map(|(t, k)| (new.add(g.op(*t).clone()), *k));
             let value = Linear { constant: value.constant, terms: terms.collect() };
             value.node(new)

@@ -34,6 +34,8 @@ fn never_holds(g: &Graph, r: &Require) -> Option<String> {
             Rule::Order => "the slice always stops before its start".into(),
             Rule::Start => "the slice always starts below 0".into(),
             Rule::Stride => "the stride is always below 1".into(),
+            Rule::Index => "the index is always negative".into(),
+            Rule::Inside => format!("the index is always {} or more past the end", -d.constant),
             Rule::Extent => "the length is always negative".into(),
         },
     })

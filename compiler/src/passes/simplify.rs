@@ -27,17 +27,18 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
         Op::MulAdd(a, b, c) => mul_add(g, a, b, c),
         Op::Select(c, a, b) => select(g, c, a, b),
         Op::Cast(ty, a) => cast(g, ty, a),
-        Op::Len(x) => Some(length(g, x)),
-        Op::Reverse(x) => match g.op(x) {
+        Op::Len(x, axis) => Some(extent(g, x, axis)),
+        Op::Reverse(x, axis) => match g.op(x) {
             // reverse(reverse x) = x
-            Op::Reverse(y) => Some(*y),
+            Op::Reverse(y, a) if *a == axis => Some(*y),
             _ => None,
         },
-        Op::Slice { src, start, stop, stride } => {
+        Op::Permute(x, ref axes) if axes.is_sorted() => Some(x),
+        Op::Slice { src, axis, start, stop, stride } => {
             // the whole of x, forwards, is x
             let zero = g.as_lit(start).is_some_and(|l| l.bits == 0);
             let one = g.as_lit(stride).is_some_and(|l| l.bits == 1);
-            (zero && one && length(g, src) == stop).then_some(src)
+            (zero && one && extent(g, src, axis) == stop).then_some(src)
         }
         // a stored array stored again
         Op::Materialize(x) => matches!(g.op(x), Op::Param(_) | Op::Materialize(_)).then_some(x),
@@ -211,12 +212,23 @@ fn cast(g: &mut Graph, ty: Ty, a: NodeId) -> Option<NodeId> {
     (g.ty(a).elem == ty).then_some(a)
 }
 
-/// The length of an array expression, in normal form.
-pub fn length(g: &mut Graph, x: NodeId) -> NodeId {
+/// All extents of an array expression, outermost first.
+pub fn extents(g: &mut Graph, x: NodeId) -> Vec<NodeId> {
+    (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect()
+}
+
+/// The length of an array expression along an axis, in normal form.
+pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     match g.op(x).clone() {
-        Op::Map(_, srcs) => length(g, srcs[0]),
-        Op::Reverse(y) | Op::Materialize(y) => length(g, y),
-        Op::Generate(n, _) | Op::Iota(n) | Op::Fill(n, _) => n,
+        Op::Map(_, srcs) => extent(g, srcs[0], axis),
+        Op::Reverse(y, _) | Op::Materialize(y) => extent(g, y, axis),
+        Op::Generate(extents, _) => extents[axis as usize],
+        Op::Iota(n) | Op::Fill(n, _) => n,
+        Op::Permute(y, axes) => extent(g, y, axes[axis as usize]),
+        Op::Pick { src, axis: a, .. } => extent(g, src, axis + u8::from(axis >= a)),
+        Op::Spread { axis: a, n, .. } if a == axis => n,
+        Op::Spread { src, axis: a, .. } => extent(g, src, axis - u8::from(axis > a)),
+        Op::Slice { src, axis: a, .. } if a != axis => extent(g, src, axis),
         Op::Slice { start, stop, stride, .. } => {
             let span = linear::sub(g, stop, start);
             if g.as_lit(stride).is_some_and(|l| l.bits == 1) {
@@ -232,6 +244,6 @@ pub fn length(g: &mut Graph, x: NodeId) -> NodeId {
             let some = simplify(g, Op::Binary(BinaryOp::Gt, span, zero));
             simplify(g, Op::Select(some, count, zero))
         }
-        _ => g.add(Op::Len(x)),
+        _ => g.add(Op::Len(x, axis)),
     }
 }

@@ -27,8 +27,10 @@ pub struct GpuVersion {
     pub threads: u32,
     /// How many blocks.
     pub grid: Grid,
-    /// Condition: every stride is 1. Then no strides are passed.
+    /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are passed.
     pub contiguous: bool,
+    /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
+    pub flat: Vec<u32>,
     /// Condition: element 0 of these arrays lies at a multiple of 16 bytes.
     pub aligned: Vec<u32>,
     /// Condition: the number of elements, and every index times its array's stride, stay below 2^31 - 2^20 in magnitude.
@@ -83,9 +85,11 @@ impl Display for GpuKernel {
             {
                 f.write_str(if holds { word } else { "" })?;
             }
-            if !v.aligned.is_empty() {
-                let list: Vec<String> = v.aligned.iter().map(u32::to_string).collect();
-                write!(f, " aligned {}", list.join(", "))?;
+            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned)] {
+                if !list.is_empty() {
+                    let list: Vec<String> = list.iter().map(u32::to_string).collect();
+                    write!(f, "{word} {}", list.join(", "))?;
+                }
             }
             writeln!(f)?;
         }
@@ -143,14 +147,20 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         return Err(c.error("no grid can be like this"));
     }
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
-    let mut aligned = Vec::new();
-    if c.eat("aligned") {
-        aligned.push(number(c)?);
+    let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
+    Ok(GpuVersion { entry, threads, grid, contiguous, flat, aligned, narrow, separate })
+}
+
+/// The word and numbers with commas, or nothing.
+fn numbers(c: &mut Cursor, word: &str) -> Result<Vec<u32>> {
+    let mut list = Vec::new();
+    if c.eat(word) {
+        list.push(number(c)?);
         while c.eat(",") {
-            aligned.push(number(c)?);
+            list.push(number(c)?);
         }
     }
-    Ok(GpuVersion { entry, threads, grid, contiguous, aligned, narrow, separate })
+    Ok(list)
 }
 
 #[cfg(test)]
@@ -158,7 +168,7 @@ mod tests {
     #[test]
     fn reads_back() {
         let text = "gpu @f_0 {
-  version f_0 threads 256 elements 2048 contiguous narrow separate aligned 0, 2
+  version f_0 threads 256 elements 2048 contiguous narrow separate flat 1 aligned 0, 2
   version f_0_any threads 128 tiles 1 to 2
 }
 gpu @g_0 {

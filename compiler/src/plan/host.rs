@@ -3,15 +3,15 @@
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
-/// Evaluates all host scalars into `out`. `len(i)` is the length of vector parameter i, `arg(i)` the value of scalar parameter i.
+/// Evaluates all host scalars into `out`. `len(i, axis)` is the length of array parameter i along an axis, `arg(i)` the value of scalar parameter i.
 /// Allocates nothing once `out` has its capacity.
-pub fn evaluate(plan: &Plan, len: impl Fn(u32) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
+pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
     out.clear();
     for (_, op) in &plan.host {
         let at = |h: HostId| out[h.0 as usize];
         let value = match *op {
             HostOp::Const(l) => l,
-            HostOp::Len(p) => Lit::i64(len(p)),
+            HostOp::Len(p, axis) => Lit::i64(len(p, axis)),
             HostOp::Arg(p) => arg(p),
             HostOp::Unary(op, a) => eval_unary(op, at(a)),
             HostOp::Binary(op, a, b) => eval_binary(op, at(a), at(b)).0,
@@ -40,7 +40,7 @@ pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
 /// `; len(x) = 3, len(y) = 4`
 fn lengths(plan: &Plan, values: &[Lit]) -> String {
     let known = plan.host.iter().zip(values).filter_map(|((_, op), v)| match op {
-        HostOp::Len(p) => Some(format!("len({}) = {}", plan.params[*p as usize].name, v.as_i64())),
+        HostOp::Len(p, axis) => Some(format!("{} = {}", plan.length(*p, *axis), v.as_i64())),
         _ => None,
     });
     let list = known.collect::<Vec<_>>().join(", ");

@@ -20,8 +20,8 @@ pub struct HostId(pub u32);
 #[allow(missing_docs)]
 pub enum HostOp {
     Const(Lit),
-    /// Length of a vector parameter.
-    Len(u32),
+    /// Length of an array parameter along an axis.
+    Len(u32, u8),
     /// Value of a scalar parameter.
     Arg(u32),
     Unary(UnaryOp, HostId),
@@ -51,10 +51,10 @@ pub struct HostRule {
 pub struct Slot {
     /// Its name.
     pub name: String,
-    /// Its type; a vector has an extent unless it is a parameter (whose length is the caller's).
+    /// Its type; an array has extents unless it is a parameter (whose extents are the caller's).
     pub ty: Type,
-    /// Number of elements of a vector result or temporary.
-    pub extent: Option<HostId>,
+    /// The extents of an array that is a result or a temporary, outermost first.
+    pub extents: Vec<HostId>,
 }
 
 /// Where a launch finds an array or a scalar slot.
@@ -79,6 +79,15 @@ pub enum Access {
     Write,
 }
 
+/// An "in" scalar of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScalarArg {
+    /// A host scalar.
+    Host(HostId),
+    /// The distance of neighbours along an axis of an array (by position in `arrays`), in elements.
+    Stride(u32, u8),
+}
+
 /// One pass over one index space.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
@@ -86,16 +95,18 @@ pub struct Launch {
     pub kernel: u32,
     /// The kernel's name, for reports.
     pub name: String,
-    /// Number of elements of the index space; None: only `finish` runs.
-    pub domain: Option<HostId>,
+    /// The extents of the index space, outermost first; its elements are counted in row-major order. Empty: only `finish` runs.
+    pub domain: Vec<HostId>,
     /// The elements must be visited in order, on one thread (fold).
     pub sequential: bool,
     /// Estimated cost of one element in arithmetic operations and accesses: how finely to split the work.
     pub cost: u32,
     /// Arrays, in the kernel's order.
     pub arrays: Vec<(Place, Access)>,
+    /// Arrays of more than one dimension whose rows must follow each other without gaps in the kernel's contiguous versions (by position in `arrays`).
+    pub flat: Vec<u32>,
     /// "in" scalars, in the kernel's order.
-    pub scalars: Vec<HostId>,
+    pub scalars: Vec<ScalarArg>,
     /// Slots (scalar results and scalar temporaries), in the kernel's order.
     pub slots: Vec<Place>,
     /// Element types of the scratch arrays (one value a tile each).
@@ -134,4 +145,17 @@ pub struct Plan {
     pub rules: Vec<HostRule>,
     /// Steps, in order.
     pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// What messages and documents call the length of a parameter along an axis: `len(x)`, `rows(a)`, `cols(a)`, `extent(t, 1)`.
+    pub fn length(&self, param: u32, axis: u8) -> String {
+        let Some(p) = self.params.get(param as usize) else { return "?".into() };
+        match (p.ty.rank, axis) {
+            (0 | 1, _) => format!("len({})", p.name),
+            (2, 0) => format!("rows({})", p.name),
+            (2, _) => format!("cols({})", p.name),
+            _ => format!("extent({}, {axis})", p.name),
+        }
+    }
 }

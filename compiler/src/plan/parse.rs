@@ -1,7 +1,7 @@
 //! Reads the text form of plans back. What comes in may be anything: every index is checked.
 
-use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Slot, Step};
-use crate::core::Rule;
+use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
+use crate::core::{MAX_RANK, Rule};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::Cursor;
@@ -52,17 +52,33 @@ fn index(c: &mut Cursor) -> Result<u32> {
     u32::try_from(n).map_err(|_| c.error("the number is too large"))
 }
 
+fn axis(c: &mut Cursor) -> Result<u8> {
+    let n = c.number()?;
+    u8::try_from(n).map_err(|_| c.error("there are not so many axes"))
+}
+
 fn host(c: &mut Cursor) -> Result<HostId> {
     let name = c.value()?;
     name.parse().map(HostId).map_err(|_| c.error(format!("%{name} is not a host scalar")))
+}
+
+/// The word and host scalars with commas, or nothing.
+fn hosts(c: &mut Cursor, word: &str) -> Result<Vec<HostId>> {
+    let mut list = Vec::new();
+    if c.eat(word) {
+        list.push(host(c)?);
+        while c.eat(",") {
+            list.push(host(c)?);
+        }
+    }
+    Ok(list)
 }
 
 fn slot(c: &mut Cursor) -> Result<Slot> {
     let name = c.word()?;
     c.expect(":")?;
     let ty = c.ty()?;
-    let extent = if c.eat("extent") { Some(host(c)?) } else { None };
-    Ok(Slot { name, ty, extent })
+    Ok(Slot { name, ty, extents: hosts(c, "extent")? })
 }
 
 fn host_op(c: &mut Cursor) -> Result<HostOp> {
@@ -73,7 +89,7 @@ fn host_op(c: &mut Cursor) -> Result<HostOp> {
     };
     Ok(match name.as_str() {
         "const" => HostOp::Const(c.literal()?.ok_or_else(|| c.error("expected a literal"))?),
-        "len" => HostOp::Len(index(c)?),
+        "len" => HostOp::Len(index(c)?, if c.eat("axis") { axis(c)? } else { 0 }),
         "arg" => HostOp::Arg(index(c)?),
         "cast" => HostOp::Cast(c.elem()?, host(c)?),
         "mul_add" => HostOp::MulAdd(host(c)?, next(c)?, next(c)?),
@@ -112,10 +128,11 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
     let mut l = Launch {
         kernel: index(c)?,
         name: c.word()?,
-        domain: if c.eat("over") { Some(host(c)?) } else { None },
+        domain: hosts(c, "over")?,
         sequential: c.eat("sequential"),
         cost: 0,
         arrays: Vec::new(),
+        flat: Vec::new(),
         scalars: Vec::new(),
         slots: Vec::new(),
         scratch: Vec::new(),
@@ -130,7 +147,13 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
             "pointwise" => l.arrays.push((place(c)?, Access::Pointwise)),
             "read" => l.arrays.push((place(c)?, Access::Anywhere)),
             "write" => l.arrays.push((place(c)?, Access::Write)),
-            "in" => l.scalars.push(host(c)?),
+            "flat" => l.flat.push(index(c)?),
+            "in" => l.scalars.push(ScalarArg::Host(host(c)?)),
+            "stride" => {
+                let array = index(c)?;
+                c.expect(",")?;
+                l.scalars.push(ScalarArg::Stride(array, axis(c)?));
+            }
             "slot" => l.slots.push(place(c)?),
             "scratch" => l.scratch.push(c.elem()?),
             "site" => l.sites.push(c.string()?),
@@ -149,7 +172,7 @@ fn check(p: &Plan) -> Result<()> {
         let at = |h: HostId| if (h.0 as usize) < i { Some(p.host[h.0 as usize].0) } else { None };
         let actual = match *op {
             HostOp::Const(l) => Some(l.ty),
-            HostOp::Len(k) => param(k).filter(|t| t.rank == 1).map(|_| Ty::I64),
+            HostOp::Len(k, axis) => param(k).filter(|t| axis < t.rank).map(|_| Ty::I64),
             HostOp::Arg(k) => param(k).filter(|t| t.is_scalar()).map(|t| t.elem),
             HostOp::Unary(op, a) => at(a).filter(|t| op.accepts(*t)).map(|t| op.result(t)),
             HostOp::Binary(op, a, b) => {
@@ -166,7 +189,11 @@ fn check(p: &Plan) -> Result<()> {
         }
     }
     let count = |h: HostId| p.host.get(h.0 as usize).is_some_and(|v| v.0 == Ty::I64);
-    let extent = |s: &Slot| if s.ty.is_scalar() { s.extent.is_none() } else { s.extent.is_some_and(count) };
+    let extent = |s: &Slot| {
+        s.extents.len() == usize::from(s.ty.rank)
+            && s.extents.iter().all(|h| count(*h))
+            && s.ty.rank <= MAX_RANK as u8
+    };
     if !p.results.iter().chain(&p.temps).all(extent) || !p.rules.iter().all(|r| count(r.a) && count(r.b)) {
         return bad("an extent or a rule is no i64 host scalar");
     }
@@ -179,9 +206,17 @@ fn check(p: &Plan) -> Result<()> {
         let ok = match step {
             Step::Alloc(t) | Step::Free(t) => p.temps.get(*t as usize).is_some_and(|t| !t.ty.is_scalar()),
             Step::Launch(l) => {
-                l.domain.is_none_or(count)
-                    && l.scalars.iter().all(|h| (h.0 as usize) < p.host.len())
-                    && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank == 1))
+                let rank =
+                    |i: u32| l.arrays.get(i as usize).and_then(|(pl, _)| slot(*pl)).map_or(0, |s| s.ty.rank);
+                let scalar = |s: &ScalarArg| match s {
+                    ScalarArg::Host(h) => (h.0 as usize) < p.host.len(),
+                    ScalarArg::Stride(i, axis) => *axis < rank(*i),
+                };
+                l.domain.len() <= MAX_RANK
+                    && l.domain.iter().all(|n| count(*n))
+                    && l.scalars.iter().all(scalar)
+                    && l.flat.iter().all(|i| rank(*i) > 1)
+                    && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank > 0))
                     && l.slots.iter().all(|pl| slot(*pl).is_some_and(|s| s.ty.is_scalar()))
             }
         };

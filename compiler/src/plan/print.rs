@@ -1,6 +1,6 @@
 //! The text form of plans.
 
-use super::{Access, HostId, HostOp, Launch, Place, Plan, Slot, Step};
+use super::{Access, HostId, HostOp, Launch, Place, Plan, ScalarArg, Slot, Step};
 use crate::text::quote;
 use std::fmt::{self, Display, Formatter};
 
@@ -14,7 +14,8 @@ impl Display for HostOp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             HostOp::Const(l) => write!(f, "const {l}"),
-            HostOp::Len(p) => write!(f, "len {p}"),
+            HostOp::Len(p, 0) => write!(f, "len {p}"),
+            HostOp::Len(p, axis) => write!(f, "len {p} axis {axis}"),
             HostOp::Arg(p) => write!(f, "arg {p}"),
             HostOp::Unary(op, a) => write!(f, "{op} {a}"),
             HostOp::Binary(op, a, b) => write!(f, "{op} {a}, {b}"),
@@ -35,19 +36,23 @@ impl Display for Place {
     }
 }
 
+/// The word and host scalars with commas, or nothing.
+fn list(f: &mut Formatter<'_>, word: &str, list: &[HostId]) -> fmt::Result {
+    for (i, h) in list.iter().enumerate() {
+        write!(f, "{}{h}", if i == 0 { word } else { ", " })?;
+    }
+    Ok(())
+}
+
 fn slot(f: &mut Formatter<'_>, kind: &str, s: &Slot) -> fmt::Result {
     write!(f, "  {kind} {}: {}", s.name, s.ty)?;
-    if let Some(n) = s.extent {
-        write!(f, " extent {n}")?;
-    }
+    list(f, " extent ", &s.extents)?;
     writeln!(f)
 }
 
 fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     write!(f, "  launch {} {}", l.kernel, l.name)?;
-    if let Some(n) = l.domain {
-        write!(f, " over {n}")?;
-    }
+    list(f, " over ", &l.domain)?;
     if l.sequential {
         write!(f, " sequential")?;
     }
@@ -60,8 +65,14 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
         };
         writeln!(f, "    {how} {place}")?;
     }
-    for h in &l.scalars {
-        writeln!(f, "    in {h}")?;
+    for i in &l.flat {
+        writeln!(f, "    flat {i}")?;
+    }
+    for s in &l.scalars {
+        match s {
+            ScalarArg::Host(h) => writeln!(f, "    in {h}")?,
+            ScalarArg::Stride(array, axis) => writeln!(f, "    stride {array}, {axis}")?,
+        }
     }
     for p in &l.slots {
         writeln!(f, "    slot {p}")?;

@@ -3,12 +3,16 @@
 use super::lower::Lower;
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
+use crate::passes::fuse::indices;
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The element of a `generate` (or of the array that an item stores) at an index node.
+/// The element of a `generate` (or of the array that an item stores) at an index into its elements in row-major order.
 pub fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
     match l.g.op(array).clone() {
-        Op::Generate(_, lambda) => l.g.open(&lambda, &[index]),
+        Op::Generate(extents, lambda) => {
+            let index = indices(&mut l.g, index, &extents);
+            l.g.open(&lambda, &index)
+        }
         Op::Materialize(x) => element(l, x, index),
         op => unreachable!("fused: {op:?} is no array"),
     }

@@ -17,8 +17,8 @@ impl Hosts {
         let op = match *g.op(n) {
             Op::Const(l) => HostOp::Const(l),
             Op::Param(p) => HostOp::Arg(p),
-            Op::Len(x) => match g.op(x) {
-                Op::Param(p) => HostOp::Len(*p),
+            Op::Len(x, axis) => match g.op(x) {
+                Op::Param(p) => HostOp::Len(*p, axis),
                 op => unreachable!("verified: len of {op:?}"),
             },
             Op::Unary(op, a) => HostOp::Unary(op, self.of(g, a)),

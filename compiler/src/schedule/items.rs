@@ -33,8 +33,8 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
 /// One pass over one index space.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// Number of elements; None for a kernel that only has a `finish`.
-    pub domain: Option<NodeId>,
+    /// The extents of the index space, outermost first; none for a kernel that only has a `finish`.
+    pub domain: Vec<NodeId>,
     /// In order, on one thread.
     pub sequential: bool,
     /// What it computes.
@@ -53,7 +53,7 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         if !matches!(g.op(it.node), Op::Generate(..)) {
             levels.insert(it.node, level);
         }
-        let domain = Some(domain(g, it.node));
+        let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let size = Size::of(g, &it);
         let fits = |p: &&mut (u32, Pass, Size)| {
@@ -135,10 +135,10 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     Ok(out)
 }
 
-/// The number of elements an item runs over.
-pub fn domain(g: &Graph, item: NodeId) -> NodeId {
+/// The extents of the index space that an item runs over.
+pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
-        Op::Generate(n, _) => *n,
+        Op::Generate(extents, _) => extents.clone(),
         Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => {
             domain(g, *x)
         }

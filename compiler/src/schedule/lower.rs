@@ -6,12 +6,13 @@
 use super::items::Pass;
 use super::rare::{self, Rare};
 use super::{Scheduler, records};
-use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op, verify};
+use crate::core::linear::{self, Linear};
+use crate::core::{Graph, NodeId, Op, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
 use crate::passes::elementary;
-use crate::plan::{Access, HostId, Place};
+use crate::passes::fuse::indices;
+use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -25,7 +26,7 @@ pub struct Signature {
     /// (place, written) -> name, type, access
     pub arrays: IndexMap<(Place, bool), ArrayUse>,
     /// "in" scalars with their names
-    pub ins: IndexMap<HostId, (String, Ty)>,
+    pub ins: IndexMap<ScalarArg, (String, Ty)>,
     /// (place, written) -> name and type
     pub slots: IndexMap<(Place, bool), (String, Ty)>,
     /// scratch arrays
@@ -38,8 +39,8 @@ pub struct Signature {
 pub struct ArrayUse {
     /// Its name.
     pub name: String,
-    /// Element type.
-    pub ty: Ty,
+    /// Its type.
+    pub ty: Type,
     /// Where it is read or written.
     pub access: Access,
 }
@@ -63,9 +64,13 @@ pub struct Lower<'s, 'a> {
     /// Arrays that are read at the element's own index.
     pub pointwise: IndexSet<NodeId>,
     /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
-    pub loaded: Option<HashMap<(NodeId, NodeId), Expr>>,
+    pub loaded: Option<HashMap<(NodeId, Vec<NodeId>), Expr>>,
     host_memo: HashMap<NodeId, bool>,
-    domain: Option<NodeId>,
+    domain: Vec<NodeId>,
+    /// The versions being built take arrays of any strides, else contiguous ones.
+    pub strided: bool,
+    /// Arrays of more than one dimension whose elements the kernel counts through, so that they must be flat.
+    pub flat: IndexSet<u32>,
     /// The launch before read an array that this pass reads, too.
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
@@ -82,8 +87,9 @@ pub(super) struct Region {
     pub(super) uses: HashMap<NodeId, u32>,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
-    /// The domain's index node, to tell pointwise reads.
-    index: Option<NodeId>,
+    /// The domain's index into its elements in row-major order, and the indices that it stands for, to tell pointwise reads.
+    counter: Option<NodeId>,
+    index: Vec<NodeId>,
     /// Its statements.
     pub(super) out: Vec<Stmt>,
 }
@@ -103,7 +109,9 @@ impl<'s, 'a> Lower<'s, 'a> {
             pointwise: IndexSet::new(),
             loaded: None,
             host_memo: HashMap::default(),
-            domain: pass.domain,
+            domain: pass.domain.clone(),
+            strided: false,
+            flat: IndexSet::new(),
             vectors: IndexSet::new(),
             follows: false,
             rare: Rare::default(),
@@ -115,14 +123,21 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.scheduler.f.results[i as usize].value
     }
 
-    /// Begins another version or part.
-    pub fn begin(&mut self, name: &str, in_finish: bool) {
-        if !in_finish {
-            self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
-        }
+    /// Begins another version, for arrays of any strides or contiguous ones.
+    pub fn begin(&mut self, name: &str, strided: bool) {
+        self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
+        self.begin_part(strided, false);
+    }
+
+    /// Begins the `finish` of all versions.
+    pub fn begin_finish(&mut self) {
+        self.begin_part(true, true);
+    }
+
+    fn begin_part(&mut self, strided: bool, in_finish: bool) {
+        (self.strided, self.in_finish) = (strided, in_finish);
         self.prologue = Vec::new();
         self.invariant = HashMap::default();
-        self.in_finish = in_finish;
     }
 
     /// The "in" scalar of a host scalar.
@@ -133,16 +148,19 @@ impl<'s, 'a> Lower<'s, 'a> {
         let id = self.scheduler.host.of(&self.g, n);
         let name = match self.g.op(n) {
             Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
-            Op::Len(x) => format!("n_{}", self.array_name(*x)),
+            Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
+            Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
             _ => format!("h{}", id.0),
         };
-        let entry = self.signature.ins.insert_full(id, (name, self.g.ty(n).elem));
+        let entry = self.signature.ins.insert_full(ScalarArg::Host(id), (name, self.g.ty(n).elem));
         Expr::In(entry.0 as u32)
     }
 
     /// The number of elements of the index space.
     pub fn count(&mut self) -> Expr {
-        self.domain.map_or(Expr::int(0), |n| self.host(n))
+        let extents = self.domain.clone();
+        let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
+        n.map_or(Expr::int(0), |n| self.host(n))
     }
 
     fn array_name(&self, x: NodeId) -> String {
@@ -160,7 +178,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
             _ => format!("to_{}", self.array_name(it.node)),
         };
-        let used = ArrayUse { name, ty: self.g.ty(it.node).elem, access: Access::Write };
+        let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
         Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
     }
 
@@ -171,7 +189,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
             _ => self.array_name(x),
         };
-        let fresh = ArrayUse { name, ty: self.g.ty(x).elem, access: Access::Pointwise };
+        let fresh = ArrayUse { name, ty: self.g.ty(x), access: Access::Pointwise };
         let entry = self.signature.arrays.entry((place, false));
         let index = entry.index() as u32;
         let used = entry.or_insert(fresh);
@@ -185,7 +203,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
         let arrays = self.signature.arrays.iter().zip(0..);
         let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
-        pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty)).collect()
+        pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
     }
 
     /// Notes that an array is accessed by several neighbours at once.
@@ -232,7 +250,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             uses: self.uses(roots, vars),
             conditions: records::conditions(&mut self.g, roots),
             records: Vec::new(),
-            index,
+            counter: index,
+            index: self.domain_index(index),
             out: Vec::new(),
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
@@ -249,6 +268,12 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         out.append(&mut r.out);
         values
+    }
+
+    /// The indices that an index into the domain's elements stands for.
+    fn domain_index(&mut self, counter: Option<NodeId>) -> Vec<NodeId> {
+        let extents = self.domain.clone();
+        counter.map_or(Vec::new(), |k| indices(&mut self.g, k, &extents))
     }
 
     /// As [`Lower::region`], for a look ahead at conditions: records are left by who computes them in earnest.
@@ -348,7 +373,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             uses: HashMap::default(),
             conditions: HashMap::default(),
             records: Vec::new(),
-            index: None,
+            counter: None,
+            index: Vec::new(),
             out: Vec::new(),
         };
         // it is computed in full, whatever the loop leaves out
@@ -373,7 +399,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             return self.value(m, r);
         }
         if let Op::At(x, i) | Op::Elem(x, i) = op {
-            return self.read(n, x, i, r);
+            return self.read(n, x, &i, r);
         }
         if let Op::Within(i, len) = op {
             return self.inside(n, i, len, r).map(|e| (e, 0));
@@ -426,7 +452,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
             Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
             Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
-                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty)
+                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty.elem)
             }
             Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
                 self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
@@ -439,29 +465,140 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
     }
 
-    fn read(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
-        let pointwise = r.index == Some(i);
+    fn read(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
         let total = matches!(self.g.op(n), Op::At(..));
-        if self.loaded.is_some() && !total {
-            return self.read_once(n, x, i, r).map(|e| (e, 1));
-        }
-        let mem = self.input(x, pointwise && !total);
-        if pointwise && !total {
+        let mut pointwise = !total && r.index == index;
+        if pointwise && index.len() == 1 {
             self.pointwise.insert(x);
         }
-        let (index, depth) = self.value(i, r)?;
-        if !total {
-            return Ok((Expr::load(mem, index), depth));
+        if !total && let Some(k) = self.flat(x, index) {
+            pointwise |= r.counter == Some(k);
+            return self.read_flat(n, x, k, pointwise, r);
         }
-        let len = self.length(x);
-        let inside = self.inside(n, i, len, r)?;
-        Ok((Expr::LoadIf(mem, Box::new(index), Box::new(inside)), depth))
+        if self.loaded.is_some() && !total {
+            return self.read_once(n, x, index, r).map(|e| (e, 1));
+        }
+        let mem = self.input(x, pointwise);
+        if !total {
+            return self.address(mem, index, r).map(|(at, depth)| (Expr::load(mem, at), depth));
+        }
+        let mut inside: Option<Expr> = None;
+        for (i, axis) in index.iter().zip(0..) {
+            let len = self.extent(x, axis);
+            let one = self.inside(n, *i, len, r)?;
+            inside = Some(inside.map_or(one.clone(), |all| Expr::binary(BinaryOp::And, all, one)));
+        }
+        let (at, depth) = self.address(mem, index, r)?;
+        let inside = inside.unwrap_or(Expr::Lit(Lit::bool(true)));
+        Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
     }
 
-    /// A read that neighbouring elements share. The constant of its index stays beside the rest: an offset in the address.
-    fn read_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
+    /// Where an element lies, and the depth of that expression: the sum of its indices times the strides. Of a vector it is the index: a strided one is said to be so.
+    fn address(&mut self, mem: Mem, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
+        let last = index.len() - 1;
+        let (mut sum, mut most) = (None, 0);
+        for (i, axis) in index.iter().zip(0..) {
+            let (mut e, depth) = self.value(*i, r)?;
+            most = most.max(depth + 1);
+            if usize::from(axis) < last || last > 0 && self.strided {
+                e = e.times(self.stride(mem, axis));
+            }
+            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
+        }
+        Ok((sum.unwrap_or(Expr::int(0)), if last > 0 { most + 1 } else { most - 1 }))
+    }
+
+    /// The distance of neighbours along an axis of an array.
+    pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
+        let Mem::Array(i) = mem else { return Expr::int(1) };
+        let name = self.signature.arrays.get_index(i as usize).map_or("array", |a| a.1.name.as_str());
+        let name = format!("s{axis}_{name}");
+        Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
+    }
+
+    /// Where element `k` (in row-major order) of an item's array lies.
+    pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
+        let Mem::Array(array) = mem else { return k.clone() };
+        if extents.len() < 2 {
+            return k.clone();
+        }
+        if !self.strided {
+            self.flat.insert(array);
+            return k.clone();
+        }
+        let (mut rest, mut sum) = (k.clone(), None);
+        for (axis, n) in (0..extents.len()).zip(extents).rev() {
+            let mut i = rest.clone();
+            if axis > 0 {
+                let n = self.host(*n);
+                i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
+                rest = Expr::binary(BinaryOp::Div, rest, n);
+            }
+            let e = i.times(self.stride(mem, axis as u8));
+            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
+        }
+        sum.unwrap_or(rest)
+    }
+
+    /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.
+    fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        if index.len() < 2 || self.strided {
+            return None;
+        }
+        // from the last index, which is `k % n`, the others follow
+        let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
+        let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
+        (indices(&mut self.g, k, &extents) == index).then_some(k)
+    }
+
+    /// A read of element `k` of a flat array.
+    fn read_flat(
+        &mut self,
+        n: NodeId,
+        x: NodeId,
+        k: NodeId,
+        pointwise: bool,
+        r: &mut Region,
+    ) -> Result<(Expr, u32)> {
+        if self.loaded.is_some() {
+            let e = self.load_once(n, x, k, r)?;
+            // it is an array of the kernel by now, read at which places was said then
+            if let Some(i) = self.signature.arrays.get_index_of(&(self.scheduler.places[&x], false)) {
+                self.flat.insert(i as u32);
+            }
+            return Ok((e, 1));
+        }
+        let mem = self.input(x, pointwise);
+        if let Mem::Array(i) = mem {
+            self.flat.insert(i);
+        }
+        if r.counter == Some(k) {
+            self.pointwise.insert(x);
+        }
+        let (at, depth) = self.value(k, r)?;
+        Ok((Expr::load(mem, at), depth))
+    }
+
+    /// A read that neighbouring elements share.
+    fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
+        if let [i] = index {
+            return self.load_once(n, x, *i, r);
+        }
+        let key = (x, index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect());
+        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let mem = self.input(x, r.index == index);
+        let at = self.address(mem, index, r)?.0;
+        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, at), &mut r.out);
+        self.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
+        Ok(e)
+    }
+
+    /// A load by one index. Its constant stays beside the rest: an offset in the address.
+    fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
         let form = Linear::of(&self.g, i);
-        let key = (x, form.node(&mut self.g));
+        let key = (x, vec![form.node(&mut self.g)]);
         if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
             return Ok(e.clone());
         }
@@ -477,11 +614,16 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok(e)
     }
 
-    fn length(&mut self, x: NodeId) -> NodeId {
-        match *self.g.op(x) {
-            Op::Materialize(y) => self.length(y),
-            Op::Generate(n, _) => n,
-            _ => self.g.add(Op::Len(x)),
+    /// The length of an array along an axis, by the name that all equal lengths have.
+    fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
+        match self.g.op(x).clone() {
+            Op::Materialize(y) => self.extent(y, axis),
+            Op::Generate(extents, _) => extents[axis as usize],
+            _ => {
+                let len = self.g.add(Op::Len(x, axis));
+                let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));
+                form.node(&mut self.g)
+            }
         }
     }
 
@@ -515,9 +657,10 @@ impl<'s, 'a> Lower<'s, 'a> {
         let mut k = self.k.clone();
         let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
             name: a.name.clone(),
-            ty: a.ty,
+            ty: a.ty.elem,
             write: key.1,
-            strided,
+            // the addresses of matrices are written out
+            strided: strided && a.ty.rank == 1,
             noalias,
             aligned: false,
         };

@@ -16,10 +16,11 @@ mod records;
 pub mod reduction;
 pub mod scalars;
 
-use crate::core::{Function, NodeId, Op};
+use crate::core::equations::Equations;
+use crate::core::{Function, NodeId, Op, Rule};
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::plan::{HostRule, Launch, Place, Plan, Slot, Step};
+use crate::plan::{HostId, HostRule, Launch, Place, Plan, Slot, Step};
 use items::{Item, Pass};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -49,12 +50,17 @@ pub struct Scheduled {
 /// module.
 pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled> {
     let passes = items::passes(f)?;
+    let mut equations = Equations::default();
+    for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
+        equations.add(&f.graph, r.a, r.b);
+    }
     let mut s = Scheduler {
         f,
         plan: Plan::default(),
         host: host::Hosts::default(),
         places: HashMap::default(),
         slots: HashMap::default(),
+        equations,
         cuda,
         gpu: Vec::new(),
         before: Vec::new(),
@@ -70,7 +76,7 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         kernels.push(versions);
     }
     if passes.is_empty() {
-        let pass = Pass { domain: None, sequential: false, items: Vec::new() };
+        let pass = Pass { domain: Vec::new(), sequential: false, items: Vec::new() };
         let (launch, versions) = s.launch(format!("{}_0", f.name), &pass, &scalars[0], first_kernel)?;
         s.plan.steps.push(Step::Launch(launch));
         kernels.push(versions);
@@ -88,6 +94,8 @@ pub struct Scheduler<'a> {
     places: HashMap<NodeId, Place>,
     /// Reductions that other passes need: their scalar temporaries.
     slots: HashMap<NodeId, Place>,
+    /// What the shape rules say about lengths.
+    equations: Equations,
     /// Whether GPU code is wanted, and what there is of it.
     cuda: bool,
     gpu: Vec<cuda::GpuPass>,
@@ -101,9 +109,9 @@ impl Scheduler<'_> {
         let (f, g) = (self.f, &self.f.graph);
         self.plan.name = f.name.clone();
         self.plan.params =
-            f.params.iter().map(|p| Slot { name: p.name.clone(), ty: p.ty, extent: None }).collect();
+            f.params.iter().map(|p| Slot { name: p.name.clone(), ty: p.ty, extents: Vec::new() }).collect();
         for (i, p) in f.params.iter().enumerate() {
-            if let (1, Some(n)) = (p.ty.rank, g.find(&Op::Param(i as u32))) {
+            if let (1.., Some(n)) = (p.ty.rank, g.find(&Op::Param(i as u32))) {
                 self.places.insert(n, Place::Param(i as u32));
             }
         }
@@ -113,11 +121,11 @@ impl Scheduler<'_> {
             self.plan.rules.push(HostRule { rule: r.rule, a, b, subject: r.subject.clone(), loc });
         }
         for r in &f.results {
-            let extent = match g.op(r.value) {
-                Op::Generate(n, _) => Some(self.host.of(g, *n)),
-                _ => None,
+            let extents = match g.op(r.value) {
+                Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
+                _ => Vec::new(),
             };
-            self.plan.results.push(Slot { name: r.name.clone(), ty: g.ty(r.value), extent });
+            self.plan.results.push(Slot { name: r.name.clone(), ty: g.ty(r.value), extents });
         }
     }
 
@@ -145,20 +153,20 @@ impl Scheduler<'_> {
             let results = scalars[i].iter().flat_map(|r| items::needs(g, self.f.results[*r as usize].value));
             for n in bodies.chain(results).filter(|n| owner(*n) != Some(i)) {
                 if g.ty(n).is_scalar() && !self.slots.contains_key(&n) {
-                    let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), None);
+                    let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), Vec::new());
                     self.slots.insert(n, place);
                 }
             }
             for it in pass.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
-                let extent = pass.domain.map(|n| self.host.of(g, n));
-                let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extent);
+                let extents = pass.domain.iter().map(|n| self.host.of(g, *n)).collect();
+                let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
                 self.places.insert(it.node, place);
             }
         }
     }
 
-    fn temp(&mut self, name: String, ty: crate::core::Type, extent: Option<crate::plan::HostId>) -> Place {
-        self.plan.temps.push(Slot { name, ty, extent });
+    fn temp(&mut self, name: String, ty: crate::core::Type, extents: Vec<HostId>) -> Place {
+        self.plan.temps.push(Slot { name, ty, extents });
         Place::Temp(self.plan.temps.len() as u32 - 1)
     }
 
@@ -180,7 +188,7 @@ impl Scheduler<'_> {
         let (wanted, before) = (self.cuda, std::mem::take(&mut self.before));
         let mut l = lower::Lower::new(self, pass);
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
-        let cost = l.cost;
+        let (cost, flat) = (l.cost, l.flat.drain(..).collect());
         // what the launch before read last is still in the caches
         let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
         l.follows = before.iter().any(|p| arrays.contains(p));
@@ -194,10 +202,11 @@ impl Scheduler<'_> {
         let launch = Launch {
             kernel,
             name,
-            domain: pass.domain.map(|n| self.host.of(&self.f.graph, n)),
+            domain: pass.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
             sequential: pass.sequential,
             cost,
             arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
+            flat,
             scalars: signature.ins.keys().copied().collect(),
             slots: signature.slots.iter().map(|(k, _)| k.0).collect(),
             scratch: signature.scratch.iter().map(|s| s.1).collect(),
@@ -210,7 +219,7 @@ impl Scheduler<'_> {
     /// The launch, with its temporaries allocated before and freed after their last use.
     fn step(&mut self, i: usize, passes: &[Pass], launch: Launch) {
         let vector_temps = |s: &Self| -> Vec<u32> {
-            (0..s.plan.temps.len() as u32).filter(|t| s.plan.temps[*t as usize].extent.is_some()).collect()
+            (0..s.plan.temps.len() as u32).filter(|t| !s.plan.temps[*t as usize].extents.is_empty()).collect()
         };
         let all = vector_temps(self);
         let writes =

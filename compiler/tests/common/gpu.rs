@@ -5,11 +5,12 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, host};
+use arraygpu_compiler::plan::{Access, HostId, Launch, Place, Plan, ScalarArg, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::fmt;
 
-/// How the arrays of a call lie in memory.
+/// How the arrays of a call lie in memory. What is said of vectors; matrices lie one row after another, with gaps between and around their rows, with gaps everywhere,
+/// or one column after another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Layout {
     /// From the start of an allocation, stride 1.
@@ -89,6 +90,44 @@ pub struct Called {
     pub entries: Vec<String>,
 }
 
+/// An array in memory.
+#[derive(Clone, Debug)]
+struct Laid {
+    /// Of a matrix: all memory from its first element on.
+    arg: ArrayArg,
+    extents: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+impl Laid {
+    /// The elements of the allocation where the array's elements lie, in row-major order.
+    fn positions(&self) -> Vec<usize> {
+        let mut all = vec![self.arg.offset as i64];
+        for (n, stride) in self.extents.iter().zip(&self.strides) {
+            all = all.into_iter().flat_map(|at| (0..*n).map(move |i| at + i * stride)).collect();
+        }
+        all.into_iter().map(|at| at as usize).collect()
+    }
+
+    fn is_flat(&self) -> bool {
+        let mut dense = 1;
+        self.extents.iter().zip(&self.strides).rev().all(|(n, s)| {
+            let ok = *s == dense;
+            dense *= n;
+            ok
+        })
+    }
+}
+
+/// The extents of a value.
+pub fn shape(v: &Value) -> Vec<i64> {
+    match v {
+        Value::Scalar(_) => vec![],
+        Value::Vector(v) => vec![v.len() as i64],
+        Value::Array(extents, _) => extents.clone(),
+    }
+}
+
 /// The state of a call: where parameters, results and temporaries are. A scalar has stride 1 and one element.
 struct Call<'a> {
     compiled: &'a Compiled,
@@ -96,7 +135,7 @@ struct Call<'a> {
     how: How,
     memory: Memory,
     host: Vec<Lit>,
-    places: Vec<ArrayArg>,
+    places: Vec<Laid>,
     record: Option<Record>,
     entries: Vec<String>,
 }
@@ -105,7 +144,7 @@ struct Call<'a> {
 pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<Called, Failure> {
     let plan = &compiled.plans[i];
     let mut host = Vec::new();
-    let len = |p: u32| if let Value::Vector(v) = &args[p as usize] { v.len() as i64 } else { 0 };
+    let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
     let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
     host::evaluate(plan, len, arg, &mut host);
     if let Some((_, message)) = host::violation(plan, &host) {
@@ -138,44 +177,51 @@ impl Call<'_> {
         for (slot, value) in plan.params.iter().zip(args) {
             let values = match value {
                 Value::Scalar(l) => std::slice::from_ref(l),
-                Value::Vector(v) => v,
+                Value::Vector(v) | Value::Array(_, v) => v,
             };
-            let place = self.array(slot, values.len(), self.how.layout);
-            values.iter().enumerate().for_each(|(i, v)| self.memory.set(place.memory, index(&place, i), *v));
+            let place = self.array(slot, shape(value), self.how.layout);
+            let at = place.positions();
+            values.iter().zip(at).for_each(|(v, at)| self.memory.set(place.arg.memory, at, *v));
             self.places.push(place);
         }
         let mut taken = Vec::new();
         for (r, slot) in plan.results.iter().enumerate() {
-            let len = self.len(slot)?;
+            let extents = self.extents(slot)?;
             let fits = |p: &usize| {
                 let vector = !slot.ty.is_scalar() && plan.params[*p].ty == slot.ty;
-                vector && self.places[*p].len == len as u64 && !taken.contains(p) && in_place(plan, r, *p)
+                vector && self.places[*p].extents == extents && !taken.contains(p) && in_place(plan, r, *p)
             };
             let wanted = matches!(self.how.layout, Layout::InPlace | Layout::InPlaceReversed);
             let same = (0..plan.params.len()).find(fits).filter(|_| wanted);
             taken.extend(same);
             let place = match same {
-                Some(p) => self.places[p],
-                None => self.array(slot, len, self.how.layout),
+                Some(p) => self.places[p].clone(),
+                None => self.array(slot, extents, self.how.layout),
             };
             self.places.push(place);
         }
         for slot in &plan.temps {
-            let len = self.len(slot)?;
-            let place = self.array(slot, len, Layout::Contiguous);
+            let extents = self.extents(slot)?;
+            let place = self.array(slot, extents, Layout::Contiguous);
             self.places.push(place);
         }
         Ok(())
     }
 
-    fn len(&self, slot: &Slot) -> Result<usize, Failure> {
-        let len = slot.extent.map_or(1, |e| self.host[e.0 as usize].as_i64());
-        usize::try_from(len)
-            .map_err(|_| Failure::Shape(format!("{}: the length {len} is negative", slot.name)))
+    fn extents(&self, slot: &Slot) -> Result<Vec<i64>, Failure> {
+        let length = |e: &HostId| match self.host[e.0 as usize].as_i64() {
+            len if len < 0 => Err(Failure::Shape(format!("{}: the length {len} is negative", slot.name))),
+            len => Ok(len),
+        };
+        slot.extents.iter().map(length).collect()
     }
 
     /// Elements that nothing has written.
-    fn array(&mut self, slot: &Slot, len: usize, layout: Layout) -> ArrayArg {
+    fn array(&mut self, slot: &Slot, extents: Vec<i64>, layout: Layout) -> Laid {
+        if extents.len() > 1 {
+            return self.matrix(slot, extents, layout);
+        }
+        let len = extents.first().map_or(1, |n| *n as usize);
         let layout = if slot.ty.is_scalar() { Layout::Contiguous } else { layout };
         let (offset, stride): (usize, i64) = match layout {
             Layout::Contiguous | Layout::InPlace => (0, 1),
@@ -184,12 +230,35 @@ impl Call<'_> {
             Layout::Reversed | Layout::InPlaceReversed => (len.saturating_sub(1), -1),
         };
         let memory = self.memory.allocate(slot.ty.elem, offset + len * stride.unsigned_abs() as usize);
-        ArrayArg { memory, offset: offset as u64, stride, len: len as u64 }
+        let arg = ArrayArg { memory, offset: offset as u64, stride, len: len as u64 };
+        Laid { arg, strides: vec![stride; extents.len()], extents }
     }
 
-    fn place(&self, p: Place) -> ArrayArg {
+    fn matrix(&mut self, slot: &Slot, extents: Vec<i64>, layout: Layout) -> Laid {
+        let (offset, gap, inner, columns_first) = match layout {
+            Layout::Contiguous | Layout::InPlace => (0, 0, 1, false),
+            Layout::Offset => (1, 3, 1, false),
+            Layout::Strided => (1, 1, 2, false),
+            Layout::Reversed | Layout::InPlaceReversed => (0, 0, 1, true),
+        };
+        let (mut strides, mut next) = (vec![0; extents.len()], inner);
+        let mut axes: Vec<usize> = (0..extents.len()).rev().collect();
+        if columns_first {
+            axes.reverse();
+        }
+        for axis in axes {
+            strides[axis] = next;
+            next = next * extents[axis].max(1) + gap;
+        }
+        let len = if extents.contains(&0) { 0 } else { next };
+        let memory = self.memory.allocate(slot.ty.elem, (offset + next) as usize);
+        let arg = ArrayArg { memory, offset: offset as u64, stride: 1, len: len as u64 };
+        Laid { arg, extents, strides }
+    }
+
+    fn place(&self, p: Place) -> &Laid {
         let (params, results) = (self.plan.params.len(), self.plan.results.len());
-        self.places[match p {
+        &self.places[match p {
             Place::Param(i) => i as usize,
             Place::Result(i) => params + i as usize,
             Place::Temp(i) => params + results + i as usize,
@@ -201,9 +270,11 @@ impl Call<'_> {
         if let Some(why) = &gpu.absent {
             return Err(Failure::Absent(why.clone()));
         }
-        let n = l.domain.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        let arrays: Vec<ArrayArg> = l.arrays.iter().map(|a| self.place(a.0)).collect();
-        let chosen = |v: &usize| self.holds(l, &arrays, n, &gpu.versions[*v]);
+        let extents = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64());
+        let n = extents.reduce(|a, b| a * b).unwrap_or(0);
+        let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
+        let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
+        let chosen = |v: &usize| self.holds(l, &laid, n, &gpu.versions[*v]);
         let first = (0..gpu.versions.len()).find(chosen);
         let version = self.how.version.filter(|v| *v < gpu.versions.len()).filter(chosen).or(first);
         let Some(version) = version else {
@@ -214,8 +285,10 @@ impl Call<'_> {
         if kernel.name != v.entry || kernel.threads != v.threads {
             return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
         }
-        // strides are passed to versions that are not contiguous, and for every array
-        if let Some(a) = kernel.arrays.iter().find(|a| a.strided == v.contiguous) {
+        // strides of vectors are passed to versions that are not contiguous
+        let vector = |l: &&Laid| l.extents.len() == 1;
+        let mut all = kernel.arrays.iter().zip(&laid);
+        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.contiguous && vector(l))) {
             return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
         }
         let tiles = (n + TILE - 1) / TILE;
@@ -231,8 +304,8 @@ impl Call<'_> {
         let scratch = (tiles + groups + 4) as usize;
         let mut args = Args {
             arrays,
-            ins: l.scalars.iter().map(|h| self.host[h.0 as usize]).collect(),
-            slots: l.slots.iter().map(|p| self.place(*p).memory).collect(),
+            ins: l.scalars.iter().map(|s| self.scalar(l, *s)).collect(),
+            slots: l.slots.iter().map(|p| self.place(*p).arg.memory).collect(),
             ..Args::default()
         };
         if let Grid::Tiles(..) = v.grid {
@@ -247,19 +320,31 @@ impl Call<'_> {
         Ok(())
     }
 
+    fn scalar(&self, l: &Launch, s: ScalarArg) -> Lit {
+        match s {
+            ScalarArg::Host(h) => self.host[h.0 as usize],
+            ScalarArg::Stride(array, axis) => {
+                Lit::i64(self.place(l.arrays[array as usize].0).strides[usize::from(axis)])
+            }
+        }
+    }
+
     /// Whether a version's conditions hold.
-    fn holds(&self, l: &Launch, arrays: &[ArrayArg], n: i64, v: &GpuVersion) -> bool {
+    fn holds(&self, l: &Launch, arrays: &[&Laid], n: i64, v: &GpuVersion) -> bool {
         let writes = |write: bool| {
             let used = l.arrays.iter().zip(arrays).filter(move |(a, _)| (a.1 == Access::Write) == write);
-            used.map(|(_, arg)| arg.memory)
+            used.map(|(_, laid)| laid.arg.memory)
         };
         let aligned = |i: &u32| {
             let a = &arrays[*i as usize];
-            (a.offset as usize * self.plan_ty(l.arrays[*i as usize].0).size()).is_multiple_of(16)
+            let size = self.plan_ty(l.arrays[*i as usize].0).size() as i64;
+            let outer = &a.strides[..a.strides.len().saturating_sub(1)];
+            [a.arg.offset as i64].iter().chain(outer).all(|at| (at * size) % 16 == 0)
         };
         let limit = (1i64 << 31) - (1 << 20);
-        let narrow = n < limit && arrays.iter().all(|a| (a.len as i64 * a.stride).abs() < limit);
-        (!v.contiguous || arrays.iter().all(|a| a.stride == 1))
+        let narrow = n < limit && arrays.iter().all(|a| (a.arg.len as i64 * a.arg.stride).abs() < limit);
+        (!v.contiguous || arrays.iter().all(|a| a.strides.last().is_none_or(|s| *s == 1)))
+            && v.flat.iter().all(|i| arrays[*i as usize].is_flat())
             && (!v.separate || !writes(true).any(|w| writes(false).any(|r| r == w)))
             && v.aligned.iter().all(aligned)
             && (!v.narrow || narrow)
@@ -283,20 +368,21 @@ impl Call<'_> {
 
     fn result(&self, r: usize) -> Result<Value, Failure> {
         let (slot, place) = (&self.plan.results[r], self.place(Place::Result(r as u32)));
+        let at = place.positions();
         let element = |i: usize| {
             let missing = || Failure::Rules(format!("element {i} of {} was not written", slot.name));
-            self.memory.get(place.memory, index(&place, i)).ok_or_else(missing)
+            self.memory.get(place.arg.memory, at[i]).ok_or_else(missing)
         };
         if slot.ty.is_scalar() {
             return element(0).map(Value::Scalar);
         }
-        (0..place.len as usize).map(element).collect::<Result<_, _>>().map(Value::Vector)
+        let elements = (0..at.len()).map(element).collect::<Result<_, _>>()?;
+        Ok(if slot.ty.rank == 1 {
+            Value::Vector(elements)
+        } else {
+            Value::Array(place.extents.clone(), elements)
+        })
     }
-}
-
-/// The element of the allocation where element `i` of an array lies.
-fn index(a: &ArrayArg, i: usize) -> usize {
-    (a.offset as i64 + i as i64 * a.stride) as usize
 }
 
 /// A result may be a parameter if the launch that writes it reads that one only at the index it writes, and no later launch reads it.

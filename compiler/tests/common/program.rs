@@ -41,7 +41,7 @@ pub fn function(name: &str, ty: Ty, rng: &mut Rng) -> Function {
     ];
     let mut f = Function::new(name, params);
     let [x, y, w, k] = [0, 1, 2, 3].map(NodeId);
-    let lens = [x, y, k].map(|v| f.graph.add(Op::Len(v)));
+    let lens = [x, y, k].map(|v| f.graph.add(Op::Len(v, 0)));
     for (v, other) in [("y", lens[1]), ("k", lens[2])] {
         let subject = format!("zip_with: x, {v}");
         f.requires.push(Require {
@@ -91,7 +91,7 @@ impl Gen<'_> {
     fn vector(&mut self) {
         let v = self.pick();
         let new = match self.rng.below(8) {
-            0 => Vector { node: self.add(Op::Reverse(v.node)), class: v.class },
+            0 => Vector { node: self.add(Op::Reverse(v.node, 0)), class: v.class },
             1 => self.slice(v),
             2 => self.generate(),
             3 => Vector { node: self.add(Op::Materialize(v.node)), class: v.class },
@@ -120,7 +120,7 @@ impl Gen<'_> {
     }
 
     fn slice(&mut self, v: Vector) -> Vector {
-        let len = self.add(Op::Len(v.node));
+        let len = self.add(Op::Len(v.node, 0));
         let (start, cut) = (self.rng.below(4) as i64, self.rng.below(4) as i64);
         let stride = if self.rng.one_in(2) { 1 } else { 1 + self.rng.below(3) as i64 };
         let start = self.int(start);
@@ -147,12 +147,15 @@ impl Gen<'_> {
             self.f.requires.push(Require { rule, a, b, subject: "slice".into(), loc: LocStack::default() });
         }
         self.classes += 1;
-        Vector { node: self.add(Op::Slice { src: v.node, start, stop, stride }), class: self.classes - 1 }
+        Vector {
+            node: self.add(Op::Slice { src: v.node, axis: 0, start, stop, stride }),
+            class: self.classes - 1,
+        }
     }
 
     fn generate(&mut self) -> Vector {
         let v = self.pick();
-        let n = self.add(Op::Len(v.node));
+        let n = self.add(Op::Len(v.node, 0));
         if self.rng.one_in(3) {
             let value = self.scalar(self.ty, &[], 2);
             return Vector { node: self.add(Op::Fill(n, value)), class: v.class };
@@ -160,10 +163,10 @@ impl Gen<'_> {
         let (var, i) = self.f.graph.fresh_var(Ty::I64);
         let offset = self.lit_small();
         let index = self.add(Op::Binary(BinaryOp::Add, i, offset));
-        let read = self.add(Op::At(v.node, index));
+        let read = self.add(Op::At(v.node, vec![index]));
         let body = self.scalar(self.ty, &[read, i], 3);
         let lambda = self.f.graph.close(&[(var, Ty::I64)], body);
-        Vector { node: self.add(Op::Generate(n, lambda)), class: v.class }
+        Vector { node: self.add(Op::Generate(vec![n], lambda)), class: v.class }
     }
 
     fn lit_small(&mut self) -> NodeId {
@@ -245,7 +248,7 @@ impl Gen<'_> {
                 // an index from the data, often out of range
                 let v = self.pick();
                 let i = self.scalar(Ty::I64, vars, d);
-                self.add(Op::At(v.node, i))
+                self.add(Op::At(v.node, vec![i]))
             }
             6 if ty == Ty::Bool => {
                 let from = self.rng.pick(&Ty::ALL);

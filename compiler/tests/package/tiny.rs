@@ -3,7 +3,7 @@
 use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
 use arraygpu_compiler::driver::{Compiled, Targets, compile};
 use arraygpu_compiler::package::Options;
-use arraygpu_compiler::plan::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Slot, Step};
+use arraygpu_compiler::plan::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ const agpu_cpu_kernel PASTE(tiny_cpu_, AGPU_LEVEL)[] = { { saxpy, saxpy, saxpy, 
 "#;
 
 fn slot(name: &str, ty: Type) -> Slot {
-    Slot { name: name.into(), ty, extent: None }
+    Slot { name: name.into(), ty, extents: vec![] }
 }
 
 /// saxpy, and "both" with a scalar and a vector result (its plan does not matter here).
@@ -52,7 +52,8 @@ pub fn program() -> Compiled {
     let launch = Launch {
         kernel: 0,
         name: "saxpy".into(),
-        domain: Some(HostId(0)),
+        domain: vec![HostId(0)],
+        flat: vec![],
         sequential: false,
         cost: 4,
         arrays: vec![
@@ -60,7 +61,7 @@ pub fn program() -> Compiled {
             (Place::Param(2), Access::Pointwise),
             (Place::Result(0), Access::Write),
         ],
-        scalars: vec![HostId(0), HostId(2)],
+        scalars: vec![ScalarArg::Host(HostId(0)), ScalarArg::Host(HostId(2))],
         slots: vec![],
         scratch: vec![],
         sites: vec![],
@@ -69,9 +70,9 @@ pub fn program() -> Compiled {
     let plan = Plan {
         name: "saxpy".into(),
         params: params.iter().map(|(n, t)| slot(n, *t)).collect(),
-        results: vec![Slot { extent: Some(HostId(0)), ..slot("result", v) }],
+        results: vec![Slot { extents: vec![HostId(0)], ..slot("result", v) }],
         temps: vec![],
-        host: vec![(Ty::I64, HostOp::Len(1)), (Ty::I64, HostOp::Len(2)), (Ty::F32, HostOp::Arg(0))],
+        host: vec![(Ty::I64, HostOp::Len(1, 0)), (Ty::I64, HostOp::Len(2, 0)), (Ty::F32, HostOp::Arg(0))],
         rules: vec![HostRule {
             rule: Rule::Same,
             a: HostId(0),
@@ -83,7 +84,7 @@ pub fn program() -> Compiled {
     };
     let mut both = Function::new("both", vec![param("call", v), param("options", Type::scalar(Ty::Bool))]);
     both.results = vec![
-        Output { name: "args".into(), value: both.graph.add(Op::Len(NodeId(0))) },
+        Output { name: "args".into(), value: both.graph.add(Op::Len(NodeId(0), 0)) },
         Output { name: "half".into(), value: NodeId(0) },
     ];
     let both_plan = Plan {
@@ -91,7 +92,7 @@ pub fn program() -> Compiled {
         params: vec![slot("call", v), slot("options", Type::scalar(Ty::Bool))],
         results: vec![
             slot("args", Type::scalar(Ty::I64)),
-            Slot { extent: Some(HostId(0)), ..slot("half", v) },
+            Slot { extents: vec![HostId(0)], ..slot("half", v) },
         ],
         host: vec![(Ty::I64, HostOp::Const(Lit::i64(7)))],
         ..Plan::default()

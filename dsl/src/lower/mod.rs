@@ -4,7 +4,7 @@
 //! the results need, in that order: no recursion, however deep the expression, and the shape rules ([`rules`]) come out in the order of the
 //! program. Variables become fresh variables of core IR; a combinator's body is complete when the combinator comes, and is closed then.
 //!
-//! Lengths are resolved here: `len` of an array expression becomes an expression over lengths of parameters and scalar parameters, so
+//! Extents are resolved here: `len` of an array expression becomes an expression over those of parameters and scalar parameters, so
 //! that rules never mention an array that is not a parameter.
 
 mod rules;
@@ -40,7 +40,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     let mut lowering = Lowering {
         f: function,
         ids: HashMap::new(),
-        lengths: HashMap::new(),
+        extents: HashMap::new(),
         places: HashMap::new(),
         facts: Vec::new(),
         seen: HashSet::new(),
@@ -78,8 +78,8 @@ struct Lowering {
     f: Function,
     /// What each node became.
     ids: HashMap<*const Node, NodeId>,
-    /// The length of each vector.
-    lengths: HashMap<NodeId, NodeId>,
+    /// The extents of each array, outermost first.
+    extents: HashMap<NodeId, Vec<NodeId>>,
     /// Each place of the author's program once.
     places: HashMap<*const std::panic::Location<'static>, LocStack>,
     /// What rules must know of each node of the graph.
@@ -95,9 +95,9 @@ impl Lowering {
         self.f.graph.set_loc(place);
         let id = self.operation(node)?;
         self.ids.insert(std::ptr::from_ref(node), id);
-        if !node.ty.is_scalar() && !self.lengths.contains_key(&id) {
-            let length = self.length(id);
-            self.lengths.insert(id, length);
+        if !node.ty.is_scalar() && !self.extents.contains_key(&id) {
+            let extents = (0..node.ty.rank).map(|axis| self.extent(id, axis)).collect();
+            self.extents.insert(id, extents);
         }
         self.rules(node)
     }
@@ -134,20 +134,33 @@ impl Lowering {
             Op::Select(c, a, b) => core::Op::Select(id(c), id(a), id(b)),
             Op::Cast(ty, a) => core::Op::Cast(*ty, id(a)),
             Op::Bound(a) => return Ok(self.bound(a)),
-            Op::Len(x) => return Ok(self.lengths[&id(x)]),
-            Op::At(x, i) => core::Op::At(id(x), id(i)),
+            Op::Len(x, axis) => return Ok(self.extents[&id(x)][usize::from(*axis)]),
+            Op::At(x, index) => core::Op::At(id(x), index.iter().map(id).collect()),
             Op::Map { lambda, srcs, .. } => {
                 let srcs = srcs.iter().map(id).collect();
                 core::Op::Map(self.close(lambda), srcs)
             }
-            Op::Generate(n, lambda) => {
-                let n = id(n);
-                core::Op::Generate(n, self.close(lambda))
+            Op::Generate(extents, lambda) => {
+                let extents = extents.iter().map(id).collect();
+                core::Op::Generate(extents, self.close(lambda))
             }
-            Op::Slice { src, start, stop, stride, .. } => {
-                core::Op::Slice { src: id(src), start: id(start), stop: id(stop), stride: id(stride) }
+            Op::Slice { src, axis, start, stop, stride, .. } => core::Op::Slice {
+                src: id(src),
+                axis: *axis,
+                start: id(start),
+                stop: id(stop),
+                stride: id(stride),
+            },
+            Op::Reverse(x, axis) => core::Op::Reverse(id(x), *axis),
+            Op::Permute(x, axes) => core::Op::Permute(id(x), axes.clone()),
+            Op::Pick { src, axis, index, inside, .. } => {
+                let (src, index) = (id(src), id(index));
+                if !inside && self.is_device(index) {
+                    return Ok(self.total_pick(src, *axis, index));
+                }
+                core::Op::Pick { src, axis: *axis, index }
             }
-            Op::Reverse(x) => core::Op::Reverse(id(x)),
+            Op::Spread { src, axis, n, .. } => core::Op::Spread { src: id(src), axis: *axis, n: id(n) },
             Op::Iota(n) => core::Op::Iota(id(n)),
             Op::Fill(n, x) => core::Op::Fill(id(n), id(x)),
             Op::Materialize(x) => core::Op::Materialize(id(x)),
@@ -179,16 +192,32 @@ impl Lowering {
         id
     }
 
-    /// The length of a vector whose operands have theirs.
-    fn length(&mut self, vector: NodeId) -> NodeId {
-        debug_assert_eq!(self.f.graph.ty(vector).rank, 1);
-        let of = match *self.f.graph.op(vector) {
-            core::Op::Map(_, ref srcs) => srcs[0],
-            core::Op::Reverse(x) | core::Op::Materialize(x) => x,
+    /// The length of an array, whose operands have theirs, along an axis.
+    fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
+        let (of, axis) = match *self.f.graph.op(array) {
+            core::Op::Map(_, ref srcs) => (srcs[0], axis),
+            core::Op::Reverse(x, _) | core::Op::Materialize(x) => (x, axis),
+            core::Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
+            core::Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
+            core::Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),
+            core::Op::Slice { src, axis: a, .. } if a != axis => (src, axis),
             // of parameters, and in terms of their own operands
-            _ => return simplify::length(&mut self.f.graph, vector),
+            _ => return simplify::extent(&mut self.f.graph, array, axis),
         };
-        self.lengths[&of]
+        self.extents[&of][usize::from(axis)]
+    }
+
+    /// A row or column whose number only the device knows: each element is a total read.
+    fn total_pick(&mut self, src: NodeId, axis: u8, at: NodeId) -> NodeId {
+        let mut extents = self.extents[&src].clone();
+        extents.remove(axis.into());
+        let types = vec![Ty::I64; extents.len()];
+        let lambda = self.f.graph.lambda(&types, |g, i| {
+            let mut index = i.to_vec();
+            index.insert(axis.into(), at);
+            g.add(core::Op::At(src, index))
+        });
+        self.f.graph.add(core::Op::Generate(extents, lambda))
     }
 
     /// A constant of type i64.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | several vectors joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
+//! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
 //! | `generate`, `iota`, `fill` | `extent`: 0 <= n |
 //!
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
@@ -11,7 +12,7 @@
 
 use super::Lowering;
 use crate::node::{NodeRef, Op};
-use arraygpu_compiler::core::linear::Linear;
+use arraygpu_compiler::core::linear::{self, Linear};
 use arraygpu_compiler::core::{self, Graph, NodeId, Require, Rule};
 use arraygpu_compiler::{Error, Result};
 use std::rc::Rc;
@@ -43,18 +44,32 @@ impl Lowering {
                 if *construct == "weighted_sum" { Ok(()) } else { self.same(node, construct, srcs) }
             }
             Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
-            Op::Slice { construct, src, start, stop, stride } => {
+            Op::Slice { construct, src, axis, start, stop, stride } => {
                 let [src, start, stop, stride] = [src, start, stop, stride].map(|n| self.id(n));
                 let subject = self.slice_subject(construct, src, [start, stop, stride]);
-                let (zero, one, length) = (self.number(0), self.number(1), self.lengths[&src]);
+                let (zero, one, length) =
+                    (self.number(0), self.number(1), self.extents[&src][usize::from(*axis)]);
                 self.require(node, &subject, Rule::Start, zero, start)?;
                 self.require(node, &subject, Rule::Order, start, stop)?;
                 self.require(node, &subject, Rule::Stop, stop, length)?;
                 self.require(node, &subject, Rule::Stride, one, stride)
             }
-            Op::Generate(n, _) => self.extent(node, "generate", n),
-            Op::Iota(n) => self.extent(node, "iota", n),
-            Op::Fill(n, _) => self.extent(node, "fill", n),
+            Op::Generate(extents, _) => extents.iter().try_for_each(|n| self.made(node, "generate", n)),
+            Op::Spread { construct, n, .. } => self.made(node, construct, n),
+            Op::Pick { construct, src, axis, index, inside: false } => {
+                let [src, index] = [src, index].map(|n| self.id(n));
+                if self.is_device(index) {
+                    return Ok(());
+                }
+                let subject = self.slice_subject(construct, src, [index; 3]);
+                let (zero, one, length) =
+                    (self.number(0), self.number(1), self.extents[&src][usize::from(*axis)]);
+                let next = linear::add(&mut self.f.graph, index, one);
+                self.require(node, &subject, Rule::Index, zero, index)?;
+                self.require(node, &subject, Rule::Inside, next, length)
+            }
+            Op::Iota(n) => self.made(node, "iota", n),
+            Op::Fill(n, _) => self.made(node, "fill", n),
             _ => Ok(()),
         }
     }
@@ -62,19 +77,26 @@ impl Lowering {
     fn same(&mut self, node: NodeRef, construct: &str, srcs: &[NodeRef]) -> Result<()> {
         let srcs: Vec<NodeId> = srcs.iter().map(|s| self.id(s)).collect();
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
-        let first = self.lengths[&srcs[0]];
+        let first = self.extents[&srcs[0]].clone();
         for src in &srcs[1..] {
             let subject = self.subject(format!("{operator}{construct}"), &[srcs[0], *src]);
-            self.require(node, &subject, Rule::Same, first, self.lengths[src])?;
+            for (a, b) in first.iter().zip(self.extents[src].clone()) {
+                self.require(node, &subject, Rule::Same, *a, b)?;
+            }
         }
         Ok(())
     }
 
-    fn extent(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
+    fn made(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
         let n = self.id(n);
         let subject = self.subject(construct.into(), &[n]);
         let zero = self.number(0);
         self.require(node, &subject, Rule::Extent, zero, n)
+    }
+
+    /// Whether the host cannot compute a scalar before the function runs.
+    pub(super) fn is_device(&mut self, n: NodeId) -> bool {
+        self.fact(n).obstacle.is_some()
     }
 
     /// Keeps a rule if the host can check it and it says something.
@@ -150,7 +172,7 @@ impl Lowering {
         for operand in &operands {
             join(&mut params, &operand.params);
             // the length of a vector is known whatever its elements are
-            if self.f.graph.ty(node).is_scalar() && !matches!(op, core::Op::Len(_)) {
+            if self.f.graph.ty(node).is_scalar() && !matches!(op, core::Op::Len(..)) {
                 obstacle = obstacle.or(operand.obstacle);
             }
         }
@@ -175,6 +197,7 @@ fn role(rule: Rule) -> &'static str {
     match rule {
         Rule::Same => "a length",
         Rule::Start | Rule::Order | Rule::Stop => "a bound",
+        Rule::Index | Rule::Inside => "an index",
         Rule::Stride => "the stride",
         Rule::Extent => "the length",
     }
@@ -200,5 +223,5 @@ fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
 fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
     form.constant.unsigned_abs() < 1 << 48
         && form.terms.len() < 16
-        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), core::Op::Len(_)))
+        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), core::Op::Len(..)))
 }

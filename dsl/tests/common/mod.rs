@@ -55,6 +55,6 @@ pub fn scalar<T: Elem>(x: T) -> Value {
 pub fn literals(v: &Value) -> Vec<Lit> {
     match v {
         Value::Scalar(l) => vec![*l],
-        Value::Vector(v) => v.clone(),
+        Value::Vector(v) | Value::Array(_, v) => v.clone(),
     }
 }

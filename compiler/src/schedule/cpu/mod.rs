@@ -9,20 +9,20 @@ mod reduce;
 
 use super::Versions;
 use super::element::canonical;
-use super::items::{Item, Pass, is_store};
+use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
-use crate::core::{COLUMNS, TILE};
+use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt, verify};
+use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
 use crate::scalar::Ty;
 
 /// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
     let stores = pass.items.iter().any(|it| is_store(&l.g, it));
-    let build = |l: &mut Lower, suffix: &str, staged: bool, cost: bool| -> Result<()> {
+    let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<()> {
         let before = l.cost;
-        l.begin(&format!("{name}{suffix}"), false);
-        if pass.domain.is_some() {
+        l.begin(&format!("{name}{suffix}"), strided);
+        if !pass.domain.is_empty() {
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
@@ -34,27 +34,34 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             all.append(&mut body);
             l.k.main = Some(all);
         }
-        if !cost {
+        if staged {
             l.cost = before;
         }
         Ok(())
     };
-    // the staged version first: then the signature is complete when the kernels are finished
-    if pass.domain.is_some() {
+    // the staged versions first: then the signature is complete when the kernels are finished
+    let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
+    if !pass.domain.is_empty() {
         build(l, "_in_place", true, false)?;
+        in_place = l.k.clone();
+        any = Kernel { name: format!("{name}_strided"), ..in_place.clone() };
+        // the addresses of matrices are written out, those of vectors are the backend's
+        if l.signature.arrays.values().any(|a| a.ty.rank > 1) {
+            build(l, "_strided", true, true)?;
+            any = l.k.clone();
+        }
     }
-    let staged = l.k.clone();
-    build(l, "", false, true)?;
-    l.begin(name, true);
+    build(l, "", false, false)?;
+    l.begin_finish();
     l.k.finish = finish::finish(l, pass, scalars)?;
     let contiguous = l.finished(false, stores);
     verify::verify(&contiguous)?;
     let mut versions = Versions { contiguous, in_place: None, strided: None };
-    if pass.domain.is_some() {
-        l.k = staged;
+    if !pass.domain.is_empty() {
+        l.k = in_place;
         // without outputs nothing can overlap
         versions.in_place = stores.then(|| l.finished(false, false));
-        l.k.name = format!("{name}_strided");
+        l.k = any;
         versions.strided = Some(l.finished(true, false));
         for k in versions.in_place.iter().chain(&versions.strided) {
             verify::verify(k)?;
@@ -67,23 +74,26 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
 /// output may be an input (each tile is read before it is written).
 struct Stores {
     targets: Vec<(Mem, Option<Mem>, Ty)>,
+    /// Of all arrays: they have the domain's.
+    extents: Vec<NodeId>,
 }
 
 impl Stores {
     /// Nothing is declared yet: see [`Stores::begin`].
     fn new(l: &mut Lower, items: &[&Item]) -> Stores {
+        let extents = items.first().map_or(Vec::new(), |it| domain(&l.g, it.node));
         let target = |it: &&Item| {
             let ty = l.g.ty(it.node).elem;
             let array = l.output(it);
             (array, None, ty)
         };
-        Stores { targets: items.iter().map(target).collect() }
+        Stores { targets: items.iter().map(target).collect(), extents }
     }
 
     /// Declares the buffers of a tile.
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
         let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, TILE as u32, out)), t.2);
-        Stores { targets: self.targets.iter().map(target).collect() }
+        Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
     }
 
     /// Stores the values of element `i`, which is element `in_tile` of its tile.
@@ -92,7 +102,7 @@ impl Stores {
             let e = canonical(e, *ty, &mut l.k, out);
             out.push(match buffer {
                 Some(b) => Stmt::Store(*b, in_tile.clone(), e),
-                None => Stmt::Store(*array, i.clone(), e),
+                None => Stmt::Store(*array, l.place(*array, &self.extents, i), e),
             });
         }
     }
@@ -102,7 +112,8 @@ impl Stores {
         for (array, buffer, _) in &self.targets {
             if let Some(b) = buffer {
                 let j = l.k.reg("j", Ty::I64);
-                let copy = Stmt::Store(*array, base.clone().plus(Expr::Reg(j)), Expr::load(*b, Expr::Reg(j)));
+                let at = l.place(*array, &self.extents, &base.clone().plus(Expr::Reg(j)));
+                let copy = Stmt::Store(*array, at, Expr::load(*b, Expr::Reg(j)));
                 out.push(Stmt::For(j, Expr::int(0), count.clone(), vec![copy]));
             }
         }

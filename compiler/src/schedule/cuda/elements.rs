@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
-use crate::schedule::items::Item;
+use crate::schedule::items::{Item, domain};
 use crate::schedule::lower::Lower;
 use crate::schedule::rare::Rare;
 
@@ -46,11 +46,15 @@ impl Elements {
         let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
         for x in arrays {
+            // a matrix of any strides has an address for each element
+            if l.strided && l.g.ty(x).rank > 1 {
+                continue;
+            }
             let (mem, ty) = (l.input(x, true), l.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
                 let at = self.at(g * self.v as usize);
                 let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
-                loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, *i), Expr::Reg(*r))));
+                loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, vec![*i]), Expr::Reg(*r))));
                 if self.v == 1 {
                     out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
                 } else {
@@ -86,8 +90,10 @@ impl Elements {
         let mut stores = Vec::new();
         for (which, item) in items.iter().enumerate() {
             let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+            let extents = domain(&l.g, item.node);
             for (g, group) in values.chunks(self.v as usize).enumerate() {
                 let at = self.at(g * self.v as usize);
+                let at = l.place(mem, &extents, &at);
                 let list: Vec<Expr> =
                     group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k, out)).collect();
                 if self.v == 1 {
@@ -152,7 +158,9 @@ pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr
     for (item, e) in items.iter().zip(values) {
         let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
         let e = bind(l, "value", e, out);
-        stores.push(Stmt::Store(mem, at.clone(), canonical(e, ty, &mut l.k, out)));
+        let extents = domain(&l.g, item.node);
+        let at = l.place(mem, &extents, at);
+        stores.push(Stmt::Store(mem, at, canonical(e, ty, &mut l.k, out)));
     }
     out.append(&mut stores);
 }

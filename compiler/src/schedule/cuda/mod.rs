@@ -55,18 +55,20 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     if out.launch.absent.is_some() {
         return Ok(out);
     }
-    if pass.domain.is_none() {
+    if pass.domain.is_empty() {
         let k = alone(l, name, scalars)?;
-        push(&mut out, k, Grid::One, Conditions::default())?;
+        push(&mut out, k, Grid::One, Conditions::default(), Vec::new())?;
         return Ok(out);
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
-    let mut lowered: Option<(bool, Kernel, Grid)> = None;
+    let mut lowered: Option<(bool, Kernel, Grid, Vec<u32>)> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential) {
         // versions of one shape have one body: they differ in what may be assumed of it
-        let (mut k, grid) = match &lowered {
-            Some((contiguous, k, grid)) if *contiguous == conditions.contiguous => (k.clone(), *grid),
+        let (mut k, grid, flat) = match &lowered {
+            Some((contiguous, k, grid, flat)) if *contiguous == conditions.contiguous => {
+                (k.clone(), *grid, flat.clone())
+            }
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
@@ -79,16 +81,16 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                     },
                 };
                 let (k, grid) = body(l, pass, scalars, shape, cost)?;
-                lowered = Some((conditions.contiguous, k.clone(), grid));
-                (k, grid)
+                let flat: Vec<u32> = l.flat.drain(..).collect();
+                lowered = Some((conditions.contiguous, k.clone(), grid, flat.clone()));
+                (k, grid, flat)
             }
         };
         k.name = format!("{name}{suffix}");
         for a in &mut k.arrays {
-            a.strided = !conditions.contiguous;
             a.noalias = !writes || conditions.separate;
         }
-        push(&mut out, k, grid, conditions)?;
+        push(&mut out, k, grid, conditions, flat)?;
     }
     Ok(out)
 }
@@ -101,7 +103,7 @@ struct Conditions {
 }
 
 /// Finishes a kernel and adds it.
-fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<()> {
+fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions, flat: Vec<u32>) -> Result<()> {
     predicate::run(&mut k);
     divide::run(&mut k);
     if c.narrow {
@@ -115,6 +117,7 @@ fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions) -> Result<(
         threads: k.threads,
         grid,
         contiguous: c.contiguous,
+        flat,
         aligned,
         narrow: c.narrow,
         separate: c.separate,
@@ -167,7 +170,7 @@ fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
 
 /// The kernel of a shape, without a name, and its grid.
 fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) -> Result<(Kernel, Grid)> {
-    l.begin("", false);
+    l.begin("", shape.strided);
     l.k.threads = shape.threads;
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
@@ -184,7 +187,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
     all.append(&mut rest);
     l.k.main = Some(all);
     let accessed = std::mem::take(&mut l.vectors);
-    let mut k = l.finished(false, false);
+    let mut k = l.finished(shape.strided, false);
     if !matches!(grid, Grid::Tiles(..)) {
         k.scratch.clear();
     }
@@ -196,7 +199,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
 
 /// Scalars only: one thread.
 fn alone(l: &mut Lower, name: &str, scalars: &[u32]) -> Result<Kernel> {
-    l.begin(name, false);
+    l.begin(name, true);
     l.k.threads = WARP;
     l.in_finish = true;
     let mut body = Vec::new();
