@@ -90,7 +90,7 @@ impl Size {
             }
             if array {
                 size.arrays.insert(n);
-            } else if !is_pass(g, n) {
+            } else if !is_pass(g, n) || !g.is_closed(n) {
                 let op = g.op(n);
                 stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
             }
@@ -116,14 +116,15 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
         let is_item = is_pass(g, n);
-        if is_item && !g.is_closed(n) {
-            let what = "an array operation that depends on the element of an enclosing one is not supported in this version";
-            let advice = "; operations that do not depend on it are hoisted out";
+        if matches!(g.op(n), Op::Materialize(_)) && !g.is_closed(n) {
+            let what = "materialize of an array that depends on the element of an enclosing operation is not supported";
+            let advice = "; leave it out: what does not depend on the element is stored by itself";
             return Err(
                 Error::limit("E0401", format!("{}: {what}{advice}", f.name)).at(g.node(n).loc.first())
             );
         }
-        if is_item {
+        // what depends on an element is part of its code
+        if is_item && g.is_closed(n) {
             out.push(Item { node: n, result: None });
         }
         if results.contains(&n) && !g.ty(n).is_scalar() {
@@ -153,7 +154,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
         if !seen.insert(n) {
             continue;
         }
-        if is_pass(g, n) {
+        if is_pass(g, n) && g.is_closed(n) {
             out.push(n);
         } else {
             let op = g.op(n);

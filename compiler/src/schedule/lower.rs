@@ -5,7 +5,7 @@
 
 use super::items::Pass;
 use super::rare::{self, Rare};
-use super::{Scheduler, records};
+use super::{Scheduler, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Type, verify};
 use crate::error::{Error, Result};
@@ -87,11 +87,25 @@ pub(super) struct Region {
     pub(super) uses: HashMap<NodeId, u32>,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
+    /// The element that records name.
+    pub(super) at: Expr,
     /// The domain's index into its elements in row-major order, and the indices that it stands for, to tell pointwise reads.
     counter: Option<NodeId>,
     index: Vec<NodeId>,
     /// Its statements.
     pub(super) out: Vec<Stmt>,
+}
+
+impl Region {
+    /// Under which condition a node that may leave a record is needed, if that is known.
+    pub(super) fn condition(&self, n: NodeId) -> Option<NodeId> {
+        self.conditions.get(&n).copied()
+    }
+
+    /// All values that are known.
+    pub(super) fn known(&self) -> Vec<(NodeId, Expr)> {
+        self.memo.iter().map(|(n, e)| (*n, e.0.clone())).collect()
+    }
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
@@ -250,6 +264,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             uses: self.uses(roots, vars),
             conditions: records::conditions(&mut self.g, roots),
             records: Vec::new(),
+            at: at.clone(),
             counter: index,
             index: self.domain_index(index),
             out: Vec::new(),
@@ -373,6 +388,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             uses: HashMap::default(),
             conditions: HashMap::default(),
             records: Vec::new(),
+            at: Expr::int(0),
             counter: None,
             index: Vec::new(),
             out: Vec::new(),
@@ -400,6 +416,9 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, &i, r);
+        }
+        if matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. }) {
+            return nested::value(self, n, r).map(|e| (e, 0));
         }
         if let Op::Within(i, len) = op {
             return self.inside(n, i, len, r).map(|e| (e, 0));

@@ -11,6 +11,7 @@ pub mod element;
 pub mod host;
 pub mod items;
 pub mod lower;
+pub mod nested;
 pub mod rare;
 mod records;
 pub mod reduction;

@@ -13,7 +13,7 @@ pub struct Reduction {
     pub node: NodeId,
     /// Element and accumulator type.
     pub ty: Ty,
-    /// One value a tile.
+    /// One value a tile, unless it is nested.
     pub scratch: Mem,
     kind: Kind,
 }
@@ -39,6 +39,16 @@ impl Reduction {
             out.push(Reduction { node, ty, scratch, kind });
         }
         out
+    }
+
+    /// A reduction inside of an element: it has no scratch array.
+    pub fn nested(l: &Lower, node: NodeId) -> Reduction {
+        let kind = match l.g.op(node) {
+            Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
+            Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
+            op => unreachable!("{op:?} is no reduction"),
+        };
+        Reduction { node, ty: l.g.ty(node).elem, scratch: Mem::Scratch(u32::MAX), kind }
     }
 
     /// f(a, b), joining accumulators.

@@ -1,14 +1,15 @@
 //! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree until one is left, the initial value joins last, and the
 //! scalar results that follow are computed and stored.
 
-use super::reduce::short_tree;
+use super::reduce::short_tree_of;
 use super::{COLUMNS, TILE};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
+use crate::schedule::nested::Place;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars;
 
@@ -90,7 +91,7 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
         Stmt::For(c, Expr::int(0), Expr::Reg(width), vec![copy]),
         Stmt::Seq(i, Expr::int(COLUMNS), Expr::Reg(rest), body),
     ]);
-    let value = short_tree(l, r, Mem::clone(&columns), Expr::Reg(width), &mut out)?;
+    let value = short_tree_of(l, r, &Place::NONE, columns, Expr::Reg(width), &mut out)?;
     out.push(Stmt::Store(r.scratch, Expr::Reg(t), value));
     Ok(out)
 }

@@ -5,6 +5,7 @@ mod each;
 mod finish;
 mod fold;
 mod map;
+pub mod nested;
 mod reduce;
 
 use super::Versions;

@@ -14,6 +14,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
+use crate::schedule::nested::Place;
 use crate::schedule::reduction::Reduction;
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
@@ -116,9 +117,9 @@ impl Tile<'_> {
         out.push(Stmt::Seq(r, Expr::int(first_row), rows_expr, inner));
         for (reduction, columns) in self.reductions.iter().zip(&columns) {
             let value = if full {
-                tree(l, reduction, *columns, &mut out)?
+                tree_of(l, reduction, &Place::NONE, *columns, &mut out)?
             } else {
-                short_tree(l, reduction, *columns, width.clone(), &mut out)?
+                short_tree_of(l, reduction, &Place::NONE, *columns, width.clone(), &mut out)?
             };
             out.push(Stmt::Store(reduction.scratch, self.t.clone(), value));
         }
@@ -182,13 +183,19 @@ impl Tile<'_> {
 }
 
 /// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises.
-fn tree(l: &mut Lower, r: &Reduction, columns: Mem, out: &mut Vec<Stmt>) -> Result<Expr> {
+pub(super) fn tree_of(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Place,
+    columns: Mem,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
     let (mut from, mut width) = (columns, COLUMNS / 2);
     while width > 0 {
         let to = l.k.local("joined", r.ty, width as u32, out);
         let k = l.k.reg("k", Ty::I64);
         let mut body = Vec::new();
-        let value = pair(l, r, from, &Expr::Reg(k), &mut body)?;
+        let value = pair(l, r, place, from, &Expr::Reg(k), &mut body)?;
         body.push(Stmt::Store(to, Expr::Reg(k), value));
         out.push(Stmt::For(k, Expr::int(0), Expr::int(width), body));
         (from, width) = (to, width / 2);
@@ -197,7 +204,7 @@ fn tree(l: &mut Lower, r: &Reduction, columns: Mem, out: &mut Vec<Stmt>) -> Resu
 }
 
 /// f(m[2k], m[2k + 1])
-fn pair(l: &mut Lower, r: &Reduction, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
+fn pair(l: &mut Lower, r: &Reduction, place: &Place, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, a) = l.g.fresh_var(r.ty);
     let (_, b) = l.g.fresh_var(r.ty);
     let even = k.clone().times(Expr::int(2));
@@ -206,14 +213,16 @@ fn pair(l: &mut Lower, r: &Reduction, m: Mem, k: &Expr, body: &mut Vec<Stmt>) ->
     body.push(Stmt::Let(low, Expr::load(m, even.clone()), Default::default()));
     body.push(Stmt::Let(high, Expr::load(m, even.plus(Expr::int(1))), Default::default()));
     let join = r.join(l, a, b);
-    // a record of a join counts as element 0
-    Ok(l.region(&[(a, Expr::Reg(low)), (b, Expr::Reg(high))], &[join], None, &Expr::int(0), body)?.remove(0))
+    let mut vars = place.vars.to_vec();
+    vars.extend([(a, Expr::Reg(low)), (b, Expr::Reg(high))]);
+    Ok(l.region(&vars, &[join], None, place.at, body)?.remove(0))
 }
 
 /// Joins the first `width` columns in place, in order; a column without neighbour moves up.
-pub(super) fn short_tree(
+pub(super) fn short_tree_of(
     l: &mut Lower,
     r: &Reduction,
+    place: &Place,
     m: Mem,
     width: Expr,
     out: &mut Vec<Stmt>,
@@ -224,7 +233,7 @@ pub(super) fn short_tree(
     out.push(Stmt::Var(w, width));
     let shr = |e: Expr| Expr::binary(BinaryOp::Shr, e, Expr::int(1));
     let mut pairs = Vec::new();
-    let value = pair(l, r, m, &Expr::Reg(k), &mut pairs)?;
+    let value = pair(l, r, place, m, &Expr::Reg(k), &mut pairs)?;
     pairs.push(Stmt::Store(m, Expr::Reg(k), value));
     let odd = Expr::binary(BinaryOp::And, Expr::Reg(w), Expr::int(1));
     let odd = Expr::binary(BinaryOp::Ne, odd, Expr::int(0));

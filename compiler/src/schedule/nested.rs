@@ -1,0 +1,365 @@
+//! Nested operations: a reduction or fold that depends on the element which it is part of, as loops inside of that element's code.
+//!
+//! What does not depend on the loop's index is computed before the loop. A fold is one loop. A reduction follows the tree of semantics 5.1 by visiting the 128 columns of
+//! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; a column's value joins those before it as bits of a
+//! binary counter carry, so eight registers hold a level. Three levels serve sequences of up to 2^33 elements. CPUs take whole tiles by vectors instead
+//! ([`super::cpu::nested`]).
+
+use super::cpu;
+use super::element::element;
+use super::lower::{Lower, Region};
+use super::reduction::Reduction;
+use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashSet as HashSet;
+
+/// Where the code of a nested operation stands: known values, and the element that records name.
+pub struct Place<'a> {
+    /// Known values of nodes.
+    pub vars: &'a [(NodeId, Expr)],
+    /// The element.
+    pub at: &'a Expr,
+}
+
+impl Place<'_> {
+    /// Not inside of an element: a record counts as element 0's.
+    pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
+}
+
+/// The value of a nested reduction or fold.
+pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
+    let needed = match r.condition(n) {
+        Some(condition) => Some(l.value(condition, r)?.0),
+        None => None,
+    };
+    let op = l.g.op(n).clone();
+    let (init, src) = match op {
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
+        Op::Dot { init, a, .. } => (init, a),
+        op => unreachable!("{op:?} is no reduction"),
+    };
+    let start = l.value(init, r)?.0;
+    let Op::Generate(extents, _) = l.g.op(src).clone() else { unreachable!("fused: a sequence") };
+    let count = l.value(extents[0], r)?.0;
+    invariants(l, &op, r)?;
+    let vars: Vec<(NodeId, Expr)> = r.known();
+    let at = r.at.clone();
+    let place = Place { vars: &vars, at: &at };
+    let (rare, loaded, cost) = (std::mem::take(&mut l.rare), l.loaded.clone(), l.cost);
+    let mut out = Vec::new();
+    let value = match op {
+        Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
+        _ => reduce(l, n, start, count, &place, &mut out)?,
+    };
+    // how long it is, nobody knows: as a guess, a row of columns
+    l.cost = cost + (l.cost - cost).saturating_mul(COLUMNS as u32);
+    (l.rare, l.loaded) = (rare, loaded);
+    if let Some(needed) = needed {
+        guard(&mut out, &needed);
+    }
+    r.out.append(&mut out);
+    Ok(value)
+}
+
+/// Records are left only where the operation is needed.
+fn guard(list: &mut [Stmt], needed: &Expr) {
+    for s in list {
+        match s {
+            Stmt::Record(_, when, _) => {
+                *when = Expr::binary(BinaryOp::And, needed.clone(), when.clone());
+            }
+            Stmt::For(.., body) | Stmt::Seq(.., body) | Stmt::While(_, body) => guard(body, needed),
+            Stmt::If(_, a, b) => {
+                guard(a, needed);
+                guard(b, needed);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Computes what the operation's elements and its function need that depends on none of their own variables.
+fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
+    let lambdas: Vec<_> =
+        op.operands().filter_map(|o| l.g.op(o).lambda().cloned()).chain(op.lambda().cloned()).collect();
+    for lambda in lambdas {
+        let vars: Vec<((Var, NodeId), Ty)> =
+            lambda.params.iter().map(|p| (l.g.fresh_var(p.1), p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
+        let body = l.g.open(&lambda, &nodes);
+        let own: Vec<Var> = vars.iter().map(|v| v.0.0).collect();
+        let (mut stack, mut seen, mut list) = (vec![body], HashSet::default(), Vec::new());
+        while let Some(n) = stack.pop() {
+            if !seen.insert(n) || l.g.is_closed(n) {
+                continue;
+            }
+            if l.g.node(n).free.iter().any(|v| own.contains(v)) {
+                stack.extend(l.g.op(n).operands());
+            } else if l.g.ty(n).is_scalar() && !matches!(l.g.op(n), Op::Var(..)) && !may_record(l, n) {
+                list.push(n);
+            }
+        }
+        list.sort_unstable();
+        for n in list {
+            l.value(n, r)?;
+        }
+    }
+    Ok(())
+}
+
+fn may_record(l: &Lower, n: NodeId) -> bool {
+    l.g.reachable([n]).into_iter().any(|m| l.g.op(m).may_record(&l.g))
+}
+
+/// A strict left fold: one loop.
+fn fold(
+    l: &mut Lower,
+    n: NodeId,
+    start: Expr,
+    count: Expr,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let Op::Fold { step, src, .. } = l.g.op(n).clone() else { unreachable!("a fold") };
+    let ty = l.g.ty(n).elem;
+    let (acc, k) = (l.k.reg("acc", ty), l.k.reg("k", Ty::I64));
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let (_, before) = l.g.fresh_var(ty);
+    let e = element(l, src, index);
+    let next = l.g.open(&step, &[before, e]);
+    let mut vars = place.vars.to_vec();
+    vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
+    let mut body = Vec::new();
+    let value = l.region(&vars, &[next], None, place.at, &mut body)?.remove(0);
+    body.push(Stmt::Assign(acc, value));
+    out.push(Stmt::Var(acc, start));
+    out.push(Stmt::Seq(k, Expr::int(0), count, body));
+    Ok(Expr::Reg(acc))
+}
+
+/// The tree of semantics 5.1, by one thread.
+fn reduce(
+    l: &mut Lower,
+    n: NodeId,
+    start: Expr,
+    count: Expr,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let r = Reduction::nested(l, n);
+    let [count, tiles, groups] = {
+        let count = named(l, "count", count, out);
+        let tiles = named(l, "tiles", up(count.clone()), out);
+        let groups = named(l, "groups", up(tiles.clone()), out);
+        [count, tiles, groups]
+    };
+    let elements = |l: &mut Lower, base: Expr, count: Expr, out: &mut Vec<Stmt>| -> Result<Expr> {
+        if l.k.threads == 0 {
+            return cpu::nested::tile(l, &r, place, base, count, out);
+        }
+        columns(l, &r, place, count, out, &mut |l, i, acc, out| {
+            let at = base.clone().plus(i);
+            let at = named(l, "i", at, out);
+            let loaded = l.loaded.clone();
+            let (_, index) = l.g.fresh_var(Ty::I64);
+            let mut vars = place.vars.to_vec();
+            vars.push((index, at));
+            let root = match acc {
+                None => r.first(l, index),
+                Some(acc) => {
+                    let (_, before) = l.g.fresh_var(r.ty);
+                    vars.push((before, acc));
+                    r.step(l, before, index)
+                }
+            };
+            let value = l.region(&vars, &[root], None, place.at, out)?.remove(0);
+            l.loaded = loaded;
+            Ok(value)
+        })
+    };
+    let group = |l: &mut Lower, first: Expr, count_of: Expr, out: &mut Vec<Stmt>| -> Result<Expr> {
+        let rest = count.clone();
+        level(l, &r, place, count_of, out, &mut |l, t, out| {
+            let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
+            let left = named(l, "left", rest.clone().minus(base.clone()).min(Expr::int(TILE)), out);
+            elements(l, base, left, out)
+        })
+    };
+    let mut body = Vec::new();
+    let value = level(l, &r, place, groups, &mut body, &mut |l, g, out| {
+        let first = named(l, "first", g.times(Expr::int(TILE)), out);
+        let left = named(l, "of_group", tiles.clone().minus(first.clone()).min(Expr::int(TILE)), out);
+        group(l, first, left, out)
+    })?;
+    let result = l.k.reg("reduced", r.ty);
+    out.push(Stmt::Var(result, start));
+    let joined = join(l, &r, place, Expr::Reg(result), value, &mut body)?;
+    body.push(Stmt::Assign(result, joined));
+    out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(0)), body, vec![]));
+    Ok(Expr::Reg(result))
+}
+
+type Leaf<'a> = dyn FnMut(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
+/// One level of the tree over up to 2048 values (at least one), each computed by `leaf`.
+fn level(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Place,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+    leaf: &mut Leaf,
+) -> Result<Expr> {
+    let mut counter = Counter::new(l, r, out);
+    let c = l.k.reg("c", Ty::I64);
+    let acc = l.k.reg("acc", r.ty);
+    let row = l.k.reg("row", Ty::I64);
+    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let mut inner = Vec::new();
+    let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+    let i = named(l, "at", i, &mut inner);
+    let value = leaf(l, i, &mut inner)?;
+    let value = named(l, "value", value, &mut inner);
+    let mut later = Vec::new();
+    let joined = join(l, r, place, Expr::Reg(acc), value.clone(), &mut later)?;
+    later.push(Stmt::Assign(acc, joined));
+    let first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
+    inner.push(Stmt::If(first, vec![Stmt::Assign(acc, value)], later));
+    let mut body = vec![Stmt::Var(acc, Expr::Lit(Lit::zero(r.ty)))];
+    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
+    body.push(Stmt::Seq(row, Expr::int(0), rows, inner));
+    counter.push(l, r, place, Expr::Reg(c), Expr::Reg(acc), &mut body)?;
+    out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
+    counter.total(l, r, place, width, out)
+}
+
+/// What computes a value at an index, going on from an accumulator or not.
+pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<Expr>, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
+/// The same for the elements of a tile, whose columns may go on by a multiply-add.
+fn columns(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Place,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+    step: &mut Step,
+) -> Result<Expr> {
+    let mut counter = Counter::new(l, r, out);
+    let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
+    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let mut body = Vec::new();
+    let first = step(l, Expr::Reg(c), None, &mut body)?;
+    let acc = l.k.reg("acc", r.ty);
+    body.push(Stmt::Var(acc, first));
+    let mut inner = Vec::new();
+    let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+    let next = step(l, i, Some(Expr::Reg(acc)), &mut inner)?;
+    inner.push(Stmt::Assign(acc, next));
+    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
+    body.push(Stmt::Seq(row, Expr::int(1), rows, inner));
+    counter.push(l, r, place, Expr::Reg(c), Expr::Reg(acc), &mut body)?;
+    out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
+    counter.total(l, r, place, width, out)
+}
+
+/// Columns joined as a binary counter counts: register k holds the value of 2^k neighbours.
+struct Counter {
+    bits: Vec<Reg>,
+}
+
+impl Counter {
+    fn new(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Counter {
+        let bits = (0..=COLUMNS.trailing_zeros()).map(|_| l.k.reg("bit", r.ty)).collect();
+        let counter = Counter { bits };
+        out.extend(counter.bits.iter().map(|b| Stmt::Var(*b, Expr::Lit(Lit::zero(r.ty)))));
+        counter
+    }
+
+    /// Column `c` after those before it.
+    fn push(
+        &mut self,
+        l: &mut Lower,
+        r: &Reduction,
+        place: &Place,
+        c: Expr,
+        value: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let carry = l.k.reg("carry", r.ty);
+        out.push(Stmt::Var(carry, value));
+        let (last, lower) = self.bits.split_last().expect("eight of them");
+        let mut list = vec![Stmt::Assign(*last, Expr::Reg(carry))];
+        for (k, bit) in lower.iter().enumerate().rev() {
+            let mut joining = Vec::new();
+            let joined = join(l, r, place, Expr::Reg(*bit), Expr::Reg(carry), &mut joining)?;
+            joining.push(Stmt::Assign(carry, joined));
+            joining.append(&mut list);
+            list = vec![Stmt::If(is_set(&c, k), joining, vec![Stmt::Assign(*bit, Expr::Reg(carry))])];
+        }
+        out.append(&mut list);
+        Ok(())
+    }
+
+    /// The value of all `width` columns, of which there is at least one.
+    fn total(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        place: &Place,
+        width: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        let total = l.k.reg("total", r.ty);
+        let have = l.k.reg("have", Ty::Bool);
+        out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
+        out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
+        for (k, bit) in self.bits.iter().enumerate() {
+            let mut joining = Vec::new();
+            let joined = join(l, r, place, Expr::Reg(*bit), Expr::Reg(total), &mut joining)?;
+            joining.push(Stmt::Assign(total, joined));
+            let body = vec![
+                Stmt::If(Expr::Reg(have), joining, vec![Stmt::Assign(total, Expr::Reg(*bit))]),
+                Stmt::Assign(have, Expr::Lit(Lit::bool(true))),
+            ];
+            out.push(Stmt::If(is_set(&width, k), body, vec![]));
+        }
+        Ok(Expr::Reg(total))
+    }
+}
+
+fn is_set(x: &Expr, bit: usize) -> Expr {
+    let masked = Expr::binary(BinaryOp::And, x.clone(), Expr::int(1 << bit));
+    Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
+}
+
+/// f(a, b), joining accumulators.
+fn join(l: &mut Lower, r: &Reduction, place: &Place, a: Expr, b: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+    let (_, x) = l.g.fresh_var(r.ty);
+    let (_, y) = l.g.fresh_var(r.ty);
+    let root = r.join(l, x, y);
+    let mut vars = place.vars.to_vec();
+    vars.extend([(x, a), (y, b)]);
+    Ok(l.region(&vars, &[root], None, place.at, out)?.remove(0))
+}
+
+/// How many rows a column has.
+fn rows(count: &Expr, column: &Expr) -> Expr {
+    let up = count.clone().minus(column.clone()).plus(Expr::int(COLUMNS - 1));
+    Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
+}
+
+/// ceil(n / TILE)
+fn up(n: Expr) -> Expr {
+    Expr::binary(BinaryOp::Shr, n.plus(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()))
+}
+
+/// Gives an expression a register.
+fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let ty = l.k_ty(&e);
+    let r = l.k.reg(name, ty);
+    out.push(Stmt::Let(r, e, Default::default()));
+    Expr::Reg(r)
+}

@@ -1,0 +1,71 @@
+//! Nested operations: the interpreter's bits and records on a simulated GPU, in every layout and version, for lengths around the borders of tiles.
+
+#[allow(dead_code, reason = "this test needs a part of it")]
+mod common;
+#[allow(dead_code, reason = "this test needs a part of it")]
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use common::rng::Rng;
+use gpu::{How, Layout, call};
+
+fn value(ty: Ty, rng: &mut Rng) -> Lit {
+    match ty {
+        Ty::F32 => Lit::float(ty, f64::from(rng.below(2001) as i32 - 1000) / 256.0),
+        _ => Lit::i32(rng.below(9) as i32 - 3),
+    }
+}
+
+/// Arguments of rows x cols: vectors along the rows' index are `rows` long, others `cols`.
+fn arguments(f: &Function, rows: usize, cols: usize, rng: &mut Rng) -> Vec<Value> {
+    let product = f.name == "product";
+    let pairs = f.name == "pairs";
+    let argument = |(i, p): (usize, &arraygpu_compiler::core::Param)| {
+        let ty = p.ty.elem;
+        let mut some = |n: usize| (0..n).map(|_| value(ty, rng)).collect::<Vec<_>>();
+        match p.ty.rank {
+            0 => Value::Scalar(some(1)[0]),
+            1 => Value::Vector(some(if i == 0 || pairs { rows } else { cols })),
+            _ if product && i == 1 => {
+                Value::Array(vec![cols as i64, rows as i64 + 1], some(cols * (rows + 1)))
+            }
+            _ => Value::Array(vec![rows as i64, cols as i64], some(rows * cols)),
+        }
+    };
+    f.params.iter().enumerate().map(argument).collect()
+}
+
+#[test]
+fn bits_and_records() {
+    let mut rng = Rng::new(7);
+    let mut recorded = 0;
+    for f in parse::parse(include_str!("nested/programs.core")).unwrap() {
+        let name = f.name.clone();
+        let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
+        for (rows, cols) in
+            [(0, 3), (3, 0), (1, 1), (3, 5), (2, 127), (5, 129), (2, 300), (1, 2050), (130, 7), (1, 4500)]
+        {
+            let args = arguments(&f, rows, cols, &mut rng);
+            let expected = interp::run(&f, &args).unwrap();
+            recorded += usize::from(expected.recorded);
+            for (which, layout) in Layout::ALL.into_iter().enumerate() {
+                if rows * cols > 1500 && which > 2 {
+                    continue;
+                }
+                let how = How { layout, version: None, span: 1, order: Order::Random(which as u64) };
+                let case = format!("@{name} of {rows} x {cols}, {layout:?}");
+                let found = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{case}: {e}"));
+                assert_eq!(found.record.is_some(), expected.recorded, "{case}");
+                if !expected.recorded {
+                    assert_eq!(found.results, expected.results, "{case}");
+                }
+            }
+        }
+    }
+    assert!(recorded > 0, "some program leaves a record");
+}
