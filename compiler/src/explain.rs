@@ -115,6 +115,13 @@ fn on_gpu(out: &mut String, plan: &Plan, l: &Launch, kernel: &GpuKernel) {
             Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
             Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
             Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
+            Grid::Segments(n) => format!("{n} segments a block"),
+            Grid::Chunks(least, most) => {
+                format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
+            }
+            Grid::Strips(n, least, most) => {
+                format!("{n} segments a block, {} to {} columns of a tile", 8 * least, 8 * most)
+            }
             Grid::One => "one block".into(),
         };
         let conditions = conditions(plan, l, v);
@@ -129,6 +136,7 @@ fn conditions(plan: &Plan, l: &Launch, v: &GpuVersion) -> String {
     let conditions = [
         (v.contiguous, "strides of 1".to_string()),
         (!aligned.is_empty(), format!("{} at 16 bytes", aligned.join(" "))),
+        (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
         (v.narrow, "31-bit indices".into()),
         (v.separate, "outputs apart from inputs".into()),
     ];

@@ -6,7 +6,7 @@ use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{elements, place_of, scalar, writes_an_input};
 use crate::view::Span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::TILE;
+use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
 use arraygpu_compiler::plan::{Launch, Place};
 use cudarc::driver::sys::{
@@ -20,6 +20,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 const NARROW: i64 = (1 << 31) - (1 << 20);
 /// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are compiled for 1024 threads.
 const RESIDENT_TEAMS: u64 = 8;
+/// Blocks of 256 threads that run at once on a multiprocessor, as segments are compiled.
+const RESIDENT_BLOCKS: u64 = 8;
 /// Tiles of a group: their results are joined in one more level.
 const GROUP: u64 = 2048;
 
@@ -30,9 +32,10 @@ pub(super) struct Prepared {
     version: &'static GpuVersion,
     /// 0: nothing to launch.
     blocks: u32,
-    /// Where the grid is of tiles: how many each 128 threads take.
+    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp.
     span: Option<u32>,
-    tiles: u64,
+    /// Elements of a scratch array, and how many counters.
+    scratch: (u64, u64),
 }
 
 /// What the launches of a call share.
@@ -50,8 +53,8 @@ fn scratch_sizes(tiles: u64) -> (u64, u64) {
     (tiles + groups + 4, groups + 1)
 }
 
-fn scratch_bytes(tiles: u64, size: usize) -> u64 {
-    (scratch_sizes(tiles).0 * size as u64).next_multiple_of(256)
+fn scratch_bytes(elements: u64, size: usize) -> u64 {
+    (elements * size as u64).next_multiple_of(256)
 }
 
 impl Call<'_> {
@@ -64,8 +67,8 @@ impl Call<'_> {
         for l in self.entry.launches() {
             let p = self.decide(l, ws)?;
             if p.span.is_some() {
-                scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(p.tiles, ty.size())).sum());
-                counters = counters.max(scratch_sizes(p.tiles).1);
+                scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum());
+                counters = counters.max(p.scratch.1);
             }
             launches.push(p);
         }
@@ -86,16 +89,41 @@ impl Call<'_> {
         if n < 0 {
             fail!(INTERNAL, "kernel {} over {n} elements", l.name);
         }
-        let (number, version) = self.version(l, n, ws)?;
+        let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
+        let (number, version) = self.version(l, n, segment, ws)?;
+        let segment = segment as u64;
         let (n, device) = (n as u64, self.gpu.device);
         let tiles = n.div_ceil(TILE as u64);
+        let processors = u64::from(device.multiprocessors);
+        let mut scratch = scratch_sizes(tiles);
         let span = match version.grid {
-            Grid::Tiles(least, most) => {
-                Some(tile_span(tiles, least, most, u64::from(device.multiprocessors) * RESIDENT_TEAMS))
+            Grid::Tiles(least, most) => Some(tile_span(tiles, least, most, processors * RESIDENT_TEAMS)),
+            Grid::Chunks(least, most) => {
+                let of_segment = segment.div_ceil(TILE as u64);
+                scratch = (n * of_segment, n);
+                // no more than one block has use for
+                let most = most.min((of_segment.div_ceil(8).max(1) as u32).next_power_of_two());
+                let blocks = n * of_segment.div_ceil(8);
+                Some(tile_span(blocks, least, most, processors * RESIDENT_BLOCKS))
+            }
+            Grid::Strips(width, least, most) => {
+                let (of_segment, strips) = (segment.div_ceil(TILE as u64), n.div_ceil(width.into()));
+                // the last block of a strip joins up to 128 parts at once, or whole tiles
+                let mut span = tile_span(
+                    strips * of_segment * u64::from(most),
+                    least,
+                    most,
+                    processors * RESIDENT_BLOCKS,
+                );
+                while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
+                    span *= 2;
+                }
+                scratch = (n * (of_segment * u64::from(most / span)).max(1), strips);
+                Some(span)
             }
             _ => None,
         };
-        let blocks = version.grid.blocks(n, version.threads, span.unwrap_or(1));
+        let blocks = version.grid.blocks(n, segment, version.threads, span.unwrap_or(1));
         let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
             fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
         };
@@ -104,11 +132,17 @@ impl Call<'_> {
             0 => null_mut(),
             _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
         };
-        Ok(Prepared { function, version, blocks, span, tiles })
+        Ok(Prepared { function, version, blocks, span, scratch })
     }
 
     /// The first version whose conditions hold.
-    fn version(&self, l: &Launch, n: i64, ws: &Workspace) -> Result<(usize, &'static GpuVersion)> {
+    fn version(
+        &self,
+        l: &Launch,
+        n: i64,
+        segment: i64,
+        ws: &Workspace,
+    ) -> Result<(usize, &'static GpuVersion)> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
         let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
@@ -118,6 +152,7 @@ impl Call<'_> {
             (!v.contiguous || contiguous)
                 && (!v.separate || !writes_an_input(l, ws))
                 && v.aligned.iter().all(aligned)
+                && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
         };
         let kernel = &self.images.kernels[l.kernel as usize];
@@ -178,7 +213,7 @@ impl Call<'_> {
             let mut scratch = memory.scratch;
             for ty in &l.scratch {
                 params.push(scratch);
-                scratch += scratch_bytes(p.tiles, ty.size());
+                scratch += scratch_bytes(p.scratch.0, ty.size());
             }
             params.push(memory.counters);
         }

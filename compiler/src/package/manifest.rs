@@ -80,6 +80,9 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Tiles(least, most) => json!({ "tiles": [least, most] }),
+        Grid::Segments(n) => json!({ "segments": n }),
+        Grid::Chunks(least, most) => json!({ "chunks": [least, most] }),
+        Grid::Strips(width, least, most) => json!({ "strips": [width, least, most] }),
         Grid::One => json!({ "blocks": 1 }),
     };
     let mut json = json!({
@@ -88,6 +91,8 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "grid": grid,
         "contiguous": v.contiguous,
         "narrow": v.narrow,
+        "longest": v.longest,
+        "flat": v.flat,
         "separate": v.separate,
         "aligned": v.aligned,
     });

@@ -4,6 +4,7 @@
 
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
+use crate::kernel::WARP;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
@@ -35,6 +36,8 @@ pub struct GpuVersion {
     pub aligned: Vec<u32>,
     /// Condition: the number of elements, and every index times its array's stride, stay below 2^31 - 2^20 in magnitude.
     pub narrow: bool,
+    /// Condition: segments have at most so many elements.
+    pub longest: Option<u32>,
     /// Condition: no array that it writes is one that it reads.
     pub separate: bool,
 }
@@ -46,21 +49,36 @@ pub enum Grid {
     Elements(u32),
     /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
     Tiles(u32, u32),
+    /// A block computes so many elements, each a segment; none are launched for no elements.
+    Segments(u32),
+    /// A block computes 8 `span` tiles of one segment, a power of two between these two that the runtime chooses; at least one block a segment.
+    Chunks(u32, u32),
+    /// A block computes a strip of so many segments: `span` (a power of two between the others that the runtime chooses) of the 16 columns that a warp may take of
+    /// a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is the greatest.
+    Strips(u32, u32, u32),
     /// One block.
     One,
 }
 
 impl Grid {
-    /// Blocks of so many threads over n elements. `span`: see [`Grid::Tiles`].
-    pub fn blocks(self, n: u64, threads: u32, span: u32) -> u64 {
+    /// Blocks of so many threads over n elements, each a segment of that length. `span`: see [`Grid::Tiles`].
+    pub fn blocks(self, n: u64, segment: u64, threads: u32, span: u32) -> u64 {
         match self {
-            Grid::Elements(each) => n.div_ceil(each.into()),
+            Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
+            Grid::Chunks(..) => {
+                let of_block = u64::from(threads / WARP) * u64::from(span);
+                n * segment.div_ceil(TILE as u64).div_ceil(of_block).max(1)
+            }
             Grid::Tiles(..) => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
                 // a group of 2048 tiles has so many blocks; the last group as many of them as have a tile
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
+            }
+            Grid::Strips(width, _, most) => {
+                let parts = segment.div_ceil(TILE as u64) * u64::from(most / span);
+                n.div_ceil(width.into()) * parts.max(1)
             }
             Grid::One => 1,
         }
@@ -78,12 +96,18 @@ impl Display for GpuKernel {
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
                 Grid::Tiles(least, most) => write!(f, " tiles {least} to {most}")?,
+                Grid::Segments(n) => write!(f, " segments {n}")?,
+                Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
+                Grid::Strips(width, least, most) => write!(f, " strips {width}, {least} to {most}")?,
                 Grid::One => write!(f, " one")?,
             }
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
             {
                 f.write_str(if holds { word } else { "" })?;
+            }
+            if let Some(n) = v.longest {
+                write!(f, " longest {n}")?;
             }
             for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned)] {
                 if !list.is_empty() {
@@ -134,21 +158,36 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
             c.expect("to")?;
             Grid::Tiles(least, number(c)?)
         }
+        "segments" => Grid::Segments(number(c)?),
+        "chunks" => {
+            let least = number(c)?;
+            c.expect("to")?;
+            Grid::Chunks(least, number(c)?)
+        }
+        "strips" => {
+            let width = number(c)?;
+            c.expect(",")?;
+            let least = number(c)?;
+            c.expect("to")?;
+            Grid::Strips(width, least, number(c)?)
+        }
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
     };
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
-        Grid::Elements(n) => n > 0,
-        Grid::Tiles(a, b) => powers(a, b),
+        Grid::Elements(n) | Grid::Segments(n) => n > 0,
+        Grid::Tiles(a, b) | Grid::Chunks(a, b) => powers(a, b),
+        Grid::Strips(width, a, b) => width > 0 && powers(a, b),
         Grid::One => true,
     };
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
+    let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
-    Ok(GpuVersion { entry, threads, grid, contiguous, flat, aligned, narrow, separate })
+    Ok(GpuVersion { entry, threads, grid, contiguous, flat, aligned, narrow, longest, separate })
 }
 
 /// The word and numbers with commas, or nothing.

@@ -97,6 +97,8 @@ pub struct Launch {
     pub name: String,
     /// The extents of the index space, outermost first; its elements are counted in row-major order. Empty: only `finish` runs.
     pub domain: Vec<HostId>,
+    /// The length of the segments that the elements are made of, where a GPU chooses by it.
+    pub segment: Option<HostId>,
     /// The elements must be visited in order, on one thread (fold).
     pub sequential: bool,
     /// Estimated cost of one element in arithmetic operations and accesses: how finely to split the work.

@@ -129,6 +129,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         kernel: index(c)?,
         name: c.word()?,
         domain: hosts(c, "over")?,
+        segment: if c.eat("of") { Some(host(c)?) } else { None },
         sequential: c.eat("sequential"),
         cost: 0,
         arrays: Vec::new(),
@@ -213,7 +214,7 @@ fn check(p: &Plan) -> Result<()> {
                     ScalarArg::Stride(i, axis) => *axis < rank(*i),
                 };
                 l.domain.len() <= MAX_RANK
-                    && l.domain.iter().all(|n| count(*n))
+                    && l.domain.iter().chain(&l.segment).all(|n| count(*n))
                     && l.scalars.iter().all(scalar)
                     && l.flat.iter().all(|i| rank(*i) > 1)
                     && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank > 0))

@@ -53,6 +53,9 @@ fn slot(f: &mut Formatter<'_>, kind: &str, s: &Slot) -> fmt::Result {
 fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     write!(f, "  launch {} {}", l.kernel, l.name)?;
     list(f, " over ", &l.domain)?;
+    if let Some(n) = l.segment {
+        write!(f, " of {n}")?;
+    }
     if l.sequential {
         write!(f, " sequential")?;
     }

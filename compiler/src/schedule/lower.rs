@@ -527,6 +527,45 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((sum.unwrap_or(Expr::int(0)), if last > 0 { most + 1 } else { most - 1 }))
     }
 
+    /// Where the element at `outer` and `last` lies.
+    pub fn element_address(
+        &mut self,
+        mem: Mem,
+        outer: &[NodeId],
+        last: Expr,
+        vars: &[(NodeId, Expr)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        if outer.is_empty() {
+            return Ok(last);
+        }
+        let mut sum = last;
+        if self.strided {
+            sum = sum.times(self.stride(mem, outer.len() as u8));
+        }
+        let values = self.region(vars, outer, None, &Expr::int(0), out)?;
+        for (e, axis) in values.into_iter().zip(0..) {
+            sum = e.times(self.stride(mem, axis)).plus(sum);
+        }
+        Ok(sum)
+    }
+
+    /// Notes that an element is in a register.
+    pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
+        let index = outer.iter().copied().chain([last]);
+        let index = index.map(|i| Linear::of(&self.g, i)).collect::<Vec<_>>();
+        let key = (x, index.into_iter().map(|form| form.node(&mut self.g)).collect());
+        self.loaded.get_or_insert_default().insert(key, e);
+    }
+
+    /// The node with another one in the place of a variable.
+    pub fn replace(&mut self, n: NodeId, variable: NodeId, by: NodeId) -> NodeId {
+        match *self.g.op(variable) {
+            Op::Var(var, _) => self.g.substitute(n, &[(var, by)].into_iter().collect()),
+            _ => n,
+        }
+    }
+
     /// The distance of neighbours along an axis of an array.
     pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
         let Mem::Array(i) = mem else { return Expr::int(1) };

@@ -16,6 +16,7 @@ pub mod rare;
 mod records;
 pub mod reduction;
 pub mod scalars;
+pub mod segments;
 
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
@@ -197,13 +198,16 @@ impl Scheduler<'_> {
             true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
             false => None,
         };
+        let segment = segments::of(&mut l, pass).map(|s| s.length);
         let (signature, turned) = (l.signature, l.follows);
+        let segment = segment.map(|n| self.host.of(&self.f.graph, n));
         self.before = if turned { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         let launch = Launch {
             kernel,
             name,
             domain: pass.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
+            segment,
             sequential: pass.sequential,
             cost,
             arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),

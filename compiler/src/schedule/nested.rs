@@ -212,7 +212,7 @@ fn level(
     out: &mut Vec<Stmt>,
     leaf: &mut Leaf,
 ) -> Result<Expr> {
-    let mut counter = Counter::new(l, r, out);
+    let mut counter = Counter::new(l, r, COLUMNS.trailing_zeros(), out);
     let c = l.k.reg("c", Ty::I64);
     let acc = l.k.reg("acc", r.ty);
     let row = l.k.reg("row", Ty::I64);
@@ -247,7 +247,7 @@ fn columns(
     out: &mut Vec<Stmt>,
     step: &mut Step,
 ) -> Result<Expr> {
-    let mut counter = Counter::new(l, r, out);
+    let mut counter = Counter::new(l, r, COLUMNS.trailing_zeros(), out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
@@ -266,20 +266,21 @@ fn columns(
 }
 
 /// Columns joined as a binary counter counts: register k holds the value of 2^k neighbours.
-struct Counter {
+pub struct Counter {
     bits: Vec<Reg>,
 }
 
 impl Counter {
-    fn new(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Counter {
-        let bits = (0..=COLUMNS.trailing_zeros()).map(|_| l.k.reg("bit", r.ty)).collect();
+    /// For up to 2^`levels` columns.
+    pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
+        let bits = (0..=levels).map(|_| l.k.reg("bit", r.ty)).collect();
         let counter = Counter { bits };
         out.extend(counter.bits.iter().map(|b| Stmt::Var(*b, Expr::Lit(Lit::zero(r.ty)))));
         counter
     }
 
     /// Column `c` after those before it.
-    fn push(
+    pub fn push(
         &mut self,
         l: &mut Lower,
         r: &Reduction,
@@ -290,7 +291,7 @@ impl Counter {
     ) -> Result<()> {
         let carry = l.k.reg("carry", r.ty);
         out.push(Stmt::Var(carry, value));
-        let (last, lower) = self.bits.split_last().expect("eight of them");
+        let (last, lower) = self.bits.split_last().expect("one at least");
         let mut list = vec![Stmt::Assign(*last, Expr::Reg(carry))];
         for (k, bit) in lower.iter().enumerate().rev() {
             let mut joining = Vec::new();
@@ -304,7 +305,7 @@ impl Counter {
     }
 
     /// The value of all `width` columns, of which there is at least one.
-    fn total(
+    pub fn total(
         &self,
         l: &mut Lower,
         r: &Reduction,

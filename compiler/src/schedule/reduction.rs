@@ -51,6 +51,20 @@ impl Reduction {
         Reduction { node, ty: l.g.ty(node).elem, scratch: Mem::Scratch(u32::MAX), kind }
     }
 
+    /// The same with a scratch array for the results of tiles: the `at`-th of its pass.
+    pub fn segmented(l: &mut Lower, node: NodeId, at: usize) -> Reduction {
+        let r = Reduction::nested(l, node);
+        Reduction { scratch: l.scratch(at, r.ty), ..r }
+    }
+
+    /// The initial value.
+    pub fn init(&self, l: &Lower) -> NodeId {
+        match *l.g.op(self.node) {
+            Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
+            _ => unreachable!("{:?} is a reduction", self.node),
+        }
+    }
+
     /// f(a, b), joining accumulators.
     pub fn join(&self, l: &mut Lower, a: NodeId, b: NodeId) -> NodeId {
         match &self.kind {

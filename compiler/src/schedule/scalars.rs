@@ -3,18 +3,14 @@
 use super::element::canonical;
 use super::lower::Lower;
 use super::reduction::Reduction;
-use crate::core::{NodeId, Op};
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::plan::Place;
 
 /// f(init, v) if there was an element at all (`some`), else init (semantics 5.1, step 5).
 pub fn join_initial(l: &mut Lower, r: &Reduction, some: Expr, v: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let init = match *l.g.op(r.node) {
-        Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
-        _ => unreachable!("{:?} is a reduction", r.node),
-    };
-    let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
+    let start = l.region(&[], &[r.init(l)], None, &Expr::int(0), out)?.remove(0);
     let value = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(value, start));
     let (_, a) = l.g.fresh_var(r.ty);

@@ -293,24 +293,35 @@ impl Call<'_> {
         }
         let tiles = (n + TILE - 1) / TILE;
         let groups = (tiles + TILE - 1) / TILE;
+        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
+        let of_segment = (segment + TILE - 1) / TILE;
         let span = match v.grid {
-            Grid::Tiles(least, most) => self.how.span.clamp(least, most),
+            Grid::Tiles(least, most) | Grid::Chunks(least, most) => self.how.span.clamp(least, most),
+            // more than 128 partial results a segment only of whole tiles
+            Grid::Strips(_, least, most)
+                if of_segment * i64::from(most / self.how.span.clamp(least, most)) > 128 =>
+            {
+                most
+            }
+            Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
             _ => 1,
         };
-        let blocks = v.grid.blocks(n as u64, v.threads, span) as u32;
+        let blocks = v.grid.blocks(n as u64, segment as u64, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
         }
-        let scratch = (tiles + groups + 4) as usize;
+        let of_segments = n * (16 * of_segment).max(1);
+        let scratch = (tiles + groups + 4).max(of_segments) as usize;
+        let counters = (groups + 1).max(n * i64::from(l.segment.is_some())) as usize;
         let mut args = Args {
             arrays,
             ins: l.scalars.iter().map(|s| self.scalar(l, *s)).collect(),
             slots: l.slots.iter().map(|p| self.place(*p).arg.memory).collect(),
             ..Args::default()
         };
-        if let Grid::Tiles(..) = v.grid {
+        if let Grid::Tiles(..) | Grid::Chunks(..) | Grid::Strips(..) = v.grid {
             args.scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, scratch)).collect();
-            args.counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); groups as usize + 1]));
+            args.counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); counters]));
         }
         let grid = interp::Grid { blocks, span };
         let records =
@@ -347,6 +358,8 @@ impl Call<'_> {
             && v.flat.iter().all(|i| arrays[*i as usize].is_flat())
             && (!v.separate || !writes(true).any(|w| writes(false).any(|r| r == w)))
             && v.aligned.iter().all(aligned)
+            && v.longest
+                .is_none_or(|most| l.segment.is_some_and(|d| self.host[d.0 as usize].as_i64() <= most.into()))
             && (!v.narrow || narrow)
     }
 

@@ -54,6 +54,7 @@ pub fn program() -> Compiled {
         name: "saxpy".into(),
         domain: vec![HostId(0)],
         flat: vec![],
+        segment: None,
         sequential: false,
         cost: 4,
         arrays: vec![

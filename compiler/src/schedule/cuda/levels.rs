@@ -74,7 +74,7 @@ pub fn complete(
     body.push(Stmt::Barrier);
     let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
 
-    let reduce = Upper { reductions, b: &b, totals: &totals };
+    let reduce = Upper { reductions, column: &b.column, shared: &b.shared, totals: &totals };
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
@@ -106,7 +106,7 @@ pub fn complete(
 }
 
 /// Thread 0 arrives for the block; whether it was the last one, known to all threads through shared memory.
-fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
+pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
     let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
     out.push(Stmt::If(first(&thread()), arrival, vec![]));
@@ -115,21 +115,23 @@ fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut 
 }
 
 /// Tiles of the levels above, by one block.
-struct Upper<'a> {
-    reductions: &'a [Reduction],
-    b: &'a Block,
+pub struct Upper<'a> {
+    pub reductions: &'a [Reduction],
+    pub column: &'a Column,
+    /// Places for four warps' values, a reduction each.
+    pub shared: &'a [Mem],
     /// Thread 0's results.
-    totals: &'a [Reg],
+    pub totals: &'a [Reg],
 }
 
 impl Upper<'_> {
     /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread 0's totals.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
-        let c = &self.b.column;
+        let c = self.column;
         let width = bind(l, "width", end.clone().minus(base.clone()), &mut out);
         let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
-        let each = self.reductions.iter().zip(&self.b.shared).zip(self.totals);
+        let each = self.reductions.iter().zip(self.shared).zip(self.totals);
         for ((r, shared), total) in each {
             let width = width_of(l, r, &width);
             let acc = variable(l, r, &mut columns);
@@ -156,7 +158,7 @@ impl Upper<'_> {
 
     /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t, which no later tile reads. One level is enough up to 2^33
     /// elements.
-    fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
+    pub fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);
         let mut level = Vec::new();

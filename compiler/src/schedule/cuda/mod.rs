@@ -9,6 +9,7 @@ mod fold;
 mod levels;
 mod map;
 mod reduce;
+mod segments;
 mod tree;
 
 use super::items::{Pass, is_store};
@@ -57,7 +58,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     }
     if pass.domain.is_empty() {
         let k = alone(l, name, scalars)?;
-        push(&mut out, k, Grid::One, Conditions::default(), Vec::new())?;
+        push(&mut out, k, Grid::One, Conditions::default(), Vec::new(), None)?;
+        return Ok(out);
+    }
+    if segments::kernels(l, name, pass, cost, &mut out)? {
         return Ok(out);
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
@@ -90,7 +94,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         for a in &mut k.arrays {
             a.noalias = !writes || conditions.separate;
         }
-        push(&mut out, k, grid, conditions, flat)?;
+        push(&mut out, k, grid, conditions, flat, None)?;
     }
     Ok(out)
 }
@@ -103,7 +107,14 @@ struct Conditions {
 }
 
 /// Finishes a kernel and adds it.
-fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions, flat: Vec<u32>) -> Result<()> {
+fn push(
+    out: &mut GpuPass,
+    mut k: Kernel,
+    grid: Grid,
+    c: Conditions,
+    flat: Vec<u32>,
+    longest: Option<u32>,
+) -> Result<()> {
     predicate::run(&mut k);
     divide::run(&mut k);
     if c.narrow {
@@ -120,6 +131,7 @@ fn push(out: &mut GpuPass, mut k: Kernel, grid: Grid, c: Conditions, flat: Vec<u
         flat,
         aligned,
         narrow: c.narrow,
+        longest,
         separate: c.separate,
     });
     out.kernels.push(k);

@@ -1,0 +1,380 @@
+//! Segments whose neighbours lie side by side (column sums).
+//!
+//! A block takes a strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128 columns of one tile of the segments' elements, which it folds with 8 reads in
+//! flight and joins as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns are spread over 16 / `span` blocks where there are few tiles. The
+//! last block of a strip to arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a warp.
+
+use super::Job;
+use super::warp::{lane, pairs};
+use crate::core::linear;
+use crate::core::{COLUMNS, NodeId, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::levels::{arrive, first};
+use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
+use crate::schedule::lower::Lower;
+use crate::schedule::nested::{Counter, Place};
+use crate::schedule::segments::neighbours;
+
+/// Of a block.
+pub const THREADS: u32 = 256;
+const WARPS: i64 = (THREADS / WARP) as i64;
+/// Columns of a tile that a warp takes at most.
+pub const MOST_SPAN: u32 = (COLUMNS / WARPS) as u32;
+/// Elements that a thread reads of each segment before it uses one.
+const BATCH: i64 = 8;
+/// The longest segments: their tiles are one tile.
+pub const LONGEST: u32 = (TILE * TILE) as u32;
+
+/// What a thread knows.
+struct Strip<'a> {
+    job: &'a Job<'a>,
+    n: Expr,
+    length: Expr,
+    lane: Expr,
+    warp: Expr,
+    /// The strip's first segment (i64).
+    begin: Expr,
+    /// A value a thread and neighbour, for each reduction.
+    shared: Vec<Mem>,
+}
+
+pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
+    let (n, length) = (l.count(), l.host(job.s.length));
+    let mut out = Vec::new();
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, &mut out);
+    let lane = lane(l, &mut out);
+    let width = i64::from(WARP) * job.v;
+    let strips = n.clone().plus(Expr::int(width - 1));
+    let strips = Expr::binary(BinaryOp::Shr, strips, Expr::int(width.trailing_zeros().into()));
+    let strips = bind(l, "strips", Expr::Cast(Ty::I32, Box::new(strips)), &mut out);
+    let part = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), strips.clone());
+    let part = bind(l, "part", part, &mut out);
+    let strip = bind(l, "strip", Expr::Place(Gpu::Block).minus(part.clone().times(strips)), &mut out);
+    let begin = bind(l, "begin", wide(strip.clone()).times(Expr::int(width)), &mut out);
+    let words = THREADS * job.v as u32;
+    let shared = job.reductions.iter().map(|r| l.k.share("warps", r.ty, words)).collect();
+    let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
+    // a tile's columns are cut into `split` parts
+    let split = Expr::binary(BinaryOp::Div, int32(MOST_SPAN as i32), Expr::Place(Gpu::Span));
+    let split = bind(l, "split", split, &mut out);
+    let tile = bind(l, "tile", Expr::binary(BinaryOp::Div, part.clone(), split.clone()), &mut out);
+    let of_tile = part.clone().minus(tile.clone().times(split.clone()));
+    let column = of_tile.times(int32(WARPS as i32)).plus(warp).times(Expr::Place(Gpu::Span));
+    let column = bind(l, "column", wide(column), &mut out);
+    let base = bind(l, "base", wide(tile).times(Expr::int(TILE)).plus(column), &mut out);
+    let accs = s.columns(l, &base, &mut out)?;
+    let totals = s.join(l, &accs, &mut out)?;
+
+    let count = tiles(length).times(wide(split.clone()));
+    let count = bind(l, "count", Expr::binary(BinaryOp::Max, count, Expr::int(1)), &mut out);
+    let mut store = Vec::new();
+    for (q, totals) in totals.iter().enumerate() {
+        let j = s.segment(q as i64, &mut store, l);
+        let at = wide(part.clone()).times(n.clone()).plus(j.clone());
+        let list = job.reductions.iter().zip(totals);
+        let list = list.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), v.clone())).collect();
+        store.push(Stmt::If(Expr::binary(BinaryOp::Lt, j, n.clone()), list, vec![]));
+    }
+    let mut direct = Vec::new();
+    s.results(l, &totals, &mut direct)?;
+    let only = bind(l, "only", Expr::binary(BinaryOp::Eq, count.clone(), Expr::int(1)), &mut out);
+    out.push(Stmt::If(first(&s.warp), vec![Stmt::If(only.clone(), direct, store)], vec![]));
+    let mut rest = vec![Stmt::Barrier];
+    let flag = l.k.share("last", Ty::Bool, 1);
+    let last = arrive(l, flag, 0, wide(strip), count.clone(), &mut rest);
+    let mut end = Vec::new();
+    let accs = s.partials(l, &count, &mut end)?;
+    let totals = s.join(l, &accs, &mut end)?;
+    let mut results = Vec::new();
+    s.results(l, &totals, &mut results)?;
+    end.push(Stmt::If(first(&s.warp), results, vec![]));
+    rest.push(Stmt::If(last, end, vec![]));
+    let several = Expr::Unary(crate::scalar::UnaryOp::Not, Box::new(only));
+    out.push(Stmt::If(several, rest, vec![]));
+    Ok(out)
+}
+
+impl Strip<'_> {
+    /// The segment whose totals `join` leaves as this lane's q-th.
+    fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
+        let j = self.begin.clone().plus(wide(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
+        bind(l, "j", j, out)
+    }
+
+    /// The values of this warp's columns from element `base` on: for each neighbour and reduction.
+    fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+        let (v, n) = (self.job.v, self.n.clone());
+        let mine = wide(self.lane.clone()).times(Expr::int(v));
+        let j = bind(l, "j", self.begin.clone().plus(mine), out);
+        let mut values = Vec::new();
+        for _ in 0..v {
+            let mut of = Vec::new();
+            for r in &self.job.reductions {
+                let value = l.k.reg("value", r.ty);
+                out.push(Stmt::Var(value, Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)))));
+                of.push(value);
+            }
+            values.push(of);
+        }
+        let mut all = Vec::new();
+        self.neighbours(l, &j, base, &values, &mut all)?;
+        let mut some = Vec::new();
+        for (q, value) in values.iter().enumerate().take(v as usize - 1) {
+            let mut one = Vec::new();
+            let j = bind(l, "j", j.clone().plus(Expr::int(q as i64)), &mut one);
+            self.neighbours(l, &j, base, std::slice::from_ref(value), &mut one)?;
+            let there = j_below(&j_at(&self.begin, &self.lane, v, q as i64), &n);
+            some.push(Stmt::If(there, one, vec![]));
+        }
+        let full = Expr::binary(BinaryOp::Le, j.plus(Expr::int(v)), n);
+        out.push(Stmt::If(full, all, some));
+        Ok(values.iter().map(|of| of.iter().map(|r| Expr::Reg(*r)).collect()).collect())
+    }
+
+    /// The same of the segments from `j` on, one for each of the `values`.
+    fn neighbours(
+        &self,
+        l: &mut Lower,
+        j: &Expr,
+        base: &Expr,
+        values: &[Vec<Reg>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut counters = Vec::new();
+        for _ in values {
+            let each = self.job.reductions.iter().map(|r| Counter::new(l, r, MOST_SPAN.ilog2(), out));
+            counters.push(each.collect::<Vec<_>>());
+        }
+        let g = l.k.reg("g", Ty::I32);
+        let mut body = Vec::new();
+        let start = bind(l, "start", base.clone().plus(wide(Expr::Reg(g))), &mut body);
+        let accs: Vec<Vec<Reg>> = values
+            .iter()
+            .map(|_| {
+                let of = self.job.reductions.iter().map(|r| {
+                    let acc = l.k.reg("acc", r.ty);
+                    body.push(Stmt::Var(acc, Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)))));
+                    acc
+                });
+                of.collect()
+            })
+            .collect();
+        // rows of the column: none beyond the tile, none beyond the end
+        let up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+        let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
+        let batches = Expr::binary(BinaryOp::Shr, rows.clone(), Expr::int(BATCH.trailing_zeros().into()));
+        let batches = bind(l, "batches", Expr::binary(BinaryOp::Max, batches, Expr::int(0)), &mut body);
+        let (b, row) = (l.k.reg("b", Ty::I64), l.k.reg("row", Ty::I64));
+        let mut inner = Vec::new();
+        let at = start.clone().plus(Expr::Reg(b).times(Expr::int(BATCH * COLUMNS)));
+        let at = bind(l, "at", at, &mut inner);
+        self.rows(l, j, &at, BATCH, &accs, &mut inner)?;
+        body.push(Stmt::Seq(b, Expr::int(0), batches.clone(), inner));
+        let mut inner = Vec::new();
+        let at = bind(l, "at", start.plus(Expr::Reg(row).times(Expr::int(COLUMNS))), &mut inner);
+        self.rows(l, j, &at, 1, &accs, &mut inner)?;
+        body.push(Stmt::Seq(row, batches.times(Expr::int(BATCH)), rows, inner));
+        let c = bind(l, "c", wide(Expr::Reg(g)), &mut body);
+        for (accs, counters) in accs.iter().zip(&mut counters) {
+            for ((acc, r), counter) in accs.iter().zip(&self.job.reductions).zip(counters) {
+                counter.push(l, r, &Place::NONE, c.clone(), Expr::Reg(*acc), &mut body)?;
+            }
+        }
+        out.push(Stmt::Seq(g, int32(0), Expr::Place(Gpu::Span), body));
+        let span = bind(l, "span", wide(Expr::Place(Gpu::Span)), out);
+        for (of, counters) in values.iter().zip(&counters) {
+            for ((value, r), counter) in of.iter().zip(&self.job.reductions).zip(counters) {
+                let total = counter.total(l, r, &Place::NONE, span.clone(), out)?;
+                out.push(Stmt::Assign(*value, total));
+            }
+        }
+        Ok(())
+    }
+
+    /// `rows` rows of a column, from element `at` on: loads, then steps.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        j: &Expr,
+        at: &Expr,
+        rows: i64,
+        accs: &[Vec<Reg>],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (_, k) = l.g.fresh_var(Ty::I64);
+        let (_, first) = l.g.fresh_var(Ty::I64);
+        let vars = [(k, at.clone()), (first, j.clone())];
+        let before = l.loaded.replace(Default::default());
+        let mut work = Vec::new();
+        for row in 0..rows {
+            let offset = l.g.lit(Lit::i64(row * COLUMNS));
+            let element = linear::add(&mut l.g, k, offset);
+            let mut segments = Vec::new();
+            for q in 0..accs.len() {
+                let q = l.g.lit(Lit::i64(q as i64));
+                segments.push(linear::add(&mut l.g, first, q));
+            }
+            self.load(l, &vars, element, &segments, j, out)?;
+            for (segment, accs) in segments.iter().zip(accs) {
+                let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
+                for (r, acc) in self.job.reductions.iter().zip(accs) {
+                    let (_, old) = l.g.fresh_var(r.ty);
+                    vars.push((old, Expr::Reg(*acc)));
+                    let step = r.step(l, old, element);
+                    roots.push(l.replace(step, self.job.s.index, *segment));
+                }
+                let values = l.region(&vars, &roots, None, &Expr::int(0), &mut work)?;
+                let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
+                work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
+            }
+        }
+        out.append(&mut work);
+        l.loaded = before;
+        Ok(())
+    }
+
+    /// Loads what neighbouring segments read side by side of an element.
+    fn load(
+        &self,
+        l: &mut Lower,
+        vars: &[(NodeId, Expr)],
+        element: NodeId,
+        segments: &[NodeId],
+        j: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, element)).collect();
+        for (x, outer) in neighbours(l, &roots, self.job.s.index) {
+            let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
+            let regs: Vec<Reg> = segments.iter().map(|_| l.k.reg("x", ty)).collect();
+            let place = l.element_address(mem, &outer, j.clone(), vars, out)?;
+            for (segment, r) in segments.iter().zip(&regs) {
+                l.note_loaded(x, &outer, *segment, Expr::Reg(*r));
+            }
+            match regs[..] {
+                [one] => out.push(Stmt::Let(one, Expr::load(mem, place), Default::default())),
+                _ => {
+                    l.vector(mem);
+                    out.push(Stmt::LoadVec(regs, mem, place));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments l, 32 + l ..
+    fn join(&self, l: &mut Lower, values: &[Vec<Expr>], out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+        let v = self.job.v;
+        // the strip's segments side by side, a row a warp
+        let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
+        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(v as i32))), out);
+        for (q, of) in values.iter().enumerate() {
+            for (m, e) in self.shared.iter().zip(of) {
+                out.push(Stmt::Store(*m, at.clone().plus(int32(q as i32)), e.clone()));
+            }
+        }
+        out.push(Stmt::Barrier);
+        let mut totals = Vec::new();
+        let mut body = Vec::new();
+        for q in 0..v {
+            let mut of = Vec::new();
+            for (r, m) in self.job.reductions.iter().zip(&self.shared) {
+                let total = l.k.reg("total", r.ty);
+                out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
+                let at = |w: i64| {
+                    self.lane.clone().plus(int32((w * i64::from(WARP) * v + q * i64::from(WARP)) as i32))
+                };
+                let list = (0..WARPS).map(|w| bind(l, "w", Expr::load(*m, at(w)), &mut body)).collect();
+                let joined = pairs(l, r, list, &mut body)?;
+                body.push(Stmt::Assign(total, joined));
+                of.push(Expr::Reg(total));
+            }
+            totals.push(of);
+        }
+        out.push(Stmt::If(first(&self.warp), body, vec![]));
+        Ok(totals)
+    }
+
+    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them. A thread has the segments as [`Strip::join`] takes them.
+    fn partials(&self, l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+        let v = self.job.v;
+        let mine = wide(self.lane.clone()).times(Expr::int(v));
+        let j = bind(l, "j", self.begin.clone().plus(mine), out);
+        let of_warp = i64::from(MOST_SPAN);
+        let c = bind(l, "c", wide(self.warp.clone()).times(Expr::int(of_warp)), out);
+        let mut columns: Vec<Vec<Vec<Reg>>> = Vec::new();
+        for _ in 0..v {
+            let mut of_segment = Vec::new();
+            for r in &self.job.reductions {
+                let start = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let regs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
+                out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
+                of_segment.push(regs);
+            }
+            columns.push(of_segment);
+        }
+        let row = l.k.reg("row", Ty::I64);
+        let up = count.clone().plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+        let mut body = Vec::new();
+        let (mut loads, mut steps) = (Vec::new(), Vec::new());
+        for g in 0..of_warp {
+            let p = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS))).plus(Expr::int(g));
+            let p = bind(l, "p", p, &mut loads);
+            let inside = bind(l, "there", Expr::binary(BinaryOp::Lt, p.clone(), count.clone()), &mut loads);
+            for q in 0..v {
+                let j = j.clone().plus(Expr::int(q));
+                let there = Expr::binary(BinaryOp::And, inside.clone(), j_below(&j, &self.n));
+                let there = bind(l, "there", there, &mut loads);
+                for (which, r) in self.job.reductions.iter().enumerate() {
+                    let at = p.clone().times(self.n.clone()).plus(j.clone());
+                    let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(there.clone()));
+                    let e = bind(l, "x", e, &mut loads);
+                    let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                    let e = Expr::Select(Box::new(there.clone()), Box::new(e), Box::new(absent));
+                    let e = bind(l, "x", e, &mut steps);
+                    let acc = columns[q as usize][which][g as usize];
+                    let joined = crate::schedule::cuda::tree::join(l, r, &Expr::Reg(acc), &e, &mut steps)?;
+                    steps.push(Stmt::Assign(acc, joined));
+                }
+            }
+        }
+        body.append(&mut loads);
+        body.append(&mut steps);
+        out.push(Stmt::Seq(row, Expr::int(0), rows, body));
+        let mut values = Vec::new();
+        for of_segment in columns {
+            let mut of = Vec::new();
+            for (r, regs) in self.job.reductions.iter().zip(of_segment) {
+                of.push(pairs(l, r, regs.into_iter().map(Expr::Reg).collect(), out)?);
+            }
+            values.push(of);
+        }
+        // the warps' places in shared memory are free again
+        out.push(Stmt::Barrier);
+        Ok(values)
+    }
+
+    /// Warp 0 stores the strip's elements.
+    fn results(&self, l: &mut Lower, totals: &[Vec<Expr>], out: &mut Vec<Stmt>) -> Result<()> {
+        for (q, totals) in totals.iter().enumerate() {
+            let j = self.segment(q as i64, out, l);
+            let mut body = Vec::new();
+            self.job.store(l, &j, totals, &mut body)?;
+            out.push(Stmt::If(j_below(&j, &self.n), body, vec![]));
+        }
+        Ok(())
+    }
+}
+
+fn j_at(begin: &Expr, lane: &Expr, v: i64, q: i64) -> Expr {
+    begin.clone().plus(wide(lane.clone()).times(Expr::int(v))).plus(Expr::int(q))
+}
+
+fn j_below(j: &Expr, n: &Expr) -> Expr {
+    Expr::binary(BinaryOp::Lt, j.clone(), n.clone())
+}

@@ -1,0 +1,147 @@
+//! Segmented reductions (`schedule/segments.rs`) on a GPU, by the length of the segments.
+//!
+//! - [`rows`]: a warp a segment, several segments at a time while they are short; from 2048 elements on a warp a tile, and the last block of a segment joins its tiles.
+//! - [`columns`]: lanes side by side over neighbouring segments; a thread a segment where these are longer than 2^22.
+//!
+//! The order is the tree of semantics 5.1 in all of them.
+
+mod columns;
+mod rows;
+mod warp;
+
+use super::{Conditions, GpuPass, Shape, push};
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::plan::gpu::Grid;
+use crate::scalar::BinaryOp;
+use crate::schedule::items::{Item, Pass};
+use crate::schedule::lower::Lower;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::segments::{self, Along, Segments};
+
+/// A segmented reduction being lowered.
+struct Job<'a> {
+    s: &'a Segments,
+    items: Vec<&'a Item>,
+    reductions: Vec<Reduction>,
+    /// Neighbours that are read at once.
+    v: i64,
+}
+
+/// How one version works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// A warp takes so many segments together.
+    Warp(i64),
+    /// Many warps a segment.
+    Tiles,
+    /// Strips of neighbouring segments.
+    Strips,
+    /// A thread a segment.
+    Threads,
+}
+
+/// The versions: suffix, conditions, greatest length of a segment, way.
+fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
+    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
+    if along == Along::Columns {
+        let most = Some(columns::LONGEST);
+        return vec![
+            ("", unit(true, true), most, Way::Strips),
+            ("_wide", unit(false, false), most, Way::Strips),
+            ("_any", any(true), most, Way::Strips),
+            ("_any_wide", any(false), None, Way::Threads),
+        ];
+    }
+    vec![
+        ("_short", unit(true, true), Some(256), Way::Warp(4)),
+        ("_warp", unit(true, true), Some(2048), Way::Warp(1)),
+        ("", unit(true, true), None, Way::Tiles),
+        ("_wide", unit(false, false), None, Way::Tiles),
+        ("_any_warp", any(true), Some(2048), Way::Warp(1)),
+        ("_any", any(true), None, Way::Tiles),
+        ("_any_wide", any(false), None, Way::Tiles),
+    ]
+}
+
+/// All versions of a pass, if it is a segmented reduction.
+pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuPass) -> Result<bool> {
+    let Some(s) = segments::of(l, pass) else { return Ok(false) };
+    for (suffix, conditions, longest, way) in versions(s.along) {
+        if way == Way::Threads {
+            let shape = Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false };
+            let (mut k, grid) = super::body(l, pass, &[], shape, cost)?;
+            k.name = format!("{name}{suffix}");
+            push(out, k, grid, conditions, Vec::new(), longest)?;
+            continue;
+        }
+        l.begin("", !conditions.contiguous);
+        l.k.threads = rows::THREADS;
+        let job = Job::new(l, &s, pass, conditions.contiguous);
+        let mut body = match way {
+            Way::Strips => columns::main(l, &job)?,
+            _ => rows::main(l, &job, way)?,
+        };
+        let mut all = std::mem::take(&mut l.prologue);
+        all.append(&mut body);
+        l.k.main = Some(all);
+        let accessed = std::mem::take(&mut l.vectors);
+        let flat: Vec<u32> = l.flat.drain(..).collect();
+        let mut k = l.finished(!conditions.contiguous, conditions.separate);
+        let grid = match way {
+            Way::Warp(each) => Grid::Segments(rows::WARPS * each as u32),
+            Way::Tiles => Grid::Chunks(1, rows::MOST_SPAN),
+            _ => Grid::Strips(32 * job.v as u32, 1, columns::MOST_SPAN),
+        };
+        if matches!(way, Way::Warp(_)) {
+            k.scratch.clear();
+        }
+        accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
+        k.name = format!("{name}{suffix}");
+        push(out, k, grid, conditions, flat, longest)?;
+    }
+    Ok(true)
+}
+
+impl<'a> Job<'a> {
+    fn new(l: &mut Lower, s: &'a Segments, pass: &'a Pass, vectors: bool) -> Job<'a> {
+        let reductions: Vec<Reduction> =
+            s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l, *n, at)).collect();
+        let mut job = Job { s, items: pass.items.iter().collect(), reductions, v: 1 };
+        if vectors {
+            let (_, k) = l.g.fresh_var(crate::scalar::Ty::I64);
+            let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l, k)).collect();
+            let along = if s.along == Along::Rows { k } else { s.index };
+            let reads = segments::neighbours(l, &roots, along);
+            let widest = reads.iter().map(|(x, _)| l.g.ty(*x).elem.size()).max();
+            job.v = widest.map_or(1, |size| (16 / size as i64).min(4));
+        }
+        job
+    }
+
+    /// Stores the elements of segment `row`, whose reductions have these values: the initial values join last, and what follows is computed.
+    fn store(&self, l: &mut Lower, row: &Expr, totals: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
+        let length = l.host(self.s.length);
+        let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
+        let mut vars = vec![(self.s.index, row.clone())];
+        for (r, total) in self.reductions.iter().zip(totals) {
+            let start = l.region(&vars, &[r.init(l)], None, row, out)?.remove(0);
+            let value = l.k.reg("reduced", r.ty);
+            out.push(Stmt::Var(value, start));
+            let (_, a) = l.g.fresh_var(r.ty);
+            let (_, b) = l.g.fresh_var(r.ty);
+            let join = r.join(l, a, b);
+            let mut body = Vec::new();
+            let known = [(a, Expr::Reg(value)), (b, total.clone())];
+            let joined = l.region(&known, &[join], None, row, &mut body)?.remove(0);
+            body.push(Stmt::Assign(value, joined));
+            out.push(Stmt::If(some.clone(), body, vec![]));
+            vars.push((r.node, Expr::Reg(value)));
+        }
+        let values = l.region(&vars, &self.s.bodies, Some(self.s.index), row, out)?;
+        super::elements::store_single(l, &self.items, values, row, out);
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Segments whose elements lie side by side (row sums).
+//!
+//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads in flight; lane u then computes and stores what follows of the u-th.
+//! Longer segments are cut into tiles, a warp each: a block takes 8 `span` tiles of one segment and stores their results; the last block of a segment to arrive joins them.
+
+use super::warp::{Tile, lane};
+use super::{Job, Way};
+use crate::core::{COLUMNS, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::levels::{Upper, arrive, first};
+use crate::schedule::cuda::tree::Column;
+use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
+use crate::schedule::lower::Lower;
+
+/// Of a block.
+pub const THREADS: u32 = 256;
+/// Of a block.
+pub const WARPS: u32 = THREADS / WARP;
+/// Tiles that a warp takes of a long segment.
+pub const MOST_SPAN: u32 = 8;
+
+pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
+    let n = l.count();
+    let length = l.host(job.s.length);
+    let mut out = Vec::new();
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
+    let warp = bind(l, "warp", warp, &mut out);
+    let lane = lane(l, &mut out);
+    match way {
+        Way::Warp(each) => whole(l, job, each, n, length, warp, lane, &mut out)?,
+        _ => chunks(l, job, length, warp, lane, &mut out)?,
+    }
+    Ok(out)
+}
+
+/// A warp takes `each` whole segments.
+#[allow(clippy::too_many_arguments, reason = "what every thread knows")]
+fn whole(
+    l: &mut Lower,
+    job: &Job,
+    each: i64,
+    n: Expr,
+    length: Expr,
+    warp: Expr,
+    lane: Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let of_block = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
+    let mine = bind(l, "segment", of_block.plus(wide(warp)).times(Expr::int(each)), out);
+    let last = n.clone().minus(Expr::int(1));
+    // lanes of a warp beyond the end read the last segment again, and store nothing
+    let segments: Vec<Expr> =
+        (0..each).map(|u| bind(l, "row", mine.clone().plus(Expr::int(u)).min(last.clone()), out)).collect();
+    let tile = Tile { job, segments: &segments, base: Expr::int(0), count: length, lane: lane.clone() };
+    let values = tile.reduce(l, out)?;
+    let mut totals: Vec<Expr> = Vec::new();
+    for r in 0..job.reductions.len() {
+        let mut total: Option<Expr> = None;
+        for (u, of) in values.iter().enumerate() {
+            let value = bind(l, "value", Expr::Broadcast(Box::new(of[r].clone())), out);
+            total = Some(match total {
+                None => value,
+                Some(before) => {
+                    let mine = Expr::binary(BinaryOp::Eq, lane.clone(), int32(u as i32));
+                    let e = Expr::Select(Box::new(mine), Box::new(value), Box::new(before));
+                    bind(l, "value", e, out)
+                }
+            });
+        }
+        totals.extend(total);
+    }
+    let row = bind(l, "mine", mine.plus(wide(lane.clone())), out);
+    let mut body = Vec::new();
+    job.store(l, &row, &totals, &mut body)?;
+    let leads = Expr::binary(BinaryOp::Lt, lane, int32(each as i32));
+    let there = Expr::binary(BinaryOp::Lt, row, n);
+    out.push(Stmt::If(Expr::binary(BinaryOp::And, leads, there), body, vec![]));
+    Ok(())
+}
+
+/// Blocks take chunks of one segment each.
+fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, lane: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    let count = bind(l, "tiles", tiles(length.clone()), out);
+    let of_block = bind(l, "of_block", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
+    let narrow = Expr::Cast(Ty::I32, Box::new(count.clone()));
+    let up = narrow.plus(of_block.clone()).minus(int32(1));
+    let blocks = Expr::binary(BinaryOp::Div, up, of_block.clone());
+    let blocks = bind(l, "blocks", Expr::binary(BinaryOp::Max, blocks, int32(1)), out);
+    let row = bind(l, "row", Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks.clone()), out);
+    let chunk = Expr::Place(Gpu::Block).minus(row.clone().times(blocks.clone()));
+    let begin = bind(l, "begin", chunk.times(of_block).plus(warp), out);
+    let segment = bind(l, "segment", wide(row), out);
+    let results = bind(l, "results", segment.clone().times(count.clone()), out);
+    let s = l.k.reg("s", Ty::I32);
+    let mut body = Vec::new();
+    let t = begin.plus(Expr::Reg(s).times(int32(WARPS as i32)));
+    let t = bind(l, "t", wide(t), &mut body);
+    let mut work = Vec::new();
+    let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
+    let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut work);
+    let segments = [segment.clone()];
+    let tile = Tile { job, segments: &segments, base, count: rest, lane: lane.clone() };
+    let values = tile.reduce(l, &mut work)?.remove(0);
+    let store = job.reductions.iter().zip(values);
+    let store = store.map(|(r, v)| Stmt::Store(r.scratch, results.clone().plus(t.clone()), v)).collect();
+    work.push(Stmt::If(first(&lane), store, vec![]));
+    body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
+    out.push(Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body));
+    // the arriving thread sees what the others stored
+    out.push(Stmt::Barrier);
+    let flag = l.k.share("last", Ty::Bool, 1);
+    let last = arrive(l, flag, 0, segment.clone(), wide(blocks), out);
+    let mut end = Vec::new();
+    let column = Column::new(l, &mut end);
+    let shared: Vec<Mem> =
+        job.reductions.iter().map(|r| l.k.share("warps", r.ty, COLUMNS as u32 / WARP)).collect();
+    let totals: Vec<Reg> = job.reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
+    end.extend(totals.iter().zip(&job.reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
+    let upper = Upper { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
+    let join = upper.levels(l, &results, &count)?;
+    // one tile's result is the segment's
+    let load = |(r, v): (&crate::schedule::reduction::Reduction, &Reg)| {
+        Stmt::Assign(*v, Expr::load(r.scratch, results.clone()))
+    };
+    let one: Vec<Stmt> = job.reductions.iter().zip(&totals).map(load).collect();
+    let several = Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(1));
+    let single = Expr::binary(BinaryOp::Eq, count, Expr::int(1));
+    end.push(Stmt::If(several, join, vec![Stmt::If(single, one, vec![])]));
+    let mut store = Vec::new();
+    let totals: Vec<Expr> = totals.into_iter().map(Expr::Reg).collect();
+    job.store(l, &segment, &totals, &mut store)?;
+    end.push(Stmt::If(first(&thread()), store, vec![]));
+    out.push(Stmt::If(last, end, vec![]));
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Segmented reductions: elements that are made of reductions over one other extent, such as the sums of a matrix's rows or columns.
+//!
+//! ```text
+//! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
+//! ```
+//!
+//! Here is only what they are; how a target runs them is the target's. What has folds, records, reductions in reductions, or operators without a value that may stand for
+//! an absent element is left to the loops of [`super::nested`].
+
+use super::element::element;
+use super::items::{Pass, is_pass, is_store};
+use super::lower::Lower;
+use super::reduction::Reduction;
+use crate::core::linear::Linear;
+use crate::core::{NodeId, Op, Var};
+use crate::scalar::Ty;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Where neighbouring elements of the segments' sequences lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Along {
+    /// Side by side: sums of rows.
+    Rows,
+    /// Neighbouring segments lie side by side: sums of columns.
+    Columns,
+}
+
+/// A pass that is a segmented reduction.
+pub struct Segments {
+    /// The index of an element (a fresh variable).
+    pub index: NodeId,
+    /// What is stored, an item each.
+    pub bodies: Vec<NodeId>,
+    /// The nested reductions.
+    pub nested: Vec<NodeId>,
+    /// Their extent.
+    pub length: NodeId,
+    /// How they lie.
+    pub along: Along,
+}
+
+/// The pass as a segmented reduction, if it is one.
+pub fn of(l: &mut Lower, pass: &Pass) -> Option<Segments> {
+    if pass.items.is_empty() || !pass.items.iter().all(|it| is_store(&l.g, it)) {
+        return None;
+    }
+    let (var, index) = l.g.fresh_var(Ty::I64);
+    let bodies: Vec<NodeId> = pass.items.iter().map(|it| element(l, it.node, index)).collect();
+    if l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g)) {
+        return None;
+    }
+    let nested = nested(l, &bodies)?;
+    let mut length = None;
+    for n in &nested {
+        let (init, src) = match *l.g.op(*n) {
+            Op::Reduce { init, src, .. } => (init, src),
+            Op::Dot { init, a, .. } => (init, a),
+            _ => return None,
+        };
+        let Op::Generate(extents, _) = l.g.op(src) else { return None };
+        let extent = extents[0];
+        let same = *length.get_or_insert(extent) == extent;
+        let known = Reduction::nested(l, *n).identity(l).is_some();
+        if !same || !l.g.is_closed(extent) || !known || has_nested(l, &[init]) {
+            return None;
+        }
+    }
+    let along = along(l, &nested, var)?;
+    Some(Segments { index, bodies, nested, length: length?, along })
+}
+
+/// The open reductions of the bodies, not looking into them. None: there are none, or a fold.
+fn nested(l: &Lower, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
+    let (mut stack, mut seen, mut found) = (bodies.to_vec(), HashSet::default(), Vec::new());
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) || l.g.is_closed(n) {
+            continue;
+        }
+        if is_pass(&l.g, n) {
+            found.push(n);
+        } else {
+            stack.extend(l.g.op(n).operands());
+        }
+    }
+    found.sort_unstable();
+    (!found.is_empty()).then_some(found)
+}
+
+fn has_nested(l: &Lower, roots: &[NodeId]) -> bool {
+    nested(l, roots).is_some()
+}
+
+/// How the reads of the elements lie. None: no array is read by both indices, or an element has reductions of its own.
+fn along(l: &mut Lower, nested: &[NodeId], i: Var) -> Option<Along> {
+    let mut found = None;
+    for n in nested {
+        let (k, node) = l.g.fresh_var(Ty::I64);
+        let first = Reduction::nested(l, *n).first(l, node);
+        if has_nested(l, &[first]) {
+            return None;
+        }
+        for read in l.g.reachable([first]) {
+            let Op::Elem(_, index) = l.g.op(read) else { continue };
+            let has = |n: &NodeId, v: Var| l.g.node(*n).free.contains(&v);
+            let last = index.last()?;
+            let outer = &index[..index.len() - 1];
+            if has(last, k) && outer.iter().any(|n| has(n, i)) {
+                found = Some(Along::Rows);
+            } else if has(last, i) && outer.iter().any(|n| has(n, k)) && found.is_none() {
+                found = Some(Along::Columns);
+            }
+        }
+    }
+    found
+}
+
+/// The reads of the elements whose last index is exactly `index`, and whose others do not depend on it: neighbours lie side by side in memory.
+pub fn neighbours(l: &mut Lower, roots: &[NodeId], index: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
+    let Op::Var(var, _) = *l.g.op(index) else { return vec![] };
+    let mut list = Vec::new();
+    for read in l.g.reachable(roots.iter().copied()) {
+        let Op::Elem(x, at) = l.g.op(read).clone() else { continue };
+        let Some((last, outer)) = at.split_last() else { continue };
+        let exact = Linear::of(&l.g, *last) == Linear { constant: 0, terms: [(index, 1)].into() };
+        if exact && outer.iter().all(|n| !l.g.node(*n).free.contains(&var)) {
+            list.push((x, outer.to_vec()));
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    list
+}
