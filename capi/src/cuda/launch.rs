@@ -21,7 +21,7 @@ const NARROW: i64 = (1 << 31) - (1 << 20);
 /// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are compiled for 1024 threads.
 const RESIDENT_TEAMS: u64 = 8;
 /// Blocks of 256 threads that run at once on a multiprocessor, as segments are compiled.
-const RESIDENT_BLOCKS: u64 = 8;
+const RESIDENT_BLOCKS: u64 = 4;
 /// Tiles of a group: their results are joined in one more level.
 const GROUP: u64 = 2048;
 
@@ -101,8 +101,8 @@ impl Call<'_> {
             Grid::Chunks(least, most) => {
                 let of_segment = segment.div_ceil(TILE as u64);
                 scratch = (n * of_segment, n);
-                // no more than one block has use for
-                let most = most.min((of_segment.div_ceil(8).max(1) as u32).next_power_of_two());
+                // four blocks a segment at least, or warps wait for the one with more tiles
+                let most = most.min(1 << (of_segment / 32).clamp(1, u64::from(most)).ilog2());
                 let blocks = n * of_segment.div_ceil(8);
                 Some(tile_span(blocks, least, most, processors * RESIDENT_BLOCKS))
             }

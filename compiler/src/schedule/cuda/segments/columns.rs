@@ -1,6 +1,6 @@
 //! Segments whose neighbours lie side by side (column sums).
 //!
-//! A block takes a strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128 columns of one tile of the segments' elements, which it folds with 8 reads in
+//! Of segments of up to 128 elements a thread has `v` neighbours for itself. Else a block takes a strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128 columns of one tile of the segments' elements, which it folds with 8 reads in
 //! flight and joins as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns are spread over 16 / `span` blocks where there are few tiles. The
 //! last block of a strip to arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a warp.
 
@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::levels::{arrive, first};
+use crate::schedule::cuda::tree::join;
 use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::{Counter, Place};
@@ -45,7 +46,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    let lane = lane(l, &mut out);
+    let lane = lane(l, WARP, &mut out);
     let width = i64::from(WARP) * job.v;
     let strips = n.clone().plus(Expr::int(width - 1));
     let strips = Expr::binary(BinaryOp::Shr, strips, Expr::int(width.trailing_zeros().into()));
@@ -66,7 +67,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let column = bind(l, "column", wide(column), &mut out);
     let base = bind(l, "base", wide(tile).times(Expr::int(TILE)).plus(column), &mut out);
     let accs = s.columns(l, &base, &mut out)?;
-    let totals = s.join(l, &accs, &mut out)?;
+    let totals = s.join(l, &accs, 1, &mut out)?;
 
     let count = tiles(length).times(wide(split.clone()));
     let count = bind(l, "count", Expr::binary(BinaryOp::Max, count, Expr::int(1)), &mut out);
@@ -87,7 +88,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let last = arrive(l, flag, 0, wide(strip), count.clone(), &mut rest);
     let mut end = Vec::new();
     let accs = s.partials(l, &count, &mut end)?;
-    let totals = s.join(l, &accs, &mut end)?;
+    let totals = s.join(l, &accs, WARP.into(), &mut end)?;
     let mut results = Vec::new();
     s.results(l, &totals, &mut results)?;
     end.push(Stmt::If(first(&s.warp), results, vec![]));
@@ -97,7 +98,111 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     Ok(out)
 }
 
+/// Short segments, up to 128 elements: a thread has `v` neighbours, 8 elements of them in flight.
+pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
+    let (n, length) = (l.count(), l.host(job.s.length));
+    let mut out = Vec::new();
+    let zero = Expr::int(0);
+    let (lane, warp) = (thread(), int32(0));
+    let begin = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(THREADS) * job.v));
+    let begin = bind(l, "begin", begin, &mut out);
+    let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp, begin, shared: vec![] };
+    let mine = wide(thread()).times(Expr::int(job.v));
+    let j = bind(l, "j", s.begin.clone().plus(mine), &mut out);
+    let work = |l: &mut Lower, j: &Expr, v: usize, out: &mut Vec<Stmt>| -> Result<()> {
+        let mut counters = Vec::new();
+        for _ in 0..v {
+            let each = job.reductions.iter().map(|r| Counter::new(l, r, COLUMNS.trailing_zeros() - 3, out));
+            counters.push(each.collect::<Vec<_>>());
+        }
+        let g = l.k.reg("g", Ty::I64);
+        let up = length.clone().plus(Expr::int(BATCH - 1));
+        let batches = Expr::binary(BinaryOp::Shr, up, Expr::int(BATCH.trailing_zeros().into()));
+        let batches = bind(l, "batches", batches, out);
+        let mut body = Vec::new();
+        let at = bind(l, "at", Expr::Reg(g).times(Expr::int(BATCH)), &mut body);
+        let values = s.batch(l, j, &at, v, &mut body)?;
+        for (of, counters) in values.iter().zip(&mut counters) {
+            for ((value, r), counter) in of.iter().zip(&job.reductions).zip(counters) {
+                counter.push(l, r, &Place::NONE, Expr::Reg(g), value.clone(), &mut body)?;
+            }
+        }
+        out.push(Stmt::Seq(g, zero.clone(), batches.clone(), body));
+        for (q, counters) in (0..).zip(&counters) {
+            let mut totals = Vec::new();
+            for (r, counter) in job.reductions.iter().zip(counters) {
+                totals.push(counter.total(l, r, &Place::NONE, batches.clone(), out)?);
+            }
+            let j = bind(l, "j", j.clone().plus(Expr::int(q)), out);
+            job.store(l, &j, &totals, out)?;
+        }
+        Ok(())
+    };
+    let mut all = Vec::new();
+    work(l, &j, job.v as usize, &mut all)?;
+    let mut some = Vec::new();
+    for q in 0..job.v - 1 {
+        let mut one = Vec::new();
+        let at = bind(l, "j", j.clone().plus(Expr::int(q)), &mut one);
+        work(l, &at, 1, &mut one)?;
+        some.push(Stmt::If(j_below(&j.clone().plus(Expr::int(q)), &n), one, vec![]));
+    }
+    out.push(Stmt::If(Expr::binary(BinaryOp::Le, j.plus(Expr::int(job.v)), n), all, some));
+    Ok(out)
+}
+
 impl Strip<'_> {
+    /// The values of up to 8 neighbouring elements from `at` on, joined, of `v` segments from `j` on. Those that are not there read the last one, in vain.
+    fn batch(
+        &self,
+        l: &mut Lower,
+        j: &Expr,
+        at: &Expr,
+        v: usize,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let (_, first) = l.g.fresh_var(Ty::I64);
+        let mut vars = vec![(first, j.clone())];
+        let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
+        let mut elements = Vec::new();
+        for i in 0..BATCH {
+            let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
+            let (_, node) = l.g.fresh_var(Ty::I64);
+            vars.push((node, k));
+            elements.push(node);
+        }
+        let before = l.loaded.replace(Default::default());
+        let mut segments = Vec::new();
+        for q in 0..v {
+            let q = l.g.lit(Lit::i64(q as i64));
+            segments.push(linear::add(&mut l.g, first, q));
+        }
+        for element in &elements {
+            self.load(l, &vars, *element, &segments, j, out)?;
+        }
+        let mut all = Vec::new();
+        for segment in &segments {
+            let mut of = Vec::new();
+            for r in &self.job.reductions {
+                let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let mut list = Vec::new();
+                for (i, element) in (0..).zip(&elements) {
+                    let value = r.first(l, *element);
+                    let value = l.replace(value, self.job.s.index, *segment);
+                    let value = l.region(&vars, &[value], None, &Expr::int(0), out)?.remove(0);
+                    let there =
+                        Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
+                    let e = Expr::Select(Box::new(there), Box::new(value), Box::new(absent.clone()));
+                    list.push(bind(l, "x", e, out));
+                }
+                of.push(pairs(l, r, list, out)?);
+            }
+            all.push(of);
+        }
+        l.loaded = before;
+        Ok(all)
+    }
+
     /// The segment whose totals `join` leaves as this lane's q-th.
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(wide(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
@@ -267,14 +372,22 @@ impl Strip<'_> {
     }
 
     /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments l, 32 + l ..
-    fn join(&self, l: &mut Lower, values: &[Vec<Expr>], out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+    /// `apart`: of a lane's values.
+    fn join(
+        &self,
+        l: &mut Lower,
+        values: &[Vec<Expr>],
+        apart: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
         let v = self.job.v;
         // the strip's segments side by side, a row a warp
         let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
-        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(v as i32))), out);
-        for (q, of) in values.iter().enumerate() {
+        let lane_apart = if apart == 1 { v } else { 1 };
+        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_apart as i32))), out);
+        for (q, of) in (0..).zip(values) {
             for (m, e) in self.shared.iter().zip(of) {
-                out.push(Stmt::Store(*m, at.clone().plus(int32(q as i32)), e.clone()));
+                out.push(Stmt::Store(*m, at.clone().plus(int32((q * apart) as i32)), e.clone()));
             }
         }
         out.push(Stmt::Barrier);
@@ -302,55 +415,42 @@ impl Strip<'_> {
     /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them. A thread has the segments as [`Strip::join`] takes them.
     fn partials(&self, l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let v = self.job.v;
-        let mine = wide(self.lane.clone()).times(Expr::int(v));
-        let j = bind(l, "j", self.begin.clone().plus(mine), out);
         let of_warp = i64::from(MOST_SPAN);
         let c = bind(l, "c", wide(self.warp.clone()).times(Expr::int(of_warp)), out);
-        let mut columns: Vec<Vec<Vec<Reg>>> = Vec::new();
-        for _ in 0..v {
-            let mut of_segment = Vec::new();
+        let mut values = Vec::new();
+        for q in 0..v {
+            let j = self.segment(q, out, l);
+            let inside = bind(l, "inside", j_below(&j, &self.n), out);
+            let mut of = Vec::new();
             for r in &self.job.reductions {
-                let start = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
-                let regs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
-                out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
-                of_segment.push(regs);
-            }
-            columns.push(of_segment);
-        }
-        let row = l.k.reg("row", Ty::I64);
-        let up = count.clone().plus(Expr::int(COLUMNS - 1));
-        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
-        let mut body = Vec::new();
-        let (mut loads, mut steps) = (Vec::new(), Vec::new());
-        for g in 0..of_warp {
-            let p = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS))).plus(Expr::int(g));
-            let p = bind(l, "p", p, &mut loads);
-            let inside = bind(l, "there", Expr::binary(BinaryOp::Lt, p.clone(), count.clone()), &mut loads);
-            for q in 0..v {
-                let j = j.clone().plus(Expr::int(q));
-                let there = Expr::binary(BinaryOp::And, inside.clone(), j_below(&j, &self.n));
-                let there = bind(l, "there", there, &mut loads);
-                for (which, r) in self.job.reductions.iter().enumerate() {
-                    let at = p.clone().times(self.n.clone()).plus(j.clone());
+                let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let accs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
+                out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
+                let row = l.k.reg("row", Ty::I64);
+                let (mut loads, mut steps) = (Vec::new(), Vec::new());
+                let first = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+                let first = bind(l, "first", first, &mut loads);
+                for (g, acc) in (0..).zip(&accs) {
+                    let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
+                    let there = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
+                    let there = Expr::binary(BinaryOp::And, inside.clone(), there);
+                    let there = bind(l, "there", there, &mut loads);
+                    let at = p.times(self.n.clone()).plus(j.clone());
                     let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(there.clone()));
                     let e = bind(l, "x", e, &mut loads);
-                    let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
-                    let e = Expr::Select(Box::new(there.clone()), Box::new(e), Box::new(absent));
+                    let e = Expr::Select(Box::new(there), Box::new(e), Box::new(absent.clone()));
                     let e = bind(l, "x", e, &mut steps);
-                    let acc = columns[q as usize][which][g as usize];
-                    let joined = crate::schedule::cuda::tree::join(l, r, &Expr::Reg(acc), &e, &mut steps)?;
-                    steps.push(Stmt::Assign(acc, joined));
+                    let joined = join(l, r, &Expr::Reg(*acc), &e, &mut steps)?;
+                    steps.push(Stmt::Assign(*acc, joined));
                 }
-            }
-        }
-        body.append(&mut loads);
-        body.append(&mut steps);
-        out.push(Stmt::Seq(row, Expr::int(0), rows, body));
-        let mut values = Vec::new();
-        for of_segment in columns {
-            let mut of = Vec::new();
-            for (r, regs) in self.job.reductions.iter().zip(of_segment) {
-                of.push(pairs(l, r, regs.into_iter().map(Expr::Reg).collect(), out)?);
+                loads.append(&mut steps);
+                let up = count.clone().plus(Expr::int(COLUMNS - 1));
+                let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+                let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
+                // none of the warp's lanes has a segment: nothing to wait for
+                let some = j_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
+                out.push(Stmt::If(some, all, vec![]));
+                of.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
             }
             values.push(of);
         }

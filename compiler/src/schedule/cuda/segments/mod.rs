@@ -29,11 +29,18 @@ struct Job<'a> {
     v: i64,
 }
 
+/// Blocks at once on a multiprocessor: 64 registers a thread, 85 where a segment has many warps (with 64, eight rows in flight spill).
+fn blocks(way: Way) -> u32 {
+    if way == Way::Tiles { 3 } else { 4 }
+}
+
 /// How one version works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// A warp takes so many segments together.
-    Warp(i64),
+    /// So many lanes take so many segments together.
+    Warp(u32, i64),
+    /// A thread takes neighbouring segments, side by side with others.
+    Own,
     /// Many warps a segment.
     Tiles,
     /// Strips of neighbouring segments.
@@ -49,6 +56,7 @@ fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
     if along == Along::Columns {
         let most = Some(columns::LONGEST);
         return vec![
+            ("_short", unit(true, true), Some(128), Way::Own),
             ("", unit(true, true), most, Way::Strips),
             ("_wide", unit(false, false), most, Way::Strips),
             ("_any", any(true), most, Way::Strips),
@@ -56,11 +64,13 @@ fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
         ];
     }
     vec![
-        ("_short", unit(true, true), Some(256), Way::Warp(4)),
-        ("_warp", unit(true, true), Some(2048), Way::Warp(1)),
+        ("_8", unit(true, true), Some(32), Way::Warp(8, 4)),
+        ("_16", unit(true, true), Some(64), Way::Warp(16, 4)),
+        ("_short", unit(true, true), Some(256), Way::Warp(32, 4)),
+        ("_warp", unit(true, true), Some(2048), Way::Warp(32, 1)),
         ("", unit(true, true), None, Way::Tiles),
         ("_wide", unit(false, false), None, Way::Tiles),
-        ("_any_warp", any(true), Some(2048), Way::Warp(1)),
+        ("_any_warp", any(true), Some(2048), Way::Warp(32, 1)),
         ("_any", any(true), None, Way::Tiles),
         ("_any_wide", any(false), None, Way::Tiles),
     ]
@@ -79,9 +89,11 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         }
         l.begin("", !conditions.contiguous);
         l.k.threads = rows::THREADS;
+        l.k.blocks = blocks(way);
         let job = Job::new(l, &s, pass, conditions.contiguous);
         let mut body = match way {
             Way::Strips => columns::main(l, &job)?,
+            Way::Own => columns::own(l, &job)?,
             _ => rows::main(l, &job, way)?,
         };
         let mut all = std::mem::take(&mut l.prologue);
@@ -91,11 +103,12 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         let flat: Vec<u32> = l.flat.drain(..).collect();
         let mut k = l.finished(!conditions.contiguous, conditions.separate);
         let grid = match way {
-            Way::Warp(each) => Grid::Segments(rows::WARPS * each as u32),
+            Way::Warp(lanes, each) => Grid::Segments(rows::THREADS / lanes * each as u32),
+            Way::Own => Grid::Segments(columns::THREADS * job.v as u32),
             Way::Tiles => Grid::Chunks(1, rows::MOST_SPAN),
             _ => Grid::Strips(32 * job.v as u32, 1, columns::MOST_SPAN),
         };
-        if matches!(way, Way::Warp(_)) {
+        if matches!(way, Way::Warp(..) | Way::Own) {
             k.scratch.clear();
         }
         accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);

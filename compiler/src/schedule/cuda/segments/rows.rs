@@ -1,6 +1,7 @@
 //! Segments whose elements lie side by side (row sums).
 //!
-//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads in flight; lane u then computes and stores what follows of the u-th.
+//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads in flight; lane u then computes and stores what follows of the u-th. Very
+//! short ones are taken by 8 or 16 lanes each.
 //! Longer segments are cut into tiles, a warp each: a block takes 8 `span` tiles of one segment and stores their results; the last block of a segment to arrive joins them.
 
 use super::warp::{Tile, lane};
@@ -22,39 +23,48 @@ pub const WARPS: u32 = THREADS / WARP;
 pub const MOST_SPAN: u32 = 8;
 
 pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
-    let n = l.count();
     let length = l.host(job.s.length);
     let mut out = Vec::new();
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
-    let lane = lane(l, &mut out);
     match way {
-        Way::Warp(each) => whole(l, job, each, n, length, warp, lane, &mut out)?,
-        _ => chunks(l, job, length, warp, lane, &mut out)?,
+        Way::Warp(lanes, each) => whole(l, job, lanes, each, &mut out)?,
+        _ => chunks(l, job, length, warp, &mut out)?,
     }
     Ok(out)
 }
 
-/// A warp takes `each` whole segments.
-#[allow(clippy::too_many_arguments, reason = "what every thread knows")]
-fn whole(
-    l: &mut Lower,
-    job: &Job,
-    each: i64,
-    n: Expr,
-    length: Expr,
-    warp: Expr,
-    lane: Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<()> {
+/// `lanes` lanes take `each` whole segments: those of a warp lie next to each other.
+fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -> Result<()> {
+    let (n, length) = (l.count(), l.host(job.s.length));
+    let of_warp = i64::from(WARP / lanes);
+    let lane = lane(l, lanes, out);
+    let in_warp = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));
+    let in_warp = bind(l, "in_warp", in_warp, out);
+    let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let of_block = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
-    let mine = bind(l, "segment", of_block.plus(wide(warp)).times(Expr::int(each)), out);
+    let begin = bind(l, "begin", of_block.plus(wide(warp)).times(Expr::int(each * of_warp)), out);
+    let group = Expr::binary(BinaryOp::Shr, in_warp.clone(), int32(lanes.trailing_zeros() as i32));
+    let mine = bind(l, "segment", begin.clone().plus(wide(group)), out);
     let last = n.clone().minus(Expr::int(1));
-    // lanes of a warp beyond the end read the last segment again, and store nothing
-    let segments: Vec<Expr> =
-        (0..each).map(|u| bind(l, "row", mine.clone().plus(Expr::int(u)).min(last.clone()), out)).collect();
-    let tile = Tile { job, segments: &segments, base: Expr::int(0), count: length, lane: lane.clone() };
+    // lanes beyond the end read the last segment again, and store nothing
+    let segments: Vec<Expr> = (0..each)
+        .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * of_warp)).min(last.clone()), out))
+        .collect();
+    let base = Expr::int(0);
+    let tile = Tile { job, segments: &segments, base, count: length, lanes, lane: lane.clone() };
     let values = tile.reduce(l, out)?;
+    if lanes < WARP {
+        for (u, totals) in (0..each).zip(&values) {
+            let row = bind(l, "mine", mine.clone().plus(Expr::int(u * of_warp)), out);
+            let mut body = Vec::new();
+            job.store(l, &row, totals, &mut body)?;
+            let there = Expr::binary(BinaryOp::Lt, row, n.clone());
+            out.push(Stmt::If(Expr::binary(BinaryOp::And, first(&lane), there), body, vec![]));
+        }
+        return Ok(());
+    }
+    // lane u computes and stores what follows of segment u
     let mut totals: Vec<Expr> = Vec::new();
     for r in 0..job.reductions.len() {
         let mut total: Option<Expr> = None;
@@ -71,7 +81,7 @@ fn whole(
         }
         totals.extend(total);
     }
-    let row = bind(l, "mine", mine.plus(wide(lane.clone())), out);
+    let row = bind(l, "mine", begin.plus(wide(lane.clone())), out);
     let mut body = Vec::new();
     job.store(l, &row, &totals, &mut body)?;
     let leads = Expr::binary(BinaryOp::Lt, lane, int32(each as i32));
@@ -81,7 +91,8 @@ fn whole(
 }
 
 /// Blocks take chunks of one segment each.
-fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, lane: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
     let of_block = bind(l, "of_block", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
     let narrow = Expr::Cast(Ty::I32, Box::new(count.clone()));
@@ -101,7 +112,7 @@ fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, lane: Expr, out: &
     let base = bind(l, "base", t.clone().times(Expr::int(TILE)), &mut work);
     let rest = bind(l, "rest", length.minus(base.clone()).min(Expr::int(TILE)), &mut work);
     let segments = [segment.clone()];
-    let tile = Tile { job, segments: &segments, base, count: rest, lane: lane.clone() };
+    let tile = Tile { job, segments: &segments, base, count: rest, lanes: WARP, lane: lane.clone() };
     let values = tile.reduce(l, &mut work)?.remove(0);
     let store = job.reductions.iter().zip(values);
     let store = store.map(|(r, v)| Stmt::Store(r.scratch, results.clone().plus(t.clone()), v)).collect();

@@ -23,57 +23,79 @@ type Accumulators = Vec<Vec<Vec<Reg>>>;
 /// A tile of some segments.
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
-    /// The segments (i64).
+    /// The segments (i64); lanes of different groups may have different ones.
     pub segments: &'a [Expr],
-    /// The first element (i64), and how many there are.
+    /// The first element (i64), and how many there are: at most a row where a group has less than 32 lanes.
     pub base: Expr,
     pub count: Expr,
+    /// Lanes that work on a segment together: a power of two.
+    pub lanes: u32,
+    /// Its number among them.
     pub lane: Expr,
 }
 
-/// The lane's number in its warp.
-pub fn lane(l: &mut Lower, out: &mut Vec<Stmt>) -> Expr {
-    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(WARP as i32 - 1));
+/// Some neighbours of a lane: where their first index counts from, its offset, their first column, and whether they are there.
+struct Group {
+    base: (NodeId, Expr),
+    offset: i64,
+    column: usize,
+    there: Option<Expr>,
+}
+
+/// The lane's number among so many.
+pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
+    let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
     bind(l, "lane", lane, out)
 }
 
 impl Tile<'_> {
-    /// The value of each reduction of each segment, in lane 0. All lanes take part.
+    /// The value of each reduction of each segment, in lane 0 of its group. All lanes of the warp take part.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let accs = self.accumulators(l, out);
-        let first = self.base.clone().plus(wide(self.lane.clone()).times(Expr::int(self.job.v)));
+        let (v, width) = (self.job.v, self.width());
+        let first = self.base.clone().plus(wide(self.lane.clone()).times(Expr::int(v)));
         let first = bind(l, "first", first, out);
-        let rows = |shift: u32| {
-            let shift = Expr::int((COLUMNS.trailing_zeros() + shift).into());
-            Expr::binary(BinaryOp::Shr, self.count.clone(), shift)
-        };
-        let batch = self.batch(l);
-        let full = bind(l, "full", rows(0), out);
-        let done = if batch > 1 {
-            let batches = bind(l, "batches", rows(batch.trailing_zeros()), out);
+        let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
+        let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
+        let mut start = first.clone();
+        let mut rest = self.count.clone();
+        if self.lanes == WARP {
+            let batches = Expr::binary(BinaryOp::Shr, rest.clone(), shift(batch * width));
+            let batches = bind(l, "batches", batches, out);
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
-            let at = first.clone().plus(Expr::Reg(b).times(Expr::int(batch * COLUMNS)));
+            let at = first.clone().plus(Expr::Reg(b).times(Expr::int(batch * width)));
             let at = bind(l, "at", at, &mut body);
             self.full(l, &at, batch, &accs, &mut body)?;
             out.push(Stmt::Seq(b, Expr::int(0), batches.clone(), body));
-            bind(l, "done", batches.times(Expr::int(batch)), out)
+            let done = bind(l, "done", batches.times(Expr::int(batch * width)), out);
+            rest = bind(l, "rest", rest.minus(done.clone()), out);
+            start = bind(l, "start", first.clone().plus(done), out);
+        }
+        // what is left, in the least batch that has room for it
+        let mut left = Vec::new();
+        let mut rows = 1;
+        while rows <= batch {
+            let mut body = Vec::new();
+            self.clamped(l, &start, &end, rows, &accs, &mut body)?;
+            let more = Expr::binary(BinaryOp::Gt, rest.clone(), Expr::int((rows / 2) * width));
+            left = vec![Stmt::If(more, body, left)];
+            rows *= 2;
+        }
+        if v > 1 {
+            let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
+            let some = Expr::binary(BinaryOp::Gt, whole, Expr::int(0));
+            out.push(Stmt::If(some, left, vec![]));
+            self.tail(l, &first, &end, &accs, out)?;
         } else {
-            Expr::int(0)
-        };
-        let row = l.k.reg("row", Ty::I64);
-        let mut body = Vec::new();
-        let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-        let at = bind(l, "at", at, &mut body);
-        self.full(l, &at, 1, &accs, &mut body)?;
-        out.push(Stmt::Seq(row, done, full.clone(), body));
-        let mut body = Vec::new();
-        let at = bind(l, "at", first.plus(full.times(Expr::int(COLUMNS))), &mut body);
-        self.partial(l, &at, &accs, &mut body)?;
-        let rest = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(COLUMNS - 1));
-        let some = Expr::binary(BinaryOp::Ne, rest, Expr::int(0));
-        out.push(Stmt::If(some, body, vec![]));
+            out.append(&mut left);
+        }
         self.tree(l, &accs, out)
+    }
+
+    /// Columns of a row.
+    fn width(&self) -> i64 {
+        i64::from(self.lanes) * OF_LANE
     }
 
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
@@ -103,7 +125,16 @@ impl Tile<'_> {
 
     /// Distance of a lane's groups of neighbours.
     fn apart(&self) -> i64 {
-        i64::from(WARP) * self.job.v
+        i64::from(self.lanes) * self.job.v
+    }
+
+    /// Offset and first column of each group of `rows` rows.
+    fn places(&self, rows: i64) -> Vec<(i64, usize)> {
+        let groups = OF_LANE / self.job.v;
+        let place = |i: i64| {
+            (i / groups * self.width() + i % groups * self.apart(), (i % groups * self.job.v) as usize)
+        };
+        (0..rows * groups).map(place).collect()
     }
 
     /// `rows` rows whose elements are all there; `at`: the lane's first.
@@ -115,65 +146,99 @@ impl Tile<'_> {
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let offsets: Vec<i64> = (0..rows)
-            .flat_map(|row| (0..OF_LANE / self.job.v).map(move |g| (row, g)))
-            .map(|(row, g)| row * COLUMNS + g * self.apart())
-            .collect();
-        let groups: Vec<(i64, usize)> = offsets
-            .iter()
-            .enumerate()
-            .map(|(i, o)| (*o, (i as i64 % (OF_LANE / self.job.v) * self.job.v) as usize))
-            .collect();
-        self.groups(l, at, &groups, self.job.v, accs, out)
+        let base = (l.g.fresh_var(Ty::I64).1, at.clone());
+        let group = |(offset, column)| Group { base: base.clone(), offset, column, there: None };
+        let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
+        self.groups(l, &groups, self.job.v, accs, out)
     }
 
-    /// The last row, whose elements may be missing.
-    fn partial(&self, l: &mut Lower, at: &Expr, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<()> {
-        let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
-        let below = |e: Expr| Expr::binary(BinaryOp::Le, e, end.clone());
-        for g in 0..OF_LANE / self.job.v {
-            let (offset, column) = (g * self.apart(), (g * self.job.v) as usize);
-            let (mut all, mut some) = (Vec::new(), Vec::new());
-            self.groups(l, at, &[(offset, column)], self.job.v, accs, &mut all)?;
-            for q in 0..self.job.v - 1 {
-                let mut one = Vec::new();
-                self.groups(l, at, &[(offset + q, column + q as usize)], 1, accs, &mut one)?;
-                some.push(Stmt::If(below(at.clone().plus(Expr::int(offset + q + 1))), one, vec![]));
-            }
-            out.push(Stmt::If(below(at.clone().plus(Expr::int(offset + self.job.v))), all, some));
-        }
-        Ok(())
-    }
-
-    /// Groups of `v` neighbours of all segments, each (offset, first column) from the index `at` on: loads, then steps.
-    fn groups(
+    /// The same where groups may be missing: they read the last one that is there, in vain.
+    fn clamped(
         &self,
         l: &mut Lower,
         at: &Expr,
-        groups: &[(i64, usize)],
+        end: &Expr,
+        rows: i64,
+        accs: &Accumulators,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let v = self.job.v;
+        let whole = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(!(v - 1)));
+        let last = bind(l, "last", self.base.clone().plus(whole).minus(Expr::int(v)), out);
+        let mut groups = Vec::new();
+        for (offset, column) in self.places(rows) {
+            let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
+            let there = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
+            let there = Some(bind(l, "there", there, out));
+            let index = bind(l, "k", index.min(last.clone()), out);
+            groups.push(Group { base: (l.g.fresh_var(Ty::I64).1, index), offset: 0, column, there });
+        }
+        self.groups(l, &groups, v, accs, out)
+    }
+
+    /// The last elements, fewer than are read at once.
+    fn tail(
+        &self,
+        l: &mut Lower,
+        first: &Expr,
+        end: &Expr,
+        accs: &Accumulators,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let v = self.job.v;
+        let rows = Expr::binary(BinaryOp::Shr, self.count.clone(), shift(self.width()));
+        let mut body = Vec::new();
+        let at = bind(l, "at", first.clone().plus(rows.times(Expr::int(self.width()))), &mut body);
+        for (offset, column) in self.places(1) {
+            let at = at.clone().plus(Expr::int(offset));
+            let mut some = Vec::new();
+            for q in 0..v - 1 {
+                let mut one = Vec::new();
+                let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
+                let base = (l.g.fresh_var(Ty::I64).1, index);
+                let group = Group { base, offset: 0, column: column + q as usize, there: None };
+                self.groups(l, &[group], 1, accs, &mut one)?;
+                let there = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
+                some.push(Stmt::If(there, one, vec![]));
+            }
+            let partly = Expr::binary(BinaryOp::Gt, at.plus(Expr::int(v)), end.clone());
+            body.push(Stmt::If(partly, some, vec![]));
+        }
+        let odd = Expr::binary(BinaryOp::And, self.count.clone(), Expr::int(v - 1));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Ne, odd, Expr::int(0)), body, vec![]));
+        Ok(())
+    }
+
+    /// Groups of `v` neighbours of all segments: loads, then steps.
+    fn groups(
+        &self,
+        l: &mut Lower,
+        groups: &[Group],
         v: i64,
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (_, base) = l.g.fresh_var(Ty::I64);
         let before = l.loaded.take();
         let mut work = Vec::new();
         for (segment, accs) in self.segments.iter().zip(accs) {
             l.loaded = Some(Default::default());
-            let vars = [(self.job.s.index, segment.clone()), (base, at.clone())];
-            let mut indices = Vec::new();
-            for (offset, column) in groups {
-                let of_group: Vec<NodeId> = (0..v)
+            let mut vars = vec![(self.job.s.index, segment.clone())];
+            vars.extend(groups.iter().map(|g| g.base.clone()));
+            let mut elements = Vec::new();
+            for g in groups {
+                let indices: Vec<NodeId> = (0..v)
                     .map(|q| {
-                        let offset = l.g.lit(Lit::i64(offset + q));
-                        linear::add(&mut l.g, base, offset)
+                        let offset = l.g.lit(Lit::i64(g.offset + q));
+                        linear::add(&mut l.g, g.base.0, offset)
                     })
                     .collect();
-                self.load(l, &vars, at, *offset, &of_group, out)?;
-                indices.extend(of_group.into_iter().zip(*column..));
+                self.load(l, &vars, g, &indices, out)?;
+                elements.push((g, indices));
             }
-            for (index, column) in indices {
-                self.step(l, &vars, index, column, accs, &mut work)?;
+            for (g, indices) in elements {
+                for (index, column) in indices.into_iter().zip(g.column..) {
+                    self.step(l, &vars, index, column, g.there.as_ref(), accs, &mut work)?;
+                }
             }
         }
         out.append(&mut work);
@@ -186,8 +251,7 @@ impl Tile<'_> {
         &self,
         l: &mut Lower,
         vars: &[(NodeId, Expr)],
-        at: &Expr,
-        offset: i64,
+        g: &Group,
         indices: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -196,7 +260,7 @@ impl Tile<'_> {
         for (x, outer) in neighbours(l, &roots, k) {
             let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
             let regs: Vec<Reg> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
-            let index = at.clone().plus(Expr::int(offset));
+            let index = g.base.1.clone().plus(Expr::int(g.offset));
             let place = l.element_address(mem, &outer, index, vars, out)?;
             for (i, r) in indices.iter().zip(&regs) {
                 l.note_loaded(x, &outer, *i, Expr::Reg(*r));
@@ -219,6 +283,7 @@ impl Tile<'_> {
         vars: &[(NodeId, Expr)],
         index: NodeId,
         column: usize,
+        there: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -231,7 +296,14 @@ impl Tile<'_> {
         let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
         // all new values before any accumulator changes
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
-        out.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(a[column], e)));
+        for (a, e) in accs.iter().zip(values) {
+            let old = Expr::Reg(a[column]);
+            let e = match there {
+                Some(there) => Expr::Select(Box::new(there.clone()), Box::new(e), Box::new(old)),
+                None => e,
+            };
+            out.push(Stmt::Assign(a[column], e));
+        }
         Ok(())
     }
 
@@ -245,7 +317,7 @@ impl Tile<'_> {
                 for group in accs.chunks(self.job.v as usize) {
                     let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
                     let mut value = pairs(l, r, regs, out)?;
-                    for apart in [1, 2, 4, 8, 16] {
+                    for apart in [1, 2, 4, 8, 16].into_iter().filter(|apart| *apart < self.lanes) {
                         let other = bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), apart), out);
                         let joined = join(l, r, &value, &other, out)?;
                         value = bind(l, "joined", joined, out);
@@ -258,6 +330,11 @@ impl Tile<'_> {
         }
         Ok(all)
     }
+}
+
+/// The exponent of a power of two.
+fn shift(power: i64) -> Expr {
+    Expr::int(power.trailing_zeros().into())
 }
 
 /// A power of two of neighbours, joined.
