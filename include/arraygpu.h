@@ -15,7 +15,7 @@
 /**
  * Version of this interface. Packages carry the version that they were made for.
  */
-#define AGPU_ABI_VERSION 2
+#define AGPU_ABI_VERSION 3
 
 /**
  * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
@@ -596,6 +596,16 @@ agpu_status agpu_buffer_create(struct agpu_context *context,
                                struct agpu_buffer **out);
 
 /**
+ * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first: agpu_buffer_view()
+ * gives it as such, one row after another without gaps. Thread-safe.
+ */
+agpu_status agpu_buffer_create_array(struct agpu_context *context,
+                                     agpu_type type,
+                                     int32_t rank,
+                                     const int64_t *extents,
+                                     struct agpu_buffer **out);
+
+/**
  * Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
  * buffer is freed. Thread-safe.
  */
@@ -633,29 +643,42 @@ agpu_status agpu_buffer_context(struct agpu_buffer *buffer, struct agpu_context 
 agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 
 /**
- * A view of the whole buffer. Thread-safe.
+ * A view of the whole buffer: a vector, or what array it was made as. Thread-safe.
  */
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length, else
- * AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
+ * The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
+ * goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
+ * stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
+                            int32_t axis,
                             int64_t start,
                             int64_t stop,
                             int64_t stride,
                             struct agpu_view *out);
 
 /**
- * Copies `count` elements from host memory to the first elements of a view. Not while another thread
- * uses the buffer.
+ * The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+ */
+agpu_status agpu_view_transpose(struct agpu_view view, int32_t first, int32_t second, struct agpu_view *out);
+
+/**
+ * The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
+ * column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+ */
+agpu_status agpu_view_pick(struct agpu_view view, int32_t axis, int64_t index, struct agpu_view *out);
+
+/**
+ * Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
+ * one row after another. Not while another thread uses the buffer.
  */
 agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t count);
 
 /**
- * Copies the first `count` elements of a view to host memory; a bool arrives as 0 or 1. Not while
- * another thread writes the buffer.
+ * Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
+ * another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
  */
 agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
 
@@ -678,7 +701,7 @@ agpu_status agpu_copy_to_host_async(void *dst,
                                     const struct agpu_call *call);
 
 /**
- * Copies a view to another of the same type and length, also of another context; they may overlap. Between
+ * Copies a view to another of the same type and extents, also of another context; they may overlap. Between
  * GPUs it returns when it is queued. Not while another thread uses the buffers.
  */
 agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);

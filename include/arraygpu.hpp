@@ -527,7 +527,7 @@ template <class T> using pinned_vector = std::vector<T, pinned_allocator<T>>;
 template <class T>
 gpu_vector_view<T> view(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
     agpu_view slice{};
-    check(agpu_view_slice(v.c_view(), start, stop, stride, &slice));
+    check(agpu_view_slice(v.c_view(), 0, start, stop, stride, &slice));
     return gpu_vector_view<T>(slice);
 }
 template <class T>

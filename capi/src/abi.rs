@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
 /// Version of this interface. Packages carry the version that they were made for.
-pub const AGPU_ABI_VERSION: i32 = 2;
+pub const AGPU_ABI_VERSION: i32 = 3;
 
 /// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
 /// GPU that will do, else the CPU.

@@ -389,7 +389,7 @@ impl Vector {
         let mut view = MaybeUninit::uninit();
         // SAFETY: a pointer to a local.
         unsafe {
-            ok(agpu_view_slice(self.view(), start, stop, stride, view.as_mut_ptr()));
+            ok(agpu_view_slice(self.view(), 0, start, stop, stride, view.as_mut_ptr()));
             view.assume_init()
         }
     }
