@@ -3,11 +3,11 @@
 
 mod common;
 
-use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_capi::abi::{AgpuContext, AgpuStatus};
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
-use common::{Layout, Loaded, compile, context, load, shapes};
+use common::{Layout, Loaded, compile, context, load, load_highest, shapes};
 
 const SHAPES: [[i64; 2]; 14] = [
     [0, 0],
@@ -66,17 +66,21 @@ fn programs() -> Vec<Function> {
 }
 
 /// What a call was like: a value, or an error of the shapes that the interpreter has, too.
-fn check(l: &Loaded, i: usize, f: &Function, args: &[Value], threads: usize, layout: Layout) -> bool {
-    let contexts = [context(1), context(2)];
+fn check(
+    l: &Loaded,
+    i: usize,
+    f: &Function,
+    args: &[Value],
+    context: *mut AgpuContext,
+    layout: Layout,
+) -> bool {
     let expected = interp::run(f, args);
     let extents = match &expected {
         Ok(o) => shapes(&o.results),
         Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
     };
-    let called = l.call(i, contexts[threads], args, &extents, layout);
-    let case = || {
-        format!("@{} of {:?}, {layout:?}, {threads}, {}: {}", f.name, shapes(args), l.level, called.message)
-    };
+    let called = l.call(i, context, args, &extents, layout);
+    let case = || format!("@{} of {:?}, {layout:?}, {}: {}", f.name, shapes(args), l.level, called.message);
     match expected {
         Ok(o) => {
             assert!(matches!(called.status, AgpuStatus::AgpuOk), "{}", case());
@@ -92,7 +96,7 @@ fn check(l: &Loaded, i: usize, f: &Function, args: &[Value], threads: usize, lay
 
 #[test]
 fn matrices_have_the_interpreters_bits() {
-    let functions = programs();
+    let (functions, contexts) = (programs(), [context(1), context(2)]);
     for l in load(&compile(functions.clone())) {
         for (i, f) in functions.iter().enumerate() {
             let (mut values, mut round) = (0, 0);
@@ -101,10 +105,26 @@ fn matrices_have_the_interpreters_bits() {
                 for k in 0..if rank3 { CUBES.len() } else { SHAPES.len() } {
                     round += 1;
                     let args = arguments(f, SHAPES[k % SHAPES.len()], CUBES[k % CUBES.len()], round);
-                    values += usize::from(check(&l, i, f, &args, round as usize % 2, layout));
+                    values += usize::from(check(&l, i, f, &args, contexts[round as usize % 2], layout));
                 }
             }
             assert!(values > 10, "@{}: {values} calls", f.name);
         }
+    }
+}
+
+/// Enough work for several threads.
+#[test]
+fn large_matrices() {
+    let two = context(2);
+    for (f, layouts) in [
+        ("zip", [Layout::Contiguous, Layout::InPlace]),
+        ("transpose", [Layout::Contiguous, Layout::Pitched]),
+        ("total", [Layout::Transposed, Layout::Pitched]),
+    ] {
+        let f = programs().into_iter().find(|p| p.name == f).unwrap();
+        let l = load_highest(&compile(vec![f.clone()]));
+        let args = arguments(&f, [601, 1201], [0; 3], 0);
+        assert!(layouts.iter().all(|layout| check(&l, 0, &f, &args, two, *layout)));
     }
 }

@@ -4,7 +4,6 @@ use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
 use crate::level::{Level, level};
-use crate::view::AXES;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -207,10 +206,6 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
         Alive,
         Freed,
     }
-    let mut slots = plan.params.iter().chain(&plan.results).chain(&plan.temps);
-    if let Some(slot) = slots.find(|s| usize::from(s.ty.rank) > AXES) {
-        fail!(MODULE, "{title}: {} has rank {}, {AXES} is the most", slot.name, slot.ty.rank);
-    }
     let mut temps = vec![Temp::Fresh; plan.temps.len()];
     for step in &plan.steps {
         match step {
@@ -227,9 +222,6 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
             Step::Launch(l) => {
                 if l.kernel as usize >= module.count {
                     fail!(MODULE, "{title}: there is no kernel {}", l.kernel);
-                }
-                if l.domain.len() > AXES {
-                    fail!(MODULE, "{title}: kernel {} runs over {} axes", l.name, l.domain.len());
                 }
                 let dead = |p: &Place| matches!(p, Place::Temp(t) if temps[*t as usize] != Temp::Alive);
                 if l.arrays.iter().any(|(p, _)| dead(p)) {

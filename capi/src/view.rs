@@ -6,7 +6,7 @@ use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, error, fail, 
 use arraygpu_compiler::scalar::Ty;
 
 /// The most dimensions that a view has.
-pub(crate) const AXES: usize = 3;
+pub(crate) const AXES: usize = arraygpu_compiler::core::MAX_RANK;
 
 /// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside of the extents, are elements of it. There are always three axes: a vector has
 /// two of extent 1 before its own.
