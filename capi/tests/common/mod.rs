@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 pub mod fake;
 pub mod gpu;
+pub mod matrix;
 
 pub use AgpuStatus::*;
 
