@@ -178,6 +178,11 @@ fn with_the_fake_driver() {
     }
 }
 
+#[test]
+fn matrices() {
+    on_gpu(|context| matrix::turn(context, [11, 12], call));
+}
+
 /// With kernels of all sizes; the fake driver has a part of its own.
 #[test]
 fn copies_of_matrices() {

@@ -140,6 +140,11 @@ fn copies_of_all_layouts() {
 }
 
 #[test]
+fn calls() {
+    turn(cpu(), [1, 3], invoke);
+}
+
+#[test]
 fn bad_copies() {
     let (v, m) = array(&[3, 4]);
     let host = [0f32; 12];

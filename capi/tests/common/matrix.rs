@@ -72,6 +72,80 @@ pub fn elements<T: Copy + Default>(view: AgpuView) -> Vec<T> {
     host
 }
 
+/// A matrix of 3 x 4 in many views of one buffer, turned into many others of another, against a model; `invoke` calls the package. The version that ran is
+/// `dense` where it may be.
+pub fn turn(
+    context: *mut AgpuContext,
+    [dense, any]: [i32; 2],
+    invoke: impl Fn(i32, &[AgpuArg]) -> AgpuStatus,
+) {
+    let (x, y) = (Vector::in_context(context, &values(100)), Vector::in_context(context, &values(100)));
+    let host = values(100);
+    let inputs = [(0, [4, 1]), (7, [9, 1]), (3, [1, 5]), (50, [-10, 2]), (20, [0, 1]), (9, [0, 0])];
+    let outputs = [(0, [3, 1]), (5, [20, 1]), (0, [1, 4]), (60, [-9, -2])];
+    let mut version = 0;
+    for (from, s) in inputs {
+        for (to, r) in outputs {
+            let (a, out) = (view(x.0, from, &[3, 4], &s), view(y.0, to, &[4, 3], &r));
+            ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut version)]));
+            let is_dense = s[1] == 1 && r == [3, 1];
+            assert_eq!(version, if is_dense { dense } else { any }, "{} -> {}", show(&a), show(&out));
+            let mut expected = host.clone();
+            let turned = positions(&transpose(a, 0, 1)).into_iter().map(|at| host[at]);
+            positions(&out).into_iter().zip(turned).for_each(|(at, v)| expected[at] = v);
+            assert_eq!(y.get(), expected, "{} -> {}", show(&a), show(&out));
+            // SAFETY: `host` has the buffer's length.
+            ok(unsafe { agpu_copy_from_host(y.view(), host.as_ptr().cast(), 100) });
+        }
+    }
+    // a result that overlaps its argument takes the way through a temporary, which is dense
+    for (a, out) in [
+        (view(x.0, 0, &[4, 4], &[4, 1]), view(x.0, 0, &[4, 4], &[4, 1])),
+        (view(x.0, 0, &[4, 4], &[10, 1]), view(x.0, 1, &[4, 4], &[10, 2])),
+    ] {
+        let mut expected = x.get();
+        let turned: Vec<f32> = positions(&transpose(a, 0, 1)).into_iter().map(|at| expected[at]).collect();
+        positions(&out).into_iter().zip(turned).for_each(|(at, v)| expected[at] = v);
+        ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut version)]));
+        assert_eq!((x.get(), version), (expected, dense));
+    }
+    // a new one has the extents
+    let mut made = null_mut();
+    ok(invoke(
+        TURNED,
+        &[input(view(x.0, 0, &[5, 2], &[3, 1])), out_new(&mut made), out_scalar(&mut version)],
+    ));
+    let made = Vector(made);
+    let m = made.view();
+    assert_eq!((m.rank, &m.extent[..2], &m.stride[..2], version), (2, &[2, 5][..], &[5, 1][..], dense));
+    // nothing to do, in any shape
+    for extents in [[0, 4], [3, 0], [0, 0]] {
+        let (a, out) = (view(x.0, 0, &extents, &[4, 1]), view(y.0, 0, &[extents[1], extents[0]], &[0, 0]));
+        ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)]));
+    }
+    // what does not fit
+    let (a, mut call) = (view(x.0, 0, &[3, 4], &[4, 1]), |a, out| {
+        invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)])
+    });
+    let wrong = "stats::turned: result: the output is 3 x 4, expected 4 x 3";
+    fails(call(a, view(y.0, 0, &[3, 4], &[4, 1])), AgpuErrorShape, &[wrong]);
+    fails(
+        call(a, view(y.0, 0, &[12], &[1])),
+        AgpuErrorShape,
+        &["result: the view has rank 1, a matrix has rank 2"],
+    );
+    fails(
+        call(view(x.0, 0, &[2, 2, 2], &[4, 2, 1]), a),
+        AgpuErrorShape,
+        &["a: the view has rank 3, a matrix"],
+    );
+    for strides in [[0, 1], [2, 1], [3, 0], [-1, 1]] {
+        let out = view(y.0, 20, &[4, 3], &strides);
+        fails(call(a, out), AgpuErrorOverlap, &["an output of 4 x 3", &format!("{strides:?}")]);
+    }
+    assert_eq!(y.get(), host);
+}
+
 /// Copies and fills between views of all kinds of layouts, between two contexts and within one, against a model.
 pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
     contexts: [*mut AgpuContext; 2],

@@ -110,6 +110,17 @@ static void launch(const struct function *f, const fake_launch_record *l) {
         n = (int64_t)w[2];
         *(float *)w[3] = get(w[0], n - 1, (int64_t)w[1]);
         *(uint64_t *)w[4] = 1;
+    } else if (!strncmp(l->entry, "turned_", 7)) {
+        int64_t rows = (int64_t)w[2], columns = (int64_t)w[3], flat = !strcmp(l->entry, "turned_flat");
+        int64_t a0 = (int64_t)w[4], a1 = (int64_t)w[5], r0 = flat ? rows : (int64_t)w[6], r1 = flat ? 1 : (int64_t)w[7];
+        if (l->count != 9) bug("turned has %u parameters", l->count);
+        if (flat && (a1 != 1 || (int64_t)w[7] != 1 || (int64_t)w[6] != rows)) bug("turned_flat is not flat");
+        for (int64_t i = 0; i < columns; ++i)
+            for (int64_t j = 0; j < rows; ++j) {
+                touch(w[0] + (uint64_t)(j * a0 + i * a1) * 4, 4, "turned, a"), touch(w[1] + (uint64_t)(i * r0 + j * r1) * 4, 4, "turned, result");
+                put(w[1], i * r0 + j * r1, 1, get(w[0], j * a0 + i * a1, 1));
+            }
+        *(uint32_t *)w[8] = flat ? 11 : 12;
     } else {
         bug("no kernel %s", l->entry);
     }
