@@ -58,7 +58,7 @@ enum agpu_status
      */
     AGPU_ERROR_TYPE_MISMATCH = 3,
     /**
-     * Lengths that differ, an output of the wrong length, a slice that does not fit.
+     * Extents that differ, a view of another rank, a wrong output, a function's slice that does not fit.
      */
     AGPU_ERROR_SHAPE = 4,
     /**
@@ -66,7 +66,7 @@ enum agpu_status
      */
     AGPU_ERROR_OUT_OF_BOUNDS = 5,
     /**
-     * Two outputs of one call overlap.
+     * Two outputs of one call overlap, or an output overlaps itself.
      */
     AGPU_ERROR_OVERLAP = 6,
     /**
@@ -188,7 +188,7 @@ enum agpu_arg_kind
      */
     AGPU_ARG_SCALAR = 0,
     /**
-     * A vector parameter.
+     * An array parameter.
      */
     AGPU_ARG_VIEW = 1,
     /**
@@ -196,11 +196,11 @@ enum agpu_arg_kind
      */
     AGPU_ARG_RESULT_SCALAR = 2,
     /**
-     * A vector result, written to a view; or a scalar result, written to a view of one element.
+     * An array result, written to a view; or a scalar result, written to a view of one element.
      */
     AGPU_ARG_RESULT_VIEW = 3,
     /**
-     * A vector result, into a new buffer of the right length.
+     * An array result, into a new buffer with the right extents.
      */
     AGPU_ARG_RESULT_NEW = 4,
 };
@@ -213,7 +213,7 @@ typedef int32_t agpu_arg_kind;
 #endif // __cplusplus
 
 /**
- * A vector in memory. Opaque: a number in disguise, checked at every use.
+ * An array in memory. Opaque: a number in disguise, checked at every use.
  */
 typedef struct agpu_buffer agpu_buffer;
 
@@ -247,8 +247,8 @@ typedef struct agpu_context_options {
 } agpu_context_options;
 
 /**
- * A part of a buffer: a value, free to copy. All counts are in elements; element i is at `offset + i *
- * stride[0]`.
+ * A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
+ * (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
  */
 typedef struct agpu_view {
     /**
@@ -260,7 +260,7 @@ typedef struct agpu_view {
      */
     int64_t offset;
     /**
-     * Number of dimensions: 1 in this version.
+     * Number of dimensions, 1 to 3.
      */
     int64_t rank;
     /**
@@ -300,11 +300,11 @@ typedef struct agpu_kernel_args {
      */
     void *const *arrays;
     /**
-     * In elements, an array each.
+     * In elements, an array each: of a matrix that of its last axis.
      */
     const int64_t *strides;
     /**
-     * The bits of each "in" scalar, zero-extended.
+     * The bits of each "in" scalar, zero-extended; strides of matrices are among them.
      */
     const uint64_t *scalars;
     /**
@@ -331,11 +331,11 @@ typedef void (*agpu_kernel_fn)(const struct agpu_kernel_args *args, int64_t tile
  */
 typedef struct agpu_cpu_kernel {
     /**
-     * Every stride is 1 and no output overlaps an input.
+     * Every last stride is 1, what must be is dense, and no output overlaps an input.
      */
     agpu_kernel_fn contiguous;
     /**
-     * Every stride is 1; an output may be exactly an input that is read at the same index.
+     * The same strides; an output may be exactly an input that is read at the same index.
      */
     agpu_kernel_fn in_place;
     /**
@@ -449,7 +449,7 @@ typedef struct agpu_entry_slot {
      */
     agpu_type type;
     /**
-     * 0: a scalar, 1: a vector.
+     * 0: a scalar, 1: a vector, 2: a matrix, 3.
      */
     int32_t rank;
 } agpu_entry_slot;

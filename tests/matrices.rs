@@ -128,3 +128,15 @@ fn large_matrices() {
         assert!(layouts.iter().all(|layout| check(&l, 0, &f, &args, two, *layout)));
     }
 }
+
+/// An index whose successor is no number is not inside.
+#[test]
+fn the_greatest_index_is_outside() {
+    let f = programs().into_iter().find(|p| p.name == "row_and_column").unwrap();
+    let l = load_highest(&compile(vec![f.clone()]));
+    for index in [i64::MAX, i64::MIN, -1, 3] {
+        let mut args = arguments(&f, [3, 3], [0; 3], 0);
+        args[1] = Value::Scalar(Lit::i64(index));
+        assert!(!check(&l, 0, &f, &args, context(1), Layout::Contiguous), "{index}");
+    }
+}
