@@ -235,7 +235,7 @@ fn is_narrow(span: &Span) -> bool {
 fn is_aligned(span: &Span, flat: bool) -> bool {
     let outer = span.extents.iter().zip(&span.strides).take(AXES - 1).filter(|(n, _)| **n > 1);
     let bytes = |stride: i64| stride.unsigned_abs() as usize % 16 * span.ty.size();
-    span.base.addr() % 16 == 0 && (flat || outer.map(|(_, s)| bytes(*s)).all(|b| b % 16 == 0))
+    span.base.addr().is_multiple_of(16) && (flat || outer.map(|(_, s)| bytes(*s)).all(|b| b % 16 == 0))
 }
 
 /// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than

@@ -124,7 +124,7 @@ pub fn turn(
         ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)]));
     }
     // what does not fit
-    let (a, mut call) = (view(x.0, 0, &[3, 4], &[4, 1]), |a, out| {
+    let (a, call) = (view(x.0, 0, &[3, 4], &[4, 1]), |a, out| {
         invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)])
     });
     let wrong = "stats::turned: result: the output is 3 x 4, expected 4 x 3";
