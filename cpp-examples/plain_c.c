@@ -48,13 +48,13 @@ int main(void) {
     check(host[0] == 1 && host[1] == 1 && host[2] == 1 && host[3] == 4, "differences 1 1 1 4");
 
     /* Into memory that we already have, a view of every second element. */
-    must(agpu_view_slice(vy, 0, 5, 2, &part), "slice y");
+    must(agpu_view_slice(vy, 0, 0, 5, 2, &part), "slice y");
     must(examples_forward_difference(NULL, part, (agpu_view){made, 0, 1, {2, 0, 0}, {1, 0, 0}}), "forward_difference");
     must(agpu_copy_to_host(host, vz, 2), "copy the result");
     check(host[0] == 2 && host[1] == 5, "differences 2 5");
 
     /* An error: a status, a message with function, argument and sizes, and nothing is written. */
-    must(agpu_view_slice(vy, 0, 4, 1, &part), "slice y");
+    must(agpu_view_slice(vy, 0, 0, 4, 1, &part), "slice y");
     rmse = -1;
     check(examples_rmse(NULL, vx, part, &rmse) == AGPU_ERROR_SHAPE, "rmse of 5 and 4 elements is an error of shape");
     check(rmse == -1, "the result of a failed call is untouched");

@@ -15,7 +15,7 @@
 /**
  * Version of this interface. Packages carry the version that they were made for.
  */
-#define AGPU_ABI_VERSION 2
+#define AGPU_ABI_VERSION 3
 
 /**
  * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
@@ -58,7 +58,7 @@ enum agpu_status
      */
     AGPU_ERROR_TYPE_MISMATCH = 3,
     /**
-     * Lengths that differ, an output of the wrong length, a slice that does not fit.
+     * Extents that differ, a view of another rank, a wrong output, a function's slice that does not fit.
      */
     AGPU_ERROR_SHAPE = 4,
     /**
@@ -66,7 +66,7 @@ enum agpu_status
      */
     AGPU_ERROR_OUT_OF_BOUNDS = 5,
     /**
-     * Two outputs of one call overlap.
+     * Two outputs of one call overlap, or an output overlaps itself.
      */
     AGPU_ERROR_OVERLAP = 6,
     /**
@@ -188,7 +188,7 @@ enum agpu_arg_kind
      */
     AGPU_ARG_SCALAR = 0,
     /**
-     * A vector parameter.
+     * An array parameter.
      */
     AGPU_ARG_VIEW = 1,
     /**
@@ -196,11 +196,11 @@ enum agpu_arg_kind
      */
     AGPU_ARG_RESULT_SCALAR = 2,
     /**
-     * A vector result, written to a view; or a scalar result, written to a view of one element.
+     * An array result, written to a view; or a scalar result, written to a view of one element.
      */
     AGPU_ARG_RESULT_VIEW = 3,
     /**
-     * A vector result, into a new buffer of the right length.
+     * An array result, into a new buffer with the right extents.
      */
     AGPU_ARG_RESULT_NEW = 4,
 };
@@ -213,7 +213,7 @@ typedef int32_t agpu_arg_kind;
 #endif // __cplusplus
 
 /**
- * A vector in memory. Opaque: a number in disguise, checked at every use.
+ * An array in memory. Opaque: a number in disguise, checked at every use.
  */
 typedef struct agpu_buffer agpu_buffer;
 
@@ -247,8 +247,8 @@ typedef struct agpu_context_options {
 } agpu_context_options;
 
 /**
- * A part of a buffer: a value, free to copy. All counts are in elements; element i is at `offset + i *
- * stride[0]`.
+ * A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
+ * (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
  */
 typedef struct agpu_view {
     /**
@@ -260,7 +260,7 @@ typedef struct agpu_view {
      */
     int64_t offset;
     /**
-     * Number of dimensions: 1 in this version.
+     * Number of dimensions, 1 to 3.
      */
     int64_t rank;
     /**
@@ -300,11 +300,11 @@ typedef struct agpu_kernel_args {
      */
     void *const *arrays;
     /**
-     * In elements, an array each.
+     * In elements, an array each: of a matrix that of its last axis.
      */
     const int64_t *strides;
     /**
-     * The bits of each "in" scalar, zero-extended.
+     * The bits of each "in" scalar, zero-extended; strides of matrices are among them.
      */
     const uint64_t *scalars;
     /**
@@ -331,11 +331,11 @@ typedef void (*agpu_kernel_fn)(const struct agpu_kernel_args *args, int64_t tile
  */
 typedef struct agpu_cpu_kernel {
     /**
-     * Every stride is 1 and no output overlaps an input.
+     * Every last stride is 1, what must be is dense, and no output overlaps an input.
      */
     agpu_kernel_fn contiguous;
     /**
-     * Every stride is 1; an output may be exactly an input that is read at the same index.
+     * The same strides; an output may be exactly an input that is read at the same index.
      */
     agpu_kernel_fn in_place;
     /**
@@ -449,7 +449,7 @@ typedef struct agpu_entry_slot {
      */
     agpu_type type;
     /**
-     * 0: a scalar, 1: a vector.
+     * 0: a scalar, 1: a vector, 2: a matrix, 3.
      */
     int32_t rank;
 } agpu_entry_slot;
@@ -596,6 +596,16 @@ agpu_status agpu_buffer_create(struct agpu_context *context,
                                struct agpu_buffer **out);
 
 /**
+ * Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first: agpu_buffer_view()
+ * gives it as such, one row after another without gaps. Thread-safe.
+ */
+agpu_status agpu_buffer_create_array(struct agpu_context *context,
+                                     agpu_type type,
+                                     int32_t rank,
+                                     const int64_t *extents,
+                                     struct agpu_buffer **out);
+
+/**
  * Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
  * buffer is freed. Thread-safe.
  */
@@ -633,29 +643,42 @@ agpu_status agpu_buffer_context(struct agpu_buffer *buffer, struct agpu_context 
 agpu_status agpu_buffer_data(struct agpu_buffer *buffer, void **out);
 
 /**
- * A view of the whole buffer. Thread-safe.
+ * A view of the whole buffer: a vector, or what array it was made as. Thread-safe.
  */
 agpu_status agpu_buffer_view(struct agpu_buffer *buffer, struct agpu_view *out);
 
 /**
- * The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length, else
- * AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
+ * The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
+ * goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
+ * stride >= 1. Thread-safe.
  */
 agpu_status agpu_view_slice(struct agpu_view view,
+                            int32_t axis,
                             int64_t start,
                             int64_t stop,
                             int64_t stride,
                             struct agpu_view *out);
 
 /**
- * Copies `count` elements from host memory to the first elements of a view. Not while another thread
- * uses the buffer.
+ * The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+ */
+agpu_status agpu_view_transpose(struct agpu_view view, int32_t first, int32_t second, struct agpu_view *out);
+
+/**
+ * The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
+ * column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+ */
+agpu_status agpu_view_pick(struct agpu_view view, int32_t axis, int64_t index, struct agpu_view *out);
+
+/**
+ * Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
+ * one row after another. Not while another thread uses the buffer.
  */
 agpu_status agpu_copy_from_host(struct agpu_view dst, const void *src, int64_t count);
 
 /**
- * Copies the first `count` elements of a view to host memory; a bool arrives as 0 or 1. Not while
- * another thread writes the buffer.
+ * Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
+ * another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
  */
 agpu_status agpu_copy_to_host(void *dst, struct agpu_view src, int64_t count);
 
@@ -678,7 +701,7 @@ agpu_status agpu_copy_to_host_async(void *dst,
                                     const struct agpu_call *call);
 
 /**
- * Copies a view to another of the same type and length, also of another context; they may overlap. Between
+ * Copies a view to another of the same type and extents, also of another context; they may overlap. Between
  * GPUs it returns when it is queued. Not while another thread uses the buffers.
  */
 agpu_status agpu_copy(struct agpu_view dst, struct agpu_view src);

@@ -12,7 +12,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::{Layout, compile, context, load, load_highest};
+use common::{Layout, compile, context, load, load_highest, shapes};
 use random::{operators, program, rng::Rng, semantics::statements};
 
 const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
@@ -40,16 +40,13 @@ fn random_programs_have_the_interpreters_bits() {
                 let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
                 let args = program::arguments(f, n, n2, &mut rng);
                 let layout =
-                    [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Contiguous][round];
+                    [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Transposed][round];
                 // the passes keep values (compiler/tests/random.rs); whether a record is left is asked of what was compiled
                 let expected = interp::run(&compiled.functions[i], &args);
-                let extents: Vec<i64> = match &expected {
-                    Ok(o) => o
-                        .results
-                        .iter()
-                        .map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 })
-                        .collect(),
-                    Err(_) => vec![0; f.results.len()],
+                let extents = match &expected {
+                    Ok(o) => shapes(&o.results),
+                    // none is looked at: the rules come first
+                    Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
                 };
                 let called = loaded.call(i, contexts[round % 2], &args, &extents, layout);
                 let case = || {
@@ -95,8 +92,7 @@ fn operators_at_their_corners() {
     for (i, f) in functions.iter().enumerate() {
         let args = operators::arguments(f);
         let expected = interp::run(f, &args).unwrap().results;
-        let extents: Vec<i64> =
-            expected.iter().map(|r| if let Value::Vector(v) = r { v.len() as i64 } else { 0 }).collect();
+        let extents = shapes(&expected);
         for layout in [Layout::Contiguous, Layout::Strided] {
             let found = loaded.call(i, context(1), &args, &extents, layout).results;
             assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
@@ -153,7 +149,7 @@ fn reductions_at_every_edge() {
             let expected = interp::run(&f, &args).unwrap().results;
             for l in &loaded {
                 for c in contexts {
-                    let called = l.call(0, c, &args, &[0; 5], Layout::Contiguous);
+                    let called = l.call(0, c, &args, &shapes(&expected), Layout::Contiguous);
                     assert_eq!(called.results, expected, "{ty}, n = {n}, {}", l.level);
                 }
             }
@@ -170,11 +166,10 @@ fn semantics() {
             for (c, layout) in
                 calls.iter().flat_map(|c| [Layout::Contiguous, Layout::Strided].map(|l| (c, l)))
             {
-                let length = |v: &Value| if let Value::Vector(v) = v { v.len() as i64 } else { 0 };
-                let extents: Vec<i64> = match &c.results {
-                    Some(results) => results.iter().map(length).collect(),
+                let extents = match &c.results {
+                    Some(results) => shapes(results),
                     // a function that leaves a record is a map over its last argument
-                    None => vec![c.args.last().map_or(0, length); functions[i].results.len()],
+                    None => vec![shapes(&c.args).pop().unwrap_or_default(); functions[i].results.len()],
                 };
                 let called = l.call(i, context(1), &c.args, &extents, layout);
                 let case = || format!("@{} of {:?}, {layout:?}, {}", functions[i].name, c.args, l.level);
@@ -200,7 +195,7 @@ fn three_levels() {
     let args = [Value::Vector((0..n).map(Lit::i32).collect())];
     let expected = interp::run(&f, &args).unwrap().results;
     for threads in [1, 2] {
-        let called = loaded.last().unwrap().call(0, context(threads), &args, &[0], Layout::Contiguous);
+        let called = loaded.last().unwrap().call(0, context(threads), &args, &[vec![]], Layout::Contiguous);
         assert_eq!(called.results, expected);
     }
 }
@@ -222,7 +217,7 @@ fn more_than_2_to_the_31_elements() {
         0,
         context(0),
         &[Value::Scalar(Lit::i64(n))],
-        &[0; 2],
+        &[vec![], vec![]],
         Layout::Contiguous,
     );
     assert_eq!(called.results, [n * (n - 1) / 2, n - 1].map(|v| Value::Scalar(Lit::i64(v))));
@@ -246,7 +241,7 @@ fn names_do_not_collide_in_the_generated_code() {
     let args = program::arguments(&f, 300, 300, &mut rng);
     let expected = interp::run(&f, &args).unwrap().results;
     for l in load(&compile(vec![f])) {
-        let called = l.call(0, context(1), &args, &[300, 0], Layout::Strided);
+        let called = l.call(0, context(1), &args, &shapes(&expected), Layout::Strided);
         assert_eq!(called.results, expected, "{}", l.level);
     }
 }

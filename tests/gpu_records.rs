@@ -8,7 +8,7 @@ mod gpu;
 mod random;
 
 use arraygpu_capi::abi::AgpuStatus;
-use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::interp;
 use arraygpu_compiler::driver;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Ty;
@@ -35,8 +35,7 @@ fn records_name_the_same_element_and_place() {
             let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
             let args = program::arguments(f, n, n2, &mut rng);
             let Ok(outcome) = interp::run(f, &args) else { continue };
-            let len = |r: &Value| if let Value::Vector(v) = r { v.len() as i64 } else { 0 };
-            let extents: Vec<i64> = outcome.results.iter().map(len).collect();
+            let extents = common::shapes(&outcome.results);
             let called = cpu.call(i, context, &args, &extents, common::Layout::Contiguous);
             let order = Order::Random(round);
             let version = (round > 0).then(|| round as usize - 1);

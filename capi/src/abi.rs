@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
 /// Version of this interface. Packages carry the version that they were made for.
-pub const AGPU_ABI_VERSION: i32 = 2;
+pub const AGPU_ABI_VERSION: i32 = 3;
 
 /// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
 /// GPU that will do, else the CPU.
@@ -28,11 +28,11 @@ pub enum AgpuStatus {
     AgpuErrorInvalidHandle = 2,
     /// A view of another element type than the function takes.
     AgpuErrorTypeMismatch = 3,
-    /// Lengths that differ, an output of the wrong length, a slice that does not fit.
+    /// Extents that differ, a view of another rank, a wrong output, a function's slice that does not fit.
     AgpuErrorShape = 4,
     /// A view or copy past the end of a buffer.
     AgpuErrorOutOfBounds = 5,
-    /// Two outputs of one call overlap.
+    /// Two outputs of one call overlap, or an output overlaps itself.
     AgpuErrorOverlap = 6,
     /// Memory could not be had.
     AgpuErrorOutOfMemory = 7,
@@ -101,14 +101,14 @@ pub struct AgpuBfloat16 {
 /// A device with its threads. Opaque: a number in disguise, checked at every use.
 pub struct AgpuContext(());
 
-/// A vector in memory. Opaque: a number in disguise, checked at every use.
+/// An array in memory. Opaque: a number in disguise, checked at every use.
 pub struct AgpuBuffer(());
 
 /// A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
 pub struct AgpuLoadedModule(());
 
-/// A part of a buffer: a value, free to copy. All counts are in elements; element i is at `offset + i *
-/// stride[0]`.
+/// A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
+/// (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct AgpuView {
@@ -116,7 +116,7 @@ pub struct AgpuView {
     pub buffer: *mut AgpuBuffer,
     /// Its element that is element 0 of the view.
     pub offset: i64,
-    /// Number of dimensions: 1 in this version.
+    /// Number of dimensions, 1 to 3.
     pub rank: i64,
     /// Number of elements along each dimension.
     pub extent: [i64; 3],
@@ -160,9 +160,9 @@ pub struct AgpuCall {
 pub struct AgpuKernelArgs {
     /// Address of element 0, an array each, in the kernel's order.
     pub arrays: *const *mut c_void,
-    /// In elements, an array each.
+    /// In elements, an array each: of a matrix that of its last axis.
     pub strides: *const i64,
-    /// The bits of each "in" scalar, zero-extended.
+    /// The bits of each "in" scalar, zero-extended; strides of matrices are among them.
     pub scalars: *const u64,
     /// Address of each slot.
     pub slots: *const *mut c_void,
@@ -180,9 +180,9 @@ pub type AgpuKernelFn =
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct AgpuCpuKernel {
-    /// Every stride is 1 and no output overlaps an input.
+    /// Every last stride is 1, what must be is dense, and no output overlaps an input.
     pub contiguous: AgpuKernelFn,
-    /// Every stride is 1; an output may be exactly an input that is read at the same index.
+    /// The same strides; an output may be exactly an input that is read at the same index.
     pub in_place: AgpuKernelFn,
     /// Any strides; otherwise as in_place.
     pub strided: AgpuKernelFn,
@@ -256,13 +256,13 @@ unsafe impl Send for AgpuModule {}
 pub enum AgpuArgKind {
     /// A scalar parameter.
     AgpuArgScalar = 0,
-    /// A vector parameter.
+    /// An array parameter.
     AgpuArgView = 1,
     /// A scalar result, written to host memory.
     AgpuArgResultScalar = 2,
-    /// A vector result, written to a view; or a scalar result, written to a view of one element.
+    /// An array result, written to a view; or a scalar result, written to a view of one element.
     AgpuArgResultView = 3,
-    /// A vector result, into a new buffer of the right length.
+    /// An array result, into a new buffer with the right extents.
     AgpuArgResultNew = 4,
 }
 
@@ -288,7 +288,7 @@ pub struct AgpuEntrySlot {
     pub name: *const c_char,
     /// Its (element) type.
     pub r#type: AgpuType,
-    /// 0: a scalar, 1: a vector.
+    /// 0: a scalar, 1: a vector, 2: a matrix, 3.
     pub rank: i32,
 }
 

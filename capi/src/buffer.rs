@@ -1,4 +1,4 @@
-//! Buffers: vectors in memory, owned or borrowed.
+//! Buffers: arrays in memory, owned or borrowed.
 
 use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
 use crate::context::{self, Context};
@@ -7,6 +7,7 @@ use crate::error::{
     INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
 };
 use crate::handle::{Pin, Table};
+use crate::view::{self, AXES, Span};
 use arraygpu_compiler::scalar::Ty;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
@@ -115,10 +116,12 @@ impl Memory {
     }
 }
 
-/// A vector in memory.
+/// An array in memory, dense and row-major.
 pub(crate) struct Buffer {
     pub ty: Ty,
     pub count: i64,
+    /// All of it.
+    whole: Span,
     /// Address of element 0; may be null when the count is 0.
     pub data: *mut u8,
     pub context: Arc<Context>,
@@ -132,8 +135,10 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    pub fn new(context: Arc<Context>, ty: Ty, count: i64, memory: Memory) -> Buffer {
-        Buffer { ty, count, data: memory.data(), context, memory }
+    /// Of extents whose elements can be counted.
+    pub fn new(context: Arc<Context>, ty: Ty, extents: &[i64], memory: Memory) -> Buffer {
+        let whole = Span::dense(memory.data(), ty, extents);
+        Buffer { ty, count: whole.len(), whole, data: memory.data(), context, memory }
     }
 
     /// Its memory, if it is on a GPU.
@@ -196,19 +201,59 @@ pub unsafe extern "C" fn agpu_buffer_create(
     out: *mut *mut AgpuBuffer,
 ) -> AgpuStatus {
     let make = || {
-        let (out, ty) = (self::out(out, "out")?, ty(r#type)?);
         if count < 0 {
             fail!(INVALID_ARGUMENT, "the count {count} is negative");
         }
-        let context = context::pin_or_default(context)?;
-        let memory = match &context.gpu {
-            None => Memory::Host(Storage::new(count, ty.size(), true)?),
-            Some(gpu) => Memory::Device(Allocation::zeroed(gpu, count, ty.size())?),
-        };
-        out.write(insert(Buffer::new(context, ty, count, memory))?);
-        Ok(())
+        create(context, r#type, &[count], out)
     };
     guard_as("agpu_buffer_create", make)
+}
+
+/// Makes a buffer of zeros for an array of rank 1 to 3 with these extents, outermost first: agpu_buffer_view()
+/// gives it as such, one row after another without gaps. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_buffer_create_array(
+    context: *mut AgpuContext,
+    r#type: MaybeUninit<AgpuType>,
+    rank: i32,
+    extents: *const i64,
+    out: *mut *mut AgpuBuffer,
+) -> AgpuStatus {
+    let make = || {
+        let Some(rank) = usize::try_from(rank).ok().filter(|r| (1..=AXES).contains(r)) else {
+            fail!(INVALID_ARGUMENT, "the rank is {rank}, it must be 1, 2 or 3");
+        };
+        if extents.is_null() {
+            fail!(INVALID_ARGUMENT, "extents is NULL");
+        }
+        // SAFETY: as many extents as the rank (the caller's promise).
+        let shape = unsafe { std::slice::from_raw_parts(extents, rank) };
+        if shape.iter().any(|n| *n < 0) {
+            fail!(INVALID_ARGUMENT, "an extent of {} is negative", view::extents(shape));
+        }
+        create(context, r#type, shape, out)
+    };
+    guard_as("agpu_buffer_create_array", make)
+}
+
+/// A buffer of zeros.
+fn create(
+    context: *mut AgpuContext,
+    ty: MaybeUninit<AgpuType>,
+    shape: &[i64],
+    out: *mut *mut AgpuBuffer,
+) -> Result<()> {
+    let (out, ty) = (self::out(out, "out")?, self::ty(ty)?);
+    let Some(count) = view::count(shape) else {
+        fail!(OUT_OF_MEMORY, "no memory for {} elements of {ty}", view::extents(shape));
+    };
+    let context = context::pin_or_default(context)?;
+    let memory = match &context.gpu {
+        None => Memory::Host(Storage::new(count, ty.size(), true)?),
+        Some(gpu) => Memory::Device(Allocation::zeroed(gpu, count, ty.size())?),
+    };
+    out.write(insert(Buffer::new(context, ty, shape, memory))?);
+    Ok(())
 }
 
 /// Makes a buffer over memory of the caller, which must stay valid, and aligned for the type, until the
@@ -241,7 +286,7 @@ pub unsafe extern "C" fn agpu_buffer_wrap(
             None => Memory::Borrowed(data.cast()),
             Some(gpu) => Memory::Device(cuda::wrap(gpu, data, count, ty.size())?),
         };
-        out.write(insert(Buffer::new(context, ty, count, memory))?);
+        out.write(insert(Buffer::new(context, ty, &[count], memory))?);
         Ok(())
     };
     guard_as("agpu_buffer_wrap", make)
@@ -308,10 +353,17 @@ pub unsafe extern "C" fn agpu_buffer_data(buffer: *mut AgpuBuffer, out: *mut *mu
     get("agpu_buffer_data", buffer, out, |b| Ok(b.data.cast()))
 }
 
-/// A view of the whole buffer. Thread-safe.
+/// A view of the whole buffer: a vector, or what array it was made as. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut AgpuView) -> AgpuStatus {
     get("agpu_buffer_view", buffer, out, |b| {
-        Ok(AgpuView { buffer, offset: 0, rank: 1, extent: [b.count, 1, 1], stride: [1, 1, 1] })
+        let rank = b.whole.rank;
+        let mut view =
+            AgpuView { buffer, offset: 0, rank: rank as i64, extent: [1; AXES], stride: [1; AXES] };
+        for axis in 0..rank {
+            view.extent[axis] = b.whole.extent(axis as u8);
+            view.stride[axis] = b.whole.stride(axis as u8);
+        }
+        Ok(view)
     })
 }

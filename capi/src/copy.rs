@@ -7,7 +7,7 @@ use crate::error::{
 };
 use crate::handle::Pin;
 use crate::invoke::context_of;
-use crate::view::{Span, resolve};
+use crate::view::{AXES, Span, extents, noun, resolve};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -53,23 +53,68 @@ unsafe fn transfer(dst: *mut u8, dst_stride: i64, src: *const u8, src_stride: i6
     }
 }
 
-/// Copies one checked span to another of the same length and type; they may overlap in any way.
+/// Two spans of the same extents, walked together: so many elements along each axis, and the distances on either side. The last axis is where
+/// neighbours of the first span lie closest; axes along which both go on without gaps are one.
+pub(crate) fn walk(to: &Span, from: &Span) -> [(i64, i64, i64); AXES] {
+    let mut axes = [(1, 1, 1); AXES];
+    for (i, axis) in axes.iter_mut().enumerate() {
+        *axis = (to.extents[i], to.strides[i], from.strides[i]);
+    }
+    if to.is_empty() {
+        axes[0].0 = 0;
+        return axes;
+    }
+    // one element along an axis: nothing is walked there
+    axes.sort_by_key(|(n, stride, _)| if *n == 1 { i64::MIN } else { -stride.saturating_abs() });
+    let mut i = AXES - 1;
+    for _ in 1..AXES {
+        // what lies inside of axis i - 1
+        let ((n, to, from), outer) = (axes[i], axes[i - 1]);
+        let follows = |outer: i64, inner: i64| inner.checked_mul(n) == Some(outer);
+        if outer.0 == 1 || (follows(outer.1, to) && follows(outer.2, from)) {
+            axes[i] = (n * outer.0, to, from);
+            axes[..i].rotate_right(1);
+            axes[0] = (1, 1, 1);
+        } else {
+            i -= 1;
+        }
+    }
+    axes
+}
+
+/// Copies the elements of one checked span to another of the same extents.
+///
+/// # Safety
+/// They do not overlap, unless both are flat.
+unsafe fn transfer_all(to: &Span, from: &Span) {
+    let [outer, middle, inner] = walk(to, from);
+    let size = to.ty.size();
+    for (i, j) in (0..outer.0).flat_map(|i| (0..middle.0).map(move |j| (i, j))) {
+        let at = |base: *mut u8, outer: i64, middle: i64| {
+            base.wrapping_offset((i * outer + j * middle) as isize * size as isize)
+        };
+        let (to, from) = (at(to.base, outer.1, middle.1), at(from.base, outer.2, middle.2));
+        // SAFETY: a row of either side, which are checked spans.
+        unsafe { transfer(to, inner.1, from, inner.2, inner.0, size) };
+    }
+}
+
+/// Copies one checked span to another of the same extents and type; they may overlap in any way.
 pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
-    let size = dst.ty.size();
     if dst.is_same(src) {
         return Ok(());
     }
-    let direct = (dst.is_contiguous() && src.is_contiguous()) || !dst.overlaps(src);
-    if direct {
-        // SAFETY: checked spans of one length; strided ones do not overlap.
-        unsafe { transfer(dst.base, dst.stride, src.base, src.stride, dst.len, size) };
+    if (dst.is_flat() && src.is_flat()) || !dst.overlaps(src) {
+        // SAFETY: checked spans; where there are gaps they do not overlap.
+        unsafe { transfer_all(dst, src) };
         return Ok(());
     }
-    let temporary = Storage::new(src.len, size, false)?;
-    // SAFETY: as above; the temporary holds as many elements and overlaps nothing.
+    let temporary = Storage::new(src.len(), src.ty.size(), false)?;
+    let middle = src.packed(temporary.data());
+    // SAFETY: the temporary holds as many elements and overlaps nothing.
     unsafe {
-        transfer(temporary.data(), 1, src.base, src.stride, src.len, size);
-        transfer(dst.base, dst.stride, temporary.data(), 1, src.len, size);
+        transfer_all(&middle, src);
+        transfer_all(dst, &middle);
     }
     Ok(())
 }
@@ -79,11 +124,11 @@ fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> 
     match (dst.device(), src.device()) {
         (None, None) => copy_span(to, from),
         (Some(d), Some(s)) => d.copy_from(to, s, from),
-        (Some(d), None) if from.is_contiguous() => d.upload(to, from.base),
-        (None, Some(s)) if to.is_contiguous() => s.download(to.base, from),
+        (Some(d), None) if from.is_flat() => d.upload(to, from.base),
+        (None, Some(s)) if to.is_flat() => s.download(to.base, from),
         (d, s) => {
-            let temporary = Storage::new(from.len, from.ty.size(), false)?;
-            let middle = Span { base: temporary.data(), stride: 1, ..*from };
+            let temporary = Storage::new(from.len(), from.ty.size(), false)?;
+            let middle = from.packed(temporary.data());
             if let Some(s) = s {
                 s.download(middle.base, from)?;
                 return copy_span(to, &middle);
@@ -98,7 +143,7 @@ fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> 
 fn to_host(host: &Span, from: &Span) -> Result<()> {
     copy_span(host, from)?;
     if from.ty == Ty::Bool {
-        for i in 0..from.len as usize {
+        for i in 0..from.len() as usize {
             let byte = host.base.wrapping_add(i);
             // SAFETY: the caller's memory holds as many bytes, written above.
             unsafe { byte.write(u8::from(byte.read() != 0)) };
@@ -108,28 +153,39 @@ fn to_host(host: &Span, from: &Span) -> Result<()> {
 }
 
 fn one_place_each(to: &Span) -> Result<()> {
-    if to.stride == 0 {
-        fail!(SHAPE, "dst has the stride 0");
+    if to.overlaps_itself() {
+        let strides: Vec<i64> = (0..to.rank as u8).map(|axis| to.stride(axis)).collect();
+        match strides[..] {
+            [stride] => fail!(SHAPE, "dst has the stride {stride}"),
+            _ => fail!(SHAPE, "dst overlaps itself: {} with the strides {strides:?}", extents(to.shape())),
+        }
     }
     Ok(())
 }
 
-/// Host memory as a span, and the first `count` elements of `span`.
+/// Host memory as a span, and the first `count` elements of `span`: of more dimensions than one all of them.
 fn with_host(host: *mut c_void, name: &str, count: i64, span: Span) -> Result<(Span, Span)> {
     if count < 0 {
         fail!(INVALID_ARGUMENT, "the count {count} is negative");
     }
-    if count > span.len {
-        fail!(OUT_OF_BOUNDS, "{count} elements do not fit into the view's length {}", span.len);
+    if span.rank > 1 && count != span.len() {
+        fail!(OUT_OF_BOUNDS, "the count is {count}, the view has {} elements", extents(span.shape()));
+    }
+    if count > span.len() {
+        fail!(OUT_OF_BOUNDS, "{count} elements do not fit into the view's length {}", span.len());
     }
     if host.is_null() && count > 0 {
         fail!(INVALID_ARGUMENT, "{name} is NULL, the count is {count}");
     }
-    Ok((Span { base: host.cast(), len: count, stride: 1, ty: span.ty }, Span { len: count, ..span }))
+    let span = match span.rank {
+        1 => Span::new(span.base, span.ty, &[count], &[span.stride(0)]),
+        _ => span,
+    };
+    Ok((span.packed(host.cast()), span))
 }
 
-/// Copies `count` elements from host memory to the first elements of a view. Not while another thread
-/// uses the buffer.
+/// Copies `count` elements from host memory to the first elements of a view; to a matrix all of its elements,
+/// one row after another. Not while another thread uses the buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, count: i64) -> AgpuStatus {
     let copy = || {
@@ -144,8 +200,8 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
     guard_as("agpu_copy_from_host", copy)
 }
 
-/// Copies the first `count` elements of a view to host memory; a bool arrives as 0 or 1. Not while
-/// another thread writes the buffer.
+/// Copies the first `count` elements of a view to host memory; of a matrix all of its elements, one row after
+/// another. A bool arrives as 0 or 1. Not while another thread writes the buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, count: i64) -> AgpuStatus {
     let copy = || {
@@ -220,7 +276,7 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
     guard_as("agpu_copy_to_host_async", copy)
 }
 
-/// Copies a view to another of the same type and length, also of another context; they may overlap. Between
+/// Copies a view to another of the same type and extents, also of another context; they may overlap. Between
 /// GPUs it returns when it is queued. Not while another thread uses the buffers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
@@ -228,10 +284,12 @@ pub unsafe extern "C" fn agpu_copy(dst: AgpuView, src: AgpuView) -> AgpuStatus {
         let (dst, to) = open(&dst).map_err(|e| e.of("dst"))?;
         let (src, from) = open(&src).map_err(|e| e.of("src"))?;
         if to.ty != from.ty {
-            fail!(TYPE_MISMATCH, "dst is a vector of {}, src of {}", to.ty, from.ty);
+            fail!(TYPE_MISMATCH, "dst is a {} of {}, src of {}", noun(to.rank), to.ty, from.ty);
         }
-        if to.len != from.len {
-            fail!(SHAPE, "dst has the length {}, src {}", to.len, from.len);
+        match (to.shape(), from.shape()) {
+            (a, b) if a == b => {}
+            ([a], [b]) => fail!(SHAPE, "dst has the length {a}, src {b}"),
+            (a, b) => fail!(SHAPE, "dst is {}, src {}", extents(a), extents(b)),
         }
         one_place_each(&to)?;
         copy_views(&dst, &to, &src, &from)
@@ -254,8 +312,10 @@ pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuS
         if let Some(device) = pin.device() {
             return device.fill(&span, u64::from_le_bytes(element));
         }
-        // SAFETY: a checked span; stride 0 on the source side repeats the one element.
-        unsafe { transfer(span.base, span.stride, element.as_ptr(), 0, span.len, span.ty.size()) };
+        // every element of the source is this one
+        let source = Span { base: element.as_mut_ptr(), strides: [0; AXES], ..span };
+        // SAFETY: a checked span.
+        unsafe { transfer_all(&span, &source) };
         Ok(())
     };
     guard_as("agpu_fill", fill)

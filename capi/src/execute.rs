@@ -5,10 +5,10 @@ use crate::buffer::{self, ALIGN, Buffer};
 use crate::context::Context;
 use crate::copy::copy_span;
 use crate::cpu;
-use crate::error::{INTERNAL, RECORD, Result, fail};
+use crate::error::{INTERNAL, RECORD, Result, SHAPE, fail};
 use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
-use crate::view::Span;
+use crate::view::{AXES, Span, count, extents};
 use crate::workspace::Workspace;
 use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
@@ -30,23 +30,31 @@ pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
 pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a Span) -> u64 {
     match s {
         ScalarArg::Host(h) => host[h.0 as usize].bits,
-        ScalarArg::Stride(array, _axis) => span(array as usize).stride as u64,
+        ScalarArg::Stride(array, axis) => span(array as usize).stride(axis) as u64,
     }
 }
 
 /// The number of elements of a launch's index space.
-pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> i64 {
-    let extents = launch.domain.iter().map(|d| ws.host[d.0 as usize].as_i64());
-    extents.reduce(|a, b| a * b).unwrap_or(0)
+pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
+    let mut room = [0; AXES];
+    let domain = &mut room[..launch.domain.len()];
+    for (n, id) in domain.iter_mut().zip(&launch.domain) {
+        *n = ws.host[id.0 as usize].as_i64();
+    }
+    if domain.iter().any(|n| *n < 0) {
+        fail!(INTERNAL, "kernel {} over {} elements", launch.name, extents(domain));
+    }
+    match count(domain) {
+        Some(n) => Ok(if domain.is_empty() { 0 } else { n }),
+        None => {
+            fail!(SHAPE, "{} elements are more than can be counted (kernel {})", extents(domain), launch.name)
+        }
+    }
 }
 
 /// How many tiles a launch has.
 fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    match elements(launch, ws) {
-        n if n > 0 => Ok((n - 1) / TILE + 1),
-        n if n < 0 => fail!(INTERNAL, "kernel {} over {n} elements", launch.name),
-        _ => Ok(0),
-    }
+    elements(launch, ws).map(|n| if n == 0 { 0 } else { (n - 1) / TILE + 1 })
 }
 
 /// Bytes of one scratch array.
@@ -99,15 +107,14 @@ fn launch(
     let a = &mut ws.launch;
     a.arrays.clear();
     a.strides.clear();
-    let mut contiguous = true;
-    for (place, _) in &launch.arrays {
-        let span = &ws.spans[place_of(plan, *place)];
+    let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
+    let mut contiguous = launch.flat.iter().all(|i| span(*i as usize).is_flat());
+    for span in (0..launch.arrays.len()).map(span) {
         a.arrays.push(span.base.cast::<c_void>());
-        a.strides.push(span.stride);
+        a.strides.push(span.strides[AXES - 1]);
         contiguous &= span.is_contiguous();
     }
     a.scalars.clear();
-    let span = |array: usize| &ws.spans[place_of(plan, launch.arrays[array].0)];
     a.scalars.extend(launch.scalars.iter().map(|s| scalar(*s, &ws.host, span)));
     a.slots.clear();
     let words = ws.words.as_mut_ptr();
@@ -139,7 +146,7 @@ fn launch(
     check_records(launch, &ws.launch.records)
 }
 
-/// The kernel's version: contiguous unless a stride is not 1 or an array that it writes is one that it reads.
+/// The kernel's version: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
 fn version(
     launch: &Launch,
     ws: &Workspace,
@@ -179,7 +186,7 @@ pub(crate) fn deliver(entry: &Entry, args: Args, context: &Arc<Context>, ws: &mu
     ws.delivered.clear();
     for (place, memory) in ws.made.drain(..) {
         let span = ws.spans[place];
-        match buffer::insert(Buffer::new(context.clone(), span.ty, span.len, memory)) {
+        match buffer::insert(Buffer::new(context.clone(), span.ty, span.shape(), memory)) {
             Ok(handle) => {
                 ws.words[place] = handle.addr() as u64;
                 ws.delivered.push(place);

@@ -6,14 +6,15 @@ use crate::context::{self, Context};
 use crate::cpu::FloatEnvironment;
 use crate::cuda::{self, Gpu, Stream};
 use crate::error::{
-    INVALID_ARGUMENT, MODULE, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard,
+    Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
+    error, fail, guard,
 };
 use crate::execute;
 use crate::handle::Pin;
 use crate::module::{self, Entry, Loaded};
-use crate::view::{Span, resolve};
+use crate::view::{AXES, Span, count, extents, noun, resolve};
 use crate::workspace::{self, Workspace};
-use arraygpu_compiler::plan::host;
+use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -117,7 +118,8 @@ unsafe fn invoke(
 
     let _environment = FloatEnvironment::enter();
     let (spans, literals) = (&ws.spans, &ws.literals);
-    host::evaluate(plan, |p, _axis| spans[p as usize].len, |p| literals[p as usize], &mut ws.host);
+    let extent = |p: u32, axis: u8| spans[p as usize].extent(axis);
+    host::evaluate(plan, extent, |p| literals[p as usize], &mut ws.host);
     if let Some((_, message)) = host::violation(plan, &ws.host) {
         fail!(SHAPE, "{message}");
     }
@@ -157,7 +159,7 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
     use AgpuArgKind::*;
     let (slot, is_result) = (entry.slot(i), i >= entry.plan.params.len());
     let ty = slot.ty.elem;
-    let nothing = Span { base: std::ptr::null_mut(), len: 0, stride: 1, ty };
+    let nothing = Span::nothing(ty);
     let mut literal = Lit::zero(ty);
     let span = match (slot.ty.is_scalar(), is_result) {
         (true, false) if args.is(i, AgpuArgScalar) => {
@@ -168,7 +170,7 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
             literal = Lit::from_bytes(ty, &bytes);
             nothing
         }
-        (true, true) if args.is(i, AgpuArgResultScalar) => Span { base: args.scalar(i)?, len: 1, ..nothing },
+        (true, true) if args.is(i, AgpuArgResultScalar) => Span::scalar(args.scalar(i)?, ty),
         (false, true) if args.is(i, AgpuArgResultNew) => {
             if args.made(i).is_null() {
                 fail!(INVALID_ARGUMENT, "the pointer is NULL");
@@ -182,27 +184,46 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
             let view = args.view(i);
             let buffer = buffer::pin(view.buffer)?;
             if buffer.ty != ty {
-                fail!(TYPE_MISMATCH, "expected a vector of {ty}, got one of {}", buffer.ty);
+                let expected = noun(slot.ty.rank.max(1).into());
+                fail!(TYPE_MISMATCH, "expected a {expected} of {ty}, got one of {}", buffer.ty);
             }
             let span = resolve(&view, &buffer)?;
             ws.pins.push(buffer);
-            if scalar && span.len != 1 {
-                fail!(SHAPE, "a scalar result needs a view of one element, this one has {}", span.len);
+            let rank = usize::from(slot.ty.rank);
+            if scalar && span.len() != 1 {
+                fail!(SHAPE, "a scalar result needs a view of one element, this one has {}", span.len());
             }
-            if is_result && span.stride == 0 {
-                fail!(OVERLAP, "an output of stride 0 overlaps itself");
+            if !scalar && span.rank != rank {
+                fail!(SHAPE, "the view has rank {}, a {} has rank {rank}", span.rank, noun(rank));
+            }
+            if is_result && span.overlaps_itself() {
+                return Err(several_in_one_place(&span));
             }
             span
         }
         _ => {
-            let what = if slot.ty.is_scalar() { "a scalar" } else { "a vector" };
+            let what = noun(slot.ty.rank.into());
             let role = if is_result { "result" } else { "parameter" };
-            fail!(INVALID_ARGUMENT, "an argument of kind {} for a {role} that is {what}", args.kind(i));
+            fail!(INVALID_ARGUMENT, "an argument of kind {} for a {role} that is a {what}", args.kind(i));
         }
     };
     ws.spans.push(span);
     ws.literals.push(literal);
     Ok(())
+}
+
+#[cold]
+fn several_in_one_place(span: &Span) -> Error {
+    error(
+        OVERLAP,
+        match span.shape() {
+            [_] => "an output of stride 0 overlaps itself".into(),
+            shape => {
+                let strides: Vec<i64> = (0..span.rank as u8).map(|axis| span.stride(axis)).collect();
+                format!("an output of {} with the strides {strides:?} overlaps itself", extents(shape))
+            }
+        },
+    )
 }
 
 /// # Safety
@@ -248,25 +269,39 @@ fn pick_context<'a>(
     Ok(first)
 }
 
-/// Lengths of the outputs, and what they overlap.
+/// The extents of a result or temporary, whose elements can be counted.
+fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; AXES]) -> Result<&'a [i64]> {
+    let shape = &mut room[..slot.extents.len()];
+    for (n, id) in shape.iter_mut().zip(&slot.extents) {
+        *n = host[id.0 as usize].as_i64();
+    }
+    match shape {
+        [n] if *n < 0 => fail!(SHAPE, "{}: the length {n} is negative", slot.name),
+        _ if shape.iter().any(|n| *n < 0) => {
+            fail!(SHAPE, "{}: an extent of {} is negative", slot.name, extents(shape))
+        }
+        _ if count(shape).is_none() => {
+            fail!(OUT_OF_MEMORY, "{}: {} elements are more than can be counted", slot.name, extents(shape))
+        }
+        _ => Ok(shape),
+    }
+}
+
+/// Extents of the outputs, and what they overlap.
 fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     ws.in_place.clear();
     ws.detours.clear();
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
-        if let Some(extent) = slot.extents.first() {
-            let expected = ws.host[extent.0 as usize].as_i64();
-            if expected < 0 {
-                fail!(SHAPE, "{}: the length {expected} is negative", slot.name);
-            }
-            if args.is(place, AgpuArgKind::AgpuArgResultView) && ws.spans[place].len != expected {
-                fail!(
-                    SHAPE,
-                    "{}: the output has the length {}, expected {expected}",
-                    slot.name,
-                    ws.spans[place].len
-                );
+        if !slot.ty.is_scalar() {
+            let mut room = [0; AXES];
+            let expected = shape_of(slot, &ws.host, &mut room)?;
+            let given = ws.spans[place].shape();
+            if args.is(place, AgpuArgKind::AgpuArgResultView) && given != expected {
+                let (given, expected) = (extents(given), extents(expected));
+                let has = if slot.ty.rank == 1 { "has the length" } else { "is" };
+                fail!(SHAPE, "{}: the output {has} {given}, expected {expected}", slot.name);
             }
         }
         for other in 0..r {
@@ -307,30 +342,32 @@ pub(crate) fn reserve(
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (place, span) in &ws.detours {
         let slot = entry.slot(*place);
-        let base = ws.memory.take(*place, span.len, span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
-        ws.spans[*place] = Span { base, stride: 1, ..*span };
+        let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
+        ws.spans[*place] = span.packed(base);
         // what was in place no longer is
         ws.in_place.retain(|(r, _)| params + *r as usize != *place);
     }
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
-        if let Some(extent) = slot.extents.first()
-            && args.is(place, AgpuArgKind::AgpuArgResultNew)
-        {
-            let len = ws.host[extent.0 as usize].as_i64();
-            let memory = Memory::new(len, slot.ty.elem.size(), on).map_err(|e| e.of(&slot.name))?;
-            ws.spans[place] = Span { base: memory.data(), len, stride: 1, ty: slot.ty.elem };
+        if !slot.ty.is_scalar() && args.is(place, AgpuArgKind::AgpuArgResultNew) {
+            let mut room = [0; AXES];
+            let span = Span::dense(std::ptr::null_mut(), slot.ty.elem, shape_of(slot, &ws.host, &mut room)?);
+            let memory = Memory::new(span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
+            ws.spans[place] = Span { base: memory.data(), ..span };
             ws.made.push((place, memory));
         }
     }
     for (t, slot) in plan.temps.iter().enumerate() {
-        let (place, ty) = (params + plan.results.len() + t, slot.ty.elem);
-        let len = slot.extents.first().map_or(0, |e| ws.host[e.0 as usize].as_i64());
-        if len < 0 {
-            fail!(SHAPE, "{}: the length {len} is negative", slot.name);
+        let (place, ty, mut room) = (params + plan.results.len() + t, slot.ty.elem, [0; AXES]);
+        if slot.ty.is_scalar() {
+            ws.spans.push(Span::nothing(ty));
+            continue;
         }
-        let base = if len == 0 { std::ptr::null_mut() } else { ws.memory.take(place, len, ty.size(), on)? };
-        ws.spans.push(Span { base, len, stride: 1, ty });
+        let mut span = Span::dense(std::ptr::null_mut(), ty, shape_of(slot, &ws.host, &mut room)?);
+        if !span.is_empty() {
+            span.base = ws.memory.take(place, span.len(), ty.size(), on)?;
+        }
+        ws.spans.push(span);
     }
     Ok(())
 }

@@ -28,13 +28,14 @@ mod invoke;
 mod level;
 mod loader;
 mod module;
+mod overlap;
 mod pinned;
 mod view;
 mod workspace;
 
 pub use buffer::{
-    agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_data, agpu_buffer_free,
-    agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
+    agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_create_array, agpu_buffer_data,
+    agpu_buffer_free, agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
 };
 pub use context::{agpu_context_create, agpu_context_default, agpu_context_free, agpu_context_threads};
 pub use copy::{
@@ -52,4 +53,4 @@ pub use loader::{
     agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
 };
 pub use pinned::{agpu_host_alloc, agpu_host_free};
-pub use view::agpu_view_slice;
+pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

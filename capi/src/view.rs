@@ -1,207 +1,298 @@
-//! Views: bounds, slices, and whether two views share memory.
+//! Views: bounds, and the parts of a view.
 
 use crate::abi::{AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, error, fail, guard_as, out};
 use arraygpu_compiler::scalar::Ty;
 
-/// A view that was checked against its buffer: addresses `base + i * stride` for i in `0..len` are elements of it.
+/// The most dimensions that a view has.
+pub(crate) const AXES: usize = arraygpu_compiler::core::MAX_RANK;
+
+/// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside of the extents, are elements of it. There are always three axes: a vector has
+/// two of extent 1 before its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub base: *mut u8,
-    pub len: i64,
-    /// In elements; 1 where it does not matter (one element or none).
-    pub stride: i64,
     pub ty: Ty,
+    pub rank: usize,
+    /// Outermost first.
+    pub extents: [i64; AXES],
+    /// In elements. Where one does not matter (one element along the axis, or none at all), it is that of a dense array.
+    pub strides: [i64; AXES],
 }
 
 impl Span {
-    /// Neighbours lie side by side.
+    /// Checked already.
+    pub fn new(base: *mut u8, ty: Ty, extents: &[i64], strides: &[i64]) -> Span {
+        let (rank, before) = (extents.len(), AXES - extents.len());
+        let mut span = Span { base, ty, rank, extents: [1; AXES], strides: [1; AXES] };
+        span.extents[before..].copy_from_slice(extents);
+        if span.is_empty() {
+            return span;
+        }
+        let mut dense = 1;
+        for axis in (0..AXES).rev() {
+            let n = span.extents[axis];
+            span.strides[axis] = if n == 1 { dense } else { strides[axis - before] };
+            dense *= n;
+        }
+        span
+    }
+
+    /// One row after another, without gaps.
+    pub fn dense(base: *mut u8, ty: Ty, extents: &[i64]) -> Span {
+        Span::new(base, ty, extents, &[1; AXES]).packed(base)
+    }
+
+    /// A dense array of these extents elsewhere.
+    pub fn packed(&self, base: *mut u8) -> Span {
+        let mut strides = [1i64; AXES];
+        for axis in (1..AXES).rev() {
+            strides[axis - 1] = strides[axis].wrapping_mul(self.extents[axis]);
+        }
+        Span { base, strides: if self.is_empty() { [1; AXES] } else { strides }, ..*self }
+    }
+
+    /// One element, of rank 0.
+    pub fn scalar(base: *mut u8, ty: Ty) -> Span {
+        Span::new(base, ty, &[], &[])
+    }
+
+    /// No element.
+    pub fn nothing(ty: Ty) -> Span {
+        Span::new(std::ptr::null_mut(), ty, &[0], &[1])
+    }
+
+    /// The extents of its own axes.
+    pub fn shape(&self) -> &[i64] {
+        &self.extents[AXES - self.rank..]
+    }
+
+    /// The extent along an axis; 1 of an axis that it has not.
+    pub fn extent(&self, axis: u8) -> i64 {
+        self.shape().get(usize::from(axis)).copied().unwrap_or(1)
+    }
+
+    /// The distance of neighbours along an axis, in elements.
+    pub fn stride(&self, axis: u8) -> i64 {
+        self.strides[AXES - self.rank..].get(usize::from(axis)).copied().unwrap_or(1)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> i64 {
+        self.extents.iter().fold(1, |n, e| n.wrapping_mul(*e))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.extents.contains(&0)
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> usize {
+        self.len() as usize * self.ty.size()
+    }
+
+    /// Neighbours along the last axis lie side by side.
     pub fn is_contiguous(&self) -> bool {
-        self.stride == 1
+        self.strides[AXES - 1] == 1
+    }
+
+    /// All elements lie side by side, in row-major order.
+    pub fn is_flat(&self) -> bool {
+        let [_, rows, columns] = self.extents;
+        let [s0, s1, s2] = self.strides;
+        self.is_empty() || (s2 == 1 && s1 == columns && s0 == columns.wrapping_mul(rows))
     }
 
     /// The same elements in the same order.
     pub fn is_same(&self, other: &Span) -> bool {
-        self.base == other.base && self.len == other.len && self.stride == other.stride && self.ty == other.ty
-    }
-
-    /// Whether any byte belongs to both, exactly: views that interleave do not overlap.
-    pub fn overlaps(&self, other: &Span) -> bool {
-        if self.len == 0 || other.len == 0 {
-            return false;
-        }
-        let (a, b) = (Progression::of(self), Progression::of(other));
-        if a.end() <= b.start || b.end() <= a.start {
-            return false;
-        }
-        (a.step == a.size && b.step == b.size) || a.meets(&b)
+        self.base == other.base
+            && self.extents == other.extents
+            && self.strides == other.strides
+            && self.ty == other.ty
     }
 }
 
-/// The bytes of a span: `count` elements of `size` bytes, `step` bytes apart, ascending.
-#[derive(Clone, Copy)]
-struct Progression {
-    start: i128,
-    count: i128,
-    step: i128,
-    size: i128,
+/// `3 x 4`
+pub(crate) fn extents(shape: &[i64]) -> String {
+    shape.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-impl Progression {
-    fn of(s: &Span) -> Progression {
-        let size = s.ty.size() as i128;
-        let (start, step) = (s.base.addr() as i128, i128::from(s.stride) * size);
-        match step {
-            0 => Progression { start, count: 1, step: size, size },
-            step if step < 0 => Progression {
-                start: start + i128::from(s.len - 1) * step,
-                count: s.len.into(),
-                step: -step,
-                size,
-            },
-            step => Progression { start, count: s.len.into(), step, size },
-        }
-    }
-
-    fn end(&self) -> i128 {
-        self.start + (self.count - 1) * self.step + self.size
-    }
-
-    /// Are there i, j with |a + i s - (b + j t)| less than an element? One linear Diophantine equation for each distance.
-    fn meets(&self, other: &Progression) -> bool {
-        let (g, u) = gcd(self.step, other.step);
-        let (s, t) = (self.step / g, other.step / g);
-        (1 - self.size..other.size).any(|d| {
-            // i * self.step - j * other.step = c
-            let c = other.start - self.start + d;
-            if c % g != 0 {
-                return false;
-            }
-            // the least i >= 0 that solves it, then steps of t in i and of s in j
-            let i = (u.rem_euclid(t) * (c / g).rem_euclid(t)).rem_euclid(t);
-            if i >= self.count {
-                return false;
-            }
-            let (j, steps) = ((i * self.step - c) / other.step, (self.count - 1 - i) / t);
-            let first = if j < 0 { (-j + s - 1) / s } else { 0 };
-            first <= steps && j + first * s < other.count
-        })
+/// What an array of a rank is called.
+pub(crate) fn noun(rank: usize) -> &'static str {
+    match rank {
+        0 => "scalar",
+        1 => "vector",
+        2 => "matrix",
+        _ => "array of rank 3",
     }
 }
 
-/// Greatest common divisor g of a and b, and u with a u = g modulo b.
-fn gcd(a: i128, b: i128) -> (i128, i128) {
-    let (mut r, mut u) = ((a, b), (1, 0));
-    while r.1 != 0 {
-        let q = r.0 / r.1;
-        r = (r.1, r.0 - q * r.1);
-        u = (u.1, u.0 - q * u.1);
-    }
-    (r.0, u.0)
+/// The number of elements, if it can be counted.
+pub(crate) fn count(shape: &[i64]) -> Option<i64> {
+    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1i64, |n, e| n.checked_mul(*e)) }
 }
 
 /// Checks a view against its buffer.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
-    let (offset, len, stride) = (view.offset, view.extent[0], view.stride[0]);
-    if view.rank != 1 {
-        fail!(SHAPE, "the view has rank {}, a vector has rank 1", view.rank);
+    let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
+        fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
+    };
+    let (offset, shape, strides) = (view.offset, &view.extent[..rank], &view.stride[..rank]);
+    if let Some(n) = shape.iter().find(|n| **n < 0) {
+        if let [n] = shape {
+            fail!(OUT_OF_BOUNDS, "the view has the negative length {n}");
+        }
+        fail!(OUT_OF_BOUNDS, "the view of {} has the negative extent {n}", extents(shape));
     }
-    if len < 0 {
-        fail!(OUT_OF_BOUNDS, "the view has the negative length {len}");
+    let Some(count) = count(shape) else {
+        fail!(OUT_OF_BOUNDS, "the view has {} elements, more than can be counted", extents(shape));
+    };
+    let all = i128::from(buffer.count);
+    // the first and the last element in memory
+    let (mut first, mut last) = (i128::from(offset), i128::from(offset));
+    for (n, stride) in shape.iter().zip(strides) {
+        let far = i128::from(*stride) * i128::from((n - 1).max(0));
+        // no further than the buffer is long: three of them cannot overflow
+        let far = far.clamp(-all - 1, all + 1);
+        (first, last) = (first + far.min(0), last + far.max(0));
     }
-    // the element at the other end; its distance cannot overflow 128 bits
-    let last = i128::from(offset) + i128::from(stride) * i128::from((len - 1).max(0));
-    let inside = |i: i128| i >= 0 && i < i128::from(buffer.count);
-    if if len == 0 { offset < 0 || offset > buffer.count } else { !inside(offset.into()) || !inside(last) } {
+    if if count == 0 { offset < 0 || offset > buffer.count } else { first < 0 || last >= all } {
         return Err(outside(view, buffer));
     }
     let base = buffer.data.wrapping_offset(offset as isize * buffer.ty.size() as isize);
-    Ok(Span { base, len, stride: if len > 1 { stride } else { 1 }, ty: buffer.ty })
+    Ok(Span::new(base, buffer.ty, shape, strides))
 }
 
 #[cold]
 fn outside(view: &AgpuView, buffer: &Buffer) -> crate::error::Error {
-    let (offset, len, stride) = (view.offset, view.extent[0], view.stride[0]);
+    let (offset, rank) = (view.offset, view.rank as usize);
+    let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let (shape, strides) = (&view.extent[..rank], list(&view.stride[..rank]));
+    let what = match shape {
+        [len] => format!("length {len}, stride {strides}"),
+        _ => format!("extents {}, strides {strides}", extents(shape)),
+    };
     error(
         OUT_OF_BOUNDS,
         format!(
-            "the view (offset {offset}, length {len}, stride {stride}) reaches outside of its buffer of {} elements",
+            "the view (offset {offset}, {what}) reaches outside of its buffer of {} elements",
             buffer.count
         ),
     )
 }
 
-/// The elements start, start + stride, ... below stop of a view. Needs 0 <= start <= stop <= length, else
-/// AGPU_ERROR_OUT_OF_BOUNDS, and stride >= 1. Thread-safe.
+/// A function of the C ABI that makes a view of a view, which is checked first.
+fn part(
+    name: &str,
+    view: AgpuView,
+    out: *mut AgpuView,
+    change: impl FnOnce(&mut AgpuView) -> Result<()>,
+) -> AgpuStatus {
+    let make = || {
+        let out = self::out(out, "out")?;
+        resolve(&view, &*buffer::pin(view.buffer)?)?;
+        let mut part = view;
+        change(&mut part)?;
+        out.write(part);
+        Ok(())
+    };
+    guard_as(name, make)
+}
+
+/// An axis that a view of this rank has.
+fn axis_of(view: &AgpuView, axis: i32) -> Result<usize> {
+    match usize::try_from(axis) {
+        Ok(i) if i < view.rank as usize => Ok(i),
+        _ => fail!(INVALID_ARGUMENT, "there is no axis {axis}, the view has rank {}", view.rank),
+    }
+}
+
+/// The part of a view at start, start + stride, ... below stop along an axis (of a vector 0; of a matrix 0
+/// goes from row to row). Needs 0 <= start <= stop <= the extent, else AGPU_ERROR_OUT_OF_BOUNDS, and
+/// stride >= 1. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_view_slice(
     view: AgpuView,
+    axis: i32,
     start: i64,
     stop: i64,
     stride: i64,
     out: *mut AgpuView,
 ) -> AgpuStatus {
-    let slice = || {
-        let out = self::out(out, "out")?;
-        let span = resolve(&view, &*buffer::pin(view.buffer)?)?;
-        let len = span.len;
+    part("agpu_view_slice", view, out, |part| {
+        let axis = axis_of(&view, axis)?;
+        let len = view.extent[axis];
         if stride < 1 {
             fail!(INVALID_ARGUMENT, "the stride is {stride}, it must be 1 or more");
         }
         if start < 0 || stop < start || stop > len {
-            fail!(OUT_OF_BOUNDS, "the slice {start}..{stop} does not fit into the length {len}");
+            if view.rank == 1 {
+                fail!(OUT_OF_BOUNDS, "the slice {start}..{stop} does not fit into the length {len}");
+            }
+            let shape = extents(&view.extent[..view.rank as usize]);
+            fail!(
+                OUT_OF_BOUNDS,
+                "the slice {start}..{stop} does not fit into the extent {len} of axis {axis} of {shape}"
+            );
         }
         let count = (stop - start) / stride + i64::from((stop - start) % stride != 0);
-        let mut slice = view;
-        slice.extent[0] = count;
-        // a start inside of the view cannot overflow; one at its end has no elements
-        slice.offset = if count == 0 { view.offset } else { view.offset + start * view.stride[0] };
-        slice.stride[0] = if count > 1 { view.stride[0] * stride } else { 1 };
-        out.write(slice);
+        part.extent[axis] = count;
+        // a start inside of the view cannot overflow; without elements it does not matter
+        if !part.extent[..part.rank as usize].contains(&0) {
+            part.offset += start * view.stride[axis];
+        }
+        // of one element it does not matter
+        if count > 1 {
+            part.stride[axis] = view.stride[axis].wrapping_mul(stride);
+        }
         Ok(())
-    };
-    guard_as("agpu_view_slice", slice)
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The same elements with two axes exchanged: of a matrix, 0 and 1. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_view_transpose(
+    view: AgpuView,
+    first: i32,
+    second: i32,
+    out: *mut AgpuView,
+) -> AgpuStatus {
+    part("agpu_view_transpose", view, out, |part| {
+        let (first, second) = (axis_of(&view, first)?, axis_of(&view, second)?);
+        part.extent.swap(first, second);
+        part.stride.swap(first, second);
+        Ok(())
+    })
+}
 
-    fn span(base: usize, len: i64, stride: i64, ty: Ty) -> Span {
-        Span { base: std::ptr::without_provenance_mut(base), len, stride, ty }
-    }
-
-    /// Every pair of small progressions, against the sets of bytes.
-    #[test]
-    fn overlap_is_exact() {
-        let bytes = |s: &Span| -> Vec<i128> {
-            let size = s.ty.size() as i128;
-            let element =
-                |i: i64| (0..size).map(move |k| s.base.addr() as i128 + i128::from(i * s.stride) * size + k);
-            (0..s.len).flat_map(element).collect()
-        };
-        let a = span(1000, 5, 3, Ty::F32);
-        for ty in [Ty::F32, Ty::F64, Ty::U8] {
-            for (base, len) in (960..1080).step_by(ty.size()).flat_map(|b| (0..5).map(move |n| (b, n))) {
-                for stride in [-5, -3, -1, 0, 1, 2, 3, 4, 6] {
-                    let b = span(base, len, if len > 1 { stride } else { 1 }, ty);
-                    let set = bytes(&a);
-                    let expected = bytes(&b).iter().any(|x| set.contains(x));
-                    assert_eq!(a.overlaps(&b), expected, "{a:?} {b:?}");
-                    assert_eq!(b.overlaps(&a), expected, "{b:?} {a:?}");
-                }
-            }
+/// The elements at one index along an axis, as a view with one axis less: of a matrix, row `index` for axis 0,
+/// column `index` for axis 1. Needs 0 <= index < the extent, else AGPU_ERROR_OUT_OF_BOUNDS. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_view_pick(
+    view: AgpuView,
+    axis: i32,
+    index: i64,
+    out: *mut AgpuView,
+) -> AgpuStatus {
+    part("agpu_view_pick", view, out, |part| {
+        let axis = axis_of(&view, axis)?;
+        let (len, rank) = (view.extent[axis], view.rank as usize);
+        if rank == 1 {
+            fail!(SHAPE, "the view is a vector: slice it");
         }
-    }
-
-    #[test]
-    fn huge_spans_do_not_overflow() {
-        let a = span(16, i64::MAX / 8, 1, Ty::F64);
-        let b = span(24, i64::MAX / 1024, 63, Ty::F64);
-        assert!(a.overlaps(&b));
-        let (even, odd) = (span(1 << 20, 1 << 50, 2, Ty::U8), span((1 << 20) + 1, 1 << 50, 2, Ty::U8));
-        assert!(!even.overlaps(&odd));
-        assert!(even.overlaps(&span((1 << 20) + 1, 1 << 49, 3, Ty::U8)));
-    }
+        if index < 0 || index >= len {
+            let shape = extents(&view.extent[..rank]);
+            fail!(OUT_OF_BOUNDS, "there is no index {index} along axis {axis} of {shape}");
+        }
+        part.extent[axis..rank].rotate_left(1);
+        part.stride[axis..rank].rotate_left(1);
+        (part.extent[rank - 1], part.stride[rank - 1]) = (1, 1);
+        part.rank -= 1;
+        // without elements it does not matter
+        if !part.extent[..rank - 1].contains(&0) {
+            part.offset += index * view.stride[axis];
+        }
+        Ok(())
+    })
 }

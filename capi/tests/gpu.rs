@@ -177,3 +177,22 @@ fn with_the_fake_driver() {
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn matrices() {
+    on_gpu(|context| matrix::turn(context, [11, 12], call));
+}
+
+/// With kernels of all sizes; the fake driver has a part of its own.
+#[test]
+fn copies_of_matrices() {
+    on_gpu(|context| {
+        if part().is_none() {
+            let contexts = [context, cpu()];
+            matrix::copies(contexts, AgpuType::AgpuU8, &(0..200u8).collect::<Vec<_>>());
+            matrix::copies(contexts, AgpuType::AgpuI16, &(0..200i16).collect::<Vec<_>>());
+            matrix::copies(contexts, AgpuType::AgpuF32, &(0..200u16).map(f32::from).collect::<Vec<_>>());
+            matrix::copies(contexts, AgpuType::AgpuF64, &(0..200).map(f64::from).collect::<Vec<_>>());
+        }
+    });
+}

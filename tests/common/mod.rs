@@ -30,10 +30,51 @@ pub struct Loaded {
 pub enum Layout {
     /// One after another, stride 1.
     Contiguous,
-    /// Every second element of a buffer, from an offset on.
+    /// From an offset on; matrices with gaps between their rows.
+    Pitched,
+    /// Every second element of a buffer, from an offset on; matrices with gaps between their rows, too.
     Strided,
-    /// As contiguous; each vector result is the first parameter of its type and length, if there is one.
+    /// Vectors backwards, matrices one column after another.
+    Transposed,
+    /// As contiguous; each array result is the first parameter of its type and extents, if there is one.
     InPlace,
+}
+
+impl Layout {
+    pub const ALL: [Layout; 5] =
+        [Layout::Contiguous, Layout::Pitched, Layout::Strided, Layout::Transposed, Layout::InPlace];
+
+    /// Of an array: its first element, the strides, and how many elements the buffer has.
+    fn place(self, extents: &[i64]) -> (i64, Vec<i64>, i64) {
+        let (offset, mut next, gap) = match self {
+            Layout::Contiguous | Layout::InPlace | Layout::Transposed => (0, 1, 0),
+            Layout::Pitched => (3, 1, 5),
+            Layout::Strided => (3, 2, 3),
+        };
+        let mut strides = vec![0; extents.len()];
+        let mut axes: Vec<usize> = (0..extents.len()).rev().collect();
+        if self == Layout::Transposed {
+            axes.reverse();
+        }
+        for axis in axes {
+            strides[axis] = next;
+            next = next * extents[axis].max(1) + gap;
+        }
+        match extents {
+            [n] if self == Layout::Transposed => ((n - 1).max(0), vec![-1], *n),
+            _ => (offset, strides, offset + next),
+        }
+    }
+}
+
+/// The extents of values, as `Loaded::call` wants them of its results.
+pub fn shapes(values: &[Value]) -> Vec<Vec<i64>> {
+    let shape = |v: &Value| match v {
+        Value::Scalar(_) => vec![],
+        Value::Vector(v) => vec![v.len() as i64],
+        Value::Array(extents, _) => extents.clone(),
+    };
+    values.iter().map(shape).collect()
 }
 
 /// Compiles a program with the package's own flags, for every level that this machine can run.
@@ -167,17 +208,20 @@ struct Buffer {
 }
 
 impl Buffer {
-    fn new(context: *mut AgpuContext, ty: Ty, count: i64, layout: Layout) -> Buffer {
-        let stride = if layout == Layout::Strided { 2 } else { 1 };
-        let offset = if layout == Layout::Strided { 3 } else { 0 };
+    fn new(context: *mut AgpuContext, ty: Ty, extents: &[i64], layout: Layout) -> Buffer {
+        let (offset, strides, count) = layout.place(extents);
         let mut handle = null_mut();
         // SAFETY: the out-pointer lives during the call.
-        ok(unsafe {
-            agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), offset + count * stride, &mut handle)
-        });
-        let view =
-            AgpuView { buffer: handle, offset, rank: 1, extent: [count, 0, 0], stride: [stride, 0, 0] };
+        ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), count, &mut handle) });
+        let rank = extents.len();
+        let mut view = AgpuView { buffer: handle, offset, rank: rank as i64, extent: [0; 3], stride: [0; 3] };
+        view.extent[..rank].copy_from_slice(extents);
+        view.stride[..rank].copy_from_slice(&strides);
         Buffer { handle, view, ty }
+    }
+
+    fn extents(&self) -> &[i64] {
+        &self.view.extent[..self.view.rank as usize]
     }
 
     fn write(&self, values: &[Lit]) {
@@ -187,12 +231,17 @@ impl Buffer {
         ok(unsafe { agpu_copy_from_host(self.view, bytes.as_ptr().cast(), values.len() as i64) });
     }
 
-    fn read(&self) -> Vec<Lit> {
-        let count = self.view.extent[0] as usize;
+    /// The elements in row-major order.
+    fn read(&self) -> Value {
+        let count = self.extents().iter().product::<i64>() as usize;
         let mut bytes = vec![0u8; count * self.ty.size()];
         // SAFETY: `bytes` has room for that many elements.
         ok(unsafe { agpu_copy_to_host(bytes.as_mut_ptr().cast(), self.view, count as i64) });
-        bytes.chunks(self.ty.size()).map(|b| Lit::from_bytes(self.ty, b)).collect()
+        let elements = bytes.chunks(self.ty.size()).map(|b| Lit::from_bytes(self.ty, b)).collect();
+        match self.extents() {
+            [_] => Value::Vector(elements),
+            extents => Value::Array(extents.to_vec(), elements),
+        }
     }
 }
 
@@ -212,13 +261,13 @@ pub struct Called {
 }
 
 impl Loaded {
-    /// Calls entry `i`; vector results have `extents` elements.
+    /// Calls entry `i`; array results have these extents (see `shapes`).
     pub fn call(
         &self,
         i: usize,
         context: *mut AgpuContext,
         args: &[Value],
-        extents: &[i64],
+        extents: &[Vec<i64>],
         layout: Layout,
     ) -> Called {
         let plan = &self.plans[i];
@@ -232,9 +281,8 @@ impl Loaded {
                     inputs.push(None);
                     abi_args.push(argument(AgpuArgKind::AgpuArgScalar, words.last().unwrap().get(), None));
                 }
-                Value::Array(..) => unimplemented!("matrices"),
-                Value::Vector(v) => {
-                    let b = Buffer::new(context, p.ty.elem, v.len() as i64, layout);
+                Value::Vector(v) | Value::Array(_, v) => {
+                    let b = Buffer::new(context, p.ty.elem, &shapes(std::slice::from_ref(a))[0], layout);
                     b.write(v);
                     abi_args.push(argument(AgpuArgKind::AgpuArgView, null(), Some(b.view)));
                     inputs.push(Some(b));
@@ -250,12 +298,11 @@ impl Loaded {
                 abi_args.push(argument(AgpuArgKind::AgpuArgResultScalar, words.last().unwrap().get(), None));
                 continue;
             }
-            let fits =
-                |b: &&Buffer| b.ty == r.ty.elem && b.view.extent[0] == *n && !taken.contains(&b.handle);
+            let fits = |b: &&Buffer| b.ty == r.ty.elem && b.extents() == *n && !taken.contains(&b.handle);
             let same = inputs.iter().flatten().find(fits).filter(|_| layout == Layout::InPlace);
             let b = match same {
                 Some(b) => Buffer { handle: null_mut(), view: b.view, ty: b.ty },
-                None => Buffer::new(context, r.ty.elem, *n, layout),
+                None => Buffer::new(context, r.ty.elem, n, layout),
             };
             taken.push(b.view.buffer);
             abi_args.push(argument(AgpuArgKind::AgpuArgResultView, null(), Some(b.view)));
@@ -267,7 +314,7 @@ impl Loaded {
         };
         let mut scalars = words.iter().skip(plan.params.iter().filter(|p| p.ty.is_scalar()).count());
         let results = plan.results.iter().zip(&outputs).map(|(r, b)| match b {
-            Some(b) => Value::Vector(b.read()),
+            Some(b) => b.read(),
             // SAFETY: the call is over, nothing else points there.
             None => Value::Scalar(Lit::from_bytes(
                 r.ty.elem,

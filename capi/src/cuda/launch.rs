@@ -4,7 +4,7 @@ use super::copy;
 use super::execute::Call;
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{elements, place_of, scalar, writes_an_input};
-use crate::view::Span;
+use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
@@ -85,10 +85,7 @@ impl Call<'_> {
     }
 
     fn decide(&self, l: &Launch, ws: &Workspace) -> Result<Prepared> {
-        let n = elements(l, ws);
-        if n < 0 {
-            fail!(INTERNAL, "kernel {} over {n} elements", l.name);
-        }
+        let n = elements(l, ws)?;
         let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
         let (number, version) = self.version(l, n, segment, ws)?;
         let segment = segment as u64;
@@ -144,14 +141,14 @@ impl Call<'_> {
         ws: &Workspace,
     ) -> Result<(usize, &'static GpuVersion)> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
+        let array = |i: &u32| l.arrays.get(*i as usize).map(|(p, _)| span(*p));
         let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
-        let aligned =
-            |i: &u32| l.arrays.get(*i as usize).is_some_and(|(p, _)| span(*p).base.addr() % 16 == 0);
         let holds = |v: &&GpuVersion| {
             (!v.contiguous || contiguous)
                 && (!v.separate || !writes_an_input(l, ws))
-                && v.aligned.iter().all(aligned)
+                && v.flat.iter().all(|i| array(i).is_some_and(Span::is_flat))
+                && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
                 && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
         };
@@ -204,7 +201,9 @@ impl Call<'_> {
         params.clear();
         params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
         if !p.version.contiguous {
-            params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].stride as u64));
+            // the others' are among the scalars
+            let vectors = l.arrays.iter().map(|(a, _)| &spans[place(a)]).filter(|s| s.rank == 1);
+            params.extend(vectors.map(|s| s.stride(0) as u64));
         }
         let host = &ws.host;
         params.extend(l.scalars.iter().map(|s| scalar(*s, host, |array| &spans[place(&l.arrays[array].0)])));
@@ -224,10 +223,19 @@ impl Call<'_> {
     }
 }
 
-/// Every index times the stride stays within 31 bits.
+/// Every index, times its stride, and the sum of these, stay within 31 bits.
 fn is_narrow(span: &Span) -> bool {
-    let reach = span.stride.checked_abs().and_then(|s| s.checked_mul(span.len));
-    span.len < NARROW && reach.is_some_and(|r| r < NARROW)
+    let mut axes = span.extents.iter().zip(&span.strides).filter(|(n, _)| **n > 1);
+    let reach =
+        axes.try_fold(0i64, |sum, (n, stride)| sum.checked_add(stride.checked_abs()?.checked_mul(*n)?));
+    span.len() < NARROW && reach.is_some_and(|r| r < NARROW)
+}
+
+/// The first element, and that of every row unless they follow each other without gaps, lies at a multiple of 16 bytes.
+fn is_aligned(span: &Span, flat: bool) -> bool {
+    let outer = span.extents.iter().zip(&span.strides).take(AXES - 1).filter(|(n, _)| **n > 1);
+    let bytes = |stride: i64| stride.unsigned_abs() as usize % 16 * span.ty.size();
+    span.base.addr().is_multiple_of(16) && (flat || outer.map(|(_, s)| bytes(*s)).all(|b| b % 16 == 0))
 }
 
 /// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than

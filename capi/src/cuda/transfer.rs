@@ -37,8 +37,8 @@ impl<'a> Turn<'a> {
     }
 
     fn temporary(&self, like: &Span) -> Result<(Allocation, Span)> {
-        let made = Allocation::new(self.gpu, like.len, like.ty.size(), self.stream)?;
-        let span = Span { base: made.data(), stride: 1, ..*like };
+        let made = Allocation::new(self.gpu, like.len(), like.ty.size(), self.stream)?;
+        let span = like.packed(made.data());
         Ok((made, span))
     }
 
@@ -55,46 +55,42 @@ fn address(span: &Span) -> CUdeviceptr {
     span.base.addr() as CUdeviceptr
 }
 
-fn bytes(span: &Span) -> usize {
-    span.len as usize * span.ty.size()
-}
-
-/// Queues a copy of contiguous host memory to a checked span of `memory`.
+/// Queues a copy of host memory to a checked span of `memory`.
 fn queue_from_host(turn: &Turn, memory: &Allocation, to: &Span, host: *const u8) -> Result<()> {
     turn.uses(memory)?;
     let (gpu, raw) = (turn.gpu, turn.stream.raw);
-    let contiguous = |to: &Span| {
+    let flat = |to: &Span| {
         // SAFETY: the host's memory and the span hold that many bytes.
-        let code = unsafe { (gpu.api().to_device)(address(to), host.cast(), bytes(to), raw) };
-        gpu.check(code, format_args!("copying {} bytes to the device", bytes(to)))
+        let code = unsafe { (gpu.api().to_device)(address(to), host.cast(), to.bytes(), raw) };
+        gpu.check(code, format_args!("copying {} bytes to the device", to.bytes()))
     };
-    if to.is_contiguous() {
-        return contiguous(to);
+    if to.is_flat() {
+        return flat(to);
     }
     turn.through(to, |middle| {
-        contiguous(middle)?;
+        flat(middle)?;
         on_device(gpu, turn.stream, to, middle)
     })
 }
 
-/// Queues a copy of a checked span of `memory` to contiguous host memory; a bool arrives as 0 or 1.
+/// Queues a copy of a checked span of `memory` to host memory; a bool arrives as 0 or 1.
 fn queue_to_host(turn: &Turn, host: *mut u8, memory: &Allocation, from: &Span) -> Result<()> {
     turn.uses(memory)?;
     let (gpu, raw) = (turn.gpu, turn.stream.raw);
-    let contiguous = |from: &Span| {
+    let flat = |from: &Span| {
         // SAFETY: as above.
-        let code = unsafe { (gpu.api().to_host)(host.cast(), address(from), bytes(from), raw) };
-        gpu.check(code, format_args!("copying {} bytes to the host", bytes(from)))
+        let code = unsafe { (gpu.api().to_host)(host.cast(), address(from), from.bytes(), raw) };
+        gpu.check(code, format_args!("copying {} bytes to the host", from.bytes()))
     };
-    if from.is_contiguous() && from.ty != Ty::Bool {
-        return contiguous(from);
+    if from.is_flat() && from.ty != Ty::Bool {
+        return flat(from);
     }
     turn.through(from, |middle| {
         match from.ty {
             Ty::Bool => normalise(gpu, turn.stream, middle, from)?,
             _ => on_device(gpu, turn.stream, middle, from)?,
         }
-        contiguous(middle)
+        flat(middle)
     })
 }
 
@@ -113,19 +109,19 @@ impl Allocation {
         done.and(turn.end())
     }
 
-    /// Copies contiguous host memory to a checked span of this memory.
+    /// Copies host memory to a checked span of this memory.
     pub fn upload(&self, to: &Span, host: *const u8) -> Result<()> {
-        if to.len == 0 { Ok(()) } else { self.waited(|turn| queue_from_host(turn, self, to, host)) }
+        if to.is_empty() { Ok(()) } else { self.waited(|turn| queue_from_host(turn, self, to, host)) }
     }
 
     /// The same, queued on a stream (NULL: the context's own).
     pub fn upload_on(&self, stream: CUstream, to: &Span, host: *const u8) -> Result<()> {
-        if to.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_from_host(turn, self, to, host)) }
+        if to.is_empty() { Ok(()) } else { self.queued(stream, |turn| queue_from_host(turn, self, to, host)) }
     }
 
-    /// Copies a checked span of this memory to contiguous host memory. Reports records that calls before left.
+    /// Copies a checked span of this memory to host memory. Reports records that calls before left.
     pub fn download(&self, host: *mut u8, from: &Span) -> Result<()> {
-        if from.len == 0 {
+        if from.is_empty() {
             return Ok(());
         }
         let others = self.last_streams().into_iter().filter(|i| *i > 0);
@@ -141,7 +137,11 @@ impl Allocation {
 
     /// The same, queued on a stream (NULL: the context's own).
     pub fn download_on(&self, stream: CUstream, host: *mut u8, from: &Span) -> Result<()> {
-        if from.len == 0 { Ok(()) } else { self.queued(stream, |turn| queue_to_host(turn, host, self, from)) }
+        if from.is_empty() {
+            Ok(())
+        } else {
+            self.queued(stream, |turn| queue_to_host(turn, host, self, from))
+        }
     }
 
     /// Sets all elements of a checked span of this memory. Returns when that is queued.
@@ -152,10 +152,10 @@ impl Allocation {
         })
     }
 
-    /// Copies a checked span of `source` to one of this memory; of the same type and length, and they may overlap. Returns when that
+    /// Copies a checked span of `source` to one of this memory; of the same type and extents, and they may overlap. Returns when that
     /// is queued.
     pub fn copy_from(&self, to: &Span, source: &Allocation, from: &Span) -> Result<()> {
-        if to.len == 0 || to.is_same(from) {
+        if to.is_empty() || to.is_same(from) {
             return Ok(());
         }
         if !Arc::ptr_eq(&self.gpu, &source.gpu) {
@@ -184,7 +184,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
     giving.uses(source)?;
     let mut gathered = None;
     let mut sent = *from;
-    if !from.is_contiguous() || to.overlaps(from) {
+    if !from.is_flat() || to.overlaps(from) {
         let (memory, span) = giving.temporary(from)?;
         gathered = Some(memory);
         sent = span;
@@ -197,7 +197,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
     taking.uses(target)?;
     here.after(taking.stream, giving.stream)?;
     let move_to = |to: &Span| {
-        let (size, raw) = (bytes(to), taking.stream.raw);
+        let (size, raw) = (to.bytes(), taking.stream.raw);
         // SAFETY: both sides hold that many bytes in their contexts.
         let code =
             unsafe { (here.api().to_peer)(address(to), here.raw, address(&sent), there.raw, size, raw) };
@@ -206,7 +206,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
             format_args!("copying {size} bytes from {} to {}", there.device.title(), here.device.title()),
         )
     };
-    if to.is_contiguous() {
+    if to.is_flat() {
         move_to(to)?;
     } else {
         taking.through(to, |middle| {

@@ -4,7 +4,7 @@
 use super::*;
 use std::sync::OnceLock;
 
-/// How the kernels are launched. `scale` tells in its slot which version ran: 10 aligned, 11 contiguous, 12 any.
+/// How the kernels are launched. `scale` tells in its slot which version ran: 10 aligned, 11 contiguous, 12 any; `turned` 11 or 12.
 pub const GPU: &str = "
 gpu @dot { version dot threads 256 tiles 1 to 2 }
 gpu @scale {
@@ -17,6 +17,10 @@ gpu @both { version both threads 128 elements 128 }
 gpu @gather { version gather threads 128 elements 128 }
 gpu @scalars { version scalars threads 32 one }
 gpu @last { version last threads 32 one }
+gpu @turned {
+  version turned_flat threads 128 elements 128 contiguous narrow flat 1
+  version turned_any threads 128 elements 128
+}
 ";
 
 /// A module with one entry of 8-byte parameters, registers for each, and the element's number in %i.
@@ -51,6 +55,22 @@ setp.ne.s64 %p, %i, 0; @%p bra go; st.global.u32 [%slot], {version};
 go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mul.rn.f32 %a, %a, %b; {}st.global.f32 [%y], %a;",
         at("%x", "ax", "%i", sx),
         at("%y", "ar", "%i", sr),
+    );
+    ptx(entry, &params, &body)
+}
+
+/// The strides of matrices are scalars, which all versions have.
+fn turned(entry: &str, version: i32) -> String {
+    let params = ["aa", "ar", "rows", "columns", "a0", "a1", "r0", "r1", "slot"];
+    let place =
+        if version == 11 { "mov.u64 %y, %i;" } else { "mul.lo.s64 %y, %j, %r0; mad.lo.s64 %y, %k, %r1, %y;" };
+    let body = format!(
+        "mul.lo.s64 %x, %rows, %columns; setp.ge.s64 %p, %i, %x; @%p bra done;
+setp.ne.s64 %p, %i, 0; @%p bra go; st.global.u32 [%slot], {version};
+go: div.s64 %j, %i, %rows; rem.s64 %k, %i, %rows;
+mul.lo.s64 %x, %k, %a0; mad.lo.s64 %x, %j, {}, %x; mad.lo.s64 %x, %x, 4, %aa; ld.global.f32 %a, [%x];
+{place} mad.lo.s64 %y, %y, 4, %ar; st.global.f32 [%y], %a;",
+        if version == 11 { "1" } else { "%a1" },
     );
     ptx(entry, &params, &body)
 }
@@ -111,6 +131,7 @@ write: {}st.global.f32 [%y], %a;",
         vec![ptx("gather", &["ax", "ar", "sx", "sr", "n", "shift", "records"], &gather)],
         vec![ptx("scalars", &["value", "slot"], &scalars)],
         vec![ptx("last", &["ax", "sx", "n", "slot", "order"], &last)],
+        vec![turned("turned_flat", 11), turned("turned_any", 12)],
     ]
 }
 

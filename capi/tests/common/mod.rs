@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 pub mod fake;
 pub mod gpu;
+pub mod matrix;
 
 pub use AgpuStatus::*;
 
@@ -165,6 +166,25 @@ plan @last {
     slot result 1
   }
 }
+plan @turned {
+  param a: [[f32]]
+  %0: i64 = len 0
+  %1: i64 = len 0 axis 1
+  result result: [[f32]] extent %1, %0
+  result version: i32
+  launch 7 turned over %1, %0 cost 4 {
+    read param 0
+    write result 0
+    flat 1
+    in %0
+    in %1
+    stride 0, 0
+    stride 0, 1
+    stride 1, 0
+    stride 1, 1
+    slot result 1
+  }
+}
 "#;
 
 /// Entries of the package.
@@ -177,6 +197,7 @@ pub const TWICE_THEN_REVERSED: i32 = 5;
 pub const WINDOW: i32 = 6;
 pub const SCALARS: i32 = 7;
 pub const LAST: i32 = 8;
+pub const TURNED: i32 = 9;
 
 const TILE: i64 = 2048;
 
@@ -297,11 +318,31 @@ kernel!(last(k, begin, end) {
     k.slot::<f32>(0, k.get(0, n - 1));
 });
 
+unsafe fn turned(k: K, begin: i64, end: i64, version: i32) {
+    // SAFETY: called by the versions below; element (i, j) of the result is element (j, i) of the matrix.
+    unsafe {
+        let [rows, columns, a0, a1, r0, r1] = [0, 1, 2, 3, 4, 5].map(|i| k.scalar(i) as i64);
+        // the versions that may take it as dense do so
+        let (a1, r0, r1) = if version < 3 { (1, rows, 1) } else { (a1, r0, r1) };
+        let (a, r) = ((*k.0.arrays).cast::<f32>(), (*k.0.arrays.add(1)).cast::<f32>());
+        for t in (begin..end).flat_map(|t| tile(t, rows * columns)) {
+            let (i, j) = (t / rows, t % rows);
+            r.offset((i * r0 + j * r1) as isize).write(a.offset((j * a0 + i * a1) as isize).read());
+        }
+        if begin == 0 {
+            k.slot::<i32>(0, version);
+        }
+    }
+}
+kernel!(turned_contiguous(k, begin, end) { turned(k, begin, end, 1) });
+kernel!(turned_in_place(k, begin, end) { turned(k, begin, end, 2) });
+kernel!(turned_strided(k, begin, end) { turned(k, begin, end, 3) });
+
 const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
     AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), finish: None }
 }
 
-pub static KERNELS: [AgpuCpuKernel; 7] = [
+pub static KERNELS: [AgpuCpuKernel; 8] = [
     AgpuCpuKernel { finish: Some(dot_finish), ..same(dot) },
     AgpuCpuKernel {
         contiguous: Some(scale_contiguous),
@@ -314,6 +355,12 @@ pub static KERNELS: [AgpuCpuKernel; 7] = [
     same(gather),
     AgpuCpuKernel { contiguous: None, in_place: None, strided: None, finish: Some(scalars_finish) },
     same(last),
+    AgpuCpuKernel {
+        contiguous: Some(turned_contiguous),
+        in_place: Some(turned_in_place),
+        strided: Some(turned_strided),
+        finish: None,
+    },
 ];
 
 static STATE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -389,7 +436,7 @@ impl Vector {
         let mut view = MaybeUninit::uninit();
         // SAFETY: a pointer to a local.
         unsafe {
-            ok(agpu_view_slice(self.view(), start, stop, stride, view.as_mut_ptr()));
+            ok(agpu_view_slice(self.view(), 0, start, stop, stride, view.as_mut_ptr()));
             view.assume_init()
         }
     }

@@ -31,6 +31,17 @@ static void each(const struct module *m, const uint64_t *w) {
     }
 }
 
+/* The same along three axes: row by row. */
+static void rows(const struct module *m, const uint64_t *w) {
+    int64_t inner = (int64_t)w[5], middle = (int64_t)w[6], n = (int64_t)w[4];
+    if (n <= 0 || inner <= 0 || middle <= 0 || n % (inner * middle)) bug("rows of %ld, %ld of them, of %ld elements", (long)inner, (long)middle, (long)n);
+    for (int64_t r = 0; r < n / inner; ++r) {
+        uint64_t i = (uint64_t)(r % middle), o = (uint64_t)(r / middle), value = m->op == 1;
+        const uint64_t row[5] = {w[0] + i * w[7] + o * w[8], w[1], value ? w[2] : w[2] + i * w[9] + o * w[10], w[3], w[5]};
+        each(m, row);
+    }
+}
+
 static void scale(const fake_launch_record *l, int strided, uint32_t version) {
     const uint64_t *w = l->words, *rest = w + (strided ? 4 : 2);
     int64_t sx = strided ? (int64_t)w[2] : 1, sr = strided ? (int64_t)w[3] : 1, n = (int64_t)rest[0];
@@ -46,7 +57,7 @@ static void launch(const struct function *f, const fake_launch_record *l) {
     const uint64_t *w = l->words;
     int64_t n;
     if (f->module->own) {
-        each(f->module, w);
+        l->count == 11 ? rows(f->module, w) : each(f->module, w);
     } else if (!strcmp(l->entry, "dot")) {
         n = (int64_t)w[4];
         int64_t tiles = (n + 2047) / 2048, groups = (tiles + 2047) / 2048;
@@ -99,6 +110,17 @@ static void launch(const struct function *f, const fake_launch_record *l) {
         n = (int64_t)w[2];
         *(float *)w[3] = get(w[0], n - 1, (int64_t)w[1]);
         *(uint64_t *)w[4] = 1;
+    } else if (!strncmp(l->entry, "turned_", 7)) {
+        int64_t rows = (int64_t)w[2], columns = (int64_t)w[3], flat = !strcmp(l->entry, "turned_flat");
+        int64_t a0 = (int64_t)w[4], a1 = (int64_t)w[5], r0 = flat ? rows : (int64_t)w[6], r1 = flat ? 1 : (int64_t)w[7];
+        if (l->count != 9) bug("turned has %u parameters", l->count);
+        if (flat && (a1 != 1 || (int64_t)w[7] != 1 || (int64_t)w[6] != rows)) bug("turned_flat is not flat");
+        for (int64_t i = 0; i < columns; ++i)
+            for (int64_t j = 0; j < rows; ++j) {
+                touch(w[0] + (uint64_t)(j * a0 + i * a1) * 4, 4, "turned, a"), touch(w[1] + (uint64_t)(i * r0 + j * r1) * 4, 4, "turned, result");
+                put(w[1], i * r0 + j * r1, 1, get(w[0], j * a0 + i * a1, 1));
+            }
+        *(uint32_t *)w[8] = flat ? 11 : 12;
     } else {
         bug("no kernel %s", l->entry);
     }

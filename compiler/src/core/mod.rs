@@ -208,7 +208,12 @@ impl Rule {
 
     /// Whether it holds of these values.
     pub fn holds(self, a: i64, b: i64) -> bool {
-        if self == Rule::Same { a == b } else { a <= b }
+        match self {
+            Rule::Same => a == b,
+            // index + 1 may have wrapped
+            Rule::Inside => a.wrapping_sub(1) < b,
+            _ => a <= b,
+        }
     }
 
     /// What is wrong when it does not hold, with the sizes: "lengths 3 and 4 differ".

@@ -98,7 +98,12 @@ fn doc(entry: &Entry, form: Form) -> String {
         Form::New => {
             let names = names(false);
             let (is, belong) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };
-            let length = if names.len() == 1 { "the right length" } else { "the right lengths" };
+            let vectors = entry.results.iter().all(|r| r.ty.rank <= 1);
+            let length = match (vectors, names.len()) {
+                (true, 1) => "the right length",
+                (true, _) => "the right lengths",
+                (false, _) => "the right extents",
+            };
             let list = names.join(", ");
             return format!(
                 "As {}; {list} {is} made with {length} and {belong} to the caller (agpu_buffer_free).",

@@ -51,9 +51,18 @@ fn scalar(v: &Value) -> String {
     if name.ends_with("_t") { format!("std::{name}") } else { name.into() }
 }
 
+/// The class that owns an array.
+fn class(v: &Value) -> &'static str {
+    match v.ty.rank {
+        1 => "arraygpu::gpu_vector",
+        2 => "arraygpu::gpu_matrix",
+        _ => "arraygpu::gpu_tensor3",
+    }
+}
+
 /// The type that holds a result.
 fn owned(v: &Value) -> String {
-    if v.is_scalar() { scalar(v) } else { format!("arraygpu::gpu_vector<{}>", scalar(v)) }
+    if v.is_scalar() { scalar(v) } else { format!("{}<{}>", class(v), scalar(v)) }
 }
 
 /// How an overload gives the results.
@@ -162,7 +171,7 @@ impl Overload<'_> {
             list.push(if p.is_scalar() {
                 format!("{} {}", scalar(p), p.name)
             } else {
-                format!("arraygpu::gpu_vector_view<const {}> {}", scalar(p), p.name)
+                format!("{}_view<const {}> {}", class(p), scalar(p), p.name)
             });
         }
         if self.results != Results::Returned {
@@ -170,7 +179,7 @@ impl Overload<'_> {
                 list.push(match (r.is_scalar(), self.results) {
                     (true, Results::Device) => format!("arraygpu::gpu_scalar<{}>& {}", scalar(r), r.name),
                     (true, _) => format!("{}& {}", scalar(r), r.name),
-                    (false, _) => format!("arraygpu::gpu_vector_view<{}> {}", scalar(r), r.name),
+                    (false, _) => format!("{}_view<{}> {}", class(r), scalar(r), r.name),
                 });
             }
         }

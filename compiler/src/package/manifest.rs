@@ -123,8 +123,8 @@ fn function(package: &str, e: &Entry) -> Json {
 
 fn value(v: &Value) -> Json {
     let mut json = json!({ "name": v.name, "type": v.ty.elem.name(), "rank": v.ty.rank });
-    if let Some(extent) = &v.extent {
-        json["extent"] = json!([extent]);
+    if !v.extent.is_empty() {
+        json["extent"] = json!(v.extent);
     }
     json
 }

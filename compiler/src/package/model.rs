@@ -100,8 +100,8 @@ pub struct Value {
     pub ty: Type,
     /// Its shape in words: `, as long as x`, `of len(x) - 14 elements`; may be empty.
     pub shape: String,
-    /// The number of elements of a vector result: `len(x) - 14`.
-    pub extent: Option<String>,
+    /// The extents of an array result: `len(x) - 14`.
+    pub extent: Vec<String>,
 }
 
 impl Value {
@@ -121,7 +121,12 @@ impl Value {
 
     /// `float`, `vector of float, as long as x`.
     pub fn describe(&self) -> String {
-        let kind = if self.is_scalar() { "" } else { "vector of " };
+        let kind = match self.ty.rank {
+            0 => "",
+            1 => "vector of ",
+            2 => "matrix of ",
+            _ => "array of three dimensions of ",
+        };
         format!("{kind}{}{}", self.c_type(), self.shape)
     }
 }
@@ -163,7 +168,7 @@ impl Package {
                 name: p.name.clone(),
                 ty: p.ty,
                 shape: shapes::param(plan, i),
-                extent: None,
+                extent: Vec::new(),
             };
             let result = |(i, r): (usize, &crate::core::Output)| Value {
                 name: r.name.clone(),

@@ -3,6 +3,7 @@
 use crate::core::Rule;
 use crate::plan::{HostId, HostOp, Plan, Step};
 use crate::scalar::BinaryOp;
+use indexmap::IndexMap;
 
 /// How tightly an operator binds: what stands inside one that binds more tightly needs parentheses.
 fn binding(op: BinaryOp) -> Option<(&'static str, u8)> {
@@ -62,54 +63,69 @@ fn constant(plan: &Plan, id: HostId) -> Option<i64> {
     if let HostOp::Const(l) = plan.host[id.0 as usize].1 { l.as_int() } else { None }
 }
 
-/// The vector parameter whose length it is.
-fn length_of(plan: &Plan, id: HostId) -> Option<usize> {
-    match plan.host[id.0 as usize].1 {
-        HostOp::Len(p, _) if plan.params[p as usize].ty.rank == 1 => Some(p as usize),
-        _ => None,
-    }
+/// An axis of a parameter.
+type Axis = (u32, u8);
+
+/// The axis of a parameter whose extent it is.
+fn length_of(plan: &Plan, id: HostId) -> Option<Axis> {
+    if let HostOp::Len(p, axis) = plan.host[id.0 as usize].1 { Some((p, axis)) } else { None }
 }
 
-/// The first parameter that the rules make as long as each parameter (itself, where there is none before it).
-fn leaders(plan: &Plan) -> Vec<usize> {
-    let mut leader: Vec<usize> = (0..plan.params.len()).collect();
+/// Every axis of every parameter, with the first one that the rules make as long (itself, where there is none before it).
+fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
+    let all = plan.params.iter().zip(0..).flat_map(|(p, i)| (0..p.ty.rank).map(move |axis| (i, axis)));
+    let mut leader: IndexMap<Axis, Axis> = all.map(|a| (a, a)).collect();
     for r in plan.rules.iter().filter(|r| r.rule == Rule::Same) {
         if let (Some(a), Some(b)) = (length_of(plan, r.a), length_of(plan, r.b)) {
-            let (low, high) = (leader[a].min(leader[b]), leader[a].max(leader[b]));
-            leader.iter_mut().filter(|l| **l == high).for_each(|l| *l = low);
+            let (a, b) = (leader[&a], leader[&b]);
+            leader.values_mut().filter(|l| **l == a.max(b)).for_each(|l| *l = a.min(b));
         }
     }
     leader
 }
 
-/// `, as long as x` for a vector parameter that must be, or nothing.
+/// That an array is as long along its axes as these: `, as long as x`, `, as large as a`, or ` of rows(a) x cols(b) elements`.
+fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
+    let first = &plan.params[axes[0].0 as usize];
+    let whole = usize::from(first.ty.rank) == axes.len();
+    if whole && axes.iter().zip(0..).all(|(a, i)| *a == (axes[0].0, i)) {
+        let size = if axes.len() == 1 { "long" } else { "large" };
+        return format!(", as {size} as {}", first.name);
+    }
+    let list: Vec<String> = axes.iter().map(|(p, axis)| plan.length(*p, *axis)).collect();
+    format!(" of {} elements", list.join(" x "))
+}
+
+/// What an array parameter must be like because of those before it, or nothing.
 pub fn param(plan: &Plan, index: usize) -> String {
-    match leaders(plan)[index] {
-        first if first != index => format!(", as long as {}", plan.params[first].name),
-        _ => String::new(),
-    }
+    let leaders = leaders(plan);
+    let own: Vec<Axis> = (0..plan.params[index].ty.rank).map(|axis| (index as u32, axis)).collect();
+    let first: Vec<Axis> = own.iter().map(|a| leaders[a]).collect();
+    if first == own { String::new() } else { as_long_as(plan, &first) }
 }
 
-/// `, as long as x` or ` of len(x) - 14 elements` for a vector result, nothing for a scalar.
+/// `, as long as x` or ` of len(x) - 14 elements` for an array result, nothing for a scalar.
 pub fn result(plan: &Plan, index: usize) -> String {
-    let id = match plan.results[index].extents[..] {
-        [] => return String::new(),
-        [id] => id,
-        _ => return extent(plan, index).map_or(String::new(), |e| format!(" of {e} elements")),
-    };
-    match (length_of(plan, id), constant(plan, id)) {
-        (Some(p), _) => format!(", as long as {}", plan.params[leaders(plan)[p]].name),
-        (_, Some(1)) => " of 1 element".into(),
-        _ => format!(" of {} elements", expression(plan, id)),
+    let extents = &plan.results[index].extents;
+    let lengths: Option<Vec<Axis>> = extents.iter().map(|id| length_of(plan, *id)).collect();
+    match (&extents[..], lengths) {
+        ([], _) => String::new(),
+        (_, Some(axes)) => {
+            let leaders = leaders(plan);
+            as_long_as(plan, &axes.iter().map(|a| leaders[a]).collect::<Vec<_>>())
+        }
+        ([one], _) if constant(plan, *one) == Some(1) => " of 1 element".into(),
+        ([one], _) => format!(" of {} elements", render(plan, *one, 0)),
+        _ => {
+            let list: Vec<_> = extents.iter().map(|id| render(plan, *id, 4)).collect();
+            format!(" of {} elements", list.join(" x "))
+        }
     }
 }
 
-/// The number of elements of a vector result, the extents of a matrix: `rows(a) x cols(b)`.
-pub fn extent(plan: &Plan, index: usize) -> Option<String> {
-    let extents = &plan.results[index].extents;
-    let outer = if extents.len() > 1 { 4 } else { 0 };
-    let list: Vec<String> = extents.iter().map(|id| render(plan, *id, outer)).collect();
-    (!list.is_empty()).then(|| list.join(" x "))
+/// The extents of an array result, none of a scalar.
+pub fn extent(plan: &Plan, index: usize) -> Vec<String> {
+    plan.results[index].extents.iter().map(|id| render(plan, *id, 0)).collect()
 }
 
 /// What must hold of the lengths, in order, each once.
@@ -164,6 +180,39 @@ mod tests {
             rules: vec![same(0, 1), same(0, 1)],
             ..Plan::default()
         }
+    }
+
+    #[test]
+    fn words_of_matrices() {
+        // b's rows are a's columns, c is like a, and v is a column of b; the first result is the product, the second like a, the last computed
+        let array =
+            |name: &str, rank| Slot { name: name.into(), ty: Type::array(Ty::F32, rank), extents: vec![] };
+        let lens = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0)];
+        let mut host: Vec<_> = lens.into_iter().map(|(p, axis)| HostOp::Len(p, axis)).collect();
+        host.push(HostOp::Const(Lit::i64(2)));
+        host.push(HostOp::Binary(BinaryOp::Mul, HostId(0), HostId(7)));
+        let same = |(a, b)| HostRule {
+            rule: Rule::Same,
+            a: HostId(a),
+            b: HostId(b),
+            subject: String::new(),
+            loc: String::new(),
+        };
+        let out = |a, b| Slot { extents: vec![HostId(a), HostId(b)], ..array("r", 2) };
+        let plan = Plan {
+            params: vec![array("a", 2), array("b", 2), array("c", 2), array("v", 1)],
+            results: vec![out(0, 3), out(4, 5), out(8, 1)],
+            host: host.into_iter().map(|op| (Ty::I64, op)).collect(),
+            rules: [(1, 2), (0, 4), (1, 5), (6, 2)].map(same).to_vec(),
+            ..Plan::default()
+        };
+        let params: Vec<_> = (0..4).map(|i| param(&plan, i)).collect();
+        let b = " of cols(a) x cols(b) elements";
+        assert_eq!(params, ["", b, ", as large as a", " of cols(a) elements"]);
+        let results: Vec<_> = (0..3).map(|i| result(&plan, i)).collect();
+        let product = " of rows(a) x cols(b) elements";
+        assert_eq!(results, [product, ", as large as a", " of (rows(a) * 2) x cols(a) elements"]);
+        assert_eq!(extent(&plan, 2), ["rows(a) * 2", "cols(a)"]);
     }
 
     #[test]

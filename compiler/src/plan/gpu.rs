@@ -32,9 +32,9 @@ pub struct GpuVersion {
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
-    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes.
+    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes, and so does the first of every row of those that are not `flat`.
     pub aligned: Vec<u32>,
-    /// Condition: the number of elements, and every index times its array's stride, stay below 2^31 - 2^20 in magnitude.
+    /// Condition: the number of elements, and for each array the sum of extents times strides, stay below 2^31 - 2^20 in magnitude.
     pub narrow: bool,
     /// Condition: segments have at most so many elements.
     pub longest: Option<u32>,

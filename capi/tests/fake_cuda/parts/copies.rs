@@ -81,6 +81,16 @@ pub fn strided_copies() {
     done();
 }
 
+/// As capi/tests/matrices.rs has them on the CPU.
+pub fn matrix_copies() {
+    let context = gpu();
+    let contexts = [context, cpu()];
+    matrix::copies(contexts, AgpuType::AgpuU8, &(0..200u8).collect::<Vec<_>>());
+    matrix::copies(contexts, AgpuType::AgpuF64, &(0..200).map(f64::from).collect::<Vec<_>>());
+    free(context);
+    done();
+}
+
 pub fn two_devices() {
     let fake = Fake::get();
     fake.options("devices=2");

@@ -34,7 +34,7 @@ parts! {
     launches: launches;
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;
-    copies: strided_copies two_devices asynchronous_copies;
+    copies: strided_copies matrix_copies two_devices asynchronous_copies;
 }
 
 fn start(name: &str) {

@@ -1,0 +1,202 @@
+//! Views of any rank, and what copies between them must do.
+#![allow(dead_code)]
+
+use super::*;
+
+/// A view that someone made up.
+pub fn view(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
+    let mut view = AgpuView { buffer, offset, rank: extents.len() as i64, extent: [7; 3], stride: [7; 3] };
+    view.extent[..extents.len()].copy_from_slice(extents);
+    view.stride[..strides.len()].copy_from_slice(strides);
+    view
+}
+
+/// The buffer's elements that a view shows, in row-major order.
+pub fn positions(view: &AgpuView) -> Vec<usize> {
+    let mut all = vec![view.offset];
+    for axis in 0..view.rank as usize {
+        let (n, stride) = (view.extent[axis], view.stride[axis]);
+        all = all.into_iter().flat_map(|at| (0..n).map(move |i| at + i * stride)).collect();
+    }
+    all.into_iter().map(|at| at as usize).collect()
+}
+
+pub fn slice(v: AgpuView, axis: i32, start: i64, stop: i64, stride: i64) -> AgpuView {
+    let mut out = MaybeUninit::uninit();
+    // SAFETY: a pointer to a local.
+    unsafe {
+        ok(agpu_view_slice(v, axis, start, stop, stride, out.as_mut_ptr()));
+        out.assume_init()
+    }
+}
+
+pub fn transpose(v: AgpuView, first: i32, second: i32) -> AgpuView {
+    let mut out = MaybeUninit::uninit();
+    // SAFETY: a pointer to a local.
+    unsafe {
+        ok(agpu_view_transpose(v, first, second, out.as_mut_ptr()));
+        out.assume_init()
+    }
+}
+
+pub fn pick(v: AgpuView, axis: i32, index: i64) -> AgpuView {
+    let mut out = MaybeUninit::uninit();
+    // SAFETY: a pointer to a local.
+    unsafe {
+        ok(agpu_view_pick(v, axis, index, out.as_mut_ptr()));
+        out.assume_init()
+    }
+}
+
+fn show(v: &AgpuView) -> String {
+    format!("rank {} from {}: {:?} by {:?}", v.rank, v.offset, v.extent, v.stride)
+}
+
+/// A buffer of `host`.
+fn buffer<T: Copy>(context: *mut AgpuContext, ty: AgpuType, host: &[T]) -> Vector {
+    let mut made = null_mut();
+    // SAFETY: pointers to locals.
+    unsafe {
+        ok(agpu_buffer_create(context, MaybeUninit::new(ty), host.len() as i64, &mut made));
+        let v = Vector(made);
+        ok(agpu_copy_from_host(v.view(), host.as_ptr().cast(), host.len() as i64));
+        v
+    }
+}
+
+/// All elements of a view.
+pub fn elements<T: Copy + Default>(view: AgpuView) -> Vec<T> {
+    let mut host = vec![T::default(); positions(&view).len()];
+    // SAFETY: the memory has the view's length.
+    ok(unsafe { agpu_copy_to_host(host.as_mut_ptr().cast(), view, host.len() as i64) });
+    host
+}
+
+/// A matrix of 3 x 4 in many views of one buffer, turned into many others of another, against a model; `invoke` calls the package. The version that ran is
+/// `dense` where it may be.
+pub fn turn(
+    context: *mut AgpuContext,
+    [dense, any]: [i32; 2],
+    invoke: impl Fn(i32, &[AgpuArg]) -> AgpuStatus,
+) {
+    let (x, y) = (Vector::in_context(context, &values(100)), Vector::in_context(context, &values(100)));
+    let host = values(100);
+    let inputs = [(0, [4, 1]), (7, [9, 1]), (3, [1, 5]), (50, [-10, 2]), (20, [0, 1]), (9, [0, 0])];
+    let outputs = [(0, [3, 1]), (5, [20, 1]), (0, [1, 4]), (60, [-9, -2])];
+    let mut version = 0;
+    for (from, s) in inputs {
+        for (to, r) in outputs {
+            let (a, out) = (view(x.0, from, &[3, 4], &s), view(y.0, to, &[4, 3], &r));
+            ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut version)]));
+            let is_dense = s[1] == 1 && r == [3, 1];
+            assert_eq!(version, if is_dense { dense } else { any }, "{} -> {}", show(&a), show(&out));
+            let mut expected = host.clone();
+            let turned = positions(&transpose(a, 0, 1)).into_iter().map(|at| host[at]);
+            positions(&out).into_iter().zip(turned).for_each(|(at, v)| expected[at] = v);
+            assert_eq!(y.get(), expected, "{} -> {}", show(&a), show(&out));
+            // SAFETY: `host` has the buffer's length.
+            ok(unsafe { agpu_copy_from_host(y.view(), host.as_ptr().cast(), 100) });
+        }
+    }
+    // a result that overlaps its argument takes the way through a temporary, which is dense
+    for (a, out) in [
+        (view(x.0, 0, &[4, 4], &[4, 1]), view(x.0, 0, &[4, 4], &[4, 1])),
+        (view(x.0, 0, &[4, 4], &[10, 1]), view(x.0, 1, &[4, 4], &[10, 2])),
+    ] {
+        let mut expected = x.get();
+        let turned: Vec<f32> = positions(&transpose(a, 0, 1)).into_iter().map(|at| expected[at]).collect();
+        positions(&out).into_iter().zip(turned).for_each(|(at, v)| expected[at] = v);
+        ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut version)]));
+        assert_eq!((x.get(), version), (expected, dense));
+    }
+    // a new one has the extents
+    let mut made = null_mut();
+    ok(invoke(
+        TURNED,
+        &[input(view(x.0, 0, &[5, 2], &[3, 1])), out_new(&mut made), out_scalar(&mut version)],
+    ));
+    let made = Vector(made);
+    let m = made.view();
+    assert_eq!((m.rank, &m.extent[..2], &m.stride[..2], version), (2, &[2, 5][..], &[5, 1][..], dense));
+    // nothing to do, in any shape
+    for extents in [[0, 4], [3, 0], [0, 0]] {
+        let (a, out) = (view(x.0, 0, &extents, &[4, 1]), view(y.0, 0, &[extents[1], extents[0]], &[0, 0]));
+        ok(invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)]));
+    }
+    // what does not fit
+    let (a, call) = (view(x.0, 0, &[3, 4], &[4, 1]), |a, out| {
+        invoke(TURNED, &[input(a), output(out), out_scalar(&mut 0)])
+    });
+    let wrong = "stats::turned: result: the output is 3 x 4, expected 4 x 3";
+    fails(call(a, view(y.0, 0, &[3, 4], &[4, 1])), AgpuErrorShape, &[wrong]);
+    fails(
+        call(a, view(y.0, 0, &[12], &[1])),
+        AgpuErrorShape,
+        &["result: the view has rank 1, a matrix has rank 2"],
+    );
+    fails(
+        call(view(x.0, 0, &[2, 2, 2], &[4, 2, 1]), a),
+        AgpuErrorShape,
+        &["a: the view has rank 3, a matrix"],
+    );
+    for strides in [[0, 1], [2, 1], [3, 0], [-1, 1]] {
+        let out = view(y.0, 20, &[4, 3], &strides);
+        fails(call(a, out), AgpuErrorOverlap, &["an output of 4 x 3", &format!("{strides:?}")]);
+    }
+    assert_eq!(y.get(), host);
+}
+
+/// Copies and fills between views of all kinds of layouts, between two contexts and within one, against a model.
+pub fn copies<T: Copy + Default + PartialEq + std::fmt::Debug>(
+    contexts: [*mut AgpuContext; 2],
+    ty: AgpuType,
+    host: &[T],
+) {
+    const KINDS: [(i64, [i64; 3]); 8] = [
+        (0, [20, 5, 1]),
+        (3, [60, 7, 1]),
+        (0, [1, 4, 12]),
+        (59, [-20, -5, -1]),
+        (70, [40, -9, 2]),
+        (2, [4, 50, 1]),
+        (0, [5, 20, 1]),
+        (100, [31, -13, 3]),
+    ];
+    assert_eq!(host.len(), 200);
+    let (a, b) = (buffer(contexts[0], ty, host), buffer(contexts[1], ty, host));
+    let reset = |v: &Vector| {
+        // SAFETY: `host` has the buffer's length.
+        ok(unsafe { agpu_copy_from_host(v.view(), host.as_ptr().cast(), 200) });
+    };
+    for extents in [vec![2, 3, 4], vec![3, 4], vec![1, 4], vec![4, 1], vec![2, 1, 3], vec![2, 0, 3]] {
+        let cut = 3 - extents.len();
+        // every kind into four others
+        let pairs = (0..32).map(|i| (&KINDS[i % 8], &KINDS[(i % 8 + i / 8 * 3) % 8]));
+        for (to, from) in pairs {
+            for (target, source) in [(&a, &b), (&b, &a), (&a, &a), (&b, &b)] {
+                let (to, from) = (
+                    view(target.0, to.0, &extents, &to.1[cut..]),
+                    view(source.0, from.0, &extents, &from.1[cut..]),
+                );
+                let mut expected = host.to_vec();
+                let values: Vec<T> = positions(&from).into_iter().map(|at| host[at]).collect();
+                positions(&to).into_iter().zip(&values).for_each(|(at, v)| expected[at] = *v);
+                // SAFETY: handles, and host memory of as many elements.
+                unsafe {
+                    ok(agpu_copy(to, from));
+                    assert_eq!(elements::<T>(target.view()), expected, "{} <- {}", show(&to), show(&from));
+                    assert_eq!(elements::<T>(to), values);
+                    reset(target);
+                    ok(agpu_copy_from_host(to, values.as_ptr().cast(), values.len() as i64));
+                    assert_eq!(elements::<T>(target.view()), expected, "{}", show(&to));
+                    reset(target);
+                    ok(agpu_fill(to, host[77..].as_ptr().cast()));
+                }
+                let mut expected = host.to_vec();
+                positions(&to).into_iter().for_each(|at| expected[at] = host[77]);
+                assert_eq!(elements::<T>(target.view()), expected, "fill {}", show(&to));
+                reset(target);
+            }
+        }
+    }
+}

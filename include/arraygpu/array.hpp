@@ -1,0 +1,225 @@
+// What arrays of more than one dimension share. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_ARRAY_HPP
+#define ARRAYGPU_ARRAY_HPP
+
+#include <arraygpu/vector.hpp>
+
+#include <array>
+
+namespace arraygpu {
+namespace detail {
+
+template <std::size_t Rank> using extents = std::array<std::size_t, Rank>;
+
+/// The number of elements; an error if a dimension or the product cannot be counted.
+template <std::size_t Rank> std::int64_t counted(const extents<Rank> &extents) {
+    std::int64_t count = 1;
+    bool empty = false;
+    for (const std::size_t n : extents) empty = empty || n == 0;
+    for (const std::size_t n : extents) {
+        if (n > std::size_t(INT64_MAX) || (!empty && count > INT64_MAX / std::int64_t(n))) {
+            throw error(AGPU_ERROR_INVALID_ARGUMENT, "an array cannot have so many elements");
+        }
+        count = empty ? 0 : count * std::int64_t(n);
+    }
+    return count;
+}
+
+/// A part of an array of this rank, not owned; `View<T>` is the class that it is the base of. Elements go to and from the host in row-major order.
+template <class T, std::size_t Rank, template <class> class View> class array_view {
+public:
+    using value_type = std::remove_const_t<T>;
+    static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+    /// A view from C; it is checked when it is used.
+    explicit array_view(const agpu_view &view) noexcept : view_(view) {}
+
+    /// The number of elements.
+    std::size_t size() const noexcept {
+        std::size_t n = 1;
+        for (std::size_t axis = 0; axis < Rank; ++axis) n *= std::size_t(view_.extent[axis]);
+        return n;
+    }
+    bool empty() const noexcept { return size() == 0; }
+    const agpu_view &c_view() const noexcept { return view_; }
+
+    /// The elements, one row after another.
+    std::vector<value_type> to_host() const {
+        agpu_view checked{};
+        check(agpu_view_transpose(view_, 0, 0, &checked)); // a made-up view would ask for any memory
+        if constexpr (std::is_same_v<value_type, bool>) {
+            const std::unique_ptr<bool[]> bytes(new bool[size()]);
+            copy_to(bytes.get(), size());
+            return std::vector<bool>(bytes.get(), bytes.get() + size());
+        } else {
+            std::vector<value_type> host(size());
+            copy_to(host.data(), host.size());
+            return host;
+        }
+    }
+    /// The elements, into memory for `count` of them; `count` is the view's size.
+    void copy_to(value_type *host, std::size_t count) const {
+        all("copy_to", count);
+        check(agpu_copy_to_host(host, view_, std::int64_t(count)));
+    }
+    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
+    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
+        all("copy_to_async", count);
+        check(agpu_copy_to_host_async(host, view_, std::int64_t(count), options.c_call()));
+    }
+    /// Writes all elements from host memory; `count` is the view's size.
+    void copy_from(const value_type *host, std::size_t count) const {
+        writable();
+        all("copy_from", count);
+        check(agpu_copy_from_host(view_, host, std::int64_t(count)));
+    }
+    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
+    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
+        writable();
+        all("copy_from_async", count);
+        check(agpu_copy_from_host_async(view_, host, std::int64_t(count), options.c_call()));
+    }
+    /// Writes all elements from a std::vector, std::array, std::span, ... of as many.
+    template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
+    void copy_from(const C &host) const {
+        copy_from(host.data(), host.size());
+    }
+    template <class V = value_type, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    void copy_from(const std::vector<bool> &host) const {
+        const std::unique_ptr<bool[]> bytes(new bool[host.size()]);
+        for (std::size_t i = 0; i < host.size(); ++i) bytes[i] = host[i];
+        copy_from(bytes.get(), host.size());
+    }
+    /// Writes all elements from an array or view of the same extents, which may overlap this one.
+    void copy_from(View<const value_type> source) const {
+        writable();
+        check(agpu_copy(view_, source.c_view()));
+    }
+    /// Sets every element.
+    void fill(value_type value) const {
+        writable();
+        check(agpu_fill(view_, &value));
+    }
+
+protected:
+    void all(const char *what, std::size_t count) const {
+        if (count == size()) return;
+        std::string shape;
+        for (std::size_t axis = 0; axis < Rank; ++axis) shape += (axis ? " x " : "") + std::to_string(view_.extent[axis]);
+        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the view is " + shape + ", the host has " + std::to_string(count) + " elements");
+    }
+    static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }
+
+    agpu_view view_;
+};
+
+/// The part at start, start + stride, ... below stop along an axis.
+inline agpu_view sliced(const agpu_view &view, std::int32_t axis, std::int64_t start, std::int64_t stop, std::int64_t stride) {
+    agpu_view part{};
+    check(agpu_view_slice(view, axis, start, stop, stride, &part));
+    return part;
+}
+inline agpu_view picked(const agpu_view &view, std::int32_t axis, std::int64_t index) {
+    agpu_view part{};
+    check(agpu_view_pick(view, axis, index, &part));
+    return part;
+}
+inline agpu_view transposed(const agpu_view &view, std::int32_t first, std::int32_t second) {
+    agpu_view part{};
+    check(agpu_view_transpose(view, first, second, &part));
+    return part;
+}
+
+/// An array of this rank in the memory of a device, owned; `View<T>` is what its views are.
+template <class T, std::size_t Rank, template <class> class View> class owned_array {
+public:
+    using value_type = T;
+
+    owned_array(owned_array &&other) noexcept : view_(std::exchange(other.view_, nothing())) {}
+    owned_array &operator=(owned_array &&other) noexcept {
+        owned_array moved(std::move(other));
+        std::swap(view_, moved.view_);
+        return *this;
+    }
+    owned_array(const owned_array &) = delete;
+    owned_array &operator=(const owned_array &) = delete;
+    ~owned_array() { static_cast<void>(agpu_buffer_free(view_.buffer)); }
+
+    /// The number of elements.
+    std::size_t size() const noexcept { return view().size(); }
+    bool empty() const noexcept { return size() == 0; }
+    /// The device address of element 0; null when empty. On the CPU it can be read and written; on a GPU by what comes after the calls
+    /// on this array, on their stream or after a wait.
+    T *data() { return static_cast<T *>(address()); }
+    const T *data() const { return static_cast<const T *>(address()); }
+    agpu_buffer *c_buffer() const noexcept { return view_.buffer; }
+    const agpu_view &c_view() const noexcept { return view_; }
+    /// Gives the buffer away; the caller frees it.
+    agpu_buffer *release() noexcept { return std::exchange(view_, nothing()).buffer; }
+
+    View<T> view() noexcept { return View<T>(view_); }
+    View<const T> view() const noexcept { return View<const T>(view_); }
+    /// The elements, one row after another.
+    std::vector<T> to_host() const { return view().to_host(); }
+    void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
+    void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
+    void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
+    void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
+    /// Writes all elements from a container of as many.
+    template <class C, class = std::enable_if_t<!is_ours<C>::value>> void copy_from(const C &source) { view().copy_from(source); }
+    /// Writes all elements from an array or view of the same extents.
+    void copy_from(View<const T> source) { view().copy_from(source); }
+    void fill(T value) { view().fill(value); }
+
+protected:
+    /// Zeros.
+    owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing()) {
+        std::array<std::int64_t, Rank> list{};
+        counted(extents);
+        for (std::size_t axis = 0; axis < Rank; ++axis) list[axis] = std::int64_t(extents[axis]);
+        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(Rank), list.data(), &view_.buffer));
+        check(agpu_buffer_view(view_.buffer, &view_));
+    }
+    /// A buffer made in C, of this element type and rank.
+    explicit owned_array(agpu_buffer *buffer) : owned_array(nothing()) {
+        view_.buffer = buffer; // ours from here on
+        agpu_type type{};
+        check(agpu_buffer_type(buffer, &type));
+        if (type != type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
+        agpu_view whole{};
+        check(agpu_buffer_view(buffer, &whole));
+        if (whole.rank != std::int64_t(Rank)) {
+            throw error(AGPU_ERROR_SHAPE, "adopt: the buffer is an array of rank " + std::to_string(whole.rank));
+        }
+        view_ = whole;
+    }
+    /// A part of a buffer that becomes ours.
+    explicit owned_array(const agpu_view &view) noexcept : view_(view) {}
+    /// The context of its buffer.
+    agpu_context *where() const {
+        agpu_context *context = nullptr;
+        check(agpu_buffer_context(view_.buffer, &context));
+        return context;
+    }
+    /// Zeros of the same extents in the same context.
+    agpu_buffer *like() const {
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_create_array(where(), type_of<T>::value, std::int32_t(Rank), view_.extent, &buffer));
+        return buffer;
+    }
+
+    agpu_view view_;
+
+private:
+    static agpu_view nothing() noexcept { return {nullptr, 0, std::int64_t(Rank), {0, 0, 0}, {1, 1, 1}}; }
+    void *address() const {
+        void *data = nullptr;
+        check(agpu_buffer_data(view_.buffer, &data));
+        return data;
+    }
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_ARRAY_HPP

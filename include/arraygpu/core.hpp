@@ -1,0 +1,260 @@
+// Errors, element types, contexts and options of calls. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_CORE_HPP
+#define ARRAYGPU_CORE_HPP
+
+#include <arraygpu.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace arraygpu {
+
+/// What a failed call throws: its status, and a message that names function, argument and sizes.
+class error : public std::runtime_error {
+public:
+    error(agpu_status code, const std::string &message) : std::runtime_error(message), code_(code) {}
+    explicit error(agpu_status code) : error(code, agpu_status_name(code)) {}
+
+    agpu_status code() const noexcept { return code_; }
+
+private:
+    agpu_status code_;
+};
+
+/// Throws what a C function reported.
+inline void check(agpu_status status) {
+    if (status != AGPU_OK) throw error(status, agpu_last_error_message());
+}
+
+namespace detail {
+inline float float_of(std::uint32_t bits) noexcept {
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+inline std::uint32_t bits_of(float x) noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+} // namespace detail
+
+/// An element of type f16 (IEEE 754 binary16), to store numbers in: C++ computes with it as a float. From a float it is rounded to nearest even.
+struct half : agpu_half {
+    half() = default;
+    half(float x) noexcept : agpu_half{rounded(x)} {}
+    operator float() const noexcept {
+        const std::uint32_t sign = std::uint32_t(bits & 0x8000u) << 16, size = std::uint32_t(bits & 0x7fffu) << 13;
+        if (size >= 0x0f800000u) return detail::float_of(sign | (size + 0x70000000u)); // infinity, NaN
+        return detail::float_of(sign | detail::bits_of(detail::float_of(size) * 0x1p112f));
+    }
+
+private:
+    static std::uint16_t rounded(float x) noexcept {
+        const std::uint32_t all = detail::bits_of(x), size = all & 0x7fffffffu;
+        if (size > 0x7f800000u) return 0x7e00u;
+        const std::uint32_t sign = all >> 16 & 0x8000u;
+        if (size >= 0x47800000u) return std::uint16_t(sign | 0x7c00u);
+        if (size < 0x38800000u) // a subnormal: the addition rounds to steps of 2^-24
+            return std::uint16_t(sign | (detail::bits_of(detail::float_of(size) + 0.5f) - 0x3f000000u));
+        return std::uint16_t(sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13));
+    }
+};
+
+/// An element of type bf16 (the high half of a float), to store numbers in: C++ computes with it as a float. From a float it is rounded to nearest even.
+struct bfloat16 : agpu_bfloat16 {
+    bfloat16() = default;
+    bfloat16(float x) noexcept : agpu_bfloat16{rounded(x)} {}
+    operator float() const noexcept { return detail::float_of(std::uint32_t(bits) << 16); }
+
+private:
+    static std::uint16_t rounded(float x) noexcept {
+        const std::uint32_t all = detail::bits_of(x);
+        return std::uint16_t(x != x ? 0x7fc0u : (all + 0x7fffu + (all >> 16 & 1u)) >> 16);
+    }
+};
+static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2, "halves are two bytes");
+static_assert(std::is_trivially_copyable_v<half> && std::is_trivially_copyable_v<bfloat16>, "halves are copied as bytes");
+
+template <class T> class gpu_vector;
+template <class T> class gpu_vector_view;
+template <class T> class gpu_matrix;
+template <class T> class gpu_matrix_view;
+template <class T> class gpu_tensor3;
+template <class T> class gpu_tensor3_view;
+
+namespace detail {
+
+/// The element types: their number in the C interface.
+template <class T> struct type_of {
+    static constexpr bool known = false;
+};
+template <agpu_type Number> struct known_type {
+    static constexpr bool known = true;
+    static constexpr agpu_type value = Number;
+};
+template <> struct type_of<float> : known_type<AGPU_F32> {};
+template <> struct type_of<double> : known_type<AGPU_F64> {};
+template <> struct type_of<std::int32_t> : known_type<AGPU_I32> {};
+template <> struct type_of<std::int64_t> : known_type<AGPU_I64> {};
+template <> struct type_of<std::uint32_t> : known_type<AGPU_U32> {};
+template <> struct type_of<std::uint64_t> : known_type<AGPU_U64> {};
+template <> struct type_of<std::int8_t> : known_type<AGPU_I8> {};
+template <> struct type_of<std::int16_t> : known_type<AGPU_I16> {};
+template <> struct type_of<std::uint16_t> : known_type<AGPU_U16> {};
+template <> struct type_of<std::uint8_t> : known_type<AGPU_U8> {};
+template <> struct type_of<half> : known_type<AGPU_F16> {};
+template <> struct type_of<bfloat16> : known_type<AGPU_BF16> {};
+template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
+static_assert(sizeof(bool) == 1, "a bool is one byte");
+
+template <class C, class T, class = void> struct has_data : std::false_type {};
+template <class C, class T>
+struct has_data<C, T, std::void_t<decltype(std::declval<const C &>().data()), decltype(std::declval<const C &>().size())>>
+    : std::is_convertible<decltype(std::declval<const C &>().data()), const T *> {};
+/// C is a container whose elements lie side by side: std::vector, std::array, std::span, ... Not one of bits: some compilers cannot even ask it for data().
+template <class C, class T> struct is_contiguous_of : has_data<C, T> {};
+template <class A, class T> struct is_contiguous_of<std::vector<bool, A>, T> : std::false_type {};
+template <class T> struct is_ours : std::false_type {};
+template <class T> struct is_ours<gpu_vector<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_vector_view<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_matrix<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_matrix_view<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_tensor3<T>> : std::true_type {};
+template <class T> struct is_ours<gpu_tensor3_view<T>> : std::true_type {};
+
+template <class It, class = void> struct is_iterator : std::false_type {};
+template <class It>
+struct is_iterator<It, std::void_t<typename std::iterator_traits<It>::iterator_category>> : std::true_type {};
+
+inline void same_length(const char *what, std::int64_t here, std::size_t there) {
+    if (here < 0 || std::uint64_t(here) != there) {
+        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " +
+                                          std::to_string(there));
+    }
+}
+
+} // namespace detail
+
+/// The number of GPUs.
+inline int device_count() {
+    std::int32_t n = 0;
+    check(agpu_device_count(&n));
+    return n;
+}
+/// Why no GPU can be used; empty if one can.
+inline std::string device_problem() {
+    const char *message = nullptr;
+    check(agpu_device_problem(&message));
+    return message;
+}
+
+/// Device memory of a context, in bytes; zeros on the CPU.
+struct memory_usage {
+    std::int64_t in_use;
+    std::int64_t peak;
+};
+
+/// A device, with its memory, and on the CPU the threads that compute. Most programs need none: the process has a default one.
+class context {
+public:
+    /// @param threads 0: the environment variable ARRAYGPU_THREADS, else all; results never depend on it
+    /// @param device AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, AGPU_DEVICE_CUDA + the GPU's number
+    explicit context(int threads = 0, int device = AGPU_DEVICE_DEFAULT) {
+        const agpu_context_options options{sizeof options, device, threads};
+        check(agpu_context_create(&options, &handle_));
+    }
+    /// The CPU.
+    static context cpu(int threads = 0) { return context(threads, AGPU_DEVICE_CPU); }
+    /// A GPU, counted from 0.
+    static context cuda(int number = 0) {
+        if (number < 0 || number > 1 << 20) throw error(AGPU_ERROR_UNAVAILABLE, "there is no CUDA device " + std::to_string(number));
+        return context(0, AGPU_DEVICE_CUDA + number);
+    }
+    context(context &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    context &operator=(context &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    /// Vectors may outlive their context.
+    ~context() { static_cast<void>(agpu_context_free(handle_)); }
+
+    int threads() const {
+        std::int32_t n = 0;
+        check(agpu_context_threads(handle_, &n));
+        return n;
+    }
+    /// AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number.
+    int device() const {
+        std::int32_t n = 0;
+        check(agpu_context_device(handle_, &n));
+        return n;
+    }
+    std::string device_name() const {
+        const char *name = nullptr;
+        check(agpu_context_device_name(handle_, &name));
+        return name;
+    }
+    /// Waits for all calls and copies of this context, on any stream.
+    void synchronize() const { check(agpu_context_synchronize(handle_)); }
+    /// The context's own stream, a CUstream (or cudaStream_t); null on the CPU.
+    void *stream() const {
+        void *stream = nullptr;
+        check(agpu_context_stream(handle_, &stream));
+        return stream;
+    }
+    /// At most so many bytes of device memory.
+    void set_memory_limit(std::int64_t bytes) const { check(agpu_context_set_memory_limit(handle_, bytes)); }
+    memory_usage memory() const {
+        memory_usage usage{};
+        check(agpu_context_memory(handle_, &usage.in_use, &usage.peak));
+        return usage;
+    }
+    agpu_context *c_context() const noexcept { return handle_; }
+
+private:
+    agpu_context *handle_ = nullptr;
+};
+
+/// Where a vector is made: in a context, or (left out) in the default one.
+class context_ref {
+public:
+    context_ref() noexcept = default;
+    context_ref(const context &c) : handle_(c.c_context()) {
+        if (!handle_) throw error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from");
+    }
+    agpu_context *c_context() const noexcept { return handle_; }
+
+private:
+    agpu_context *handle_ = nullptr;
+};
+
+/// Waits for all calls and copies of a context, on any stream; left out: of the default one.
+inline void synchronize(context_ref where = {}) {
+    agpu_context *context = where.c_context();
+    if (!context) check(agpu_context_default(&context));
+    check(agpu_context_synchronize(context));
+}
+
+/// Where and how a call runs: a context, and on a GPU a stream (a CUstream or cudaStream_t of the same device; null: the context's own). Left out: in the context of its first vector.
+class call_options {
+public:
+    call_options() noexcept = default;
+    call_options(context_ref where, void *stream = nullptr) noexcept : call_{sizeof(agpu_call), where.c_context(), stream} {}
+    call_options(const context &where) : call_options(context_ref(where)) {}
+    const agpu_call *c_call() const noexcept { return &call_; }
+
+private:
+    agpu_call call_{sizeof(agpu_call), nullptr, nullptr};
+};
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_CORE_HPP

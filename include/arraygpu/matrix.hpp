@@ -1,0 +1,140 @@
+// Matrices in the memory of a device, and their views. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_MATRIX_HPP
+#define ARRAYGPU_MATRIX_HPP
+
+#include <arraygpu/array.hpp>
+
+namespace arraygpu {
+
+/// A part of a gpu_matrix, not owned: cheap to copy, valid as long as the matrix. `gpu_matrix_view<const T>` cannot be written.
+/// Every gpu_matrix is implicitly a view of all its elements.
+template <class T> class gpu_matrix_view : public detail::array_view<T, 2, arraygpu::gpu_matrix_view> {
+    using base = detail::array_view<T, 2, arraygpu::gpu_matrix_view>;
+
+public:
+    using typename base::value_type;
+
+    /// A view from C; it is checked when it is used.
+    explicit gpu_matrix_view(const agpu_view &view) noexcept : base(view) {}
+    gpu_matrix_view(std::conditional_t<std::is_const_v<T>, const gpu_matrix<value_type>, gpu_matrix<value_type>> &matrix) noexcept
+        : base(matrix.c_view()) {}
+    template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
+    gpu_matrix_view(gpu_matrix_view<U> writable) noexcept : base(writable.c_view()) {}
+
+    std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
+    std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
+    /// How far apart neighbours in a column lie, in elements: where rows lie one after another, what BLAS calls the leading dimension.
+    std::int64_t row_stride() const noexcept { return base::view_.stride[0]; }
+    /// How far apart neighbours in a row lie: 1 unless the view skips columns or is transposed.
+    std::int64_t col_stride() const noexcept { return base::view_.stride[1]; }
+
+    /// Row i, a vector of cols() elements.
+    gpu_vector_view<T> row(std::int64_t i) const { return gpu_vector_view<T>(detail::picked(base::view_, 0, i)); }
+    /// Column j, a vector of rows() elements.
+    gpu_vector_view<T> col(std::int64_t j) const { return gpu_vector_view<T>(detail::picked(base::view_, 1, j)); }
+    /// The same elements, rows as columns: nothing is copied.
+    gpu_matrix_view transpose() const { return gpu_matrix_view(detail::transposed(base::view_, 0, 1)); }
+};
+
+/// A matrix in the memory of a device, owned: one row after another. Moved, never copied by accident (see clone). A matrix that was moved from is
+/// empty and can only be destroyed or assigned to.
+template <class T> class gpu_matrix : public detail::owned_array<T, 2, gpu_matrix_view> {
+    using base = detail::owned_array<T, 2, gpu_matrix_view>;
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+public:
+    /// 0 x 0.
+    gpu_matrix() : gpu_matrix(std::size_t(0), std::size_t(0)) {}
+    /// Zeros.
+    gpu_matrix(std::size_t rows, std::size_t cols, context_ref where = {}) : base({rows, cols}, where) {}
+    /// A copy of a std::vector, std::array, std::span, ... of rows * cols elements, one row after another.
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
+    gpu_matrix(const C &host, std::size_t rows, std::size_t cols, context_ref where = {}) : gpu_matrix(rows, cols, where) {
+        base::copy_from(host);
+    }
+    template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    gpu_matrix(const std::vector<bool> &host, std::size_t rows, std::size_t cols, context_ref where = {})
+        : gpu_matrix(rows, cols, where) {
+        base::copy_from(host);
+    }
+    /// `{{1, 2, 3}, {4, 5, 6}}`: two rows.
+    gpu_matrix(std::initializer_list<std::initializer_list<T>> rows, context_ref where = {})
+        : gpu_matrix(rows.size(), rows.size() ? rows.begin()->size() : 0, where) {
+        std::vector<T> all;
+        for (const auto &row : rows) {
+            if (row.size() != cols()) {
+                throw error(AGPU_ERROR_SHAPE, "rows of " + std::to_string(cols()) + " and of " + std::to_string(row.size()) + " elements");
+            }
+            all.insert(all.end(), row.begin(), row.end());
+        }
+        base::copy_from(all);
+    }
+    /// A copy of a view, whatever its strides.
+    explicit gpu_matrix(gpu_matrix_view<const T> source, context_ref where = {}) : gpu_matrix(source.rows(), source.cols(), where) {
+        base::copy_from(source);
+    }
+
+    /// Takes over a buffer made in C, of rank 2.
+    static gpu_matrix adopt(agpu_buffer *buffer) { return gpu_matrix(buffer, adopted{}); }
+    /// A matrix over memory of the caller, which must stay valid as long as the matrix; for a GPU's context, memory of that GPU, managed, or pinned. Rows begin
+    /// `leading_dimension` elements apart (0: cols), at least cols.
+    static gpu_matrix wrap(T *data, std::size_t rows, std::size_t cols, std::size_t leading_dimension = 0, context_ref where = {}) {
+        const std::size_t apart = leading_dimension ? leading_dimension : cols;
+        if (apart < cols) {
+            throw error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart");
+        }
+        const std::int64_t last = rows ? detail::counted<2>({rows - 1, apart}) : 0;
+        const std::int64_t count = rows && cols ? detail::counted<1>({std::size_t(last) + cols}) : 0;
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, count, &buffer));
+        return gpu_matrix(agpu_view{buffer, 0, 2, {std::int64_t(rows), std::int64_t(cols), 1}, {std::int64_t(apart), 1, 1}});
+    }
+
+    gpu_matrix(gpu_matrix &&) noexcept = default;
+    gpu_matrix &operator=(gpu_matrix &&) noexcept = default;
+    void swap(gpu_matrix &other) noexcept { std::swap(base::view_, other.view_); }
+    friend void swap(gpu_matrix &a, gpu_matrix &b) noexcept { a.swap(b); }
+
+    /// A copy in the same context.
+    gpu_matrix clone() const {
+        gpu_matrix copy = adopt(base::like());
+        copy.copy_from(*this);
+        return copy;
+    }
+
+    std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
+    std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
+    /// How far apart rows begin, in elements.
+    std::int64_t leading_dimension() const noexcept { return base::view_.stride[0]; }
+
+private:
+    struct adopted {};
+    gpu_matrix(agpu_buffer *buffer, adopted) : base(buffer) {}
+    explicit gpu_matrix(const agpu_view &view) noexcept : base(view) {}
+};
+
+/// Rows row_start up to row_stop and columns col_start up to col_stop, every row_stride-th and col_stride-th of them; 0 <= start <= stop <= rows or columns, strides >= 1.
+template <class T>
+gpu_matrix_view<T> view(gpu_matrix_view<T> m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+                        std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
+    const agpu_view rows = detail::sliced(m.c_view(), 0, row_start, row_stop, row_stride);
+    return gpu_matrix_view<T>(detail::sliced(rows, 1, col_start, col_stop, col_stride));
+}
+template <class T>
+gpu_matrix_view<T> view(gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+                        std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
+    return arraygpu::view(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
+}
+template <class T>
+gpu_matrix_view<const T> view(const gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start,
+                              std::int64_t col_stop, std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
+    return arraygpu::view(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
+}
+/// A view of a matrix that is about to go would dangle.
+template <class T>
+gpu_matrix_view<T> view(gpu_matrix<T> &&m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+                        std::int64_t row_stride = 1, std::int64_t col_stride = 1) = delete;
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_MATRIX_HPP

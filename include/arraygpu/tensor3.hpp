@@ -1,0 +1,83 @@
+// Arrays of three dimensions in the memory of a device, and their views. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_TENSOR3_HPP
+#define ARRAYGPU_TENSOR3_HPP
+
+#include <arraygpu/matrix.hpp>
+
+namespace arraygpu {
+
+/// A part of a gpu_tensor3, not owned. Every gpu_tensor3 is implicitly a view of all its elements.
+template <class T> class gpu_tensor3_view : public detail::array_view<T, 3, arraygpu::gpu_tensor3_view> {
+    using base = detail::array_view<T, 3, arraygpu::gpu_tensor3_view>;
+
+public:
+    using typename base::value_type;
+
+    /// A view from C; it is checked when it is used.
+    explicit gpu_tensor3_view(const agpu_view &view) noexcept : base(view) {}
+    gpu_tensor3_view(std::conditional_t<std::is_const_v<T>, const gpu_tensor3<value_type>, gpu_tensor3<value_type>> &tensor) noexcept
+        : base(tensor.c_view()) {}
+    template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
+    gpu_tensor3_view(gpu_tensor3_view<U> writable) noexcept : base(writable.c_view()) {}
+
+    /// The extent along an axis, 0 (outermost), 1 or 2.
+    std::size_t extent(int axis) const noexcept { return std::size_t(base::view_.extent[axis]); }
+    /// How far apart neighbours along an axis lie, in elements.
+    std::int64_t stride(int axis) const noexcept { return base::view_.stride[axis]; }
+
+    /// The matrix at one index along an axis.
+    gpu_matrix_view<T> plane(int axis, std::int64_t index) const { return gpu_matrix_view<T>(detail::picked(base::view_, axis, index)); }
+    /// The part at start, start + stride, ... below stop along an axis.
+    gpu_tensor3_view slice(int axis, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) const {
+        return gpu_tensor3_view(detail::sliced(base::view_, axis, start, stop, stride));
+    }
+    /// The same elements with two axes exchanged: nothing is copied.
+    gpu_tensor3_view transpose(int first, int second) const { return gpu_tensor3_view(detail::transposed(base::view_, first, second)); }
+};
+
+/// An array of three dimensions in the memory of a device, owned, row-major. Move only, as gpu_matrix.
+template <class T> class gpu_tensor3 : public detail::owned_array<T, 3, gpu_tensor3_view> {
+    using base = detail::owned_array<T, 3, gpu_tensor3_view>;
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+public:
+    /// 0 x 0 x 0.
+    gpu_tensor3() : gpu_tensor3(0, 0, 0) {}
+    /// Zeros.
+    gpu_tensor3(std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : base({n0, n1, n2}, where) {}
+    /// A copy of a std::vector, std::array, std::span, ... of n0 * n1 * n2 elements in row-major order.
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
+    gpu_tensor3(const C &host, std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : gpu_tensor3(n0, n1, n2, where) {
+        base::copy_from(host);
+    }
+    /// A copy of a view, whatever its strides.
+    explicit gpu_tensor3(gpu_tensor3_view<const T> source, context_ref where = {})
+        : gpu_tensor3(source.extent(0), source.extent(1), source.extent(2), where) {
+        base::copy_from(source);
+    }
+    /// Takes over a buffer made in C, of rank 3.
+    static gpu_tensor3 adopt(agpu_buffer *buffer) { return gpu_tensor3(buffer, adopted{}); }
+
+    gpu_tensor3(gpu_tensor3 &&) noexcept = default;
+    gpu_tensor3 &operator=(gpu_tensor3 &&) noexcept = default;
+    void swap(gpu_tensor3 &other) noexcept { std::swap(base::view_, other.view_); }
+    friend void swap(gpu_tensor3 &a, gpu_tensor3 &b) noexcept { a.swap(b); }
+
+    /// A copy in the same context.
+    gpu_tensor3 clone() const {
+        gpu_tensor3 copy = adopt(base::like());
+        copy.copy_from(*this);
+        return copy;
+    }
+
+    /// The extent along an axis, 0 (outermost), 1 or 2.
+    std::size_t extent(int axis) const noexcept { return std::size_t(base::view_.extent[axis]); }
+
+private:
+    struct adopted {};
+    gpu_tensor3(agpu_buffer *buffer, adopted) : base(buffer) {}
+};
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_TENSOR3_HPP

@@ -1,0 +1,269 @@
+// Vectors in the memory of a device, their views, and single elements. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_VECTOR_HPP
+#define ARRAYGPU_VECTOR_HPP
+
+#include <arraygpu/core.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+namespace arraygpu {
+
+/// A part of a gpu_vector, not owned: cheap to copy, valid as long as the vector. `gpu_vector_view<const T>` cannot be written.
+/// Every gpu_vector is implicitly a view of all its elements.
+template <class T> class gpu_vector_view {
+public:
+    using value_type = std::remove_const_t<T>;
+    static_assert(detail::type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+    /// A view from C; it is checked when it is used.
+    explicit gpu_vector_view(const agpu_view &view) noexcept : view_(view) {}
+    gpu_vector_view(std::conditional_t<std::is_const_v<T>, const gpu_vector<value_type>, gpu_vector<value_type>> &vector)
+        : view_(vector.c_view()) {}
+    template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
+    gpu_vector_view(gpu_vector_view<U> writable) noexcept : view_(writable.c_view()) {}
+
+    std::size_t size() const noexcept { return std::size_t(view_.extent[0]); }
+    bool empty() const noexcept { return view_.extent[0] == 0; }
+    std::int64_t stride() const noexcept { return view_.stride[0]; }
+    const agpu_view &c_view() const noexcept { return view_; }
+
+    /// The elements.
+    std::vector<value_type> to_host() const {
+        if (view_.extent[0] < 0) throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements");
+        if constexpr (std::is_same_v<value_type, bool>) {
+            const std::unique_ptr<bool[]> bytes(new bool[size()]);
+            copy_to(bytes.get(), size());
+            return std::vector<bool>(bytes.get(), bytes.get() + size());
+        } else {
+            std::vector<value_type> host(size());
+            copy_to(host.data(), host.size());
+            return host;
+        }
+    }
+    /// The elements, into memory for `count` of them; `count` is the view's size.
+    void copy_to(value_type *host, std::size_t count) const {
+        detail::same_length("copy_to", view_.extent[0], count);
+        check(agpu_copy_to_host(host, view_, view_.extent[0]));
+    }
+
+    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
+    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
+        detail::same_length("copy_to_async", view_.extent[0], count);
+        check(agpu_copy_to_host_async(host, view_, view_.extent[0], options.c_call()));
+    }
+
+    /// Writes all elements from host memory; `count` is the view's size.
+    void copy_from(const value_type *host, std::size_t count) const {
+        writable();
+        detail::same_length("copy_from", view_.extent[0], count);
+        check(agpu_copy_from_host(view_, host, view_.extent[0]));
+    }
+    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
+    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
+        writable();
+        detail::same_length("copy_from_async", view_.extent[0], count);
+        check(agpu_copy_from_host_async(view_, host, view_.extent[0], options.c_call()));
+    }
+    /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, value_type>::value && !detail::is_ours<C>::value>>
+    void copy_from(const C &host) const {
+        copy_from(host.data(), host.size());
+    }
+    template <class V = value_type, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    void copy_from(const std::vector<bool> &host) const {
+        const std::unique_ptr<bool[]> bytes(new bool[host.size()]);
+        for (std::size_t i = 0; i < host.size(); ++i) bytes[i] = host[i];
+        copy_from(bytes.get(), host.size());
+    }
+    /// Writes all elements from a vector or view of the same size, which may overlap this one.
+    void copy_from(gpu_vector_view<const value_type> source) const {
+        writable();
+        check(agpu_copy(view_, source.c_view()));
+    }
+    /// Sets every element.
+    void fill(value_type value) const {
+        writable();
+        check(agpu_fill(view_, &value));
+    }
+
+private:
+    static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }
+
+    agpu_view view_;
+};
+
+/// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
+/// to_host() brings all. A vector that was moved from is empty and can only be destroyed or assigned to.
+template <class T> class gpu_vector {
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+public:
+    using value_type = T;
+
+    /// Empty.
+    gpu_vector() : gpu_vector(std::size_t(0)) {}
+    /// So many zeros.
+    explicit gpu_vector(std::size_t size, context_ref where = {}) : size_(size) {
+        if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements");
+        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), &buffer_));
+    }
+    /// A copy of a std::vector, std::array, std::span, ...
+    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
+    explicit gpu_vector(const C &host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        copy_from(host);
+    }
+    template <class V = T, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    explicit gpu_vector(const std::vector<bool> &host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        copy_from(host);
+    }
+    gpu_vector(std::initializer_list<T> host, context_ref where = {}) : gpu_vector(host.size(), where) {
+        view().copy_from(host.begin(), host.size());
+    }
+    /// A copy of the elements from first up to last.
+    template <class It, class = std::enable_if_t<detail::is_iterator<It>::value>>
+    gpu_vector(It first, It last, context_ref where = {}) : gpu_vector(std::vector<T>(first, last), where) {}
+    /// A copy of a view.
+    explicit gpu_vector(gpu_vector_view<const T> source, context_ref where = {}) : gpu_vector(source.size(), where) {
+        copy_from(source);
+    }
+
+    /// Takes over a buffer made in C.
+    static gpu_vector adopt(agpu_buffer *buffer) {
+        gpu_vector vector(buffer, adopted{});
+        agpu_type type{};
+        std::int64_t count = 0;
+        check(agpu_buffer_type(buffer, &type));
+        if (type != detail::type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
+        check(agpu_buffer_count(buffer, &count));
+        vector.size_ = std::size_t(count);
+        return vector;
+    }
+    /// A vector over memory of the caller, which must stay valid as long as the vector; for a GPU's context, memory of that GPU, managed, or
+    /// pinned.
+    static gpu_vector wrap(T *data, std::size_t size, context_ref where = {}) {
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, std::int64_t(size), &buffer));
+        return adopt(buffer);
+    }
+
+    gpu_vector(gpu_vector &&other) noexcept
+        : buffer_(std::exchange(other.buffer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    gpu_vector &operator=(gpu_vector &&other) noexcept {
+        gpu_vector moved(std::move(other));
+        swap(moved);
+        return *this;
+    }
+    gpu_vector(const gpu_vector &) = delete;
+    gpu_vector &operator=(const gpu_vector &) = delete;
+    ~gpu_vector() { static_cast<void>(agpu_buffer_free(buffer_)); }
+
+    void swap(gpu_vector &other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        std::swap(size_, other.size_);
+    }
+    friend void swap(gpu_vector &a, gpu_vector &b) noexcept { a.swap(b); }
+
+    /// A copy in the same context.
+    gpu_vector clone() const {
+        agpu_context *where = nullptr;
+        check(agpu_buffer_context(buffer_, &where));
+        agpu_buffer *buffer = nullptr;
+        check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_), &buffer));
+        gpu_vector copy = adopt(buffer);
+        copy.copy_from(*this);
+        return copy;
+    }
+    /// Gives the buffer away; the caller frees it.
+    agpu_buffer *release() noexcept {
+        size_ = 0;
+        return std::exchange(buffer_, nullptr);
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    /// The device address of element 0; null when empty. On the CPU it can be read and written; on a GPU by what comes after the calls
+    /// on this vector, on their stream or after a wait.
+    T *data() { return static_cast<T *>(address()); }
+    const T *data() const { return static_cast<const T *>(address()); }
+    agpu_buffer *c_buffer() const noexcept { return buffer_; }
+    agpu_view c_view() const noexcept { return {buffer_, 0, 1, {std::int64_t(size_), 1, 1}, {1, 1, 1}}; }
+
+    gpu_vector_view<T> view() { return *this; }
+    gpu_vector_view<const T> view() const { return *this; }
+    std::vector<T> to_host() const { return view().to_host(); }
+    void copy_to(T *host, std::size_t count) const { view().copy_to(host, count); }
+    void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
+    void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
+    void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
+    /// Writes all elements from a container, vector or view of the same size.
+    template <class C> void copy_from(const C &source) { view().copy_from(source); }
+    void fill(T value) { view().fill(value); }
+
+private:
+    struct adopted {};
+    gpu_vector(agpu_buffer *buffer, adopted) noexcept : buffer_(buffer) {}
+
+    void *address() const {
+        void *data = nullptr;
+        check(agpu_buffer_data(buffer_, &data));
+        return data;
+    }
+
+    agpu_buffer *buffer_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// One element in the memory of a device: a scalar result that need not come to the host, and a view for calls that read it. Move only.
+template <class T> class gpu_scalar {
+public:
+    using value_type = T;
+
+    /// Zero.
+    explicit gpu_scalar(context_ref where = {}) : element_(1, where) {}
+    explicit gpu_scalar(T value, context_ref where = {}) : element_(1, where) { set(value); }
+
+    /// The value; waits for the calls that write it.
+    T get() const {
+        T value{};
+        element_.copy_to(&value, 1);
+        return value;
+    }
+    void set(T value) { element_.fill(value); }
+
+    gpu_vector_view<T> view() { return element_; }
+    gpu_vector_view<const T> view() const { return element_; }
+    operator gpu_vector_view<T>() { return element_; }
+    operator gpu_vector_view<const T>() const { return element_; }
+    T *data() { return element_.data(); }
+    const T *data() const { return element_.data(); }
+    agpu_buffer *c_buffer() const noexcept { return element_.c_buffer(); }
+    agpu_view c_view() const noexcept { return element_.c_view(); }
+
+private:
+    gpu_vector<T> element_;
+};
+
+/// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
+template <class T>
+gpu_vector_view<T> view(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    agpu_view slice{};
+    check(agpu_view_slice(v.c_view(), 0, start, stop, stride, &slice));
+    return gpu_vector_view<T>(slice);
+}
+template <class T>
+gpu_vector_view<T> view(gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::view(v.view(), start, stop, stride);
+}
+template <class T>
+gpu_vector_view<const T> view(const gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::view(v.view(), start, stop, stride);
+}
+/// A view of a vector that is about to go would dangle.
+template <class T>
+gpu_vector_view<T> view(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_VECTOR_HPP
