@@ -172,9 +172,15 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// The number of elements of the index space.
     pub fn count(&mut self) -> Expr {
+        let n = self.count_node();
+        self.host(n)
+    }
+
+    /// The same in the graph.
+    pub fn count_node(&mut self) -> NodeId {
         let extents = self.domain.clone();
         let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
-        n.map_or(Expr::int(0), |n| self.host(n))
+        n.unwrap_or_else(|| self.g.lit(Lit::i64(0)))
     }
 
     fn array_name(&self, x: NodeId) -> String {
@@ -673,7 +679,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// The length of an array along an axis, by the name that all equal lengths have.
-    fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
+    pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
         match self.g.op(x).clone() {
             Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],

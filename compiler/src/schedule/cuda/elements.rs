@@ -41,9 +41,24 @@ impl Elements {
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
-    /// Loads what is read at the elements' own indices.
+    /// The number of the first element of each group of neighbours.
+    pub fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.indices.len()).step_by(self.v as usize)
+    }
+
+    /// The index so many elements from element `i`: in the kernel, and in the graph.
+    pub fn beside(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
+        let offset = self.groups[i / self.v as usize] + i as i64 % self.v + offset;
+        let of = l.g.lit(Lit::i64(offset));
+        let node = linear::add(&mut l.g, self.base.0, of);
+        let base = self.base.1.clone();
+        (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
+    }
+
+    /// Loads what is read at the elements' own indices, unless it is there already.
     pub fn load(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
-        let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
+        let known = |x: &NodeId| l.loaded.as_ref().is_some_and(|known| known.keys().any(|k| k.0 == *x));
+        let arrays: Vec<NodeId> = l.pointwise.iter().copied().filter(|x| !known(x)).collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
         for x in arrays {
             // a matrix of any strides has an address for each element
@@ -170,7 +185,8 @@ pub fn stored<'p>(l: &Lower, pass: &'p crate::schedule::items::Pass) -> Vec<&'p 
     pass.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
-/// Words of registers that one group of neighbours takes, over all arrays read at the element's own index.
-pub fn words(l: &Lower, shape: Shape) -> i64 {
-    l.pointwise.iter().map(|x| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4).sum::<i64>().max(1)
+/// Words of registers that one group of neighbours takes, over these arrays.
+pub fn words<'x>(l: &Lower, arrays: impl IntoIterator<Item = &'x NodeId>, shape: Shape) -> i64 {
+    let words = |x: &NodeId| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
+    arrays.into_iter().map(words).sum::<i64>().max(1)
 }

@@ -1,10 +1,11 @@
 //! Map: every element on its own.
 //!
 //! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
-//! of memory after another. All loads of a thread come before its first use of one. The block at the end, which is not full, goes
-//! element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
+//! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
+//! is not full, goes element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::elements::{Elements, single, stored, words};
+use super::window::{self, Window};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
@@ -12,6 +13,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
+use crate::schedule::stencil::stencils;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
@@ -31,16 +33,34 @@ pub fn blocks(cost: u32, each: i64) -> u32 {
     u32::from(i64::from(cost) * each > 700)
 }
 
-/// Elements of a block.
-pub fn elements(l: &Lower, shape: Shape, cost: u32) -> i64 {
-    i64::from(shape.threads) * shape.v * unroll(l, shape, cost)
+/// How a map is done.
+pub struct Plan {
+    /// What is loaded around the elements.
+    windows: Vec<Window>,
+    /// Elements of a block.
+    pub per_block: i64,
 }
 
-fn unroll(l: &Lower, shape: Shape, cost: u32) -> i64 {
-    if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 {
+impl Plan {
+    /// For contiguous arrays, windows of what is read around the element; else, and where those would take too many registers, nothing but loads.
+    pub fn of(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Plan {
+        let mut windows = Vec::new();
+        if !shape.strided && pass.domain.len() == 1 {
+            let stencils = stencils(&mut l.g, pass);
+            windows = window::windows(l, &stencils, shape.v).unwrap_or_default();
+        }
+        let per_block = i64::from(shape.threads) * shape.v * unroll(l, &windows, shape, cost);
+        Plan { windows, per_block }
+    }
+}
+
+fn unroll(l: &Lower, windows: &[Window], shape: Shape, cost: u32) -> i64 {
+    if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 && windows.is_empty() {
         return 2;
     }
-    let wanted = (WORDS_IN_FLIGHT / words(l, shape)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
+    let alone = l.pointwise.iter().filter(|x| windows.iter().all(|w| w.array != **x));
+    let words = words(l, alone, shape) + window::words(l, windows);
+    let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
     1 << wanted.min(allowed.max(1)).ilog2()
 }
@@ -50,9 +70,10 @@ fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, per_block: i64) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
     let items = stored(l, pass);
-    let n = l.count();
+    let (count, per_block) = (l.count_node(), plan.per_block);
+    let n = l.host(count);
     let mut out = Vec::new();
     let block = match shape.descending {
         true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
@@ -66,6 +87,7 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, per_block: i64) -> Result<
     let apart = i64::from(shape.threads) * shape.v;
     let groups = (0..per_block / apart).map(|u| u * apart).collect();
     let elements = Elements::new(l, first, groups, shape.v);
+    window::load(l, &plan.windows, &elements, &mut full);
     elements.load(l, &mut full);
     let make = |l: &mut Lower, _, i| items.iter().map(|it| element(l, it.node, i)).collect();
     let values = elements.values(l, &[], make, &mut full)?;
@@ -80,7 +102,8 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, per_block: i64) -> Result<
     body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
     rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), n.clone()), body));
     // a block number has 31 bits: cheaper than to compare indices
-    let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, n, shift(per_block))));
+    let limit = window::limit(l, &plan.windows, shape.v, count);
+    let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, limit, shift(per_block))));
     let is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
     out.push(Stmt::If(is_full, full, rest));
     Ok(out)

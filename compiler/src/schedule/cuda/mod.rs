@@ -11,6 +11,7 @@ mod map;
 mod reduce;
 mod segments;
 mod tree;
+mod window;
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
@@ -191,9 +192,9 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
     } else {
-        let per_block = map::elements(l, shape, cost);
-        l.k.blocks = map::blocks(cost, per_block / i64::from(shape.threads));
-        (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))
+        let plan = map::Plan::of(l, pass, shape, cost);
+        l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
+        (map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32))
     };
     let mut all = std::mem::take(&mut l.prologue);
     all.append(&mut rest);

@@ -1,0 +1,151 @@
+//! Register windows: what a thread's neighbouring elements read of an array around themselves, loaded once, by aligned accesses of several elements, and picked
+//! from registers.
+//!
+//! ```text
+//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]    element k reads lanes k .. k + 4 of eight
+//! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]          no more is loaded of a group than the least aligned part that holds what is read
+//! ```
+//!
+//! The constants are known when the kernel is written, so the alignment is that of `first`, a multiple of `v`. Loads may reach over the ends of the elements
+//! that are read: blocks where they would leave the array take the way of the block that is not full.
+
+use super::elements::Elements;
+use crate::core::linear::{self, Linear};
+use crate::core::NodeId;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::lower::Lower;
+use crate::schedule::stencil::Stencil;
+use std::collections::BTreeSet;
+
+/// Registers of a thread that its windows may take: with more, accumulators and addresses spill.
+const MOST_WORDS: i64 = 144;
+
+/// What of one array is loaded, relative to the first of `v` neighbours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The array.
+    pub array: NodeId,
+    /// (start, elements) of each access, ascending; the start is a multiple of the number of elements.
+    pub pieces: Vec<(i64, i64)>,
+}
+
+impl Window {
+    /// Of a vector that is read at these distances.
+    fn of(s: &Stencil, v: i64) -> Window {
+        let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
+        Window { array: s.array, pieces: pieces(&taps, v) }
+    }
+
+    /// Where its loads begin, and where they end.
+    pub fn reach(&self) -> (i64, i64) {
+        let first = self.pieces.first().map_or(0, |p| p.0);
+        (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
+    }
+
+    /// Words of registers.
+    fn words(&self, l: &Lower) -> i64 {
+        let size = l.g.ty(self.array).elem.size() as i64;
+        self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
+    }
+}
+
+/// The accesses by which `v` neighbours get what they read at these distances: of each aligned group of `v` the least aligned part that holds all of it.
+pub fn pieces(taps: &[i64], v: i64) -> Vec<(i64, i64)> {
+    let lanes: BTreeSet<i64> = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
+    let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(v) * v).collect();
+    let part = |group: &i64| {
+        let mut of = lanes.range(group..&(group + v));
+        let lo = *of.next().unwrap_or(group);
+        let hi = *of.next_back().unwrap_or(&lo);
+        let mut size = 1;
+        while hi >= lo.div_euclid(size) * size + size {
+            size *= 2;
+        }
+        (lo.div_euclid(size) * size, size)
+    };
+    groups.iter().map(part).collect()
+}
+
+/// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. None: they would take too many registers.
+pub fn windows(l: &Lower, stencils: &[Stencil], v: i64) -> Option<Vec<Window>> {
+    let mine = stencils.iter().filter(|s| s.is_static(&l.g) && !s.total && !s.is_pointwise());
+    let all: Vec<Window> = mine.map(|s| Window::of(s, v)).filter(|w| w.reach().0 >= 0).collect();
+    (words(l, &all) <= MOST_WORDS).then_some(all)
+}
+
+/// Words of registers that the windows of one group of neighbours take.
+pub fn words(l: &Lower, windows: &[Window]) -> i64 {
+    windows.iter().map(|w| w.words(l)).sum()
+}
+
+/// Loads the windows of all groups of a thread.
+pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, out: &mut Vec<Stmt>) {
+    let mut loaded = l.loaded.take().unwrap_or_default();
+    for w in windows {
+        let (mem, ty) = (l.input(w.array, false), l.g.ty(w.array).elem);
+        for group in elements.firsts() {
+            for (start, count) in &w.pieces {
+                let (at, node) = elements.beside(l, group, *start);
+                let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
+                for (k, r) in regs.iter().enumerate() {
+                    let k = l.g.lit(Lit::i64(k as i64));
+                    let index = linear::add(&mut l.g, node, k);
+                    loaded.insert((w.array, vec![index]), Expr::Reg(*r));
+                }
+                if *count == 1 {
+                    out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
+                } else {
+                    l.vector(mem);
+                    out.push(Stmt::LoadVec(regs, mem, at));
+                }
+            }
+        }
+    }
+    l.loaded = Some(loaded);
+}
+
+/// The number of elements from the start whose blocks load nothing from behind an array: at most `n`.
+pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: NodeId) -> Expr {
+    let mut limit = l.host(n);
+    for w in windows {
+        // the last group of a block of elements reads so far behind it
+        let beyond = l.g.lit(Lit::i64(w.reach().1 - v));
+        let len = l.extent(w.array, 0);
+        let room = linear::sub(&mut l.g, len, beyond);
+        let spare = Linear::of(&l.g, room).minus(&Linear::of(&l.g, n));
+        match spare.as_constant() {
+            Some(0..) => {}
+            Some(short) => {
+                let n = l.host(n);
+                limit = limit.min(n.minus(Expr::int(-short)));
+            }
+            None if spare.at_least(&l.g, 0) => {}
+            None => {
+                let len = l.host(len);
+                let beyond = Expr::int(w.reach().1 - v);
+                limit = limit.min(Expr::binary(BinaryOp::Sub, len, beyond));
+            }
+        }
+    }
+    limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn least_aligned_accesses() {
+        assert_eq!(pieces(&[0], 4), [(0, 4)]);
+        assert_eq!(pieces(&[0, 1], 4), [(0, 4), (4, 1)]);
+        assert_eq!(pieces(&[0, 2], 4), [(0, 4), (4, 2)]);
+        assert_eq!(pieces(&[0, 1, 2, 3], 4), [(0, 4), (4, 4)]);
+        assert_eq!(pieces(&[1], 4), [(0, 4), (4, 1)]);
+        assert_eq!(pieces(&[2], 4), [(2, 2), (4, 2)]);
+        assert_eq!(pieces(&[-1, 1], 4), [(-1, 1), (0, 4), (4, 1)]);
+        assert_eq!(pieces(&[0, 8], 4), [(0, 4), (8, 4)]);
+        assert_eq!(pieces(&[0, 1], 1), [(0, 1), (1, 1)]);
+        assert_eq!(pieces(&[-2, 3], 2), [(-2, 2), (3, 1), (4, 1)]);
+    }
+}
