@@ -57,8 +57,7 @@ impl Elements {
 
     /// Loads what is read at the elements' own indices, unless it is there already.
     pub fn load(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
-        let known = |x: &NodeId| l.loaded.as_ref().is_some_and(|known| known.keys().any(|k| k.0 == *x));
-        let arrays: Vec<NodeId> = l.pointwise.iter().copied().filter(|x| !known(x)).collect();
+        let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
         for x in arrays {
             // a matrix of any strides has an address for each element
@@ -67,6 +66,9 @@ impl Elements {
             }
             let (mem, ty) = (l.input(x, true), l.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
+                if loaded.contains_key(&(x, vec![indices[0]])) {
+                    continue;
+                }
                 let at = self.at(g * self.v as usize);
                 let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
                 loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, vec![*i]), Expr::Reg(*r))));

@@ -1,0 +1,100 @@
+//! Stencils on a simulated GPU, at lengths around the borders of blocks and of their accesses: the interpreter's bits with every version of the kernels.
+
+#[allow(dead_code, reason = "random programs are not all needed")]
+mod common;
+#[path = "common/gpu.rs"]
+mod gpu;
+
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
+use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::Ty;
+use common::program;
+use common::rng::Rng;
+use gpu::{Failure, How, Layout, call};
+
+fn compiled(text: &str) -> Compiled {
+    let functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// The weighted sum of a vector's elements at these distances.
+fn vector(ty: Ty, taps: &[i64]) -> String {
+    let reach = taps.iter().max().unwrap();
+    let mut body = String::new();
+    for (k, tap) in taps.iter().enumerate() {
+        body += &format!("    %i{k} = add %i, {tap}i64\n    %x{k} = at %x, %i{k}\n");
+    }
+    body += &format!("    %s0 = mul %x0, 3{ty}\n");
+    for k in 1..taps.len() {
+        body += &format!("    %s{k} = mul_add %x{k}, {}{ty}, %s{}\n", k + 2, k - 1);
+    }
+    format!(
+        "func @f(%x: [{ty}]) -> (r: [{ty}]) {{
+  %n = len %x
+  %m = sub %n, {reach}i64
+  require extent 0i64, %m \"generate\"
+  %r = generate %m (%i: i64) {{
+{body}    yield %s{}
+  }}
+  return %r
+}}",
+        taps.len() - 1
+    )
+}
+
+/// Calls in every version and in every layout. The entries that ran.
+fn check(c: &Compiled, args: &[Value], what: &str) -> Vec<String> {
+    let f: &Function = &c.functions[0];
+    let wanted = interp::run(f, args);
+    let versions = c.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+    let plain = (0..versions).map(|v| (Layout::Contiguous, Some(v)));
+    let others = Layout::ALL.map(|l| (l, None));
+    let mut entries = Vec::new();
+    for (i, (layout, version)) in plain.chain(others).enumerate() {
+        let order = [Order::Ascending, Order::Descending, Order::Random(7)][i % 3];
+        let how = How { layout, version, span: 1, order };
+        match (&wanted, call(c, 0, args, how)) {
+            (Err(_), Err(Failure::Shape(_))) => {}
+            (Ok(wanted), Ok(found)) => {
+                assert_eq!(wanted.recorded, found.record.is_some(), "{what}, {how:?}\n{f}");
+                assert!(wanted.recorded || wanted.results == found.results, "{what}, {how:?}\n{f}");
+                entries.extend(found.entries);
+            }
+            (_, Err(e)) => panic!("{what}, {how:?}: {e}\n{f}"),
+            (Err(e), Ok(_)) => panic!("{what}, {how:?}: expected {e}\n{f}"),
+        }
+    }
+    entries
+}
+
+#[test]
+fn windows_of_vectors() {
+    let all: Vec<i64> = (0..15).collect();
+    let cases: [(Ty, &[i64]); 9] = [
+        (Ty::F32, &[0, 1]),
+        (Ty::F32, &[3]),
+        (Ty::F32, &all),
+        (Ty::F32, &[0, 9, 40]),
+        (Ty::F64, &[0, 1, 2]),
+        (Ty::I64, &[2, 5]),
+        (Ty::U8, &[0, 1, 5, 17]),
+        (Ty::I16, &[1, 2, 3]),
+        (Ty::I32, &[5, 4, 0]),
+    ];
+    for (ty, taps) in cases {
+        let c = compiled(&vector(ty, taps));
+        let reach = *taps.iter().max().unwrap() as usize;
+        let block = 1024.max(4096 / ty.size());
+        let sizes = [0, 1, reach, reach + 1, reach + 5, block - 1, block, block + 1, block + reach, 2 * block + 3];
+        let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
+        for n in sizes.into_iter().chain(around) {
+            let args = program::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
+            let entries = check(&c, &args, &format!("{ty} {taps:?}, n = {n}"));
+            for entry in ["f_0", "f_0_wide", "f_0_any"] {
+                assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
+            }
+        }
+    }
+}
