@@ -113,6 +113,9 @@ fn on_gpu(out: &mut String, plan: &Plan, l: &Launch, kernel: &GpuKernel) {
     for v in &kernel.versions {
         let size = match v.grid {
             Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
+            Grid::Plane(rows, cols) => {
+                format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
+            }
             Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
             Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
             Grid::Segments(n) => format!("{n} segments a block"),

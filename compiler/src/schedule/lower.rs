@@ -265,14 +265,27 @@ impl<'s, 'a> Lower<'s, 'a> {
         at: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
+        let own = self.domain_index(index);
+        self.region_at(vars, roots, (index, own), at, out)
+    }
+
+    /// The same, with the domain's index into its elements, if there is one, and its indices.
+    pub fn region_at(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        (counter, index): (Option<NodeId>, Vec<NodeId>),
+        at: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
         let mut r = Region {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
             conditions: records::conditions(&mut self.g, roots),
             records: Vec::new(),
             at: at.clone(),
-            counter: index,
-            index: self.domain_index(index),
+            counter,
+            index,
             out: Vec::new(),
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
@@ -492,6 +505,10 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn read(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
         let total = matches!(self.g.op(n), Op::At(..));
+        if total && let Some(e) = self.loaded_already(x, index) {
+            // what has been loaded lies inside
+            return Ok((e, 1));
+        }
         let mut pointwise = !total && r.index == index;
         if pointwise && index.len() == 1 {
             self.pointwise.insert(x);
@@ -643,12 +660,24 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((Expr::load(mem, at), depth))
     }
 
+    /// The element, if it is in a register.
+    fn loaded_already(&mut self, x: NodeId, index: &[NodeId]) -> Option<Expr> {
+        self.loaded.as_ref()?;
+        let key = (x, self.normal(index));
+        self.loaded.as_ref()?.get(&key).cloned()
+    }
+
+    /// Indices in linear normal form.
+    pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
+        index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
+    }
+
     /// A read that neighbouring elements share.
     fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
         if let [i] = index {
             return self.load_once(n, x, *i, r);
         }
-        let key = (x, index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect());
+        let key = (x, self.normal(index));
         if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
             return Ok(e.clone());
         }

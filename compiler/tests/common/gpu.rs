@@ -270,8 +270,8 @@ impl Call<'_> {
         if let Some(why) = &gpu.absent {
             return Err(Failure::Absent(why.clone()));
         }
-        let extents = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64());
-        let n = extents.reduce(|a, b| a * b).unwrap_or(0);
+        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
+        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
         let chosen = |v: &usize| self.holds(l, &laid, n, &gpu.versions[*v]);
@@ -306,7 +306,7 @@ impl Call<'_> {
             Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
             _ => 1,
         };
-        let blocks = v.grid.blocks(n as u64, segment as u64, v.threads, span) as u32;
+        let blocks = v.grid.blocks(&extents, segment as u64, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
         }

@@ -104,7 +104,10 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     // a block number has 31 bits: cheaper than to compare indices
     let limit = window::limit(l, &plan.windows, shape.v, count);
     let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, limit, shift(per_block))));
-    let is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
+    let mut is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
+    if let Some(inside) = window::inside(&plan.windows, &start) {
+        is_full = Expr::binary(BinaryOp::And, is_full, inside);
+    }
     out.push(Stmt::If(is_full, full, rest));
     Ok(out)
 }

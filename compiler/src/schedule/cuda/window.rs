@@ -10,8 +10,8 @@
 //! that are read: blocks where they would leave the array take the way of the block that is not full.
 
 use super::elements::Elements;
-use crate::core::linear::{self, Linear};
 use crate::core::NodeId;
+use crate::core::linear::{self, Linear};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::lower::Lower;
@@ -32,9 +32,9 @@ pub struct Window {
 
 impl Window {
     /// Of a vector that is read at these distances.
-    fn of(s: &Stencil, v: i64) -> Window {
+    fn of(l: &Lower, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
-        Window { array: s.array, pieces: pieces(&taps, v) }
+        Window { array: s.array, pieces: pieces(&taps, v, widest(l, s.array, v)) }
     }
 
     /// Where its loads begin, and where they end.
@@ -50,12 +50,17 @@ impl Window {
     }
 }
 
-/// The accesses by which `v` neighbours get what they read at these distances: of each aligned group of `v` the least aligned part that holds all of it.
-pub fn pieces(taps: &[i64], v: i64) -> Vec<(i64, i64)> {
+/// Elements of an array that one access takes, where threads hold `v` neighbours.
+pub fn widest(l: &Lower, array: NodeId, v: i64) -> i64 {
+    v.min(16 / l.g.ty(array).elem.size() as i64)
+}
+
+/// The accesses by which `v` neighbours get what they read at these distances: of each aligned group of `width` the least aligned part that holds all of it.
+pub fn pieces(taps: &[i64], v: i64, width: i64) -> Vec<(i64, i64)> {
     let lanes: BTreeSet<i64> = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
-    let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(v) * v).collect();
+    let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(width) * width).collect();
     let part = |group: &i64| {
-        let mut of = lanes.range(group..&(group + v));
+        let mut of = lanes.range(group..&(group + width));
         let lo = *of.next().unwrap_or(group);
         let hi = *of.next_back().unwrap_or(&lo);
         let mut size = 1;
@@ -69,8 +74,8 @@ pub fn pieces(taps: &[i64], v: i64) -> Vec<(i64, i64)> {
 
 /// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. None: they would take too many registers.
 pub fn windows(l: &Lower, stencils: &[Stencil], v: i64) -> Option<Vec<Window>> {
-    let mine = stencils.iter().filter(|s| s.is_static(&l.g) && !s.total && !s.is_pointwise());
-    let all: Vec<Window> = mine.map(|s| Window::of(s, v)).filter(|w| w.reach().0 >= 0).collect();
+    let mine = stencils.iter().filter(|s| s.is_static(&l.g) && !s.is_pointwise());
+    let all: Vec<Window> = mine.map(|s| Window::of(l, s, v)).collect();
     (words(l, &all) <= MOST_WORDS).then_some(all)
 }
 
@@ -105,38 +110,44 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, out: &mut Ve
     l.loaded = Some(loaded);
 }
 
+/// Whether nothing is loaded from before an array, by a block whose first element this is; None: never.
+pub fn inside(windows: &[Window], start: &Expr) -> Option<Expr> {
+    let before = windows.iter().map(|w| w.reach().0).min().filter(|first| *first < 0)?;
+    Some(Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-before)))
+}
+
 /// The number of elements from the start whose blocks load nothing from behind an array: at most `n`.
 pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: NodeId) -> Expr {
-    let mut limit = l.host(n);
-    for w in windows {
-        // the last group of a block of elements reads so far behind it
-        let beyond = l.g.lit(Lit::i64(w.reach().1 - v));
-        let len = l.extent(w.array, 0);
-        let room = linear::sub(&mut l.g, len, beyond);
-        let spare = Linear::of(&l.g, room).minus(&Linear::of(&l.g, n));
-        match spare.as_constant() {
-            Some(0..) => {}
-            Some(short) => {
-                let n = l.host(n);
-                limit = limit.min(n.minus(Expr::int(-short)));
-            }
-            None if spare.at_least(&l.g, 0) => {}
+    let needs = windows.iter().map(|w| (w.array, w.reach().1 - v)).collect::<Vec<_>>();
+    end(l, n, 0, &needs)
+}
+
+/// The least of `n` and, for each array that is read so far behind an element, what its length along an axis has room for.
+pub fn end(l: &mut Lower, n: NodeId, axis: u8, needs: &[(NodeId, i64)]) -> Expr {
+    let mut end = l.host(n);
+    for &(array, beyond) in needs {
+        let len = l.extent(array, axis);
+        let spare = Linear::of(&l.g, len).minus(&Linear::of(&l.g, n));
+        let room = match spare.as_constant().map(|spare| spare - beyond) {
+            Some(0..) => continue,
+            Some(short) => l.host(n).minus(Expr::int(-short)),
             None => {
                 let len = l.host(len);
-                let beyond = Expr::int(w.reach().1 - v);
-                limit = limit.min(Expr::binary(BinaryOp::Sub, len, beyond));
+                if beyond > 0 { len.minus(Expr::int(beyond)) } else { len }
             }
+        };
+        if end != room {
+            end = end.min(room);
         }
     }
-    limit
+    end
 }
 
 #[cfg(test)]
 mod tests {
-    use super::pieces;
-
     #[test]
     fn least_aligned_accesses() {
+        let pieces = |taps: &[i64], v| super::pieces(taps, v, v);
         assert_eq!(pieces(&[0], 4), [(0, 4)]);
         assert_eq!(pieces(&[0, 1], 4), [(0, 4), (4, 1)]);
         assert_eq!(pieces(&[0, 2], 4), [(0, 4), (4, 2)]);
@@ -147,5 +158,6 @@ mod tests {
         assert_eq!(pieces(&[0, 8], 4), [(0, 4), (8, 4)]);
         assert_eq!(pieces(&[0, 1], 1), [(0, 1), (1, 1)]);
         assert_eq!(pieces(&[-2, 3], 2), [(-2, 2), (3, 1), (4, 1)]);
+        assert_eq!(super::pieces(&[0, 1], 4, 2), [(0, 2), (2, 2), (4, 1)]);
     }
 }
