@@ -9,7 +9,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::Order;
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{Lit, Ty, eval};
 use common::program;
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
@@ -44,12 +44,51 @@ fn vector(ty: Ty, taps: &[i64]) -> String {
     )
 }
 
+/// The weighted sum of a matrix's elements at these distances, and the element itself where it is another array's.
+fn matrix(ty: Ty, taps: &[(i64, i64)], pointwise: bool) -> String {
+    let (down, right) = (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
+    let mut body = String::new();
+    for (k, (i, j)) in taps.iter().enumerate() {
+        body += &format!("    %i{k} = add %i, {i}i64\n    %j{k} = add %j, {j}i64\n    %x{k} = at %x, %i{k}, %j{k}\n");
+    }
+    body += &format!("    %s0 = mul %x0, 3{ty}\n");
+    for k in 1..taps.len() {
+        body += &format!("    %s{k} = mul_add %x{k}, {}{ty}, %s{}\n", k + 2, k - 1);
+    }
+    let last = taps.len() - 1;
+    body += &match pointwise {
+        true => format!("    %p = at %y, %i, %j\n    %q = sub %p, %s{last}\n    yield %q\n"),
+        false => format!("    yield %s{last}\n"),
+    };
+    let (y, extents) = match pointwise {
+        true => (format!(", %y: [[{ty}]]"), "  %m0 = len %y\n  %m1 = len %y axis 1\n  %a0 = add %m0, %down\n  %a1 = add %m1, %right\n  require same %a0, %n0 \"rows\"\n  require same %a1, %n1 \"columns\"\n"),
+        false => (String::new(), "  %m0 = sub %n0, %down\n  %m1 = sub %n1, %right\n  require extent 0i64, %m0 \"generate\"\n  require extent 0i64, %m1 \"generate\"\n"),
+    };
+    let extents = extents.replace("%down", &format!("{down}i64")).replace("%right", &format!("{right}i64"));
+    format!(
+        "func @f(%x: [[{ty}]]{y}) -> (r: [[{ty}]]) {{
+  %n0 = len %x
+  %n1 = len %x axis 1
+{extents}  %r = generate %m0, %m1 (%i: i64, %j: i64) {{
+{body}  }}
+  return %r
+}}"
+    )
+}
+
+/// A matrix of small numbers.
+fn numbers(ty: Ty, rows: usize, columns: usize, rng: &mut Rng) -> Value {
+    let element = |_| eval::eval_cast(ty, Lit::i64(rng.below(200) as i64 - 100));
+    Value::Array(vec![rows as i64, columns as i64], (0..rows * columns).map(element).collect())
+}
+
 /// Calls in every version and in every layout. The entries that ran.
 fn check(c: &Compiled, args: &[Value], what: &str) -> Vec<String> {
     let f: &Function = &c.functions[0];
     let wanted = interp::run(f, args);
     let versions = c.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
     let plain = (0..versions).map(|v| (Layout::Contiguous, Some(v)));
+    let plain = plain.chain((0..versions).map(|v| (Layout::Padded, Some(v))));
     let others = Layout::ALL.map(|l| (l, None));
     let mut entries = Vec::new();
     for (i, (layout, version)) in plain.chain(others).enumerate() {
@@ -94,6 +133,38 @@ fn windows_of_vectors() {
             let entries = check(&c, &args, &format!("{ty} {taps:?}, n = {n}"));
             for entry in ["f_0", "f_0_wide", "f_0_any"] {
                 assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_matrices() {
+    let square = |n: i64| -> Vec<(i64, i64)> { (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).collect() };
+    let jacobi = vec![(1, 0), (1, 2), (0, 1), (2, 1)];
+    let columns_first: Vec<(i64, i64)> = square(3).into_iter().map(|(i, j)| (j, 2 - i)).collect();
+    let cases = [
+        (Ty::F32, jacobi.clone(), false),
+        (Ty::F32, square(3), false),
+        (Ty::F32, columns_first, true),
+        (Ty::F64, square(2), true),
+        (Ty::F32, square(5), false),
+        (Ty::U8, jacobi, false),
+        (Ty::I16, vec![(0, 0), (3, 0)], true),
+        (Ty::I64, vec![(0, 0), (0, 1)], false),
+    ];
+    for (ty, taps, pointwise) in cases {
+        let c = compiled(&matrix(ty, &taps, pointwise));
+        let (down, right) = (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
+        let v = 16 / ty.size();
+        let mut rng = Rng::new(11);
+        for (rows, columns) in [(0, 5), (3, 0), (1, 1), (5, 4 * v), (33, 32 * v + 1), (32, 32 * v), (31, 33 * v - 1), (4, 64 * v), (66, 7)] {
+            let x = numbers(ty, rows + down as usize, columns + right as usize, &mut rng);
+            let mut args = vec![x];
+            args.extend(pointwise.then(|| numbers(ty, rows, columns, &mut rng)));
+            let entries = check(&c, &args, &format!("{ty} {taps:?}, {rows} x {columns}"));
+            for entry in ["f_0", "f_0_wide", "f_0_any"] {
+                assert!(rows * columns == 0 || entries.iter().any(|e| e == entry), "{entry} did not run");
             }
         }
     }

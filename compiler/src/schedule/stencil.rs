@@ -73,6 +73,22 @@ pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
     found.into_iter().map(|((array, shift), (taps, total))| Stencil { array, shift, taps, total }).collect()
 }
 
+/// Whether an element may leave a record even where all that these stencils read is inside.
+pub fn may_record(g: &mut Graph, pass: &Pass, stencils: &[&Stencil]) -> bool {
+    let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+    let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+    g.reachable(roots).into_iter().any(|n| match g.op(n).clone() {
+        Op::At(x, at) => {
+            let read = tap(g, &at, &index);
+            let known = |s: &&Stencil| {
+                s.array == x && read.as_ref().is_some_and(|(shift, tap)| s.shift == *shift && s.taps.contains(tap))
+            };
+            !stencils.iter().any(known)
+        }
+        op => op.may_record(g),
+    })
+}
+
 /// Shift and constants of a read's indices, if that is what they are beside the domain's.
 fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
     if at.len() != index.len() {

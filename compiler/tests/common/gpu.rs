@@ -21,6 +21,8 @@ pub enum Layout {
     Strided,
     /// Backwards.
     Reversed,
+    /// As contiguous; the rows of a matrix begin at multiples of 16 elements.
+    Padded,
     /// As contiguous; each vector result is the first parameter that it may be, if there is one.
     InPlace,
     /// The same, backwards.
@@ -28,8 +30,9 @@ pub enum Layout {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 6] = [
+    pub const ALL: [Layout; 7] = [
         Layout::Contiguous,
+        Layout::Padded,
         Layout::Offset,
         Layout::Strided,
         Layout::Reversed,
@@ -224,7 +227,7 @@ impl Call<'_> {
         let len = extents.first().map_or(1, |n| *n as usize);
         let layout = if slot.ty.is_scalar() { Layout::Contiguous } else { layout };
         let (offset, stride): (usize, i64) = match layout {
-            Layout::Contiguous | Layout::InPlace => (0, 1),
+            Layout::Contiguous | Layout::Padded | Layout::InPlace => (0, 1),
             Layout::Offset => (1, 1),
             Layout::Strided => (0, 2),
             Layout::Reversed | Layout::InPlaceReversed => (len.saturating_sub(1), -1),
@@ -237,6 +240,7 @@ impl Call<'_> {
     fn matrix(&mut self, slot: &Slot, extents: Vec<i64>, layout: Layout) -> Laid {
         let (offset, gap, inner, columns_first) = match layout {
             Layout::Contiguous | Layout::InPlace => (0, 0, 1, false),
+            Layout::Padded => (0, 0, 1, false),
             Layout::Offset => (1, 3, 1, false),
             Layout::Strided => (1, 1, 2, false),
             Layout::Reversed | Layout::InPlaceReversed => (0, 0, 1, true),
@@ -249,6 +253,9 @@ impl Call<'_> {
         for axis in axes {
             strides[axis] = next;
             next = next * extents[axis].max(1) + gap;
+            if layout == Layout::Padded {
+                next = (next + 15) / 16 * 16;
+            }
         }
         let len = if extents.contains(&0) { 0 } else { next };
         let memory = self.memory.allocate(slot.ty.elem, (offset + next) as usize);

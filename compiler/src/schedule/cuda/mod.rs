@@ -10,12 +10,14 @@ mod levels;
 mod map;
 mod reduce;
 mod segments;
+mod rows;
+mod stages;
 mod tree;
 mod window;
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
-use super::scalars;
+use super::{scalars, stencil};
 use crate::core::{Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
@@ -191,6 +193,10 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
+    } else if let Some(plan) = rows(l, pass, shape) {
+        let (rows, columns) = plan.block(shape);
+        l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
+        (rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32))
     } else {
         let plan = map::Plan::of(l, pass, shape, cost);
         l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
@@ -208,6 +214,12 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         k.arrays[i as usize].aligned = true;
     }
     Ok((k, grid))
+}
+
+/// How a map is done by rows, if that is worth it.
+fn rows(l: &mut Lower, pass: &Pass, shape: Shape) -> Option<rows::Plan> {
+    let stencils = stencil::stencils(&mut l.g, pass);
+    rows::Plan::of(l, pass, &stencils, shape)
 }
 
 /// Scalars only: one thread.
