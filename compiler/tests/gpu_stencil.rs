@@ -49,7 +49,9 @@ fn matrix(ty: Ty, taps: &[(i64, i64)], pointwise: bool) -> String {
     let (down, right) = (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
     let mut body = String::new();
     for (k, (i, j)) in taps.iter().enumerate() {
-        body += &format!("    %i{k} = add %i, {i}i64\n    %j{k} = add %j, {j}i64\n    %x{k} = at %x, %i{k}, %j{k}\n");
+        body += &format!(
+            "    %i{k} = add %i, {i}i64\n    %j{k} = add %j, {j}i64\n    %x{k} = at %x, %i{k}, %j{k}\n"
+        );
     }
     body += &format!("    %s0 = mul %x0, 3{ty}\n");
     for k in 1..taps.len() {
@@ -61,8 +63,14 @@ fn matrix(ty: Ty, taps: &[(i64, i64)], pointwise: bool) -> String {
         false => format!("    yield %s{last}\n"),
     };
     let (y, extents) = match pointwise {
-        true => (format!(", %y: [[{ty}]]"), "  %m0 = len %y\n  %m1 = len %y axis 1\n  %a0 = add %m0, %down\n  %a1 = add %m1, %right\n  require same %a0, %n0 \"rows\"\n  require same %a1, %n1 \"columns\"\n"),
-        false => (String::new(), "  %m0 = sub %n0, %down\n  %m1 = sub %n1, %right\n  require extent 0i64, %m0 \"generate\"\n  require extent 0i64, %m1 \"generate\"\n"),
+        true => (
+            format!(", %y: [[{ty}]]"),
+            "  %m0 = len %y\n  %m1 = len %y axis 1\n  %a0 = add %m0, %down\n  %a1 = add %m1, %right\n  require same %a0, %n0 \"rows\"\n  require same %a1, %n1 \"columns\"\n",
+        ),
+        false => (
+            String::new(),
+            "  %m0 = sub %n0, %down\n  %m1 = sub %n1, %right\n  require extent 0i64, %m0 \"generate\"\n  require extent 0i64, %m1 \"generate\"\n",
+        ),
     };
     let extents = extents.replace("%down", &format!("{down}i64")).replace("%right", &format!("{right}i64"));
     format!(
@@ -126,7 +134,8 @@ fn windows_of_vectors() {
         let c = compiled(&vector(ty, taps));
         let reach = *taps.iter().max().unwrap() as usize;
         let block = 1024.max(4096 / ty.size());
-        let sizes = [0, 1, reach, reach + 1, reach + 5, block - 1, block, block + 1, block + reach, 2 * block + 3];
+        let sizes =
+            [0, 1, reach, reach + 1, reach + 5, block - 1, block, block + 1, block + reach, 2 * block + 3];
         let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
         for n in sizes.into_iter().chain(around) {
             let args = program::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
@@ -155,10 +164,21 @@ fn rows_of_matrices() {
     ];
     for (ty, taps, pointwise) in cases {
         let c = compiled(&matrix(ty, &taps, pointwise));
-        let (down, right) = (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
+        let (down, right) =
+            (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
         let v = 16 / ty.size();
         let mut rng = Rng::new(11);
-        for (rows, columns) in [(0, 5), (3, 0), (1, 1), (5, 4 * v), (33, 32 * v + 1), (32, 32 * v), (31, 33 * v - 1), (4, 64 * v), (66, 7)] {
+        for (rows, columns) in [
+            (0, 5),
+            (3, 0),
+            (1, 1),
+            (5, 4 * v),
+            (33, 32 * v + 1),
+            (32, 32 * v),
+            (31, 33 * v - 1),
+            (4, 64 * v),
+            (66, 7),
+        ] {
             let x = numbers(ty, rows + down as usize, columns + right as usize, &mut rng);
             let mut args = vec![x];
             args.extend(pointwise.then(|| numbers(ty, rows, columns, &mut rng)));

@@ -7,7 +7,7 @@ use super::items::Pass;
 use super::rare::{self, Rare};
 use super::{Scheduler, nested, records};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, Type, verify};
+use crate::core::{Graph, NodeId, Op, Strategy, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
 use crate::passes::elementary;
@@ -130,6 +130,11 @@ impl<'s, 'a> Lower<'s, 'a> {
             follows: false,
             rare: Rare::default(),
         }
+    }
+
+    /// How the author wants stencils to be kept.
+    pub fn wanted(&self) -> Option<Strategy> {
+        self.scheduler.f.stencil
     }
 
     /// The function's results' values.

@@ -81,7 +81,8 @@ pub fn may_record(g: &mut Graph, pass: &Pass, stencils: &[&Stencil]) -> bool {
         Op::At(x, at) => {
             let read = tap(g, &at, &index);
             let known = |s: &&Stencil| {
-                s.array == x && read.as_ref().is_some_and(|(shift, tap)| s.shift == *shift && s.taps.contains(tap))
+                s.array == x
+                    && read.as_ref().is_some_and(|(shift, tap)| s.shift == *shift && s.taps.contains(tap))
             };
             !stencils.iter().any(known)
         }

@@ -19,7 +19,8 @@ pub fn tally(text: &str) -> BTreeMap<String, u32> {
 fn block(k: &Kernel, body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
     for s in body {
         let mut add = |what: &str, m: &Mem, n: usize| {
-            let what = if let Mem::Shared(_) = m { format!("shared_{what}{n}") } else { format!("{what}{n}") };
+            let what =
+                if let Mem::Shared(_) = m { format!("shared_{what}{n}") } else { format!("{what}{n}") };
             *counts.entry(what).or_default() += 1;
         };
         let mut loads = |e: &Expr| {

@@ -90,7 +90,8 @@ fn lines(l: &Lower, s: &Stencil, v: i64) -> Vec<Line> {
         columns.entry(at).or_default().push(*column);
     }
     let width = window::widest(l, s.array, v);
-    let line = |(at, taps): (Vec<i64>, Vec<i64>)| Line { array: s.array, at, pieces: pieces(&taps, v, width) };
+    let line =
+        |(at, taps): (Vec<i64>, Vec<i64>)| Line { array: s.array, at, pieces: pieces(&taps, v, width) };
     columns.into_iter().map(line).collect()
 }
 
@@ -165,13 +166,16 @@ fn place(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan, out: &mut Vec<St
     let rank = pass.domain.len();
     let mut vars = vec![Expr::int(0); rank];
     // neighbouring blocks are neighbours along the columns
-    for (axis, each) in [(rank - 1, columns), (rank - 2, rows)].into_iter().chain((0..rank - 2).rev().map(|a| (a, 1))) {
+    for (axis, each) in
+        [(rank - 1, columns), (rank - 2, rows)].into_iter().chain((0..rank - 2).rev().map(|a| (a, 1)))
+    {
         let mut own = block.clone();
         if axis > 0 {
             let blocks = l.host(pass.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let blocks = bind(l, "blocks", Expr::Cast(Ty::U32, Box::new(blocks)), out);
-            let before = Expr::binary(BinaryOp::Div, Expr::Cast(Ty::U32, Box::new(block.clone())), blocks.clone());
+            let before =
+                Expr::binary(BinaryOp::Div, Expr::Cast(Ty::U32, Box::new(block.clone())), blocks.clone());
             let before = bind(l, "before", Expr::Cast(Ty::I32, Box::new(before)), out);
             let blocks = Expr::Cast(Ty::I32, Box::new(blocks));
             own = bind(l, "own", block.minus(before.clone().times(blocks)), out);
@@ -193,7 +197,13 @@ fn fits(l: &mut Lower, pass: &Pass, plan: &Plan, place: &Place) -> Expr {
     let rank = pass.domain.len();
     let mut all: Option<Expr> = None;
     for axis in 0..rank {
-        let size = if axis == rank - 1 { plan.v } else if axis == rank - 2 { ROWS } else { 1 };
+        let size = if axis == rank - 1 {
+            plan.v
+        } else if axis == rank - 2 {
+            ROWS
+        } else {
+            1
+        };
         let reach = |line: &Line| match line.pieces.as_slice() {
             [first, .., last] if axis == rank - 1 => (first.0, last.0 + last.1),
             [only] if axis == rank - 1 => (only.0, only.0 + only.1),
@@ -253,7 +263,9 @@ fn elements(l: &mut Lower, items: &[&Item], plan: &Plan, place: &Place, out: &mu
             load(l, line, place, out);
         }
         stages.advance(l, row, &mut vars, out)?;
-        while stored < ROWS && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row) {
+        while stored < ROWS
+            && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
+        {
             let values = &roots[stored as usize * per_row..][..per_row];
             store(l, items, plan, place, stored, (values, &vars), out)?;
             stored += 1;
@@ -327,7 +339,11 @@ fn edge(l: &mut Lower, pass: &Pass, items: &[&Item], plan: &Plan, place: &Place)
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &own)).collect();
     let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
     // what records name
-    let number = index.iter().zip(&extents).skip(1).fold(index[0].clone(), |k, (i, n)| k.times(n.clone()).plus(i.clone()));
+    let number = index
+        .iter()
+        .zip(&extents)
+        .skip(1)
+        .fold(index[0].clone(), |k, (i, n)| k.times(n.clone()).plus(i.clone()));
     let mut element = Vec::new();
     let values = l.region_at(&vars, &roots, (None, own), &number, &mut element)?;
     let mut stores = Vec::new();

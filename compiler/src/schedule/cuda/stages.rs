@@ -72,7 +72,8 @@ impl Stages {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         // what later stages need of this one stands right below what they compute
-        let (mut stack, mut seen, mut now) = (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
+        let (mut stack, mut seen, mut now) =
+            (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {
             let facts = self.facts.get(&n).copied().unwrap_or_default();
             let read = matches!(l.g.op(n), Op::Elem(..) | Op::At(..));
