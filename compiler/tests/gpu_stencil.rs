@@ -6,16 +6,19 @@ mod common;
 mod gpu;
 
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::core::{Function, Strategy, parse};
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
 use common::program;
 use common::rng::Rng;
 use gpu::{Failure, How, Layout, call};
 
-fn compiled(text: &str) -> Compiled {
-    let functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+/// The program of one function, with this strategy forced.
+fn compiled(text: &str, strategy: Option<Strategy>) -> Compiled {
+    let mut functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    functions[0].stencil = strategy;
     compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
@@ -119,7 +122,8 @@ fn check(c: &Compiled, args: &[Value], what: &str) -> Vec<String> {
 #[test]
 fn windows_of_vectors() {
     let all: Vec<i64> = (0..15).collect();
-    let cases: [(Ty, &[i64]); 9] = [
+    let cases: [(Ty, &[i64]); 10] = [
+        (Ty::F32, &[0, 3]),
         (Ty::F32, &[0, 1]),
         (Ty::F32, &[3]),
         (Ty::F32, &all),
@@ -131,18 +135,80 @@ fn windows_of_vectors() {
         (Ty::I32, &[5, 4, 0]),
     ];
     for (ty, taps) in cases {
-        let c = compiled(&vector(ty, taps));
-        let reach = *taps.iter().max().unwrap() as usize;
-        let block = 1024.max(4096 / ty.size());
-        let sizes =
-            [0, 1, reach, reach + 1, reach + 5, block - 1, block, block + 1, block + reach, 2 * block + 3];
-        let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
-        for n in sizes.into_iter().chain(around) {
-            let args = program::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
-            let entries = check(&c, &args, &format!("{ty} {taps:?}, n = {n}"));
-            for entry in ["f_0", "f_0_wide", "f_0_any"] {
-                assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
+        for strategy in [Strategy::Direct, Strategy::Window, Strategy::Tile] {
+            let c = compiled(&vector(ty, taps), Some(strategy));
+            let reach = *taps.iter().max().unwrap() as usize;
+            let block = c.gpu[0].versions[0].grid;
+            let Grid::Elements(block) = block else { panic!("{block:?}") };
+            let block = block as usize;
+            let sizes = [
+                0,
+                1,
+                reach,
+                reach + 1,
+                reach + 5,
+                block - 1,
+                block,
+                block + 1,
+                block + reach,
+                2 * block + 3,
+            ];
+            let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
+            for n in sizes.into_iter().chain(around) {
+                let args = program::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
+                let entries = check(&c, &args, &format!("{ty} {taps:?}, {strategy}, n = {n}"));
+                for entry in ["f_0", "f_0_wide", "f_0_any"] {
+                    assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
+                }
             }
+        }
+    }
+}
+
+/// A window that begins where the call says: every place within an access, at both ends of the array.
+#[test]
+fn shifted_tiles() {
+    let text = |ty: Ty| {
+        format!(
+            "func @f(%x: [{ty}], %k: i64) -> (r: [{ty}]) {{
+  %n = len %x
+  %k3 = add %k, 3i64
+  %m = sub %n, %k3
+  require start 0i64, %k \"slice\"
+  require order %k, %n \"slice\"
+  require order %k3, %n \"slice\"
+  %e = add %k, %m
+  %a = slice %x from %k to %e by 1i64
+  %k1 = add %k, 2i64
+  %e1 = add %k1, %m
+  %b = slice %x from %k1 to %e1 by 1i64
+  %z = slice %x from 0i64 to %m by 1i64
+  %r = map (%p: {ty}, %q: {ty}, %s: {ty}) over %a, %b, %z {{
+    %1 = sub %p, %q
+    %2 = mul_add %s, 3{ty}, %1
+    yield %2
+  }}
+  return %r
+}}"
+        )
+    };
+    for ty in [Ty::F32, Ty::F64, Ty::I16] {
+        let c = compiled(&text(ty), None);
+        assert!(!c.gpu_code[0][0].kernel.shared.is_empty());
+        let block = 2 * 256 * (16 / ty.size());
+        for (n, k) in [
+            (0, 0),
+            (3, 0),
+            (2 * block, 0),
+            (2 * block + 3, 1),
+            (3 * block + 9, 2),
+            (3 * block + 6, 3),
+            (3 * block + 40, 37),
+            (block + 3, block),
+        ] {
+            let mut args = program::arguments(&c.functions[0], n, n, &mut Rng::new(5));
+            args[1] = Value::Scalar(Lit::i64(k as i64));
+            check(&c, &args, &format!("{ty}, n = {n}, k = {k}"));
         }
     }
 }
@@ -163,7 +229,7 @@ fn rows_of_matrices() {
         (Ty::I64, vec![(0, 0), (0, 1)], false),
     ];
     for (ty, taps, pointwise) in cases {
-        let c = compiled(&matrix(ty, &taps, pointwise));
+        let c = compiled(&matrix(ty, &taps, pointwise), None);
         let (down, right) =
             (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
         let v = 16 / ty.size();

@@ -4,7 +4,7 @@ use super::{Shape, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::{Item, domain};
@@ -37,7 +37,7 @@ impl Elements {
 
     /// The index of element `i`.
     pub fn at(&self, i: usize) -> Expr {
-        let offset = self.groups[i / self.v as usize] + i as i64 % self.v;
+        let offset = self.offset(i);
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
@@ -46,9 +46,21 @@ impl Elements {
         (0..self.indices.len()).step_by(self.v as usize)
     }
 
+    /// How far element `i` is from the base.
+    pub fn offset(&self, i: usize) -> i64 {
+        self.groups[i / self.v as usize] + i as i64 % self.v
+    }
+
+    /// One group of neighbours.
+    pub fn group(&self, g: usize) -> Elements {
+        let v = self.v as usize;
+        let indices = self.indices[g * v..][..v].to_vec();
+        Elements { base: self.base.clone(), groups: vec![self.groups[g]], v: self.v, indices }
+    }
+
     /// The index so many elements from element `i`: in the kernel, and in the graph.
     pub fn beside(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
-        let offset = self.groups[i / self.v as usize] + i as i64 % self.v + offset;
+        let offset = self.offset(i) + offset;
         let of = l.g.lit(Lit::i64(offset));
         let node = linear::add(&mut l.g, self.base.0, of);
         let base = self.base.1.clone();
@@ -123,6 +135,19 @@ impl Elements {
         }
         out.append(&mut stores);
     }
+}
+
+/// So many neighbours of an array in registers, by one access.
+pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
+    let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
+    let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
+    if let [one] = regs.as_slice() {
+        out.push(Stmt::Let(*one, Expr::load(mem, at), Default::default()));
+    } else {
+        l.vector(mem);
+        out.push(Stmt::LoadVec(regs.clone(), mem, at));
+    }
+    regs
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.

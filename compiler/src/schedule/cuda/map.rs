@@ -5,15 +5,17 @@
 //! is not full, goes element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::elements::{Elements, single, stored, words};
+use super::tile;
 use super::window::{self, Window};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
+use crate::core::Strategy;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::stencil::stencils;
+use crate::schedule::stencil::Stencil;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
@@ -33,6 +35,9 @@ pub fn blocks(cost: u32, each: i64) -> u32 {
     u32::from(i64::from(cost) * each > 700)
 }
 
+/// Groups of neighbours of a thread whose block keeps a tile: few, so that many blocks take turns in loading and computing, but the tile's ends should not count.
+const GROUPS_OF_A_TILE: i64 = 2;
+
 /// How a map is done.
 pub struct Plan {
     /// What is loaded around the elements.
@@ -42,14 +47,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For contiguous arrays, windows of what is read around the element; else, and where those would take too many registers, nothing but loads.
-    pub fn of(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Plan {
+    /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
+    pub fn of(
+        l: &mut Lower,
+        pass: &Pass,
+        stencils: &[Stencil],
+        strategy: Strategy,
+        shape: Shape,
+        cost: u32,
+    ) -> Plan {
         let mut windows = Vec::new();
-        if !shape.strided && pass.domain.len() == 1 {
-            let stencils = stencils(&mut l.g, pass);
-            windows = window::windows(l, &stencils, shape.v).unwrap_or_default();
+        if !shape.strided && pass.domain.len() == 1 && strategy != Strategy::Direct {
+            windows = window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
-        let per_block = i64::from(shape.threads) * shape.v * unroll(l, &windows, shape, cost);
+        let tiled = windows.iter().any(|w| w.tile.is_some());
+        let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
+        let per_block = i64::from(shape.threads) * shape.v * each;
+        if tiled && !tile::place(l, &mut windows, shape.v, per_block) {
+            return Plan::of(l, pass, stencils, Strategy::Window, shape, cost);
+        }
         Plan { windows, per_block }
     }
 }
@@ -87,25 +103,44 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     let apart = i64::from(shape.threads) * shape.v;
     let groups = (0..per_block / apart).map(|u| u * apart).collect();
     let elements = Elements::new(l, first, groups, shape.v);
-    window::load(l, &plan.windows, &elements, &mut full);
+    let mut windows = plan.windows.clone();
+    window::load(l, &windows, &elements, false, &mut full);
     elements.load(l, &mut full);
-    let make = |l: &mut Lower, _, i| items.iter().map(|it| element(l, it.node, i)).collect();
-    let values = elements.values(l, &[], make, &mut full)?;
+    tile::fill(l, &mut windows, shape.v, &start, &mut full);
+    let tiled = windows.iter().any(|w| w.tile.is_some());
+    let parts = if tiled {
+        elements.firsts().map(|g| elements.group(g / shape.v as usize)).collect()
+    } else {
+        vec![elements]
+    };
+    for elements in parts {
+        window::load(l, &windows, &elements, true, &mut full);
+        let make = |l: &mut Lower, _, i| items.iter().map(|it| element(l, it.node, i)).collect();
+        let values = elements.values(l, &[], make, &mut full)?;
+        elements.store(l, &items, &values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut full);
+    }
     l.loaded = None;
-    elements.store(l, &items, &values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut full);
 
     let i = l.k.reg("i", Ty::I64);
-    let mut rest = vec![Stmt::Var(i, start.clone().plus(wide(thread())))];
+    let mut rest = Vec::new();
+    // without windows, only the last block is not full
+    let end = match windows.is_empty() {
+        true => n.clone(),
+        false => bind(l, "end", n.clone().min(start.clone().plus(Expr::int(per_block))), &mut rest),
+    };
+    rest.push(Stmt::Var(i, start.clone().plus(wide(thread()))));
     let mut body = Vec::new();
     let at = bind(l, "at", Expr::Reg(i), &mut body);
     single(l, &items, &at, &mut body)?;
     body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
-    rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), n.clone()), body));
+    rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
     // a block number has 31 bits: cheaper than to compare indices
     let limit = window::limit(l, &plan.windows, shape.v, count);
     let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, limit, shift(per_block))));
     let mut is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
-    if let Some(inside) = window::inside(&plan.windows, &start) {
+    let tests =
+        [window::inside(&plan.windows, shape.v, &start), tile::inside(l, &plan.windows, &start, per_block)];
+    for inside in tests.into_iter().flatten() {
         is_full = Expr::binary(BinaryOp::And, is_full, inside);
     }
     out.push(Stmt::If(is_full, full, rest));

@@ -4,6 +4,7 @@
 //! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread. All loads are in flight before the
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
+mod choice;
 mod elements;
 mod fold;
 mod levels;
@@ -12,13 +13,14 @@ mod reduce;
 mod segments;
 mod rows;
 mod stages;
+mod tile;
 mod tree;
 mod window;
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
 use super::{scalars, stencil};
-use crate::core::{Op, TILE};
+use crate::core::{Op, Strategy, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
@@ -193,14 +195,8 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
-    } else if let Some(plan) = rows(l, pass, shape) {
-        let (rows, columns) = plan.block(shape);
-        l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
-        (rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32))
     } else {
-        let plan = map::Plan::of(l, pass, shape, cost);
-        l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
-        (map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32))
+        map(l, pass, shape, cost)?
     };
     let mut all = std::mem::take(&mut l.prologue);
     all.append(&mut rest);
@@ -216,10 +212,20 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
     Ok((k, grid))
 }
 
-/// How a map is done by rows, if that is worth it.
-fn rows(l: &mut Lower, pass: &Pass, shape: Shape) -> Option<rows::Plan> {
+/// A map, with what is read around its elements kept as the author or the cost model says.
+fn map(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Result<(Vec<Stmt>, Grid)> {
     let stencils = stencil::stencils(&mut l.g, pass);
-    rows::Plan::of(l, pass, &stencils, shape)
+    let strategy = l.wanted().unwrap_or_else(|| choice::strategy(&l.g, &stencils));
+    if strategy != Strategy::Direct
+        && let Some(plan) = rows::Plan::of(l, pass, &stencils, shape)
+    {
+        let (rows, columns) = plan.block(shape);
+        l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
+        return Ok((rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
+    }
+    let plan = map::Plan::of(l, pass, &stencils, strategy, shape, cost);
+    l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
+    Ok((map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32)))
 }
 
 /// Scalars only: one thread.

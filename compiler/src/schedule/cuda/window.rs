@@ -10,8 +10,9 @@
 //! that are read: blocks where they would leave the array take the way of the block that is not full.
 
 use super::elements::Elements;
-use crate::core::NodeId;
+use super::tile::Tile;
 use crate::core::linear::{self, Linear};
+use crate::core::{NodeId, Strategy};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::lower::Lower;
@@ -22,19 +23,24 @@ use std::collections::BTreeSet;
 const MOST_WORDS: i64 = 144;
 
 /// What of one array is loaded, relative to the first of `v` neighbours.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     /// The array.
     pub array: NodeId,
+    /// What is added to the index beside constants: a host scalar.
+    pub shift: NodeId,
     /// (start, elements) of each access, ascending; the start is a multiple of the number of elements.
     pub pieces: Vec<(i64, i64)>,
+    /// Where the block keeps it; None: each thread loads its own.
+    pub tile: Option<Tile>,
 }
 
 impl Window {
     /// Of a vector that is read at these distances.
     fn of(l: &Lower, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
-        Window { array: s.array, pieces: pieces(&taps, v, widest(l, s.array, v)) }
+        let pieces = pieces(&taps, v, widest(l, s.array, v));
+        Window { array: s.array, shift: s.shift[0], pieces, tile: None }
     }
 
     /// Where its loads begin, and where they end.
@@ -43,10 +49,23 @@ impl Window {
         (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
     }
 
+    /// Where the loads of a block begin, from its first element, and where they end, from its last one's end.
+    fn block(&self, v: i64) -> (i64, i64) {
+        match &self.tile {
+            Some(tile) => (tile.first, tile.beyond),
+            None => (self.reach().0, self.reach().1 - v),
+        }
+    }
+
     /// Words of registers.
     fn words(&self, l: &Lower) -> i64 {
         let size = l.g.ty(self.array).elem.size() as i64;
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
+    }
+
+    /// Whether its place relative to the element is known only at the call.
+    pub fn is_shifted(&self, l: &Lower) -> bool {
+        l.g.as_lit(self.shift).is_none()
     }
 }
 
@@ -72,10 +91,20 @@ pub fn pieces(taps: &[i64], v: i64, width: i64) -> Vec<(i64, i64)> {
     groups.iter().map(part).collect()
 }
 
-/// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. None: they would take too many registers.
-pub fn windows(l: &Lower, stencils: &[Stencil], v: i64) -> Option<Vec<Window>> {
-    let mine = stencils.iter().filter(|s| s.is_static(&l.g) && !s.is_pointwise());
-    let all: Vec<Window> = mine.map(|s| Window::of(l, s, v)).collect();
+/// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. In tiles, if that is wanted and neighbours share what they
+/// read; what is shifted by what is known only at the call can be kept in no other way. None: they would take too many registers.
+pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: Strategy) -> Option<Vec<Window>> {
+    let mut all = Vec::new();
+    for s in stencils.iter().filter(|s| !s.is_pointwise() || !s.is_static(&l.g)) {
+        let mut w = Window::of(l, s, v);
+        let shared = strategy == Strategy::Tile && s.overlaps();
+        if shared {
+            w.tile = Some(Tile::default());
+        }
+        if shared || s.is_static(&l.g) {
+            all.push(w);
+        }
+    }
     (words(l, &all) <= MOST_WORDS).then_some(all)
 }
 
@@ -84,18 +113,23 @@ pub fn words(l: &Lower, windows: &[Window]) -> i64 {
     windows.iter().map(|w| w.words(l)).sum()
 }
 
-/// Loads the windows of all groups of a thread.
-pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, out: &mut Vec<Stmt>) {
+/// Loads the windows of a thread's elements: those in tiles, or the others.
+pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool, out: &mut Vec<Stmt>) {
     let mut loaded = l.loaded.take().unwrap_or_default();
-    for w in windows {
-        let (mem, ty) = (l.input(w.array, false), l.g.ty(w.array).elem);
+    for w in windows.iter().filter(|w| w.tile.is_some() == tiled) {
+        let ty = l.g.ty(w.array).elem;
         for group in elements.firsts() {
             for (start, count) in &w.pieces {
                 let (at, node) = elements.beside(l, group, *start);
+                let (mem, at) = match &w.tile {
+                    Some(tile) => tile.place(elements.offset(group) + start),
+                    None => (l.input(w.array, true), at),
+                };
                 let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
                 for (k, r) in regs.iter().enumerate() {
                     let k = l.g.lit(Lit::i64(k as i64));
-                    let index = linear::add(&mut l.g, node, k);
+                    let lane = linear::add(&mut l.g, node, k);
+                    let index = linear::add(&mut l.g, lane, w.shift);
                     loaded.insert((w.array, vec![index]), Expr::Reg(*r));
                 }
                 if *count == 1 {
@@ -111,14 +145,15 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, out: &mut Ve
 }
 
 /// Whether nothing is loaded from before an array, by a block whose first element this is; None: never.
-pub fn inside(windows: &[Window], start: &Expr) -> Option<Expr> {
-    let before = windows.iter().map(|w| w.reach().0).min().filter(|first| *first < 0)?;
+pub fn inside(windows: &[Window], v: i64, start: &Expr) -> Option<Expr> {
+    let before = windows.iter().map(|w| w.block(v).0).min().filter(|first| *first < 0)?;
     Some(Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-before)))
 }
 
 /// The number of elements from the start whose blocks load nothing from behind an array: at most `n`.
 pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: NodeId) -> Expr {
-    let needs = windows.iter().map(|w| (w.array, w.reach().1 - v)).collect::<Vec<_>>();
+    let fixed = windows.iter().filter(|w| !w.is_shifted(l));
+    let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
