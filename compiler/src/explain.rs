@@ -5,10 +5,12 @@ use crate::core::{Function, Graph, NodeId, Op, TILE};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::plan::{Access, Launch, Place, Plan, Slot, Step};
 use crate::schedule::items::{self, Pass};
+use crate::schedule::stencil::Kept;
 use std::fmt::Write;
 
-/// The report on one function. `gpu`: how the kernels of all functions are launched on a GPU, empty without that target.
-pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
+/// The report on one function. `gpu`: how the kernels of all functions are launched on a GPU, empty without that target; `stencils`: what was
+/// decided of theirs.
+pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel], stencils: &[Vec<Kept>]) -> String {
     let mut out = String::new();
     let place = f.loc.as_ref().map(|l| format!(" ({})", l.short())).unwrap_or_default();
     let launches: Vec<&Launch> =
@@ -34,6 +36,9 @@ pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
         }
         if let Some(kernel) = gpu.get(l.kernel as usize) {
             on_gpu(&mut out, plan, l, kernel);
+            for s in stencils.get(l.kernel as usize).into_iter().flatten() {
+                let _ = writeln!(out, "    {s}");
+            }
         }
     }
     if passes.len() > 1 {

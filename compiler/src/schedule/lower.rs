@@ -5,6 +5,7 @@
 
 use super::items::Pass;
 use super::rare::{self, Rare};
+use super::stencil::Kept;
 use super::{Scheduler, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, Type, verify};
@@ -77,6 +78,8 @@ pub struct Lower<'s, 'a> {
     pub vectors: IndexSet<u32>,
     /// What to do with what is hardly ever needed.
     pub rare: Rare,
+    /// What was decided of stencils on GPUs.
+    pub kept: Vec<Kept>,
 }
 
 /// One region being lowered.
@@ -129,6 +132,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             vectors: IndexSet::new(),
             follows: false,
             rare: Rare::default(),
+            kept: Vec::new(),
         }
     }
 
@@ -188,7 +192,8 @@ impl<'s, 'a> Lower<'s, 'a> {
         n.unwrap_or_else(|| self.g.lit(Lit::i64(0)))
     }
 
-    fn array_name(&self, x: NodeId) -> String {
+    /// What people call the array.
+    pub fn array_name(&self, x: NodeId) -> String {
         match self.scheduler.places.get(&x) {
             Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
             Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),

@@ -10,10 +10,11 @@
 use super::element::opened;
 use super::items::{Pass, domain, is_store};
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op, verify};
+use crate::core::{Graph, NodeId, Op, Strategy, verify};
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// One array that is read around the element's own indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,10 +45,69 @@ impl Stencil {
         self.taps.iter().flatten().all(|t| *t == 0)
     }
 
+    /// How many different elements so many neighbours along the last axis read.
+    pub fn apart(&self, neighbours: i64) -> usize {
+        let mut all = BTreeSet::new();
+        for (tap, k) in self.taps.iter().flat_map(|t| (0..neighbours).map(move |k| (t, k))) {
+            let mut at = tap.clone();
+            at.iter_mut().next_back().into_iter().for_each(|last| *last += k);
+            all.insert(at);
+        }
+        all.len()
+    }
+
     /// The least and the greatest constant of an axis.
     pub fn reach(&self, axis: usize) -> (i64, i64) {
         let of = self.taps.iter().map(|t| t[axis]);
         (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
+    }
+}
+
+/// What was decided of a stencil on GPUs, for the author.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kept {
+    /// The array.
+    pub array: String,
+    /// How many elements of it an element reads.
+    pub taps: usize,
+    /// The least and the greatest distance along each axis.
+    pub reach: Vec<(i64, i64)>,
+    /// The distances are known only at the call.
+    pub is_shifted: bool,
+    /// Bytes of an element.
+    pub size: usize,
+    /// How it is kept.
+    pub strategy: Strategy,
+    /// Bytes that a block loads for an element that it computes.
+    pub loaded: f64,
+    /// Why so.
+    pub why: String,
+}
+
+impl Kept {
+    /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an element.
+    pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: Strategy, loaded: f64, why: &str) -> Kept {
+        let size = g.ty(s.array).elem.size();
+        let reach = (0..s.shift.len()).map(|axis| s.reach(axis)).collect();
+        let (array, why, is_shifted) = (array.into(), why.into(), !s.is_static(g));
+        Kept { array, taps: s.taps.len(), reach, is_shifted, size, strategy, loaded, why }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reach: Vec<String> = self.reach.iter().map(|(a, b)| format!("{a} to {b}")).collect();
+        let shifted = if self.is_shifted { " from where the call says" } else { "" };
+        let direct = self.taps * self.size;
+        write!(
+            f,
+            "stencil {}: {} taps, {}{shifted}: {}, ",
+            self.array,
+            self.taps,
+            reach.join(" by "),
+            self.strategy
+        )?;
+        write!(f, "loads {:.1} bytes an element instead of {direct}: {}", self.loaded, self.why)
     }
 }
 
@@ -57,7 +117,7 @@ pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
     let stored: Vec<NodeId> = pass.items.iter().filter(|it| is_store(g, it)).map(|it| it.node).collect();
     let roots: Vec<NodeId> = stored.iter().map(|n| opened(g, *n, &index)).collect();
     debug_assert!(stored.iter().all(|n| domain(g, *n) == pass.domain));
-    let mut found: IndexMap<(NodeId, Vec<NodeId>), (BTreeSet<Vec<i64>>, bool)> = IndexMap::new();
+    let mut found: IndexMap<(NodeId, Vec<NodeId>), Stencil> = IndexMap::new();
     for n in g.reachable(roots) {
         let (x, at, total) = match g.op(n).clone() {
             Op::Elem(x, at) => (x, at, false),
@@ -65,12 +125,13 @@ pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
             _ => continue,
         };
         if let Some((shift, tap)) = tap(g, &at, &index) {
-            let (taps, any) = found.entry((x, shift)).or_default();
-            taps.insert(tap);
-            *any |= total;
+            let fresh = Stencil { array: x, shift: shift.clone(), taps: BTreeSet::new(), total: false };
+            let s = found.entry((x, shift)).or_insert(fresh);
+            s.taps.insert(tap);
+            s.total |= total;
         }
     }
-    found.into_iter().map(|((array, shift), (taps, total))| Stencil { array, shift, taps, total }).collect()
+    found.into_values().collect()
 }
 
 /// Whether an element may leave a record even where all that these stencils read is inside.

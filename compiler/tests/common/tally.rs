@@ -2,7 +2,7 @@
 
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Targets, compile_for};
-use arraygpu_compiler::kernel::{Expr, Kernel, Mem, Stmt};
+use arraygpu_compiler::kernel::{Expr, Mem, Stmt};
 use std::collections::BTreeMap;
 
 /// Counts of the first version of a program's first kernel, where branches go the first way: `load1`, `load2` .. `store4` (accesses of arrays, by their
@@ -12,11 +12,11 @@ pub fn tally(text: &str) -> BTreeMap<String, u32> {
     let k = &compiled.gpu_code[0][0].kernel;
     let mut counts = BTreeMap::new();
     counts.insert("shared".to_string(), k.shared.len() as u32);
-    block(k, k.main.as_deref().unwrap_or_default(), &mut counts);
+    block(k.main.as_deref().unwrap_or_default(), &mut counts);
     counts
 }
 
-fn block(k: &Kernel, body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
+fn block(body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
     for s in body {
         let mut add = |what: &str, m: &Mem, n: usize| {
             let what =
@@ -42,8 +42,8 @@ fn block(k: &Kernel, body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
                 add("store", m, values.len());
             }
             Stmt::Barrier => *counts.entry("barrier".into()).or_default() += 1,
-            Stmt::If(_, then, _) => block(k, then, counts),
-            Stmt::Seq(_, _, _, body) | Stmt::While(_, body) => block(k, body, counts),
+            Stmt::If(_, then, _) => block(then, counts),
+            Stmt::Seq(_, _, _, body) | Stmt::While(_, body) => block(body, counts),
             _ => {}
         }
     }

@@ -17,7 +17,8 @@
 //! | 7 x 7 | 0.565 | 0.237 | 0.274 |
 //! | 9 x 9 | 0.896 | 0.303 | 0.348 |
 
-use crate::core::{Graph, Strategy};
+use crate::core::Strategy;
+use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
 
 /// Milliseconds of a copy of 2^26 elements of 4 bytes.
@@ -40,20 +41,26 @@ pub fn time(strategy: Strategy, taps: usize) -> f64 {
     (COPY.powi(3) + computing.powi(3)).cbrt()
 }
 
-/// The strategy of a pass.
-pub fn strategy(g: &Graph, stencils: &[Stencil]) -> Strategy {
+/// The strategy of a pass, and why.
+pub fn strategy(l: &Lower, stencils: &[Stencil]) -> (Strategy, String) {
+    if let Some(wanted) = l.wanted() {
+        return (wanted, format!("the author asked for {wanted}"));
+    }
     let rank = stencils.iter().map(|s| s.shift.len()).max().unwrap_or(1);
     let mine = || stencils.iter().filter(|s| s.overlaps());
-    if rank > 1 {
-        return Strategy::Rows;
-    }
-    // registers cannot be picked by what is known only at the call
-    if mine().any(|s| !s.is_static(g)) {
-        return Strategy::Tile;
+    if mine().any(|s| !s.is_static(&l.g)) && rank == 1 {
+        return (Strategy::Tile, "registers cannot be picked by what is known only at the call".into());
     }
     let taps = mine().map(|s| s.taps.len()).max().unwrap_or(1);
-    let better = time(Strategy::Tile, taps) < time(Strategy::Window, taps);
-    if better { Strategy::Tile } else { Strategy::Window }
+    let possible: &[Strategy] = match rank {
+        1 => &[Strategy::Window, Strategy::Tile, Strategy::Direct],
+        _ => &[Strategy::Rows, Strategy::Direct],
+    };
+    let times: Vec<(Strategy, f64)> = possible.iter().map(|s| (*s, time(*s, taps))).collect();
+    let best = times.iter().copied().reduce(|a, b| if b.1 < a.1 { b } else { a });
+    let list: Vec<String> = times.iter().map(|(s, ms)| format!("{s} {ms:.3}")).collect();
+    let why = format!("predicted ms for 2^26 elements of f32: {}", list.join(", "));
+    (best.map_or(Strategy::Direct, |b| b.0), why)
 }
 
 #[cfg(test)]

@@ -70,6 +70,21 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// How a stencil is kept, and the bytes of it that a block loads for each element.
+    pub fn loaded(&self, l: &Lower, s: &Stencil, shape: Shape) -> (Strategy, f64) {
+        let size = l.g.ty(s.array).elem.size() as f64;
+        let own = self.windows.iter().find(|w| w.array == s.array && w.shift == s.shift[0]);
+        match own {
+            Some(Window { tile: Some(tile), .. }) => {
+                (Strategy::Tile, size * tile.len as f64 / self.per_block as f64)
+            }
+            Some(w) => (Strategy::Window, size * w.elements() as f64 / shape.v as f64),
+            None => (Strategy::Direct, size * s.apart(shape.v) as f64 / shape.v as f64),
+        }
+    }
+}
+
 fn unroll(l: &Lower, windows: &[Window], shape: Shape, cost: u32) -> i64 {
     if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 && windows.is_empty() {
         return 2;

@@ -14,8 +14,8 @@
 
 use super::window::{self, pieces};
 use super::{Shape, bind, int32, stages, thread, wide};
-use crate::core::{NodeId, linear};
-use crate::error::Result;
+use crate::core::{NodeId, Strategy, linear};
+use crate::error;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, opened};
@@ -54,12 +54,21 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// None: no neighbours share what they read, or it is too much for the registers, or an element may leave a record where it is not at an edge.
-    pub fn of(l: &mut Lower, pass: &Pass, stencils: &[Stencil], shape: Shape) -> Option<Plan> {
+    /// Or why not.
+    pub fn of(
+        l: &mut Lower,
+        pass: &Pass,
+        stencils: &[Stencil],
+        strategy: Strategy,
+        shape: Shape,
+    ) -> Result<Plan, Option<&'static str>> {
         let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
         let shared = pass.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
-        if !shared || stencil::may_record(&mut l.g, pass, &mine) {
-            return None;
+        if !shared || strategy == Strategy::Direct {
+            return Err(None);
+        }
+        if stencil::may_record(&mut l.g, pass, &mine) {
+            return Err(Some("an element may leave a record where it is not at an edge"));
         }
         let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, shape.v)).collect();
         // with the first line of each row all that is read beside it
@@ -71,7 +80,17 @@ impl Plan {
         let widest = mine.iter().map(|s| s.reach(pass.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
         let all: i64 = lines.iter().map(words).sum();
         let (total, at_once) = (ROWS + widest.unwrap_or(1) - 1, widest.unwrap_or(1));
-        (all * at_once / total.max(1) <= MOST_WORDS).then_some(Plan { lines, v: shape.v })
+        if all * at_once / total.max(1) > MOST_WORDS {
+            return Err(Some("the lines that are needed at once take too many registers"));
+        }
+        Ok(Plan { lines, v: shape.v })
+    }
+
+    /// Bytes of an array that are loaded for each element.
+    pub fn loaded(&self, l: &Lower, s: &Stencil) -> f64 {
+        let lines = self.lines.iter().filter(|line| line.array == s.array);
+        let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
+        elements as f64 * l.g.ty(s.array).elem.size() as f64 / (ROWS * self.v) as f64
     }
 
     /// Rows and columns of a block.
@@ -142,7 +161,7 @@ fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
 }
 
 /// The body of one thread.
-pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().collect();
     let mut out = Vec::new();
     let place = place(l, pass, shape, plan, &mut out);
@@ -236,7 +255,13 @@ fn fits(l: &mut Lower, pass: &Pass, plan: &Plan, place: &Place) -> Expr {
 }
 
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
-fn elements(l: &mut Lower, items: &[&Item], plan: &Plan, place: &Place, out: &mut Vec<Stmt>) -> Result<()> {
+fn elements(
+    l: &mut Lower,
+    items: &[&Item],
+    plan: &Plan,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> error::Result<()> {
     let mut roots = Vec::new();
     for (r, k) in (0..ROWS).flat_map(|r| (0..plan.v).map(move |k| (r, k))) {
         let mut at = vec![0; place.vars.len()];
@@ -306,7 +331,7 @@ fn store(
     row: i64,
     (roots, vars): (&[NodeId], &[(NodeId, Expr)]),
     out: &mut Vec<Stmt>,
-) -> Result<()> {
+) -> error::Result<()> {
     let values = l.region(vars, roots, None, &Expr::int(0), out)?;
     let mut at = vec![0; place.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
@@ -327,7 +352,7 @@ fn store(
 }
 
 /// The elements of a thread at the edges, one after another.
-fn edge(l: &mut Lower, pass: &Pass, items: &[&Item], plan: &Plan, place: &Place) -> Result<Vec<Stmt>> {
+fn edge(l: &mut Lower, pass: &Pass, items: &[&Item], plan: &Plan, place: &Place) -> error::Result<Vec<Stmt>> {
     let rank = pass.domain.len();
     let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
     let mut body = Vec::new();

@@ -26,7 +26,8 @@ pub struct Tile {
     pub first: i64,
     /// Its end, from the end of the block's elements on.
     pub beyond: i64,
-    len: i64,
+    /// Elements that are loaded.
+    pub len: i64,
     /// Elements before its start.
     pad: i64,
     /// Elements of an access.

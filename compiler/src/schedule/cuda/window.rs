@@ -57,6 +57,11 @@ impl Window {
         }
     }
 
+    /// Elements in registers.
+    pub fn elements(&self) -> i64 {
+        self.pieces.iter().map(|p| p.1).sum()
+    }
+
     /// Words of registers.
     fn words(&self, l: &Lower) -> i64 {
         let size = l.g.ty(self.array).elem.size() as i64;
