@@ -49,7 +49,8 @@ pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel], stencils: &[Vec<Ke
     }
     for r in &plan.rules {
         let at = r.loc.rsplit(['/', '\\']).next().unwrap_or("");
-        let _ = writeln!(out, "  checked before anything runs: {} ({}) {at}", r.rule.name(), r.subject);
+        let rule = format!("  checked before anything runs: {} ({}) {at}", r.rule.name(), r.subject);
+        let _ = writeln!(out, "{}", rule.trim_end());
     }
     out
 }
