@@ -255,3 +255,72 @@ fn rows_of_matrices() {
         }
     }
 }
+
+/// Reads that the author guards himself: what is inside needs no test, and blocks and threads at the ends leave no record.
+#[test]
+fn guarded_reads() {
+    let vector = "func @f(%x: [f32]) -> (r: [f32]) {
+  %n = len %x
+  %last = sub %n, 1i64
+  %r = generate %n (%i: i64) {
+    %before = sub %i, 1i64
+    %behind = add %i, 1i64
+    %a = at %x, %before
+    %b = at %x, %i
+    %c = at %x, %behind
+    %first = gt %i, 0i64
+    %not_last = lt %i, %last
+    %inner = and %first, %not_last
+    %s1 = add %a, %b
+    %s = add %s1, %c
+    %r = select %inner, %s, %b
+    yield %r
+  }
+  return %r
+}";
+    let matrix = "func @f(%x: [[f32]]) -> (r: [[f32]]) {
+  %n = len %x
+  %m = len %x axis 1
+  %lastrow = sub %n, 1i64
+  %lastcolumn = sub %m, 1i64
+  %r = generate %n, %m (%i: i64, %j: i64) {
+    %north = sub %i, 1i64
+    %south = add %i, 1i64
+    %west = sub %j, 1i64
+    %east = add %j, 1i64
+    %a = at %x, %north, %j
+    %b = at %x, %south, %j
+    %c = at %x, %i, %west
+    %d = at %x, %i, %east
+    %own = at %x, %i, %j
+    %c1 = gt %i, 0i64
+    %c2 = lt %i, %lastrow
+    %c3 = gt %j, 0i64
+    %c4 = lt %j, %lastcolumn
+    %c5 = and %c1, %c2
+    %c6 = and %c3, %c4
+    %inner = and %c5, %c6
+    %s1 = add %a, %b
+    %s2 = add %c, %d
+    %s3 = add %s1, %s2
+    %s4 = mul %s3, 0.25f32
+    %r = select %inner, %s4, %own
+    yield %r
+  }
+  return %r
+}";
+    let mut rng = Rng::new(3);
+    for strategy in [None, Some(Strategy::Tile), Some(Strategy::Direct)] {
+        let c = compiled(vector, strategy);
+        for n in [0, 1, 2, 1023, 1024, 1025, 2048, 2049, 4096, 5000] {
+            let args = program::arguments(&c.functions[0], n, n, &mut rng);
+            check(&c, &args, &format!("{strategy:?}, n = {n}"));
+        }
+    }
+    let c = compiled(matrix, None);
+    assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane(..)));
+    for (rows, columns) in [(0, 0), (1, 1), (2, 3), (32, 128), (33, 132), (40, 260), (70, 128)] {
+        let args = [numbers(Ty::F32, rows, columns, &mut rng)];
+        check(&c, &args, &format!("{rows} x {columns}"));
+    }
+}

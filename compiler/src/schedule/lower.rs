@@ -677,6 +677,30 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.loaded.as_ref()?.get(&key).cloned()
     }
 
+    /// The same values with all proven reads by indices in normal form, so that what neighbouring elements compute of one element is one node.
+    pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
+        let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
+        for n in self.g.reachable(roots.iter().copied()) {
+            let op = self.g.op(n).clone();
+            let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
+            let same =
+                self.g.is_closed(n) || op.lambda().is_some() || op.operands().eq(operands.iter().copied());
+            let made = match &op {
+                Op::Elem(x, index) if !self.g.is_closed(n) => Op::Elem(*x, self.normal(index)),
+                _ if same => op,
+                _ => op.with(&operands, None),
+            };
+            let before = self.g.set_loc(self.g.node(n).loc.clone());
+            let made = if made == *self.g.op(n) { n } else { self.g.add(made) };
+            self.g.set_loc(before);
+            if self.g.node(n).bound {
+                self.g.mark_bound(made);
+            }
+            memo.insert(n, made);
+        }
+        roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
+    }
+
     /// Indices in linear normal form.
     pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()

@@ -3,10 +3,11 @@
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{Targets, compile_for};
 use arraygpu_compiler::kernel::{Expr, Mem, Stmt};
+use arraygpu_compiler::scalar::UnaryOp;
 use std::collections::BTreeMap;
 
 /// Counts of the first version of a program's first kernel, where branches go the first way: `load1`, `load2` .. `store4` (accesses of arrays, by their
-/// elements), `shared` (arrays), `shared_load4` .., `barrier`.
+/// elements), `shared` (arrays), `shared_load4` .., `barrier`, `sqrt`.
 pub fn tally(text: &str) -> BTreeMap<String, u32> {
     let compiled = compile_for("t", parse::parse(text).unwrap(), Targets { cpu: false, cuda: true }).unwrap();
     let k = &compiled.gpu_code[0][0].kernel;
@@ -23,8 +24,10 @@ fn block(body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
                 if let Mem::Shared(_) = m { format!("shared_{what}{n}") } else { format!("{what}{n}") };
             *counts.entry(what).or_default() += 1;
         };
+        let mut roots = 0;
         let mut loads = |e: &Expr| {
             visit(e, &mut |e| {
+                roots += u32::from(matches!(e, Expr::Unary(UnaryOp::Sqrt, _)));
                 if let Expr::Load(m, _) | Expr::LoadIf(m, _, _) = e {
                     add("load", m, 1);
                 }
@@ -46,6 +49,7 @@ fn block(body: &[Stmt], counts: &mut BTreeMap<String, u32>) {
             Stmt::Seq(_, _, _, body) | Stmt::While(_, body) => block(body, counts),
             _ => {}
         }
+        *counts.entry("sqrt".into()).or_default() += roots;
     }
 }
 

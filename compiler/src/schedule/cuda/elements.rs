@@ -107,7 +107,8 @@ impl Elements {
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         if l.signature.sites.is_empty() {
-            let mut values = usual_first(l, &vars, &each.concat(), out)?.into_iter();
+            let roots = l.shared(&each.concat());
+            let mut values = usual_first(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
         // a record names its element

@@ -270,6 +270,7 @@ fn elements(
         let index = place.index(l, &at);
         roots.extend(items.iter().map(|it| opened(&mut l.g, it.node, &index)));
     }
+    let roots = l.shared(&roots);
     let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();
     rows.dedup();
     let mut ready = HashMap::default();
