@@ -8,6 +8,7 @@ use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::GpuKernel;
+use crate::schedule::stencil::Kept;
 use crate::schedule::{self, Versions};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
@@ -32,6 +33,8 @@ pub struct Compiled {
     pub kernels: Vec<String>,
     /// How each kernel is launched on a GPU; empty when that target was not asked for.
     pub gpu: Vec<GpuKernel>,
+    /// What was decided of the stencils of each kernel, in the order of `gpu`.
+    pub stencils: Vec<Vec<Kept>>,
     /// The code of each kernel's versions, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
@@ -83,6 +86,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         versions: Vec::new(),
         kernels: Vec::new(),
         gpu: Vec::new(),
+        stencils: Vec::new(),
         gpu_code: Vec::new(),
         c_source: String::new(),
         sources,
@@ -97,6 +101,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         for pass in scheduled.gpu {
             let code = |kernel: Kernel| GpuCode { ptx: backend::ptx::emit(&kernel), kernel };
             out.gpu.push(pass.launch);
+            out.stencils.push(pass.stencils);
             out.gpu_code.push(pass.kernels.into_iter().map(code).collect());
         }
     }
@@ -127,7 +132,7 @@ impl Compiled {
 
     /// What was decided for each function, and why.
     pub fn explain(&self) -> String {
-        let one = |(f, p): (&Function, &Plan)| explain::function(f, p, &self.gpu);
+        let one = |(f, p): (&Function, &Plan)| explain::function(f, p, &self.gpu, &self.stencils);
         self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n")
     }
 }

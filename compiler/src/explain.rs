@@ -5,10 +5,12 @@ use crate::core::{Function, Graph, NodeId, Op, TILE};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::plan::{Access, Launch, Place, Plan, Slot, Step};
 use crate::schedule::items::{self, Pass};
+use crate::schedule::stencil::Kept;
 use std::fmt::Write;
 
-/// The report on one function. `gpu`: how the kernels of all functions are launched on a GPU, empty without that target.
-pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
+/// The report on one function. `gpu`: how the kernels of all functions are launched on a GPU, empty without that target; `stencils`: what was
+/// decided of theirs.
+pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel], stencils: &[Vec<Kept>]) -> String {
     let mut out = String::new();
     let place = f.loc.as_ref().map(|l| format!(" ({})", l.short())).unwrap_or_default();
     let launches: Vec<&Launch> =
@@ -34,6 +36,9 @@ pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
         }
         if let Some(kernel) = gpu.get(l.kernel as usize) {
             on_gpu(&mut out, plan, l, kernel);
+            for s in stencils.get(l.kernel as usize).into_iter().flatten() {
+                let _ = writeln!(out, "    {s}");
+            }
         }
     }
     if passes.len() > 1 {
@@ -44,7 +49,8 @@ pub fn function(f: &Function, plan: &Plan, gpu: &[GpuKernel]) -> String {
     }
     for r in &plan.rules {
         let at = r.loc.rsplit(['/', '\\']).next().unwrap_or("");
-        let _ = writeln!(out, "  checked before anything runs: {} ({}) {at}", r.rule.name(), r.subject);
+        let rule = format!("  checked before anything runs: {} ({}) {at}", r.rule.name(), r.subject);
+        let _ = writeln!(out, "{}", rule.trim_end());
     }
     out
 }
@@ -113,6 +119,9 @@ fn on_gpu(out: &mut String, plan: &Plan, l: &Launch, kernel: &GpuKernel) {
     for v in &kernel.versions {
         let size = match v.grid {
             Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
+            Grid::Plane(rows, cols) => {
+                format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
+            }
             Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
             Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
             Grid::Segments(n) => format!("{n} segments a block"),

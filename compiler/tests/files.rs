@@ -6,9 +6,14 @@
 //! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
 //! ; kernels: 1                   how many launches all plans have together
 //! ; temporaries: 0               how many temporaries (vectors and scalars)
+//! ; gpu: load4 2 shared 0        in the first version of the only kernel for GPUs, in what is done for full blocks: loads from arrays of so many elements, shared
+//!                                arrays, barriers; the names are those of `tally`
 //! ```
 //!
 //! `BLESS=1 cargo test --test files` writes the `;>` lines anew; read the difference before you commit it.
+
+#[path = "common/tally.rs"]
+mod tally;
 
 use arraygpu_compiler::plan::Step;
 use arraygpu_compiler::{core::parse, driver, opt};
@@ -39,6 +44,16 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
             let found = count(text).to_string();
             if found != expected {
                 return Err(format!("expected {expected} {name}, found {found}"));
+            }
+        }
+    }
+    if let Some(expected) = directive("gpu") {
+        let found = tally::tally(text);
+        let mut words = expected.split_whitespace();
+        while let (Some(name), Some(count)) = (words.next(), words.next()) {
+            let n = found.get(name).copied().unwrap_or(0).to_string();
+            if n != count {
+                return Err(format!("expected {count} of {name}, found {found:?}"));
             }
         }
     }

@@ -36,6 +36,8 @@ mod scalar;
 mod scope;
 mod vector;
 
+/// How stencils are kept on GPUs: see [`Package::stencil`].
+pub use arraygpu_compiler::core::Strategy;
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use error::{Error, Result};
 pub use handle::{IntoScalar, SExp, VExp};
@@ -51,7 +53,9 @@ pub use half::{bf16, f16};
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, SExp, Scalars, Signed, VExp};
+    pub use crate::{
+        Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, SExp, Scalars, Signed, Strategy, VExp,
+    };
     pub use crate::{all, any, cond, fill, generate, iota, lit, slet};
     pub use crate::{bf16, f16};
 }

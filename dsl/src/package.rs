@@ -11,7 +11,7 @@ use crate::lower::{self, Definition};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
-use arraygpu_compiler::core::{Function, Param, Type};
+use arraygpu_compiler::core::{Function, Param, Strategy, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
@@ -37,6 +37,8 @@ pub struct Package {
     functions: Vec<Definition>,
     /// `fast_math` for functions to come.
     fast: bool,
+    /// How to keep stencils of functions to come.
+    stencil: Option<Strategy>,
     /// The first mistake that a registration found.
     mistake: Option<Error>,
 }
@@ -50,6 +52,7 @@ impl Package {
             at: Location::caller(),
             functions: Vec::new(),
             fast: false,
+            stencil: None,
             mistake: None,
         }
     }
@@ -70,6 +73,7 @@ impl Package {
         let definition = Definition {
             doc: String::new(),
             fast: self.fast,
+            stencil: self.stencil,
             at,
             params: names.map(|(name, ty)| Param { name: (*name).into(), ty }).collect(),
             result_names: results.names(),
@@ -104,6 +108,16 @@ impl Package {
         match self.functions.last_mut() {
             Some(function) => function.fast = true,
             None => self.fast = true,
+        }
+        self
+    }
+
+    /// Says how the function exported last keeps its stencils on GPUs, where that is possible; before the first function, all functions of the package. Without it
+    /// a cost model chooses. `--explain` says what was done; no bit of any result changes.
+    pub fn stencil(mut self, strategy: Strategy) -> Package {
+        match self.functions.last_mut() {
+            Some(function) => function.stencil = Some(strategy),
+            None => self.stencil = Some(strategy),
         }
         self
     }

@@ -120,7 +120,8 @@ impl Call<'_> {
             }
             _ => None,
         };
-        let blocks = version.grid.blocks(n, segment, version.threads, span.unwrap_or(1));
+        let extents: Vec<u64> = l.domain.iter().map(|d| ws.host[d.0 as usize].as_i64() as u64).collect();
+        let blocks = version.grid.blocks(&extents, segment, version.threads, span.unwrap_or(1));
         let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
             fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
         };

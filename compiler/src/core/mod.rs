@@ -12,10 +12,12 @@ pub mod linear;
 pub mod parse;
 pub mod print;
 pub mod rewrite;
+mod strategy;
 pub mod term;
 pub mod verify;
 
 pub use graph::{Graph, Node};
+pub use strategy::Strategy;
 
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -273,6 +275,8 @@ pub struct Function {
     pub doc: String,
     /// `fast_math`: approximations by the hardware, contraction and flushing of subnormals are allowed.
     pub fast: bool,
+    /// How stencils are kept on GPUs; None: as the cost model says.
+    pub stencil: Option<Strategy>,
     /// Where it was registered.
     pub loc: Option<Loc>,
     /// Parameters, in order.
@@ -294,6 +298,7 @@ impl Function {
             name: name.into(),
             doc: String::new(),
             fast: false,
+            stencil: None,
             loc: None,
             params,
             results: Vec::new(),

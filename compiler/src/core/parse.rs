@@ -1,7 +1,7 @@
 //! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with the line.
 
 use super::MAX_RANK;
-use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Type};
+use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Strategy, Type};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
@@ -40,10 +40,11 @@ fn function(c: &mut Cursor) -> Result<Function> {
         Ok((name, c.ty()?))
     })?;
     let fast = c.eat("fast");
+    let stencil = if c.eat("stencil") { Some(strategy(c)?) } else { None };
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
     let mut p = Parser { c, f: Function::new(&name, params), names };
-    p.f.fast = fast;
+    (p.f.fast, p.f.stencil) = (fast, stencil);
     while !p.c.eat("return") {
         if p.c.eat("require") {
             p.require()?;
@@ -66,6 +67,12 @@ fn function(c: &mut Cursor) -> Result<Function> {
         p.f.results.push(Output { name, value });
     }
     Ok(p.f)
+}
+
+fn strategy(c: &mut Cursor) -> Result<Strategy> {
+    let word = c.word()?;
+    let found = Strategy::ALL.iter().find(|s| s.1 == word).map(|s| s.0);
+    found.ok_or_else(|| c.error(format!("`{word}` is no strategy for stencils")))
 }
 
 fn operand(c: &mut Cursor, names: &HashMap<String, NodeId>, f: &mut Function) -> Result<NodeId> {

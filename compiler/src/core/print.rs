@@ -43,8 +43,9 @@ impl Printer<'_> {
         let results: Vec<_> =
             f.results.iter().map(|r| format!("{}: {}", r.name, f.graph.ty(r.value))).collect();
         let fast = if f.fast { "fast " } else { "" };
+        let stencil = f.stencil.map(|s| format!("stencil {s} ")).unwrap_or_default();
         let (params, results) = (params.join(", "), results.join(", "));
-        let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{{", f.name);
+        let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{stencil}{{", f.name);
         let mut scope = Scope::default();
         for r in &f.requires {
             self.region(&[r.a, r.b], &mut scope);

@@ -42,6 +42,7 @@ impl Function {
             name: self.name.clone(),
             doc: self.doc.clone(),
             fast: self.fast,
+            stencil: self.stencil,
             loc: self.loc.clone(),
             params: self.params.clone(),
             results: Vec::new(),

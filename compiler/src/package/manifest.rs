@@ -79,6 +79,7 @@ fn cuda(package: &Package, images: &Images) -> Json {
 fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Json {
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
+        Grid::Plane(rows, cols) => json!({ "plane": [rows, cols] }),
         Grid::Tiles(least, most) => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
         Grid::Chunks(least, most) => json!({ "chunks": [least, most] }),

@@ -47,6 +47,9 @@ pub struct GpuVersion {
 pub enum Grid {
     /// A block computes so many elements; none are launched for no elements.
     Elements(u32),
+    /// A block computes so many rows and columns, of the last two of at least two axes; none are launched for no elements. Blocks count along the columns first, then
+    /// along the rows, then along the axes before.
+    Plane(u32, u32),
     /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
     Tiles(u32, u32),
     /// A block computes so many elements, each a segment; none are launched for no elements.
@@ -61,10 +64,17 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Blocks of so many threads over n elements, each a segment of that length. `span`: see [`Grid::Tiles`].
-    pub fn blocks(self, n: u64, segment: u64, threads: u32, span: u32) -> u64 {
+    /// Blocks of so many threads over an index space, whose elements are segments of that length each. `span`: see [`Grid::Tiles`].
+    pub fn blocks(self, extents: &[u64], segment: u64, threads: u32, span: u32) -> u64 {
+        let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
+            Grid::Plane(rows, cols) => {
+                let each = [rows, cols].map(u64::from);
+                let last = extents.iter().rev().zip(each.iter().rev());
+                let plane: u64 = last.map(|(n, each)| n.div_ceil(*each)).product();
+                plane * extents.iter().rev().skip(2).product::<u64>()
+            }
             Grid::Chunks(..) => {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
                 n * segment.div_ceil(TILE as u64).div_ceil(of_block).max(1)
@@ -95,6 +105,7 @@ impl Display for GpuKernel {
             write!(f, "  version {} threads {}", v.entry, v.threads)?;
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
+                Grid::Plane(rows, cols) => write!(f, " plane {rows} by {cols}")?,
                 Grid::Tiles(least, most) => write!(f, " tiles {least} to {most}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
@@ -153,6 +164,11 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let threads = number(c)?;
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(number(c)?),
+        "plane" => {
+            let rows = number(c)?;
+            c.expect("by")?;
+            Grid::Plane(rows, number(c)?)
+        }
         "tiles" => {
             let least = number(c)?;
             c.expect("to")?;
@@ -177,6 +193,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) => n > 0,
+        Grid::Plane(rows, cols) => rows > 0 && cols > 0,
         Grid::Tiles(a, b) | Grid::Chunks(a, b) => powers(a, b),
         Grid::Strips(width, a, b) => width > 0 && powers(a, b),
         Grid::One => true,
@@ -213,6 +230,9 @@ mod tests {
 gpu @g_0 {
   version g_0 threads 32 one
 }
+gpu @p_0 {
+  version p_0 threads 256 plane 32 by 128 contiguous aligned 0
+}
 gpu @h_0 {
   absent \"why\"
 }
@@ -220,6 +240,16 @@ gpu @h_0 {
         let kernels = super::parse(text).unwrap();
         assert_eq!(kernels.iter().map(|k| k.to_string()).collect::<String>(), text);
         assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 plane 0 by 1 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+    }
+
+    #[test]
+    fn blocks_of_a_plane() {
+        let plane = super::Grid::Plane(32, 128);
+        assert_eq!(plane.blocks(&[33, 129], 0, 256, 1), 4);
+        assert_eq!(plane.blocks(&[5, 32, 128], 0, 256, 1), 5);
+        assert_eq!(plane.blocks(&[0, 128], 0, 256, 1), 0);
+        assert_eq!(plane.blocks(&[7, 0], 0, 256, 1), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The element of an array, and how it is stored.
 
 use super::lower::Lower;
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::passes::fuse::indices;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -14,6 +14,15 @@ pub fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
             l.g.open(&lambda, &index)
         }
         Op::Materialize(x) => element(l, x, index),
+        op => unreachable!("fused: {op:?} is no array"),
+    }
+}
+
+/// The element of such an array at its indices.
+pub fn opened(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
+    match g.op(array).clone() {
+        Op::Generate(_, lambda) => g.open(&lambda, index),
+        Op::Materialize(x) => opened(g, x, index),
         op => unreachable!("fused: {op:?} is no array"),
     }
 }

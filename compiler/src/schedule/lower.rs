@@ -5,9 +5,10 @@
 
 use super::items::Pass;
 use super::rare::{self, Rare};
+use super::stencil::Kept;
 use super::{Scheduler, nested, records};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, Type, verify};
+use crate::core::{Graph, NodeId, Op, Strategy, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
 use crate::passes::elementary;
@@ -77,6 +78,8 @@ pub struct Lower<'s, 'a> {
     pub vectors: IndexSet<u32>,
     /// What to do with what is hardly ever needed.
     pub rare: Rare,
+    /// What was decided of stencils on GPUs.
+    pub kept: Vec<Kept>,
 }
 
 /// One region being lowered.
@@ -129,7 +132,13 @@ impl<'s, 'a> Lower<'s, 'a> {
             vectors: IndexSet::new(),
             follows: false,
             rare: Rare::default(),
+            kept: Vec::new(),
         }
+    }
+
+    /// How the author wants stencils to be kept.
+    pub fn wanted(&self) -> Option<Strategy> {
+        self.scheduler.f.stencil
     }
 
     /// The function's results' values.
@@ -172,12 +181,19 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// The number of elements of the index space.
     pub fn count(&mut self) -> Expr {
-        let extents = self.domain.clone();
-        let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
-        n.map_or(Expr::int(0), |n| self.host(n))
+        let n = self.count_node();
+        self.host(n)
     }
 
-    fn array_name(&self, x: NodeId) -> String {
+    /// The same in the graph.
+    pub fn count_node(&mut self) -> NodeId {
+        let extents = self.domain.clone();
+        let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
+        n.unwrap_or_else(|| self.g.lit(Lit::i64(0)))
+    }
+
+    /// What people call the array.
+    pub fn array_name(&self, x: NodeId) -> String {
         match self.scheduler.places.get(&x) {
             Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
             Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),
@@ -259,14 +275,27 @@ impl<'s, 'a> Lower<'s, 'a> {
         at: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
+        let own = self.domain_index(index);
+        self.region_at(vars, roots, (index, own), at, out)
+    }
+
+    /// The same, with the domain's index into its elements, if there is one, and its indices.
+    pub fn region_at(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        (counter, index): (Option<NodeId>, Vec<NodeId>),
+        at: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
         let mut r = Region {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
             conditions: records::conditions(&mut self.g, roots),
             records: Vec::new(),
             at: at.clone(),
-            counter: index,
-            index: self.domain_index(index),
+            counter,
+            index,
             out: Vec::new(),
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
@@ -486,6 +515,10 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn read(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
         let total = matches!(self.g.op(n), Op::At(..));
+        if total && let Some(e) = self.loaded_already(x, index) {
+            // what has been loaded lies inside
+            return Ok((e, 1));
+        }
         let mut pointwise = !total && r.index == index;
         if pointwise && index.len() == 1 {
             self.pointwise.insert(x);
@@ -637,12 +670,48 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((Expr::load(mem, at), depth))
     }
 
+    /// The element, if it is in a register.
+    fn loaded_already(&mut self, x: NodeId, index: &[NodeId]) -> Option<Expr> {
+        self.loaded.as_ref()?;
+        let key = (x, self.normal(index));
+        self.loaded.as_ref()?.get(&key).cloned()
+    }
+
+    /// The same values with all proven reads by indices in normal form, so that what neighbouring elements compute of one element is one node.
+    pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
+        let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
+        for n in self.g.reachable(roots.iter().copied()) {
+            let op = self.g.op(n).clone();
+            let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
+            let same =
+                self.g.is_closed(n) || op.lambda().is_some() || op.operands().eq(operands.iter().copied());
+            let made = match &op {
+                Op::Elem(x, index) if !self.g.is_closed(n) => Op::Elem(*x, self.normal(index)),
+                _ if same => op,
+                _ => op.with(&operands, None),
+            };
+            let before = self.g.set_loc(self.g.node(n).loc.clone());
+            let made = if made == *self.g.op(n) { n } else { self.g.add(made) };
+            self.g.set_loc(before);
+            if self.g.node(n).bound {
+                self.g.mark_bound(made);
+            }
+            memo.insert(n, made);
+        }
+        roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
+    }
+
+    /// Indices in linear normal form.
+    pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
+        index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
+    }
+
     /// A read that neighbouring elements share.
     fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
         if let [i] = index {
             return self.load_once(n, x, *i, r);
         }
-        let key = (x, index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect());
+        let key = (x, self.normal(index));
         if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
             return Ok(e.clone());
         }
@@ -673,7 +742,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// The length of an array along an axis, by the name that all equal lengths have.
-    fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
+    pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
         match self.g.op(x).clone() {
             Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],

@@ -17,6 +17,7 @@ mod records;
 pub mod reduction;
 pub mod scalars;
 pub mod segments;
+pub mod stencil;
 
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};

@@ -21,6 +21,8 @@ pub enum Layout {
     Strided,
     /// Backwards.
     Reversed,
+    /// As contiguous; the rows of a matrix begin at multiples of 16 elements.
+    Padded,
     /// As contiguous; each vector result is the first parameter that it may be, if there is one.
     InPlace,
     /// The same, backwards.
@@ -28,8 +30,9 @@ pub enum Layout {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 6] = [
+    pub const ALL: [Layout; 7] = [
         Layout::Contiguous,
+        Layout::Padded,
         Layout::Offset,
         Layout::Strided,
         Layout::Reversed,
@@ -224,7 +227,7 @@ impl Call<'_> {
         let len = extents.first().map_or(1, |n| *n as usize);
         let layout = if slot.ty.is_scalar() { Layout::Contiguous } else { layout };
         let (offset, stride): (usize, i64) = match layout {
-            Layout::Contiguous | Layout::InPlace => (0, 1),
+            Layout::Contiguous | Layout::Padded | Layout::InPlace => (0, 1),
             Layout::Offset => (1, 1),
             Layout::Strided => (0, 2),
             Layout::Reversed | Layout::InPlaceReversed => (len.saturating_sub(1), -1),
@@ -237,6 +240,7 @@ impl Call<'_> {
     fn matrix(&mut self, slot: &Slot, extents: Vec<i64>, layout: Layout) -> Laid {
         let (offset, gap, inner, columns_first) = match layout {
             Layout::Contiguous | Layout::InPlace => (0, 0, 1, false),
+            Layout::Padded => (0, 0, 1, false),
             Layout::Offset => (1, 3, 1, false),
             Layout::Strided => (1, 1, 2, false),
             Layout::Reversed | Layout::InPlaceReversed => (0, 0, 1, true),
@@ -249,6 +253,9 @@ impl Call<'_> {
         for axis in axes {
             strides[axis] = next;
             next = next * extents[axis].max(1) + gap;
+            if layout == Layout::Padded {
+                next = (next + 15) / 16 * 16;
+            }
         }
         let len = if extents.contains(&0) { 0 } else { next };
         let memory = self.memory.allocate(slot.ty.elem, (offset + next) as usize);
@@ -270,8 +277,8 @@ impl Call<'_> {
         if let Some(why) = &gpu.absent {
             return Err(Failure::Absent(why.clone()));
         }
-        let extents = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64());
-        let n = extents.reduce(|a, b| a * b).unwrap_or(0);
+        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
+        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
         let chosen = |v: &usize| self.holds(l, &laid, n, &gpu.versions[*v]);
@@ -306,7 +313,7 @@ impl Call<'_> {
             Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
             _ => 1,
         };
-        let blocks = v.grid.blocks(n as u64, segment as u64, v.threads, span) as u32;
+        let blocks = v.grid.blocks(&extents, segment as u64, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
         }

@@ -11,7 +11,7 @@ mod rules;
 
 use crate::node::{Lambda, Node, NodeRef, Op};
 use crate::scope::Place;
-use arraygpu_compiler::core::{self, Function, NodeId, Output, Param};
+use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Strategy};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::passes::simplify;
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -24,6 +24,7 @@ pub(crate) struct Definition {
     pub name: String,
     pub doc: String,
     pub fast: bool,
+    pub stencil: Option<Strategy>,
     pub at: Place,
     pub params: Vec<Param>,
     pub result_names: Vec<String>,
@@ -35,7 +36,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     let place = Loc::caller(definition.at);
     let mut function = Function::new(&definition.name, definition.params.clone());
     function.doc.clone_from(&definition.doc);
-    function.fast = definition.fast;
+    (function.fast, function.stencil) = (definition.fast, definition.stencil);
     function.loc = Some(place.clone());
     let mut lowering = Lowering {
         f: function,

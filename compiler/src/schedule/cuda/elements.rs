@@ -4,7 +4,7 @@ use super::{Shape, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::{Item, domain};
@@ -37,11 +37,37 @@ impl Elements {
 
     /// The index of element `i`.
     pub fn at(&self, i: usize) -> Expr {
-        let offset = self.groups[i / self.v as usize] + i as i64 % self.v;
+        let offset = self.offset(i);
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
-    /// Loads what is read at the elements' own indices.
+    /// The number of the first element of each group of neighbours.
+    pub fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.indices.len()).step_by(self.v as usize)
+    }
+
+    /// How far element `i` is from the base.
+    pub fn offset(&self, i: usize) -> i64 {
+        self.groups[i / self.v as usize] + i as i64 % self.v
+    }
+
+    /// One group of neighbours.
+    pub fn group(&self, g: usize) -> Elements {
+        let v = self.v as usize;
+        let indices = self.indices[g * v..][..v].to_vec();
+        Elements { base: self.base.clone(), groups: vec![self.groups[g]], v: self.v, indices }
+    }
+
+    /// The index so many elements from element `i`: in the kernel, and in the graph.
+    pub fn beside(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
+        let offset = self.offset(i) + offset;
+        let of = l.g.lit(Lit::i64(offset));
+        let node = linear::add(&mut l.g, self.base.0, of);
+        let base = self.base.1.clone();
+        (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
+    }
+
+    /// Loads what is read at the elements' own indices, unless it is there already.
     pub fn load(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
@@ -52,6 +78,9 @@ impl Elements {
             }
             let (mem, ty) = (l.input(x, true), l.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
+                if loaded.contains_key(&(x, vec![indices[0]])) {
+                    continue;
+                }
                 let at = self.at(g * self.v as usize);
                 let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
                 loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, vec![*i]), Expr::Reg(*r))));
@@ -78,7 +107,8 @@ impl Elements {
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
         if l.signature.sites.is_empty() {
-            let mut values = usual_first(l, &vars, &each.concat(), out)?.into_iter();
+            let roots = l.shared(&each.concat());
+            let mut values = usual_first(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
         // a record names its element
@@ -106,6 +136,19 @@ impl Elements {
         }
         out.append(&mut stores);
     }
+}
+
+/// So many neighbours of an array in registers, by one access.
+pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
+    let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
+    let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
+    if let [one] = regs.as_slice() {
+        out.push(Stmt::Let(*one, Expr::load(mem, at), Default::default()));
+    } else {
+        l.vector(mem);
+        out.push(Stmt::LoadVec(regs.clone(), mem, at));
+    }
+    regs
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
@@ -170,7 +213,8 @@ pub fn stored<'p>(l: &Lower, pass: &'p crate::schedule::items::Pass) -> Vec<&'p 
     pass.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
-/// Words of registers that one group of neighbours takes, over all arrays read at the element's own index.
-pub fn words(l: &Lower, shape: Shape) -> i64 {
-    l.pointwise.iter().map(|x| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4).sum::<i64>().max(1)
+/// Words of registers that one group of neighbours takes, over these arrays.
+pub fn words<'x>(l: &Lower, arrays: impl IntoIterator<Item = &'x NodeId>, shape: Shape) -> i64 {
+    let words = |x: &NodeId| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
+    arrays.into_iter().map(words).sum::<i64>().max(1)
 }

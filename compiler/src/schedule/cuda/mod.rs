@@ -4,18 +4,24 @@
 //! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread. All loads are in flight before the
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
+mod choice;
 mod elements;
 mod fold;
 mod levels;
 mod map;
 mod reduce;
+mod rows;
 mod segments;
+mod stages;
+mod tile;
 mod tree;
+mod window;
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
 use super::scalars;
-use crate::core::{Op, TILE};
+use super::stencil::{self, Kept, Stencil};
+use crate::core::{Op, Strategy, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
@@ -33,6 +39,8 @@ pub struct GpuPass {
     pub launch: GpuKernel,
     /// Their code, in the same order.
     pub kernels: Vec<Kernel>,
+    /// What was decided of its stencils, where arrays are contiguous.
+    pub stencils: Vec<Kept>,
 }
 
 /// How the elements of a pass lie in a thread's registers.
@@ -50,8 +58,8 @@ struct Shape {
 
 /// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u32) -> Result<GpuPass> {
-    let mut out =
-        GpuPass { launch: GpuKernel { name: name.into(), ..GpuKernel::default() }, kernels: vec![] };
+    let launch = GpuKernel { name: name.into(), ..GpuKernel::default() };
+    let mut out = GpuPass { launch, kernels: vec![], stencils: vec![] };
     out.launch.absent = absent(l);
     if out.launch.absent.is_some() {
         return Ok(out);
@@ -96,6 +104,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         }
         push(&mut out, k, grid, conditions, flat, None)?;
     }
+    out.stencils = std::mem::take(&mut l.kept);
     Ok(out)
 }
 
@@ -191,9 +200,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
     } else {
-        let per_block = map::elements(l, shape, cost);
-        l.k.blocks = map::blocks(cost, per_block / i64::from(shape.threads));
-        (map::main(l, pass, shape, per_block)?, Grid::Elements(per_block as u32))
+        map(l, pass, shape, cost)?
     };
     let mut all = std::mem::take(&mut l.prologue);
     all.append(&mut rest);
@@ -207,6 +214,39 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         k.arrays[i as usize].aligned = true;
     }
     Ok((k, grid))
+}
+
+/// A map, with what is read around its elements kept as the author or the cost model says.
+fn map(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Result<(Vec<Stmt>, Grid)> {
+    let stencils = stencil::stencils(&mut l.g, pass);
+    let (strategy, why) = choice::strategy(l, &stencils);
+    let plan = rows::Plan::of(l, pass, &stencils, strategy, shape);
+    let why = if let Err(Some(why)) = plan { why.into() } else { why };
+    if let Ok(plan) = plan {
+        keep(l, &stencils, shape, |l, s| (Strategy::Rows, plan.loaded(l, s)), &why);
+        let (rows, columns) = plan.block(shape);
+        l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
+        return Ok((rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
+    }
+    let plan = map::Plan::of(l, pass, &stencils, strategy, shape, cost);
+    keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
+    l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
+    Ok((map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32)))
+}
+
+/// Notes what was decided of the stencils of contiguous arrays.
+fn keep(
+    l: &mut Lower,
+    stencils: &[Stencil],
+    shape: Shape,
+    how: impl Fn(&Lower, &Stencil) -> (Strategy, f64),
+    why: &str,
+) {
+    for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided) {
+        let (strategy, loaded) = how(l, s);
+        let kept = Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why);
+        l.kept.push(kept);
+    }
 }
 
 /// Scalars only: one thread.

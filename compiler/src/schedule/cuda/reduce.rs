@@ -41,7 +41,7 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
 
 /// The greatest span for a pass.
 pub fn most_span(l: &Lower, shape: Shape) -> u32 {
-    if words(l, shape) > 1 { 8 } else { MOST_SPAN }
+    if words(l, &l.pointwise, shape) > 1 { 8 } else { MOST_SPAN }
 }
 
 /// What the code of one tile is made of.
@@ -88,7 +88,7 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
 
     let few = i64::from(MAX_UNROLLED) / i64::from(cost.max(1));
     let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / words(l, shape)).min(few).clamp(1, ROWS);
+    let batch = (room / words(l, &l.pointwise, shape)).min(few).clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,

@@ -1,0 +1,146 @@
+//! Shared tiles: what a block's elements read of an array around themselves, loaded once by the block, by 16-byte accesses, into memory that its threads share.
+//!
+//! ```text
+//! x[start + first ..+ len]  ->  tile[0 ..+ len]        barrier        a thread reads its windows (`window`) from there
+//! ```
+//!
+//! Of an array that is shifted by what is known only at the call, the loads begin at the last multiple of an access before it. Its elements are stored one by one,
+//! so that the tile begins where it would without a shift, and windows are read from it by the same accesses.
+
+use super::elements::bind_all;
+use super::window::{self, Window};
+use super::{bind, int32, thread, wide};
+use crate::core::linear;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::lower::Lower;
+
+/// Bytes of shared memory that every device gives a block.
+const MOST_BYTES: i64 = 48 << 10;
+
+/// A tile of a block. Elements are counted from the block's first element.
+#[derive(Clone, Debug, Default)]
+pub struct Tile {
+    mem: Option<Mem>,
+    /// The element that lies at its start.
+    pub first: i64,
+    /// Its end, from the end of the block's elements on.
+    pub beyond: i64,
+    /// Elements that are loaded.
+    pub len: i64,
+    /// Elements before its start.
+    pad: i64,
+    /// Elements of an access.
+    width: i64,
+    /// Where the thread's first element would lie if its window began with it.
+    own: Option<Expr>,
+}
+
+impl Tile {
+    /// Where the element so far from the thread's first one lies.
+    pub fn place(&self, offset: i64) -> (Mem, Expr) {
+        let own = self.own.clone().unwrap_or_else(|| int32(0));
+        let by = (offset - self.first + self.pad) as i32;
+        (self.mem.unwrap_or(Mem::Shared(0)), if by == 0 { own } else { own.plus(int32(by)) })
+    }
+}
+
+/// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too large.
+pub fn place(l: &mut Lower, windows: &mut [Window], v: i64, per_block: i64) -> bool {
+    let mut bytes = 0;
+    for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
+        let width = window::widest(l, w.array, v);
+        let (first, end) = w.reach();
+        let first = first.div_euclid(width) * width;
+        let end = (end + per_block - v + width - 1).div_euclid(width) * width;
+        let pad = if w.is_shifted(l) { width } else { 0 };
+        let beyond = end - per_block;
+        w.tile = Some(Tile { mem: None, first, beyond, len: end - first, pad, width, own: None });
+        bytes += (end - first + 2 * pad) * l.g.ty(w.array).elem.size() as i64 + 16;
+    }
+    bytes <= MOST_BYTES
+}
+
+/// Fills the tiles of a block whose first element is `start`, and waits for it.
+pub fn fill(l: &mut Lower, windows: &mut [Window], v: i64, start: &Expr, out: &mut Vec<Stmt>) {
+    let threads = i64::from(l.k.threads);
+    let own = bind(l, "own", thread().times(int32(v as i32)), out);
+    let mut stores = Vec::new();
+    let mut any = false;
+    for w in windows.iter_mut() {
+        let is_shifted = w.is_shifted(l);
+        let Some(tile) = &mut w.tile else { continue };
+        let ty = l.g.ty(w.array).elem;
+        let mem = l.k.share("tile", ty, (tile.len + 2 * tile.pad) as u32);
+        (tile.mem, tile.own, any) = (Some(mem), Some(own.clone()), true);
+        let (from, skipped) = match is_shifted {
+            true => shifted(l, w.shift, tile, out),
+            false => (Expr::int(tile.first), None),
+        };
+        let tile = tile.clone();
+        let from = bind(l, "from", start.clone().plus(from), out);
+        let accesses = tile.len / tile.width + i64::from(is_shifted);
+        for round in 0..(accesses + threads - 1) / threads {
+            let mut load = Vec::new();
+            let number = thread().plus(int32((round * threads) as i32));
+            let at = bind(l, "at", number.clone().times(int32(tile.width as i32)), &mut load);
+            let source = from.clone().plus(wide(at.clone()));
+            let regs = bind_all(l, w.array, source, tile.width, &mut load);
+            let to = match &skipped {
+                None => at,
+                Some(skipped) => at.plus(int32(tile.pad as i32)).minus(skipped.clone()),
+            };
+            let list = regs.into_iter().map(Expr::Reg);
+            let mut store: Vec<Stmt> = match is_shifted || tile.width == 1 {
+                false => vec![Stmt::StoreVec(mem, to, list.collect())],
+                true => list.zip(0..).map(|(e, k)| Stmt::Store(mem, to.clone().plus(int32(k)), e)).collect(),
+            };
+            let rest = accesses - round * threads;
+            if rest < threads {
+                load.append(&mut store);
+                let some = Expr::binary(BinaryOp::Lt, thread(), int32(rest as i32));
+                out.push(Stmt::If(some, load, vec![]));
+            } else {
+                out.append(&mut load);
+                stores.append(&mut store);
+            }
+        }
+    }
+    out.append(&mut stores);
+    if any {
+        out.push(Stmt::Barrier);
+    }
+}
+
+/// Where the loads of a shifted array begin, from the block's first element, and how many elements too early (i32).
+fn shifted(
+    l: &mut Lower,
+    shift: crate::core::NodeId,
+    tile: &Tile,
+    out: &mut Vec<Stmt>,
+) -> (Expr, Option<Expr>) {
+    let first = l.g.lit(Lit::i64(tile.first));
+    let begin = linear::add(&mut l.g, shift, first);
+    let begin = l.host(begin);
+    let early = Expr::binary(BinaryOp::And, begin.clone(), Expr::int(tile.width - 1));
+    let early = bind(l, "early", early, out);
+    let from = begin.minus(early.clone());
+    let early = bind(l, "skipped", Expr::Cast(Ty::I32, Box::new(early)), out);
+    (from, Some(early))
+}
+
+/// Whether all that is loaded into tiles of shifted arrays is inside, for the block with these elements; None: there are none.
+pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -> Option<Expr> {
+    let mut all: Option<Expr> = None;
+    for w in windows {
+        let (true, Some(tile)) = (w.is_shifted(l), &w.tile) else { continue };
+        let (before, after) = (tile.first - tile.width, tile.beyond + tile.width);
+        let (shift, len) = (l.host(w.shift), l.extent(w.array, 0));
+        let at = start.clone().plus(shift);
+        let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(-before));
+        let high = Expr::binary(BinaryOp::Le, at, l.host(len).minus(Expr::int(per_block + after)));
+        let both = Expr::binary(BinaryOp::And, low, high);
+        all = Some(all.map_or(both.clone(), |all| Expr::binary(BinaryOp::And, all, both)));
+    }
+    all
+}

@@ -1,0 +1,203 @@
+//! Register windows: what a thread's neighbouring elements read of an array around themselves, loaded once, by aligned accesses of several elements, and picked
+//! from registers.
+//!
+//! ```text
+//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]    element k reads lanes k .. k + 4 of eight
+//! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]          no more is loaded of a group than the least aligned part that holds what is read
+//! ```
+//!
+//! The constants are known when the kernel is written, so the alignment is that of `first`, a multiple of `v`. Loads may reach over the ends of the elements
+//! that are read: blocks where they would leave the array take the way of the block that is not full.
+
+use super::elements::Elements;
+use super::tile::Tile;
+use crate::core::linear::{self, Linear};
+use crate::core::{NodeId, Strategy};
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Lit};
+use crate::schedule::lower::Lower;
+use crate::schedule::stencil::Stencil;
+use std::collections::BTreeSet;
+
+/// Registers of a thread that its windows may take: with more, accumulators and addresses spill.
+const MOST_WORDS: i64 = 144;
+
+/// What of one array is loaded, relative to the first of `v` neighbours.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The array.
+    pub array: NodeId,
+    /// What is added to the index beside constants: a host scalar.
+    pub shift: NodeId,
+    /// (start, elements) of each access, ascending; the start is a multiple of the number of elements.
+    pub pieces: Vec<(i64, i64)>,
+    /// Where the block keeps it; None: each thread loads its own.
+    pub tile: Option<Tile>,
+}
+
+impl Window {
+    /// Of a vector that is read at these distances.
+    fn of(l: &Lower, s: &Stencil, v: i64) -> Window {
+        let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
+        let pieces = pieces(&taps, v, widest(l, s.array, v));
+        Window { array: s.array, shift: s.shift[0], pieces, tile: None }
+    }
+
+    /// Where its loads begin, and where they end.
+    pub fn reach(&self) -> (i64, i64) {
+        let first = self.pieces.first().map_or(0, |p| p.0);
+        (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
+    }
+
+    /// Where the loads of a block begin, from its first element, and where they end, from its last one's end.
+    fn block(&self, v: i64) -> (i64, i64) {
+        match &self.tile {
+            Some(tile) => (tile.first, tile.beyond),
+            None => (self.reach().0, self.reach().1 - v),
+        }
+    }
+
+    /// Elements in registers.
+    pub fn elements(&self) -> i64 {
+        self.pieces.iter().map(|p| p.1).sum()
+    }
+
+    /// Words of registers.
+    fn words(&self, l: &Lower) -> i64 {
+        let size = l.g.ty(self.array).elem.size() as i64;
+        self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
+    }
+
+    /// Whether its place relative to the element is known only at the call.
+    pub fn is_shifted(&self, l: &Lower) -> bool {
+        l.g.as_lit(self.shift).is_none()
+    }
+}
+
+/// Elements of an array that one access takes, where threads hold `v` neighbours.
+pub fn widest(l: &Lower, array: NodeId, v: i64) -> i64 {
+    v.min(16 / l.g.ty(array).elem.size() as i64)
+}
+
+/// The accesses by which `v` neighbours get what they read at these distances: of each aligned group of `width` the least aligned part that holds all of it.
+pub fn pieces(taps: &[i64], v: i64, width: i64) -> Vec<(i64, i64)> {
+    let lanes: BTreeSet<i64> = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
+    let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(width) * width).collect();
+    let part = |group: &i64| {
+        let mut of = lanes.range(group..&(group + width));
+        let lo = *of.next().unwrap_or(group);
+        let hi = *of.next_back().unwrap_or(&lo);
+        let mut size = 1;
+        while hi >= lo.div_euclid(size) * size + size {
+            size *= 2;
+        }
+        (lo.div_euclid(size) * size, size)
+    };
+    groups.iter().map(part).collect()
+}
+
+/// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. In tiles, if that is wanted and neighbours share what they
+/// read; what is shifted by what is known only at the call can be kept in no other way. None: they would take too many registers.
+pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: Strategy) -> Option<Vec<Window>> {
+    let mut all = Vec::new();
+    for s in stencils.iter().filter(|s| !s.is_pointwise() || !s.is_static(&l.g)) {
+        let mut w = Window::of(l, s, v);
+        let shared = strategy == Strategy::Tile && s.overlaps();
+        if shared {
+            w.tile = Some(Tile::default());
+        }
+        if shared || s.is_static(&l.g) {
+            all.push(w);
+        }
+    }
+    (words(l, &all) <= MOST_WORDS).then_some(all)
+}
+
+/// Words of registers that the windows of one group of neighbours take.
+pub fn words(l: &Lower, windows: &[Window]) -> i64 {
+    windows.iter().map(|w| w.words(l)).sum()
+}
+
+/// Loads the windows of a thread's elements: those in tiles, or the others.
+pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool, out: &mut Vec<Stmt>) {
+    let mut loaded = l.loaded.take().unwrap_or_default();
+    for w in windows.iter().filter(|w| w.tile.is_some() == tiled) {
+        let ty = l.g.ty(w.array).elem;
+        for group in elements.firsts() {
+            for (start, count) in &w.pieces {
+                let (at, node) = elements.beside(l, group, *start);
+                let (mem, at) = match &w.tile {
+                    Some(tile) => tile.place(elements.offset(group) + start),
+                    None => (l.input(w.array, true), at),
+                };
+                let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
+                for (k, r) in regs.iter().enumerate() {
+                    let k = l.g.lit(Lit::i64(k as i64));
+                    let lane = linear::add(&mut l.g, node, k);
+                    let index = linear::add(&mut l.g, lane, w.shift);
+                    loaded.insert((w.array, vec![index]), Expr::Reg(*r));
+                }
+                if *count == 1 {
+                    out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
+                } else {
+                    l.vector(mem);
+                    out.push(Stmt::LoadVec(regs, mem, at));
+                }
+            }
+        }
+    }
+    l.loaded = Some(loaded);
+}
+
+/// Whether nothing is loaded from before an array, by a block whose first element this is; None: never.
+pub fn inside(windows: &[Window], v: i64, start: &Expr) -> Option<Expr> {
+    let before = windows.iter().map(|w| w.block(v).0).min().filter(|first| *first < 0)?;
+    Some(Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-before)))
+}
+
+/// The number of elements from the start whose blocks load nothing from behind an array: at most `n`.
+pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: NodeId) -> Expr {
+    let fixed = windows.iter().filter(|w| !w.is_shifted(l));
+    let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
+    end(l, n, 0, &needs)
+}
+
+/// The least of `n` and, for each array that is read so far behind an element, what its length along an axis has room for.
+pub fn end(l: &mut Lower, n: NodeId, axis: u8, needs: &[(NodeId, i64)]) -> Expr {
+    let mut end = l.host(n);
+    for &(array, beyond) in needs {
+        let len = l.extent(array, axis);
+        let spare = Linear::of(&l.g, len).minus(&Linear::of(&l.g, n));
+        let room = match spare.as_constant().map(|spare| spare - beyond) {
+            Some(0..) => continue,
+            Some(short) => l.host(n).minus(Expr::int(-short)),
+            None => {
+                let len = l.host(len);
+                if beyond > 0 { len.minus(Expr::int(beyond)) } else { len }
+            }
+        };
+        if end != room {
+            end = end.min(room);
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn least_aligned_accesses() {
+        let pieces = |taps: &[i64], v| super::pieces(taps, v, v);
+        assert_eq!(pieces(&[0], 4), [(0, 4)]);
+        assert_eq!(pieces(&[0, 1], 4), [(0, 4), (4, 1)]);
+        assert_eq!(pieces(&[0, 2], 4), [(0, 4), (4, 2)]);
+        assert_eq!(pieces(&[0, 1, 2, 3], 4), [(0, 4), (4, 4)]);
+        assert_eq!(pieces(&[1], 4), [(0, 4), (4, 1)]);
+        assert_eq!(pieces(&[2], 4), [(2, 2), (4, 2)]);
+        assert_eq!(pieces(&[-1, 1], 4), [(-1, 1), (0, 4), (4, 1)]);
+        assert_eq!(pieces(&[0, 8], 4), [(0, 4), (8, 4)]);
+        assert_eq!(pieces(&[0, 1], 1), [(0, 1), (1, 1)]);
+        assert_eq!(pieces(&[-2, 3], 2), [(-2, 2), (3, 1), (4, 1)]);
+        assert_eq!(super::pieces(&[0, 1], 4, 2), [(0, 2), (2, 2), (4, 1)]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Stencils: arrays that are read at constant distances from the element's own indices, which neighbours therefore share (Larsen, section 5).
+//!
+//! ```text
+//! generate n (%i) { .. elem %x, %i .. elem %x, (%i + 2) .. at %y, (%i + %k - 1) .. }    ->    x: taps 0, 2    y: shift %k, tap -1
+//! ```
+//!
+//! Only reads that the element's index moves by one along every axis count: in each axis the index is the domain's index, plus a host scalar that
+//! all reads of a group have (its shift), plus a constant (the tap).
+
+use super::element::opened;
+use super::items::{Pass, domain, is_store};
+use crate::core::linear::Linear;
+use crate::core::{Graph, NodeId, Op, Strategy, verify};
+use crate::scalar::{Lit, Ty};
+use indexmap::IndexMap;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// One array that is read around the element's own indices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stencil {
+    /// The array, of the domain's rank.
+    pub array: NodeId,
+    /// What all its reads have beside index and constant, an axis each; the constant 0 where there is nothing.
+    pub shift: Vec<NodeId>,
+    /// The constants, an axis each.
+    pub taps: BTreeSet<Vec<i64>>,
+    /// Some reads are total: the element may lie outside.
+    pub total: bool,
+}
+
+impl Stencil {
+    /// Whether its reads have no shift that is known only at the call.
+    pub fn is_static(&self, g: &Graph) -> bool {
+        self.shift.iter().all(|s| g.as_lit(*s).is_some())
+    }
+
+    /// Whether neighbours read the same elements.
+    pub fn overlaps(&self) -> bool {
+        self.taps.len() > 1
+    }
+
+    /// Whether it is read at the element's own indices only.
+    pub fn is_pointwise(&self) -> bool {
+        self.taps.iter().flatten().all(|t| *t == 0)
+    }
+
+    /// How many different elements so many neighbours along the last axis read.
+    pub fn apart(&self, neighbours: i64) -> usize {
+        let mut all = BTreeSet::new();
+        for (tap, k) in self.taps.iter().flat_map(|t| (0..neighbours).map(move |k| (t, k))) {
+            let mut at = tap.clone();
+            at.iter_mut().next_back().into_iter().for_each(|last| *last += k);
+            all.insert(at);
+        }
+        all.len()
+    }
+
+    /// The least and the greatest constant of an axis.
+    pub fn reach(&self, axis: usize) -> (i64, i64) {
+        let of = self.taps.iter().map(|t| t[axis]);
+        (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
+    }
+}
+
+/// What was decided of a stencil on GPUs, for the author.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kept {
+    /// The array.
+    pub array: String,
+    /// How many elements of it an element reads.
+    pub taps: usize,
+    /// The least and the greatest distance along each axis.
+    pub reach: Vec<(i64, i64)>,
+    /// The distances are known only at the call.
+    pub is_shifted: bool,
+    /// Bytes of an element.
+    pub size: usize,
+    /// How it is kept.
+    pub strategy: Strategy,
+    /// Bytes that a block loads for an element that it computes.
+    pub loaded: f64,
+    /// Why so.
+    pub why: String,
+}
+
+impl Kept {
+    /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an element.
+    pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: Strategy, loaded: f64, why: &str) -> Kept {
+        let size = g.ty(s.array).elem.size();
+        let reach = (0..s.shift.len()).map(|axis| s.reach(axis)).collect();
+        let (array, why, is_shifted) = (array.into(), why.into(), !s.is_static(g));
+        Kept { array, taps: s.taps.len(), reach, is_shifted, size, strategy, loaded, why }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reach: Vec<String> = self.reach.iter().map(|(a, b)| format!("{a} to {b}")).collect();
+        let shifted = if self.is_shifted { " from where the call says" } else { "" };
+        let direct = self.taps * self.size;
+        write!(
+            f,
+            "stencil {}: {} taps, {}{shifted}: {}, ",
+            self.array,
+            self.taps,
+            reach.join(" by "),
+            self.strategy
+        )?;
+        write!(f, "loads {:.1} bytes an element instead of {direct}: {}", self.loaded, self.why)
+    }
+}
+
+/// The stencils of a pass that stores arrays.
+pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
+    let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+    let stored: Vec<NodeId> = pass.items.iter().filter(|it| is_store(g, it)).map(|it| it.node).collect();
+    let roots: Vec<NodeId> = stored.iter().map(|n| opened(g, *n, &index)).collect();
+    debug_assert!(stored.iter().all(|n| domain(g, *n) == pass.domain));
+    let mut found: IndexMap<(NodeId, Vec<NodeId>), Stencil> = IndexMap::new();
+    for n in g.reachable(roots) {
+        let (x, at, total) = match g.op(n).clone() {
+            Op::Elem(x, at) => (x, at, false),
+            Op::At(x, at) => (x, at, true),
+            _ => continue,
+        };
+        if let Some((shift, tap)) = tap(g, &at, &index) {
+            let fresh = Stencil { array: x, shift: shift.clone(), taps: BTreeSet::new(), total: false };
+            let s = found.entry((x, shift)).or_insert(fresh);
+            s.taps.insert(tap);
+            s.total |= total;
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Whether an element may leave a record even where all that these stencils read is inside.
+pub fn may_record(g: &mut Graph, pass: &Pass, stencils: &[&Stencil]) -> bool {
+    let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+    let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+    g.reachable(roots).into_iter().any(|n| match g.op(n).clone() {
+        Op::At(x, at) => {
+            let read = tap(g, &at, &index);
+            let known = |s: &&Stencil| {
+                s.array == x
+                    && read.as_ref().is_some_and(|(shift, tap)| s.shift == *shift && s.taps.contains(tap))
+            };
+            !stencils.iter().any(known)
+        }
+        op => op.may_record(g),
+    })
+}
+
+/// Shift and constants of a read's indices, if that is what they are beside the domain's.
+fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
+    if at.len() != index.len() {
+        return None;
+    }
+    let (mut shifts, mut tap) = (Vec::new(), Vec::new());
+    for (at, own) in at.iter().zip(index) {
+        let mut form = Linear::of(g, *at);
+        if form.terms.remove(own) != Some(1) {
+            return None;
+        }
+        tap.push(std::mem::take(&mut form.constant));
+        let shift = if form.terms.is_empty() { g.lit(Lit::i64(0)) } else { form.node(g) };
+        if !verify::runs_on_host(g, shift) {
+            return None;
+        }
+        shifts.push(shift);
+    }
+    Some((shifts, tap))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::parse;
+    use crate::passes::pipeline;
+    use crate::schedule::items;
+
+    /// Of the only pass of a function: name, taps, whether static, whether total.
+    fn of(text: &str) -> Vec<(String, Vec<Vec<i64>>, bool, bool)> {
+        let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
+        let passes = items::passes(&f).unwrap();
+        let mut g = f.graph.clone();
+        let all = stencils(&mut g, &passes[0]);
+        let name = |n: NodeId| match g.op(n) {
+            Op::Param(i) => f.params[*i as usize].name.clone(),
+            op => format!("{op:?}"),
+        };
+        let row = |s: &Stencil| (name(s.array), s.taps.iter().cloned().collect(), s.is_static(&g), s.total);
+        let mut rows: Vec<_> = all.iter().map(row).collect();
+        rows.sort();
+        rows
+    }
+
+    #[test]
+    fn taps_of_vectors() {
+        let found = of("func @f(%x: [f32], %y: [f32], %k: i64) -> (r: [f32]) {
+  %n = len %x
+  %m = sub %n, 2i64
+  require extent 0i64, %m \"generate\"
+  %r = generate %m (%i: i64) {
+    %i2 = add %i, 2i64
+    %a = at %x, %i
+    %b = at %x, %i2
+    %j = add %i, %k
+    %j1 = sub %j, 1i64
+    %c = at %y, %j1
+    %d = at %y, %j
+    %l = mul %i, 2i64
+    %e = at %x, %l
+    %s1 = add %a, %b
+    %s2 = add %c, %d
+    %s3 = add %s1, %s2
+    %s = add %s3, %e
+    yield %s
+  }
+  return %r
+}");
+        let x = ("x".to_string(), vec![vec![0], vec![2]], true, false);
+        let y = ("y".to_string(), vec![vec![-1], vec![0]], false, true);
+        assert_eq!(found, [x, y]);
+    }
+
+    #[test]
+    fn taps_of_matrices() {
+        let found = of("func @f(%x: [[f32]], %v: [f32]) -> (r: [[f32]]) {
+  %n = len %x
+  %m = len %x axis 1
+  %r = generate %n, %m (%i: i64, %j: i64) {
+    %j1 = sub %j, 1i64
+    %i1 = add %i, 1i64
+    %a = at %x, %i, %j1
+    %b = at %x, %i1, %j
+    %c = at %x, %j, %i
+    %d = at %v, %j
+    %s1 = add %a, %b
+    %s2 = add %c, %d
+    %s = add %s1, %s2
+    yield %s
+  }
+  return %r
+}");
+        assert_eq!(found, [("x".to_string(), vec![vec![0, -1], vec![1, 0]], true, true)]);
+    }
+}
