@@ -334,6 +334,20 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok(values)
     }
 
+    /// The same at the domain's indices.
+    pub fn conditions_at(
+        &mut self,
+        vars: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        index: Vec<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        let values = self.region_at(vars, roots, (None, index), &Expr::int(0), &mut all)?;
+        out.extend(all.into_iter().filter(|s| !matches!(s, Stmt::Record(..))));
+        Ok(values)
+    }
+
     /// How often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
         let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
@@ -629,6 +643,25 @@ impl<'s, 'a> Lower<'s, 'a> {
             sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
         }
         sum.unwrap_or(rest)
+    }
+
+    /// Where the element at these indices lies.
+    pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
+        let last = index.len() - 1;
+        let mut sum: Option<Expr> = None;
+        for (i, axis) in index.iter().zip(0..) {
+            let mut e = i.clone();
+            if last > 0 && (usize::from(axis) < last || self.strided) {
+                e = e.times(self.stride(mem, axis));
+            }
+            sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
+        }
+        sum.unwrap_or(Expr::int(0))
+    }
+
+    /// Whether a read counts through the elements of an array that may be taken as flat.
+    pub fn is_flat(&mut self, x: NodeId, index: &[NodeId]) -> bool {
+        self.flat(x, index).is_some()
     }
 
     /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.

@@ -1,4 +1,4 @@
-//! CPU strategies: one loop over tiles (`map`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
+//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
 mod each;
@@ -7,6 +7,7 @@ mod fold;
 mod map;
 pub mod nested;
 mod reduce;
+mod rows;
 
 use super::Versions;
 use super::element::canonical;
@@ -27,7 +28,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                map::main(l, pass, staged)?
+                match rows::matter(l, pass) {
+                    true => rows::main(l, pass, staged)?,
+                    false => map::main(l, pass, staged)?,
+                }
             } else {
                 reduce::main(l, pass, staged)?
             };
@@ -106,6 +110,35 @@ impl Stores {
                 None => Stmt::Store(*array, l.place(*array, &self.extents, i), e),
             });
         }
+    }
+
+    /// Stores the values of the element at these indices.
+    fn store_at(
+        &self,
+        l: &mut Lower,
+        values: Vec<Expr>,
+        index: &[Expr],
+        in_tile: &Expr,
+        out: &mut Vec<Stmt>,
+    ) {
+        for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
+            let e = canonical(e, *ty, &mut l.k, out);
+            out.push(match buffer {
+                Some(b) => Stmt::Store(*b, in_tile.clone(), e),
+                None => Stmt::Store(*array, l.place_at(*array, index), e),
+            });
+        }
+    }
+
+    /// Copies the element at these indices out of each buffer.
+    fn copy_at(&self, l: &mut Lower, index: &[Expr], in_tile: &Expr) -> Vec<Stmt> {
+        let mut copy = Vec::new();
+        for (array, buffer, _) in &self.targets {
+            if let Some(b) = buffer {
+                copy.push(Stmt::Store(*array, l.place_at(*array, index), Expr::load(*b, in_tile.clone())));
+            }
+        }
+        copy
     }
 
     /// Copies the buffers of `count` elements from `base` out.

@@ -1,0 +1,158 @@
+//! Map over an index space of several dimensions, row by row: within a row one loop over neighbours, which the C compiler vectorises. A call's tiles are pieces of the
+//! elements in row-major order, so that it begins and ends inside of rows.
+//!
+//! Where every array is read at the element's own indices only, and none has gaps between its rows, there are no rows: `map` counts through the elements.
+
+use super::each::each;
+use super::{Stores, TILE};
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::{element, opened};
+use crate::schedule::items::{Item, Pass};
+use crate::schedule::lower::Lower;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Whether rows matter: the elements need their indices, or the arrays may have gaps.
+pub(super) fn matter(l: &mut Lower, pass: &Pass) -> bool {
+    if pass.domain.len() < 2 || l.strided {
+        return pass.domain.len() > 1;
+    }
+    let (_, k) = l.g.fresh_var(Ty::I64);
+    let roots: Vec<NodeId> = pass.items.iter().map(|it| element(l, it.node, k)).collect();
+    let (mut stack, mut seen) = (roots, HashSet::default());
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) || l.g.is_closed(n) {
+            continue;
+        }
+        if n == k {
+            return true;
+        }
+        let op = l.g.op(n).clone();
+        match op {
+            Op::Elem(x, index) if l.is_flat(x, &index) => {}
+            op => stack.extend(op.operands().chain(op.lambda().map(|l| l.body))),
+        }
+    }
+    false
+}
+
+pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = pass.items.iter().collect();
+    let n = l.count();
+    let stores = Stores::new(l, &items);
+    let index: Vec<NodeId> = pass.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
+    let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
+    let (lo, hi) = (l.k.reg("lo", Ty::I64), l.k.reg("hi", Ty::I64));
+    let range = |begin: Expr, end: Expr| {
+        let end = end.times(Expr::int(TILE)).min(n.clone());
+        [
+            Stmt::Let(lo, begin.times(Expr::int(TILE)), Default::default()),
+            Stmt::Let(hi, end, Default::default()),
+        ]
+    };
+    let walk = Walk { extents: &extents, lo: Expr::Reg(lo), hi: Expr::Reg(hi) };
+    let t = l.k.reg("t", Ty::I64);
+    let mut body = Vec::new();
+    let stores = match staged {
+        true => {
+            body.extend(range(Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))));
+            stores.begin(l, &mut body)
+        }
+        false => {
+            body.extend(range(Expr::TileBegin, Expr::TileEnd));
+            stores
+        }
+    };
+    walk.rows(l, &mut body, &mut |l, piece, out| {
+        let mut loops = each(l, "j", &piece.begin, &piece.end, &mut |l, j, conditions, out| {
+            let values = piece.outer.iter().cloned().chain([j.clone()]);
+            let vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(values).collect();
+            if let Some(conditions) = conditions {
+                return l.conditions_at(&vars, conditions, index.clone(), out);
+            }
+            let at = piece.row.clone().plus(j.clone());
+            let values = l.region_at(&vars, &roots, (None, index.clone()), &at, out)?;
+            let in_tile = at.minus(walk.lo.clone());
+            stores.store_at(l, values, &piece.indices(j), &in_tile, out);
+            Ok(vec![])
+        })?;
+        out.append(&mut loops);
+        Ok(())
+    })?;
+    if staged {
+        walk.rows(l, &mut body, &mut |l, piece, out| {
+            let j = l.k.reg("j", Ty::I64);
+            let in_tile = piece.row.clone().plus(Expr::Reg(j)).minus(walk.lo.clone());
+            let copy = stores.copy_at(l, &piece.indices(&Expr::Reg(j)), &in_tile);
+            out.push(Stmt::For(j, piece.begin.clone(), piece.end.clone(), copy));
+            Ok(())
+        })?;
+        return Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)]);
+    }
+    Ok(body)
+}
+
+/// From element `lo` up to `hi`, row by row.
+struct Walk<'a> {
+    extents: &'a [Expr],
+    lo: Expr,
+    hi: Expr,
+}
+
+/// Part of a row.
+struct Piece {
+    /// Its indices along all axes but the last.
+    outer: Vec<Expr>,
+    /// The number of the row's first element.
+    row: Expr,
+    /// Along the last axis.
+    begin: Expr,
+    end: Expr,
+}
+
+impl Piece {
+    fn indices(&self, j: &Expr) -> Vec<Expr> {
+        self.outer.iter().cloned().chain([j.clone()]).collect()
+    }
+}
+
+impl Walk<'_> {
+    fn rows(
+        &self,
+        l: &mut Lower,
+        out: &mut Vec<Stmt>,
+        work: &mut dyn FnMut(&mut Lower, &Piece, &mut Vec<Stmt>) -> Result<()>,
+    ) -> Result<()> {
+        let at = l.k.reg("at", Ty::I64);
+        let mut body = Vec::new();
+        let named = |l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>| {
+            let r = l.k.reg(name, Ty::I64);
+            out.push(Stmt::Let(r, e, Default::default()));
+            Expr::Reg(r)
+        };
+        let (width, outer) = self.extents.split_last().expect("it has several axes");
+        let number = Expr::binary(BinaryOp::Div, Expr::Reg(at), width.clone());
+        let number = named(l, "number", number, &mut body);
+        let row = named(l, "row", number.clone().times(width.clone()), &mut body);
+        let begin = named(l, "begin", Expr::Reg(at).minus(row.clone()), &mut body);
+        let left = begin.clone().plus(self.hi.clone().minus(Expr::Reg(at)));
+        let end = named(l, "end", left.min(width.clone()), &mut body);
+        let (mut rest, mut indices) = (number, Vec::new());
+        for n in outer[1..].iter().rev() {
+            let i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
+            indices.push(named(l, "i", i, &mut body));
+            rest = named(l, "rest", Expr::binary(BinaryOp::Div, rest, n.clone()), &mut body);
+        }
+        indices.push(rest);
+        indices.reverse();
+        let piece = Piece { outer: indices, row, begin: begin.clone(), end: end.clone() };
+        work(l, &piece, &mut body)?;
+        body.push(Stmt::Assign(at, Expr::Reg(at).plus(end.minus(begin))));
+        out.push(Stmt::Var(at, self.lo.clone()));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(at), self.hi.clone()), body));
+        Ok(())
+    }
+}
