@@ -140,7 +140,7 @@ impl Lowering {
                 let srcs = srcs.iter().map(id).collect();
                 core::Op::Map(self.close(lambda), srcs)
             }
-            Op::Generate(extents, lambda) => {
+            Op::Generate { extents, lambda, .. } => {
                 let extents = extents.iter().map(id).collect();
                 core::Op::Generate(extents, self.close(lambda))
             }

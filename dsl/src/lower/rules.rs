@@ -2,10 +2,10 @@
 //!
 //! | construct | rules |
 //! |---|---|
-//! | several vectors joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's |
+//! | several arrays joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's, along each axis |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
-//! | `generate`, `iota`, `fill` | `extent`: 0 <= n |
+//! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
 //! what an earlier one says. Whether a rule can never hold is for the compiler to find; the author's line is in it.
@@ -13,7 +13,7 @@
 use super::Lowering;
 use crate::node::{NodeRef, Op};
 use arraygpu_compiler::core::linear::{self, Linear};
-use arraygpu_compiler::core::{self, Graph, NodeId, Require, Rule};
+use arraygpu_compiler::core::{self, Graph, MAX_RANK, NodeId, Require, Rule};
 use arraygpu_compiler::{Error, Result};
 use std::rc::Rc;
 
@@ -25,6 +25,10 @@ pub(super) struct Fact {
     /// Why the host cannot compute it before the function runs, if it cannot.
     obstacle: Option<&'static str>,
 }
+
+/// What an axis is called where arrays are compared, by rank.
+const AXES: [[&str; MAX_RANK]; MAX_RANK] =
+    [["", "", ""], ["rows of ", "columns of ", ""], ["planes of ", "rows of ", "columns of "]];
 
 /// What makes two rules one: the same comparison of the same difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -54,7 +58,9 @@ impl Lowering {
                 self.require(node, &subject, Rule::Stop, stop, length)?;
                 self.require(node, &subject, Rule::Stride, one, stride)
             }
-            Op::Generate(extents, _) => extents.iter().try_for_each(|n| self.made(node, "generate", n)),
+            Op::Generate { construct, extents, .. } => {
+                extents.iter().try_for_each(|n| self.made(node, construct, n))
+            }
             Op::Spread { construct, n, .. } => self.made(node, construct, n),
             Op::Pick { construct, src, axis, index, inside: false } => {
                 let [src, index] = [src, index].map(|n| self.id(n));
@@ -79,8 +85,9 @@ impl Lowering {
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
         let first = self.extents[&srcs[0]].clone();
         for src in &srcs[1..] {
-            let subject = self.subject(format!("{operator}{construct}"), &[srcs[0], *src]);
-            for (a, b) in first.iter().zip(self.extents[src].clone()) {
+            for (axis, (a, b)) in first.iter().zip(self.extents[src].clone()).enumerate() {
+                let of = AXES[first.len() - 1][axis];
+                let subject = self.subject(&format!("{operator}{construct}"), of, &[srcs[0], *src]);
                 self.require(node, &subject, Rule::Same, *a, b)?;
             }
         }
@@ -88,8 +95,12 @@ impl Lowering {
     }
 
     fn made(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
+        // as long as another array
+        if let Op::Len(..) = n.op {
+            return Ok(());
+        }
         let n = self.id(n);
-        let subject = self.subject(construct.into(), &[n]);
+        let subject = self.subject(construct, "", &[n]);
         let zero = self.number(0);
         self.require(node, &subject, Rule::Extent, zero, n)
     }
@@ -120,10 +131,10 @@ impl Lowering {
         Ok(())
     }
 
-    /// `zip_with: x, y`
-    fn subject(&mut self, construct: String, nodes: &[NodeId]) -> String {
-        let names = self.names(nodes);
-        if names.is_empty() { construct } else { format!("{construct}: {}", names.join(", ")) }
+    /// `zip_with: x, y`, `zip_with: rows of a, b`
+    fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
+        let names = self.names(nodes).join(", ");
+        if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
 
     /// `slice of xs`, `slice of xs: k`

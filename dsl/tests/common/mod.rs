@@ -1,8 +1,13 @@
 //! What the tests share: lowering one function, and calling it in the reference interpreter.
 #![allow(dead_code)]
 
+#[path = "../../../compiler/tests/common/gpu.rs"]
+mod gpu;
+
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, verify};
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_dsl::prelude::*;
 use arraygpu_dsl::{KernelFn, ResultNames};
@@ -34,6 +39,24 @@ pub fn call(f: &Function, args: &[Value]) -> Vec<Value> {
     let after = interp::run(&fused, args).expect("the fused call works").results;
     assert_eq!(before, after, "the passes changed a result");
     before
+}
+
+/// As [`call`], and in every version of every kernel on a simulated GPU, in several layouts.
+#[track_caller]
+pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
+    let expected = call(f, args);
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+    for version in (0..versions).map(Some).chain([None]) {
+        for layout in gpu::Layout::ALL {
+            let how = gpu::How { layout, version, span: 1, order: Order::Ascending };
+            let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
+            assert!(found.record.is_none(), "{how:?}: {:?}\n{f}", found.record);
+            assert_eq!(found.results, expected, "{how:?}\n{f}");
+        }
+    }
+    expected
 }
 
 /// The shape rules as `name subject`, in order.
