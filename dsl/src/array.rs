@@ -9,18 +9,18 @@ use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 use std::panic::Location;
 
 macro_rules! zips {
-    ($handle:ident $arrays:ident: $($(#[$doc:meta])* $method:ident($($name:ident: $ty:ident),*);)*) => { $(
+    ($handle:ident $arrays:ident: $($(#[$doc:meta])* $method:ident($($name:ident: $ty:ident),+);)*) => { $(
         $(#[$doc])*
         #[track_caller]
-        pub fn $method<$($ty: Elem,)* R: Scalars>(
+        pub fn $method<$($ty: Elem,)+ R: Scalars>(
             self,
-            $($name: $handle<$ty>,)*
-            f: impl FnOnce(SExp<T>, $(SExp<$ty>),*) -> R,
+            $($name: $handle<$ty>,)+
+            f: impl FnOnce(SExp<T>, $(SExp<$ty>),+) -> R,
         ) -> R::$arrays {
-            let arrays = node::map(Location::caller(), stringify!($method), &[self.node(), $($name.node()),*], |vars| {
+            let arrays = node::map(Location::caller(), stringify!($method), &[self.node(), $($name.node()),+], |vars| {
                 let mut vars = vars.iter().copied();
                 let mut next = || vars.next().expect("a variable for each array");
-                nodes_of(f(SExp::of(next()), $(SExp::<$ty>::of(next())),*))
+                nodes_of(f(SExp::of(next()), $(SExp::<$ty>::of(next())),+))
             });
             R::$arrays::from_nodes(&mut arrays.into_iter())
         }
@@ -58,9 +58,14 @@ macro_rules! elementwise_binary {
 macro_rules! arrays {
     ($($handle:ident $arrays:ident $rhs:ident;)*) => { $(
         impl<T: Elem> $handle<T> {
+            /// The function of each element. It may give a tuple: then the result is a tuple of arrays.
+            #[track_caller]
+            pub fn map<R: Scalars>(self, f: impl FnOnce(SExp<T>) -> R) -> R::$arrays {
+                let arrays = node::map(Location::caller(), "map", &[self.node()], |v| nodes_of(f(SExp::of(v[0]))));
+                R::$arrays::from_nodes(&mut arrays.into_iter())
+            }
+
             zips! { $handle $arrays:
-                /// The function of each element. It may give a tuple: then the result is a tuple of arrays.
-                map();
                 /// The function of each pair of elements of two arrays of one shape. It may give a tuple: then the result is a tuple of arrays.
                 zip_with(y: U);
                 /// As `zip_with`, of three arrays.

@@ -70,7 +70,7 @@ fn whole_reductions_are_row_major() {
     });
     assert_eq!(everywhere(&f, &[six()]), [scalar(142536f32), scalar(2356f32)]);
     let nothing = Value::Array(vec![2, 0], vec![]);
-    let error = interp::run(&f, &[nothing.clone()]).expect_err("columns 1 to 3 of none").message;
+    let error = interp::run(&f, std::slice::from_ref(&nothing)).expect_err("columns 1 to 3 of none").message;
     assert_eq!(error, "f: slice of a: the slice stops at 3, past the length 0");
     let f = lower(["a"], ["sum", "min"], |a: MExp<f32>| (a.sum(), a.min()));
     assert_eq!(everywhere(&f, &[nothing]), [scalar(0f32), scalar(f32::INFINITY)]);
