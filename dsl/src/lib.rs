@@ -50,6 +50,7 @@ pub use package::Package;
 pub use reduce::{all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
+pub use stencil::Boundary;
 pub use vector::{fill, iota};
 
 pub use half::{bf16, f16};
@@ -57,7 +58,7 @@ pub use half::{bf16, f16};
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
     pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed};
-    pub use crate::{MExp, SExp, TExp, VExp};
+    pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, lit, slet};
     pub use crate::{bf16, f16};
 }

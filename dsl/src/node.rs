@@ -6,6 +6,7 @@
 //! the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, next_number};
+use crate::stencil::Boundary;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -90,6 +91,13 @@ pub(crate) enum Op {
         axis: u8,
         n: NodeRef,
     },
+    /// So many more elements before and after those of an axis; the margins are constants.
+    Pad {
+        src: NodeRef,
+        axis: u8,
+        margins: [NodeRef; 2],
+        boundary: Boundary<NodeRef>,
+    },
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
@@ -117,6 +125,8 @@ impl Op {
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) => [&[*a], &index[..]].concat(),
+            Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
+            Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
             Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],

@@ -5,13 +5,7 @@ mod common;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_dsl::prelude::*;
-use common::{everywhere, lower, refused, rules, scalar, vector};
-
-/// A matrix from its rows.
-fn matrix<T: Elem, const C: usize>(rows: &[[T; C]]) -> Value {
-    let elements = rows.iter().flatten().map(|x| x.lit()).collect();
-    Value::Array(vec![rows.len() as i64, C as i64], elements)
-}
+use common::{everywhere, lower, matrix, recorded, refused, rules, scalar, vector};
 
 /// Two rows of three: 1 to 6.
 fn six() -> Value {
@@ -241,4 +235,16 @@ fn shapes_that_differ_are_named() {
     let (tall, wide) = (matrix(&[[1f32; 3]; 4]), matrix(&[[1f32; 5]; 2]));
     assert_eq!(message(six(), tall), "f: operator +: rows of a, b: the lengths 2 and 4 differ");
     assert_eq!(message(six(), wide), "f: operator +: columns of a, b: the lengths 3 and 5 differ");
+}
+
+#[test]
+fn sums_of_rows_that_are_not_there() {
+    let f = lower(["a", "n"], "result", |a: MExp<f32>, n: SExp<i64>| {
+        let sums = a.sum_rows();
+        generate(n, |i| sums.at(i))
+    });
+    assert_eq!(everywhere(&f, &[six(), scalar(2i64)]), [vector(&[6f32, 15.])]);
+    // reads the rows that there are, and nothing else
+    let record = recorded(&f, &[six(), scalar(5000i64)]);
+    assert!(record.starts_with("element 2: a read of a computed vector is out of range"), "{record}");
 }

@@ -5,6 +5,7 @@
 //! | several arrays joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's, along each axis |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
+//! | `padded` | `margin`: the margin <= length, or 1 <= length |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
@@ -12,6 +13,7 @@
 
 use super::Lowering;
 use crate::node::{NodeRef, Op};
+use crate::stencil::Boundary;
 use arraygpu_compiler::core::linear::{self, Linear};
 use arraygpu_compiler::core::{self, Graph, MAX_RANK, NodeId, Require, Rule};
 use arraygpu_compiler::{Error, Result};
@@ -45,7 +47,7 @@ impl Lowering {
         match &node.op {
             Op::Map { construct, srcs, .. } if srcs.len() > 1 => {
                 // the slices of a weighted sum are as long as one another by their bounds
-                if *construct == "weighted_sum" { Ok(()) } else { self.same(node, construct, srcs) }
+                if construct.starts_with("weighted_sum") { Ok(()) } else { self.same(node, construct, srcs) }
             }
             Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
             Op::Slice { construct, src, axis, start, stop, stride } => {
@@ -74,6 +76,7 @@ impl Lowering {
                 self.require(node, &subject, Rule::Index, zero, index)?;
                 self.require(node, &subject, Rule::Inside, next, length)
             }
+            Op::Pad { src, axis, margins, boundary } => self.margins(node, src, *axis, margins, boundary),
             Op::Iota(n) => self.made(node, "iota", n),
             Op::Fill(n, _) => self.made(node, "fill", n),
             _ => Ok(()),
@@ -103,6 +106,33 @@ impl Lowering {
         let subject = self.subject(construct, "", &[n]);
         let zero = self.number(0);
         self.require(node, &subject, Rule::Extent, zero, n)
+    }
+
+    /// Mirrored and repeated margins are not wider than the array; others need an element to read.
+    fn margins(
+        &mut self,
+        node: NodeRef,
+        src: NodeRef,
+        axis: u8,
+        margins: &[NodeRef; 2],
+        boundary: &Boundary<NodeRef>,
+    ) -> Result<()> {
+        let src = self.id(src);
+        let subject = self.slice_subject("padded", src, [src; 3]);
+        let length = self.extents[&src][usize::from(axis)];
+        match boundary {
+            Boundary::Mirror | Boundary::Wrap => {
+                for margin in margins {
+                    let margin = self.id(margin);
+                    self.require(node, &subject, Rule::Margin, margin, length)?;
+                }
+                Ok(())
+            }
+            Boundary::Clamp | Boundary::Constant(_) => {
+                let one = self.number(1);
+                self.require(node, &subject, Rule::Margin, one, length)
+            }
+        }
     }
 
     /// Whether the host cannot compute a scalar before the function runs.
@@ -211,6 +241,7 @@ fn role(rule: Rule) -> &'static str {
         Rule::Index | Rule::Inside => "an index",
         Rule::Stride => "the stride",
         Rule::Extent => "the length",
+        Rule::Margin => "a margin",
     }
 }
 
