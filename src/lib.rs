@@ -23,9 +23,9 @@
 //! `docs/language.md` is the language on a page, `docs/semantics.md` what a program means, to the bit.
 
 pub use arraygpu_dsl::{
-    Argument, Bits, Elem, Error, Float, Int, IntoScalar, KernelFn, Num, Package, Result, ResultNames,
-    Results, SExp, ScalarRhs, Scalars, Signed, VExp, VectorRhs, all, any, cond, fill, generate, iota, lit,
-    slet,
+    Argument, Bits, Boundary, Elem, Error, Float, Int, IntoScalar, KernelFn, MExp, MatrixRhs, Num, Package,
+    Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, TExp, TensorRhs, VExp, VectorRhs, all,
+    any, cond, fill, generate, generate2, generate3, iota, lit, slet,
 };
 
 /// All that a generator needs.

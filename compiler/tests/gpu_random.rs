@@ -35,6 +35,17 @@ fn programs() -> impl Iterator<Item = (u64, Compiled)> {
     })
 }
 
+/// The same of matrices.
+fn matrix_programs() -> impl Iterator<Item = (u64, Compiled)> {
+    (1..=PROGRAMS).filter_map(|seed| {
+        let mut rng = Rng::new(seed + 9000);
+        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+        let f = program::matrix_function(&format!("m{seed}"), ty, &mut rng);
+        let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true });
+        compiled.ok().map(|c| (seed, c))
+    })
+}
+
 /// What the tests must have seen.
 #[derive(Default, Debug)]
 struct Seen {
@@ -135,6 +146,29 @@ fn random_programs_have_the_interpreters_bits() {
             let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
             let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
             let mut case = Case::new(&compiled, format!("program {seed}, n = {n}, {n2}"), args);
+            let span = 1 + rng.below(2) as u32;
+            case.check(rng.pick(&Layout::ALL), None, span, &mut seen);
+            for v in 0..versions {
+                case.check(rng.pick(&Layout::ALL[..5]), Some(v), span, &mut seen);
+            }
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.values > 400 && seen.records > 40 && seen.errors > 20, "{seen:?}");
+}
+
+#[test]
+fn random_matrices_have_the_interpreters_bits() {
+    const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 16, 33, 65, 130];
+    let mut seen = Seen::default();
+    for (seed, compiled) in matrix_programs() {
+        let mut rng = Rng::new(seed + 77);
+        let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+        for least in [0, 1, 3] {
+            let sizes =
+                [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
+            let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
+            let mut case = Case::new(&compiled, format!("program {seed}, {sizes:?}"), args);
             let span = 1 + rng.below(2) as u32;
             case.check(rng.pick(&Layout::ALL), None, span, &mut seen);
             for v in 0..versions {

@@ -56,12 +56,22 @@ handle! {
     VExp
 }
 
+handle! {
+    /// A matrix expression: rows, columns, and an element for each of both. See [`VExp`].
+    MExp
+}
+
+handle! {
+    /// An expression of an array of three dimensions: planes, each a matrix of rows and columns. See [`VExp`].
+    TExp
+}
+
 /// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32` literal beside floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
     label = "expected `SExp<{T}>` or a constant of type `{T}`",
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
-    note = "to use a vector here, reduce it (`.sum()`) or read one element (`.at(i)`)"
+    note = "to use an array here, reduce it (`.sum()`) or read one element (`.at(i)`, of a matrix `.at(i, j)`)"
 )]
 pub trait IntoScalar<T: Elem>: Sized {
     #[doc(hidden)]

@@ -1,17 +1,17 @@
-//! Closures that can be exported as functions: any number of parameters up to 16, each `SExp` or `VExp`.
+//! Closures that can be exported as functions: any number of parameters up to 16, each `SExp`, `VExp`, `MExp` or `TExp`.
 //!
 //! A closure is called once, on parameter handles, when it is registered. What it returns is the function.
 
 use crate::elem::Elem;
-use crate::handle::{SExp, VExp};
+use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::node::NodeRef;
 use crate::results::{Results, nodes_of};
 use arraygpu_compiler::core::Type;
 
-/// A type of parameters: `SExp<T>` or `VExp<T>`.
+/// A type of parameters: `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a function",
-    label = "expected `SExp<T>` or `VExp<T>`",
+    label = "expected `SExp<T>`, `VExp<T>`, `MExp<T>` or `TExp<T>`",
     note = "a value that the generator knows is captured, not passed: `let w = ..; move |x: VExp<f32>| x * w`"
 )]
 pub trait Argument: Copy {
@@ -21,25 +21,23 @@ pub trait Argument: Copy {
     fn from_node(node: NodeRef) -> Self;
 }
 
-impl<T: Elem> Argument for SExp<T> {
-    const TYPE: Type = Type { elem: T::TY, rank: 0 };
-    fn from_node(node: NodeRef) -> Self {
-        SExp::of(node)
-    }
+macro_rules! arguments {
+    ($($handle:ident $rank:literal)*) => { $(
+        impl<T: Elem> Argument for $handle<T> {
+            const TYPE: Type = Type { elem: T::TY, rank: $rank };
+            fn from_node(node: NodeRef) -> Self {
+                $handle::of(node)
+            }
+        }
+    )* };
 }
-
-impl<T: Elem> Argument for VExp<T> {
-    const TYPE: Type = Type { elem: T::TY, rank: 1 };
-    fn from_node(node: NodeRef) -> Self {
-        VExp::of(node)
-    }
-}
+arguments!(SExp 0 VExp 1 MExp 2 TExp 3);
 
 /// A closure or `fn` of `K` parameters that can be exported.
 #[diagnostic::on_unimplemented(
     message = "this cannot be exported as a function with {K} named parameters",
     label = "not a function of {K} expressions",
-    note = "give a closure or `fn` of `SExp` and `VExp` parameters, at most 16, and one name for each of them: \
+    note = "give a closure or `fn` of `SExp`, `VExp` and `MExp` parameters, at most 16, and one name for each of them: \
             `.function(\"saxpy\", [\"a\", \"x\", \"y\"], \"result\", |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y)`"
 )]
 pub trait KernelFn<const K: usize, A> {

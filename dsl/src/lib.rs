@@ -16,16 +16,19 @@
 //!
 //! How it works, bottom up: a handle points to a node in a per-thread arena (`node.rs`); a node knows the scopes (closures,
 //! functions) that it depends on, so that carrying a handle out of its closure is noticed (`scope.rs`); `elem.rs` has the element types and
-//! their classes, `handle.rs` the handles, `ops.rs`, `scalar.rs`, `vector.rs` and `reduce.rs` what they can do, `results.rs` and
-//! `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
+//! their classes, `handle.rs` the handles, `ops.rs` and `scalar.rs` what scalars can do, `array.rs`, `axis.rs` and `reduce.rs` arrays of every rank,
+//! `vector.rs`, `matrix.rs` and `stencil.rs` some of them, `results.rs` and `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
 //! line. All of the cleverness with types of this project is in this crate; what leaves it is plain data.
 
+mod array;
+mod axis;
 mod cli;
 mod elem;
 mod error;
 mod handle;
 mod kernel_fn;
 mod lower;
+mod matrix;
 mod node;
 mod ops;
 mod package;
@@ -34,28 +37,30 @@ mod reduce;
 mod results;
 mod scalar;
 mod scope;
+mod stencil;
 mod vector;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
 pub use arraygpu_compiler::core::Strategy;
+pub use axis::{generate, generate2, generate3};
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use error::{Error, Result};
-pub use handle::{IntoScalar, SExp, VExp};
+pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
 pub use kernel_fn::{Argument, KernelFn};
-pub use ops::{ScalarRhs, VectorRhs};
+pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
 pub use reduce::{all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
-pub use vector::{fill, generate, iota};
+pub use stencil::Boundary;
+pub use vector::{fill, iota};
 
 pub use half::{bf16, f16};
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::{
-        Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, SExp, Scalars, Signed, Strategy, VExp,
-    };
-    pub use crate::{all, any, cond, fill, generate, iota, lit, slet};
+    pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, Strategy};
+    pub use crate::{Boundary, MExp, SExp, TExp, VExp};
+    pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, lit, slet};
     pub use crate::{bf16, f16};
 }

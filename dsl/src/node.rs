@@ -6,6 +6,7 @@
 //! the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, next_number};
+use crate::stencil::Boundary;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -59,7 +60,11 @@ pub(crate) enum Op {
         srcs: Vec<NodeRef>,
     },
     /// The extents, outermost first.
-    Generate(Vec<NodeRef>, Lambda),
+    Generate {
+        construct: &'static str,
+        extents: Vec<NodeRef>,
+        lambda: Lambda,
+    },
     Slice {
         construct: &'static str,
         src: NodeRef,
@@ -86,6 +91,13 @@ pub(crate) enum Op {
         axis: u8,
         n: NodeRef,
     },
+    /// So many more elements before and after those of an axis; the margins are constants.
+    Pad {
+        src: NodeRef,
+        axis: u8,
+        margins: [NodeRef; 2],
+        boundary: Boundary<NodeRef>,
+    },
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
@@ -111,8 +123,10 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
             Op::Unary(_, a) | Op::Cast(_, a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
-            Op::Generate(extents, _) => extents.clone(),
+            Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) => [&[*a], &index[..]].concat(),
+            Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
+            Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
             Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
@@ -125,7 +139,7 @@ impl Op {
     /// The closure of a combinator.
     pub fn lambda(&self) -> Option<&Lambda> {
         match self {
-            Op::Map { lambda, .. } | Op::Generate(_, lambda) => Some(lambda),
+            Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
             Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } => Some(lambda),
             _ => None,
         }
@@ -197,7 +211,7 @@ pub(crate) fn invalid(at: Place, ty: Type, error: Error) -> NodeRef {
     make(at, ty, Op::Invalid(Box::new(error)))
 }
 
-/// `map` of one closure over vectors of one length; one vector for each value that the closure gives.
+/// `map` of one closure over arrays of one shape; one array for each value that the closure gives.
 pub(crate) fn map(
     at: Place,
     construct: &'static str,
@@ -224,7 +238,7 @@ pub(crate) fn map_one(
     map(at, construct, srcs, |vars| vec![f(vars)])[0]
 }
 
-/// A unary operator; elementwise on a vector.
+/// A unary operator; elementwise on an array.
 pub(crate) fn unary(at: Place, op: UnaryOp, a: NodeRef) -> NodeRef {
     if a.ty.is_scalar() {
         return make(at, a.ty, Op::Unary(op, a));
@@ -232,7 +246,7 @@ pub(crate) fn unary(at: Place, op: UnaryOp, a: NodeRef) -> NodeRef {
     map_one(at, op.name(), &[a], |v| unary(at, op, v[0]))
 }
 
-/// A cast; elementwise on a vector.
+/// A cast; elementwise on an array.
 pub(crate) fn cast(at: Place, to: Ty, a: NodeRef) -> NodeRef {
     if a.ty.is_scalar() {
         return make(at, Type::scalar(to), Op::Cast(to, a));
@@ -250,7 +264,7 @@ pub(crate) fn as_type(at: Place, ty: Ty, a: NodeRef) -> NodeRef {
     if a.ty.elem == ty { a } else { cast(at, ty, a) }
 }
 
-/// A binary operator; elementwise where an operand is a vector, the other one being as long or a scalar.
+/// A binary operator; elementwise where an operand is an array, the other one being of its shape or a scalar.
 pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef {
     // `%` of floats is a function of its own
     let op = if op == BinaryOp::Rem && a.ty.elem.is_float() { BinaryOp::Fmod } else { op };

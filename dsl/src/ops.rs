@@ -7,11 +7,12 @@
 //! | `SExp<T>`, a `T` | `VExp<T>` | `VExp<T>` |
 //! | a `T` | `SExp<T>` | `SExp<T>` |
 //!
+//! `MExp<T>` and `TExp<T>` as `VExp<T>`; no two of the three mix, for which way to repeat the smaller one is the author's choice.
 //! An `i32` literal may stand beside floats. The right-hand sides are traits of ours, so that their messages are, too. (For a
 //! wrong literal on the *left* rustc lists the standard library's impls instead: nothing can be done about that.)
 
 use crate::elem::{Bits, Elem, Int, Num};
-use crate::handle::{IntoScalar, SExp, VExp, float_literal};
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp, float_literal};
 use crate::node::{self, NodeRef};
 use crate::results::Results;
 use crate::scope::Place;
@@ -23,55 +24,79 @@ use std::panic::Location;
 /// What may stand to the right of an operator whose left side is `SExp<T>`.
 #[diagnostic::on_unimplemented(
     message = "`SExp<{T}>` and `{Self}` do not mix in one expression",
-    label = "expected `SExp<{T}>`, `VExp<{T}>` or a constant of type `{T}`",
+    label = "expected `SExp<{T}>`, an array of `{T}` or a constant of type `{T}`",
     note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
 )]
 pub trait ScalarRhs<T: Elem>: Sized {
-    /// A scalar, or a vector if this is one.
+    /// A scalar, or an array if this is one.
     type Out: Results;
     #[doc(hidden)]
     fn operand_at(self, at: Place) -> NodeRef;
 }
 
-/// What may stand to the right of an operator whose left side is `VExp<T>`.
-#[diagnostic::on_unimplemented(
-    message = "`VExp<{T}>` and `{Self}` do not mix in one expression",
-    label = "expected `VExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`",
-    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
-)]
-pub trait VectorRhs<T: Elem>: Sized {
-    #[doc(hidden)]
-    fn operand_at(self, at: Place) -> NodeRef;
-}
-
-macro_rules! right_hand_sides {
-    ($($ty:ty => $out:ident, ($($generics:tt)*), $elem:ty, |$value:ident, $at:ident| $node:expr;)*) => { $(
-        #[diagnostic::do_not_recommend]
-        impl<$($generics)*> ScalarRhs<$elem> for $ty {
-            type Out = $out<$elem>;
-            fn operand_at(self, $at: Place) -> NodeRef {
-                let $value = self;
-                $node
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<$($generics)*> VectorRhs<$elem> for $ty {
-            fn operand_at(self, $at: Place) -> NodeRef {
-                let $value = self;
-                $node
-            }
+macro_rules! array_right_hand_sides {
+    ($($name:ident $message:literal $label:literal;)*) => { $(
+        /// What may stand to the right of an operator whose left side is an array of this rank: such an array of the same shape, or a scalar.
+        #[diagnostic::on_unimplemented(
+            message = $message,
+            label = $label,
+            note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
+            note = "nor do shapes: a vector becomes a matrix by `.broadcast_rows(n)` (n rows, each the vector) or `.broadcast_cols(n)`"
+        )]
+        pub trait $name<T: Elem>: Sized {
+            #[doc(hidden)]
+            fn operand_at(self, at: Place) -> NodeRef;
         }
     )* };
 }
 
+array_right_hand_sides! {
+    VectorRhs "`VExp<{T}>` and `{Self}` do not mix in one expression"
+        "expected `VExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`";
+    MatrixRhs "`MExp<{T}>` and `{Self}` do not mix in one expression"
+        "expected `MExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`";
+    TensorRhs "`TExp<{T}>` and `{Self}` do not mix in one expression"
+        "expected `TExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`";
+}
+
+/// Which types stand to the right of what.
+macro_rules! right_hand_sides {
+    ($($ty:ty => $out:ident, $sides:tt, $generics:tt, $elem:ty, $node:expr;)*) => { $(
+        right_hand_sides!(@scalar $ty, $out, $generics, $elem, $node);
+        right_hand_sides!(@sides $sides, $ty, $generics, $elem, $node);
+    )* };
+    (@scalar $ty:ty, $out:ident, ($($generics:tt)*), $elem:ty, $node:expr) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> ScalarRhs<$elem> for $ty {
+            type Out = $out<$elem>;
+            fn operand_at(self, at: Place) -> NodeRef {
+                $node(self, at)
+            }
+        }
+    };
+    (@sides ($($side:ident)*), $ty:ty, $generics:tt, $elem:ty, $node:expr) => {
+        $(right_hand_sides!(@one $side, $ty, $generics, $elem, $node);)*
+    };
+    (@one $side:ident, $ty:ty, ($($generics:tt)*), $elem:ty, $node:expr) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> $side<$elem> for $ty {
+            fn operand_at(self, at: Place) -> NodeRef {
+                $node(self, at)
+            }
+        }
+    };
+}
+
 right_hand_sides! {
-    SExp<T> => SExp, (T: Elem), T, |x, _at| x.node();
-    VExp<T> => VExp, (T: Elem), T, |x, _at| x.node();
-    T => SExp, (T: Elem), T, |x, at| node::constant(at, x.lit());
-    i32 => SExp, (), f32, |x, at| float_literal::<f32>(x, at);
-    i32 => SExp, (), f64, |x, at| float_literal::<f64>(x, at);
-    i32 => SExp, (), f16, |x, at| float_literal::<f16>(x, at);
-    i32 => SExp, (), bf16, |x, at| float_literal::<bf16>(x, at);
+    SExp<T> => SExp, (VectorRhs MatrixRhs TensorRhs), (T: Elem), T, |x: SExp<T>, _| x.node();
+    VExp<T> => VExp, (VectorRhs), (T: Elem), T, |x: VExp<T>, _| x.node();
+    MExp<T> => MExp, (MatrixRhs), (T: Elem), T, |x: MExp<T>, _| x.node();
+    TExp<T> => TExp, (TensorRhs), (T: Elem), T, |x: TExp<T>, _| x.node();
+    T => SExp, (VectorRhs MatrixRhs TensorRhs), (T: Elem), T, |x: T, at| node::constant(at, x.lit());
+    i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), f32, float_literal::<f32>;
+    i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), f64, float_literal::<f64>;
+    i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), f16, float_literal::<f16>;
+    i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), bf16, float_literal::<bf16>;
 }
 
 /// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say no more than "cannot add" where
@@ -113,14 +138,6 @@ macro_rules! operator {
                 results(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
             }
         }
-        impl<T: Elem, R: VectorRhs<T> + $class<T>> ops::$trait<R> for VExp<T> {
-            type Output = VExp<T>;
-            #[track_caller]
-            fn $method(self, right: R) -> VExp<T> {
-                let at = Location::caller();
-                VExp::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
-            }
-        }
         impl<T: Elem, R: IntoScalar<T> + $class<T>> ops::$assign<R> for SExp<T> {
             #[track_caller]
             fn $assign_method(&mut self, right: R) {
@@ -128,11 +145,24 @@ macro_rules! operator {
                 *self = SExp::of(node::binary(at, BinaryOp::$op, self.node(), right.scalar_at(at)));
             }
         }
-        impl<T: Elem, R: VectorRhs<T> + $class<T>> ops::$assign<R> for VExp<T> {
+        operator!(@array VExp VectorRhs $class $trait $method $assign $assign_method $op);
+        operator!(@array MExp MatrixRhs $class $trait $method $assign $assign_method $op);
+        operator!(@array TExp TensorRhs $class $trait $method $assign $assign_method $op);
+    };
+    (@array $handle:ident $rhs:ident $class:ident $trait:ident $method:ident $assign:ident $assign_method:ident $op:ident) => {
+        impl<T: Elem, R: $rhs<T> + $class<T>> ops::$trait<R> for $handle<T> {
+            type Output = $handle<T>;
+            #[track_caller]
+            fn $method(self, right: R) -> $handle<T> {
+                let at = Location::caller();
+                $handle::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)))
+            }
+        }
+        impl<T: Elem, R: $rhs<T> + $class<T>> ops::$assign<R> for $handle<T> {
             #[track_caller]
             fn $assign_method(&mut self, right: R) {
                 let at = Location::caller();
-                *self = VExp::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)));
+                *self = $handle::of(node::binary(at, BinaryOp::$op, self.node(), right.operand_at(at)));
             }
         }
     };
@@ -154,6 +184,8 @@ macro_rules! literals {
     ($left:ty, $elem:ty: $($trait:ident $method:ident $op:ident)*) => { $(
         literals!(@one $left, $elem, SExp, $trait $method $op);
         literals!(@one $left, $elem, VExp, $trait $method $op);
+        literals!(@one $left, $elem, MExp, $trait $method $op);
+        literals!(@one $left, $elem, TExp, $trait $method $op);
     )* };
     (@one $left:ty, $elem:ty, $handle:ident, $trait:ident $method:ident $op:ident) => {
         impl ops::$trait<$handle<$elem>> for $left {
@@ -189,6 +221,8 @@ macro_rules! unary_operator {
     ($class:ident $trait:ident $method:ident $op:ident) => {
         unary_operator!(@one SExp $class $trait $method $op);
         unary_operator!(@one VExp $class $trait $method $op);
+        unary_operator!(@one MExp $class $trait $method $op);
+        unary_operator!(@one TExp $class $trait $method $op);
     };
     (@one $handle:ident $class:ident $trait:ident $method:ident $op:ident) => {
         impl<T: $class> ops::$trait for $handle<T> {

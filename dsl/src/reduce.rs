@@ -1,7 +1,8 @@
-//! Reductions of vectors, and sums over Rust iterators of expressions.
+//! Reductions of whole arrays, a matrix in row-major order, and sums over Rust iterators of expressions.
 
 use crate::elem::{Elem, Num};
-use crate::handle::{IntoScalar, SExp, VExp};
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::kernel_fn::Argument;
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::{Place, innermost_place};
 use arraygpu_compiler::Error;
@@ -10,7 +11,7 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::iter::Sum;
 use std::panic::Location;
 
-/// A sum of elements of type `ty`, as `f` makes it: of halves in f32, rounded once (semantics 5.2).
+/// A sum of elements of type `ty`, as `f` makes it: of halves in f32, rounded once (semantics 5.6).
 fn summed(at: Place, ty: Ty, srcs: &[NodeRef], f: impl FnOnce(Ty, &[NodeRef]) -> NodeRef) -> NodeRef {
     let wide = node::sum_type(ty);
     let srcs: Vec<NodeRef> = srcs.iter().map(|s| node::as_type(at, wide, s)).collect();
@@ -23,7 +24,25 @@ fn reduce_by(at: Place, construct: &'static str, op: BinaryOp, init: Lit, src: N
     make(at, Type::scalar(init.ty), Op::Reduce { lambda, init: node::constant(at, init), src })
 }
 
-macro_rules! reductions {
+/// The sum of all elements.
+pub(crate) fn sum(at: Place, src: NodeRef) -> NodeRef {
+    summed(at, src.ty.elem, &[src], |ty, v| reduce_by(at, "sum", BinaryOp::Add, Lit::zero(ty), v[0]))
+}
+
+/// A reduction by an author's closure.
+pub(crate) fn reduce<T: Elem>(
+    at: Place,
+    construct: &'static str,
+    init: NodeRef,
+    src: NodeRef,
+    f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+) -> NodeRef {
+    let join = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
+    let lambda = node::bind_one(at, construct, &[T::TY, T::TY], join);
+    make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src })
+}
+
+macro_rules! operators {
     ($($(#[$doc:meta])* $method:ident $op:ident $init:ident;)*) => { $(
         $(#[$doc])*
         #[track_caller]
@@ -37,93 +56,112 @@ macro_rules! reductions {
     )* };
 }
 
-impl<T: Elem> VExp<T> {
-    reductions! {
-        /// The product, in the fixed order of `docs/semantics.md` 5.1; 1 of nothing.
-        product Mul one;
-        /// The least element; of nothing the greatest value of the type (infinity for floats). NaN if there is one.
-        min Min greatest;
-        /// The greatest element; of nothing the least value of the type (minus infinity for floats). NaN if there is one.
-        max Max least;
-    }
+/// Of all elements of an array, in row-major order.
+macro_rules! reductions {
+    ($($handle:ident)*) => { $(
+        impl<T: Elem> $handle<T> {
+            operators! {
+                /// The product, in the fixed order of `docs/semantics.md` 5.1; 1 of nothing.
+                product Mul one;
+                /// The least element; of nothing the greatest value of the type (infinity for floats). NaN if there is one.
+                min Min greatest;
+                /// The greatest element; of nothing the least value of the type (minus infinity for floats). NaN if there is one.
+                max Max least;
+            }
 
-    /// The sum, in the fixed order of `docs/semantics.md` 5.1; 0 of nothing. Halves are summed in f32, and rounded once.
-    #[track_caller]
-    pub fn sum(self) -> SExp<T>
-    where
-        T: Num,
-    {
-        let at = Location::caller();
-        let add = |ty, v: &[NodeRef]| reduce_by(at, "sum", BinaryOp::Add, Lit::zero(ty), v[0]);
-        SExp::of(summed(at, T::TY, &[self.node()], add))
-    }
+            /// The sum, in the fixed order of `docs/semantics.md` 5.1; 0 of nothing. Halves are summed in f32, and rounded once.
+            #[track_caller]
+            pub fn sum(self) -> SExp<T>
+            where
+                T: Num,
+            {
+                SExp::of(sum(Location::caller(), self.node()))
+            }
 
-    /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1; of nothing it is `init`.
-    /// `f` must be associative and commutative up to rounding, which is not checked.
-    #[track_caller]
-    pub fn reduce(self, init: impl IntoScalar<T>, f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>) -> SExp<T> {
-        let at = Location::caller();
-        let init = init.scalar_at(at);
-        let join = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
-        let lambda = node::bind_one(at, "reduce", &[T::TY, T::TY], join);
-        SExp::of(make(at, Type::scalar(T::TY), Op::Reduce { lambda, init, src: self.node() }))
-    }
+            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1; of nothing it is `init`.
+            /// `f` must be associative and commutative up to rounding, which is not checked.
+            #[track_caller]
+            pub fn reduce(
+                self,
+                init: impl IntoScalar<T>,
+                f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+            ) -> SExp<T> {
+                let at = Location::caller();
+                SExp::of(reduce(at, "reduce", init.scalar_at(at), self.node(), f))
+            }
 
-    /// The strict left fold in index order, for any `f(accumulator, element)`: exact about order, but one thread's work.
-    #[track_caller]
-    pub fn fold<A: Elem>(
-        self,
-        init: impl IntoScalar<A>,
-        f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
-    ) -> SExp<A> {
-        let at = Location::caller();
-        let init = init.scalar_at(at);
-        let step = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
-        let lambda = node::bind_one(at, "fold", &[A::TY, T::TY], step);
-        SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
-    }
+            /// The strict left fold in index order (row-major), for any `f(accumulator, element)`: exact about order, but one thread's work.
+            #[track_caller]
+            pub fn fold<A: Elem>(
+                self,
+                init: impl IntoScalar<A>,
+                f: impl FnOnce(SExp<A>, SExp<T>) -> SExp<A>,
+            ) -> SExp<A> {
+                let at = Location::caller();
+                let init = init.scalar_at(at);
+                let step = |v: &[NodeRef]| f(SExp::of(v[0]), SExp::of(v[1])).node();
+                let lambda = node::bind_one(at, "fold", &[A::TY, T::TY], step);
+                SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
+            }
 
-    /// The sum from first to last, as a plain loop adds: `fold(0, +)`. Halves are summed in f32, and rounded once.
-    #[track_caller]
-    pub fn sum_in_order(self) -> SExp<T>
-    where
-        T: Num,
-    {
-        let at = Location::caller();
-        let step = |v: &[NodeRef]| node::binary(at, BinaryOp::Add, v[0], v[1]);
-        let fold = |ty, v: &[NodeRef]| {
-            let lambda = node::bind_one(at, "sum_in_order", &[ty, ty], step);
-            let init = node::constant(at, Lit::zero(ty));
-            make(at, Type::scalar(ty), Op::Fold { lambda, init, src: v[0] })
-        };
-        SExp::of(summed(at, T::TY, &[self.node()], fold))
-    }
+            /// The sum from first to last, as a plain loop adds: `fold(0, +)`. Halves are summed in f32, and rounded once.
+            #[track_caller]
+            pub fn sum_in_order(self) -> SExp<T>
+            where
+                T: Num,
+            {
+                let at = Location::caller();
+                let step = |v: &[NodeRef]| node::binary(at, BinaryOp::Add, v[0], v[1]);
+                let fold = |ty, v: &[NodeRef]| {
+                    let lambda = node::bind_one(at, "sum_in_order", &[ty, ty], step);
+                    let init = node::constant(at, Lit::zero(ty));
+                    make(at, Type::scalar(ty), Op::Fold { lambda, init, src: v[0] })
+                };
+                SExp::of(summed(at, T::TY, &[self.node()], fold))
+            }
 
-    /// The dot product of two vectors of one length, by multiply-adds in the fixed order of `docs/semantics.md` 5.3. Of halves in f32, rounded once.
-    #[track_caller]
-    pub fn dot(self, y: VExp<T>) -> SExp<T>
-    where
-        T: Num,
-    {
-        let at = Location::caller();
-        let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::Dot(v[0], v[1]));
-        SExp::of(summed(at, T::TY, &[self.node(), y.node()], dot))
-    }
+            /// The sum of the products with the elements of an array of the same shape, by multiply-adds in the fixed order of `docs/semantics.md` 5.3.
+            /// Of halves in f32, rounded once.
+            #[track_caller]
+            pub fn dot(self, y: $handle<T>) -> SExp<T>
+            where
+                T: Num,
+            {
+                let at = Location::caller();
+                let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::Dot(v[0], v[1]));
+                SExp::of(summed(at, T::TY, &[self.node(), y.node()], dot))
+            }
+        }
+
+        impl $handle<bool> {
+            /// Whether an element is true; false of nothing.
+            #[track_caller]
+            pub fn any(self) -> SExp<bool> {
+                SExp::of(reduce_by(Location::caller(), "any", BinaryOp::Or, Lit::bool(false), self.node()))
+            }
+
+            /// Whether all elements are true; true of nothing.
+            #[track_caller]
+            pub fn all(self) -> SExp<bool> {
+                SExp::of(reduce_by(Location::caller(), "all", BinaryOp::And, Lit::bool(true), self.node()))
+            }
+        }
+
+        /// Of no arrays there is no sum, since it would have no shape: an error when the function is lowered.
+        impl<T: Num> Sum for $handle<T> {
+            fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+                $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(<Self as Argument>::TYPE)))
+            }
+        }
+
+        impl<'a, T: Num> Sum<&'a $handle<T>> for $handle<T> {
+            fn sum<I: Iterator<Item = &'a Self>>(terms: I) -> Self {
+                terms.copied().sum()
+            }
+        }
+    )* };
 }
-
-impl VExp<bool> {
-    /// Whether an element is true; false of nothing.
-    #[track_caller]
-    pub fn any(self) -> SExp<bool> {
-        SExp::of(reduce_by(Location::caller(), "any", BinaryOp::Or, Lit::bool(false), self.node()))
-    }
-
-    /// Whether all elements are true; true of nothing.
-    #[track_caller]
-    pub fn all(self) -> SExp<bool> {
-        SExp::of(reduce_by(Location::caller(), "all", BinaryOp::And, Lit::bool(true), self.node()))
-    }
-}
+reductions!(VExp MExp TExp);
 
 /// Whether an element is true; false of nothing. The same as `x.any()`.
 #[track_caller]
@@ -150,24 +188,14 @@ impl<T: Num> Sum for SExp<T> {
     }
 }
 
-/// Of no vectors there is no sum, since it would have no length: an error when the function is lowered.
-impl<T: Num> Sum for VExp<T> {
-    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
-        VExp::of(sum_of(terms.map(VExp::node)).unwrap_or_else(|| {
-            let at = innermost_place().unwrap_or_else(|| Location::caller());
-            let error = Error::user("E0208", "the sum of no vectors has no length: the iterator gave none");
-            node::invalid(at, Type::vector(T::TY), error)
-        }))
-    }
+fn no_terms(ty: Type) -> NodeRef {
+    let at = innermost_place().unwrap_or_else(|| Location::caller());
+    let (what, size) = if ty.rank == 1 { ("vectors", "length") } else { ("arrays", "shape") };
+    let message = format!("the sum of no {what} has no {size}: the iterator gave none");
+    node::invalid(at, ty, Error::user("E0208", message))
 }
 
 impl<'a, T: Num> Sum<&'a SExp<T>> for SExp<T> {
-    fn sum<I: Iterator<Item = &'a Self>>(terms: I) -> Self {
-        terms.copied().sum()
-    }
-}
-
-impl<'a, T: Num> Sum<&'a VExp<T>> for VExp<T> {
     fn sum<I: Iterator<Item = &'a Self>>(terms: I) -> Self {
         terms.copied().sum()
     }

@@ -1,14 +1,14 @@
 //! Tuples: what a closure may give, what a function may return, and how results are named.
 
 use crate::elem::Elem;
-use crate::handle::{SExp, VExp};
+use crate::handle::{MExp, SExp, TExp, VExp};
 use crate::node::NodeRef;
 
-/// What a function may return: `SExp`, `VExp`, or a tuple of them.
+/// What a function may return: `SExp`, `VExp`, `MExp`, `TExp`, or a tuple of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
     label = "not an expression",
-    note = "a function returns `SExp<T>`, `VExp<T>`, or a tuple of up to 8 of them",
+    note = "a function returns `SExp<T>`, `VExp<T>`, `MExp<T>`, `TExp<T>`, or a tuple of up to 8 of them",
     note = "a Rust number becomes an expression by `lit(x)`"
 )]
 pub trait Results: Copy {
@@ -18,17 +18,21 @@ pub trait Results: Copy {
     fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self;
 }
 
-/// What the closure of `map`, `zip_with` or `generate` may give: a scalar, or a tuple of scalars (then the combinator gives a tuple of
-/// vectors).
+/// What the closure of `map`, `zip_with`, `generate` or `map_rows` may give: a scalar, or a tuple of scalars (then the combinator gives a tuple
+/// of arrays).
 #[diagnostic::on_unimplemented(
     message = "the closure must give a scalar expression or a tuple of them, not `{Self}`",
     label = "not a scalar expression",
     note = "a constant becomes an expression by `lit(x)`",
-    note = "vectors do not nest: reduce the inner vector first (`.sum()`, `.max()`), or compute its elements with `generate(n, |i| ..)`"
+    note = "arrays do not nest: reduce the inner one first (`.sum()`, `.max()`), or compute all elements with `generate(n, |i| ..)` or `generate2(n, m, |i, j| ..)`"
 )]
 pub trait Scalars: Results {
     /// The same shape with vectors for scalars.
     type Vectors: Results;
+    /// With matrices for scalars.
+    type Matrices: Results;
+    /// With arrays of three dimensions for scalars.
+    type Tensors: Results;
 }
 
 macro_rules! handle_results {
@@ -43,10 +47,12 @@ macro_rules! handle_results {
         }
     )* };
 }
-handle_results!(SExp VExp);
+handle_results!(SExp VExp MExp TExp);
 
 impl<T: Elem> Scalars for SExp<T> {
     type Vectors = VExp<T>;
+    type Matrices = MExp<T>;
+    type Tensors = TExp<T>;
 }
 
 macro_rules! tuple_results {
@@ -63,6 +69,8 @@ macro_rules! tuple_results {
         }
         impl<$($name: Scalars),+> Scalars for ($($name,)+) {
             type Vectors = ($($name::Vectors,)+);
+            type Matrices = ($($name::Matrices,)+);
+            type Tensors = ($($name::Tensors,)+);
         }
     };
 }

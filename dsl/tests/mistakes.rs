@@ -107,6 +107,21 @@ fn values_that_cannot_be() {
     let line = line!() + 1;
     let package = Package::new("p").function("f", ["x"], "result", |x: VExp<f32>| x.windows(0)[0]);
     wrong(package, "E0207", &["windows of no elements"], line);
+    let line = line!() + 1;
+    let package = Package::new("p").function("f", ["a"], "result", |a: MExp<f32>| a.windows2(2, 0)[1][0]);
+    wrong(package, "E0207", &["windows2 of no elements"], line);
+    fn ragged(a: MExp<f32>) -> MExp<f32> {
+        a.weighted_sum2(&[vec![1.0, 2.0], vec![1.0]])
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["a"], "result", ragged);
+    wrong(package, "E0207", &["weighted_sum2: the rows of weights have 2 and 1 of them"], line);
+    fn turned(t: TExp<f32>) -> TExp<f32> {
+        t.permute([0, 2, 2])
+    }
+    let line = line!() - 2;
+    let package = Package::new("p").function("f", ["t"], "result", turned);
+    wrong(package, "E0207", &["permute: [0, 2, 2] is no order of the axes"], line);
     fn none(_: VExp<f32>) -> VExp<f32> {
         std::iter::empty::<VExp<f32>>().sum()
     }

@@ -109,7 +109,7 @@ pub enum Op {
     Len(NodeId, u8),
     /// Total read, an index an axis: 0 and a record outside.
     At(NodeId, Vec<NodeId>),
-    /// Read of a parameter or a materialized array at indices proven in bounds. Made by `fuse` only.
+    /// Read at indices proven in bounds. After `fuse`, of a parameter or a materialized array.
     Elem(NodeId, Vec<NodeId>),
     /// 0 <= index < n, with a record if not. Made by `fuse` from `At` of a computed array.
     Within(NodeId, NodeId),
@@ -188,11 +188,13 @@ pub enum Rule {
     Inside,
     /// 0 (first) <= a length to be made (second).
     Extent,
+    /// The elements that a margin reads (first) <= length (second).
+    Margin,
 }
 
 impl Rule {
     /// Every rule with its name in the text IRs.
-    pub const ALL: [(Rule, &'static str); 8] = [
+    pub const ALL: [(Rule, &'static str); 9] = [
         (Rule::Same, "same"),
         (Rule::Start, "start"),
         (Rule::Order, "order"),
@@ -201,6 +203,7 @@ impl Rule {
         (Rule::Index, "index"),
         (Rule::Inside, "inside"),
         (Rule::Extent, "extent"),
+        (Rule::Margin, "margin"),
     ];
 
     /// The name in the text IRs.
@@ -229,6 +232,7 @@ impl Rule {
             Rule::Index => format!("the index {b} is negative"),
             Rule::Inside => format!("the index {} is outside of the length {b}", a.wrapping_sub(1)),
             Rule::Extent => format!("the length {b} is negative"),
+            Rule::Margin => format!("the margin needs {a} or more elements, the length is {b}"),
         }
     }
 }

@@ -4,14 +4,14 @@
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.
 //! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
-//! 5. `elem` reads a parameter or a materialized array.
-//! 6. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only.
+//! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only,
+//!    and reads are of stored arrays.
 
 use super::graph::FRESH;
 use super::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 
-/// Checks laws 1 to 5.
+/// Checks laws 1 to 4.
 pub fn verify(f: &Function) -> Result<()> {
     let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
     let g = &f.graph;
@@ -45,11 +45,6 @@ pub fn verify(f: &Function) -> Result<()> {
             if l.params.iter().zip(base..).any(|(p, i)| p.0.0 != i) {
                 return bad(format!("the lambda of {n:?} is not canonical"));
             }
-        }
-        if let Op::Elem(x, _) = op
-            && !matches!(g.op(*x), Op::Param(_) | Op::Materialize(_))
-        {
-            return bad(format!("{n:?} is elem of a computed array"));
         }
     }
     Ok(())
@@ -104,7 +99,7 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     }
 }
 
-/// Law 6.
+/// Law 5.
 pub fn is_fused(f: &Function) -> bool {
     let g = &f.graph;
     let stored = |n: NodeId| matches!(g.op(n), Op::Param(_) | Op::Materialize(_));

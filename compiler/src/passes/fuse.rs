@@ -20,7 +20,7 @@
 
 use super::simplify::{extent, extents, simplify};
 use crate::core::linear::{self, Linear};
-use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -52,6 +52,7 @@ impl Fuse {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
             Op::At(x, index) => self.at(g, x, index),
+            Op::Elem(x, index) => self.element(g, x, &index, true),
             Op::Reduce { join, init, src } => {
                 let src = self.sequence(g, src);
                 g.add(Op::Reduce { join, init, src })
@@ -139,7 +140,11 @@ impl Fuse {
                 let args: Vec<_> = srcs.iter().map(|s| self.element(g, *s, &index, proven)).collect();
                 g.open(&lambda, &args)
             }
-            Op::Generate(_, lambda) => g.open(&lambda, &index),
+            Op::Generate(_, lambda) if proven => g.open(&lambda, &index),
+            Op::Generate(_, lambda) => {
+                let lambda = total(g, &lambda);
+                g.open(&lambda, &index)
+            }
             Op::Slice { src, axis, start, stride, .. } => {
                 let i = &mut index[axis as usize];
                 let step = linear::mul(g, *i, stride);
@@ -175,6 +180,47 @@ impl Fuse {
         self.elements.insert(key, e);
         e
     }
+}
+
+/// The lambda of a `generate` for any indices: its body's reads are proven for those of the `generate` only.
+fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    g.lambda(&types, |g, i| {
+        let body = g.open(lambda, i);
+        let vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.clone()).collect();
+        total_reads(g, body, &vars, &mut HashMap::default())
+    })
+}
+
+/// The node with `at` for `elem` where an index depends on one of the variables.
+fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+    let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| vars.contains(v));
+    if !depends(g, n) || matches!(g.op(n), Op::Var(..)) {
+        return n;
+    }
+    if let Some(m) = memo.get(&n) {
+        return *m;
+    }
+    let op = g.op(n).clone();
+    let before = g.set_loc(g.node(n).loc.clone());
+    let operands: Vec<_> = op.operands().map(|o| total_reads(g, o, vars, memo)).collect();
+    let lambda = op.lambda().map(|l| {
+        let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
+        g.lambda(&types, |g, v| {
+            let body = g.open(l, v);
+            total_reads(g, body, vars, memo)
+        })
+    });
+    let out = match op.with(&operands, lambda) {
+        Op::Elem(x, index) if index.iter().any(|i| depends(g, *i)) => g.add(Op::At(x, index)),
+        op => g.add(op),
+    };
+    g.set_loc(before);
+    if g.node(n).bound {
+        g.mark_bound(out);
+    }
+    memo.insert(n, out);
+    out
 }
 
 /// The indices of element `k` in row-major order.

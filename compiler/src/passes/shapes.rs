@@ -37,6 +37,7 @@ fn never_holds(g: &Graph, r: &Require) -> Option<String> {
             Rule::Index => "the index is always negative".into(),
             Rule::Inside => format!("the index is always {} or more past the end", -d.constant),
             Rule::Extent => "the length is always negative".into(),
+            Rule::Margin => "the array is always shorter than the margin needs".into(),
         },
     })
 }

@@ -30,6 +30,11 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
+/// Whether a pass joins values of different elements, other than in order.
+pub fn has_reduction(g: &Graph, pass: &Pass) -> bool {
+    pass.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
+}
+
 /// One pass over one index space.
 #[derive(Clone, Debug)]
 pub struct Pass {

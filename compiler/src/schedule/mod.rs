@@ -52,7 +52,7 @@ pub struct Scheduled {
 /// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
 /// module.
 pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled> {
-    let passes = items::passes(f)?;
+    let mut passes = items::passes(f)?;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
         equations.add(&f.graph, r.a, r.b);
@@ -69,19 +69,17 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         before: Vec::new(),
     };
     s.head();
-    let scalars = s.assign_scalars(&passes);
+    let (mut scalars, alone) = s.assign_scalars(&passes);
+    if passes.is_empty() || !alone.is_empty() {
+        passes.push(Pass { domain: Vec::new(), sequential: false, items: Vec::new() });
+        scalars.push(alone);
+    }
     s.declare_temps(&passes, &scalars);
     let mut kernels = Vec::new();
     for (i, pass) in passes.iter().enumerate() {
         let name = format!("{}_{i}", f.name);
         let (launch, versions) = s.launch(name, pass, &scalars[i], first_kernel + i as u32)?;
         s.step(i, &passes, launch);
-        kernels.push(versions);
-    }
-    if passes.is_empty() {
-        let pass = Pass { domain: Vec::new(), sequential: false, items: Vec::new() };
-        let (launch, versions) = s.launch(format!("{}_0", f.name), &pass, &scalars[0], first_kernel)?;
-        s.plan.steps.push(Step::Launch(launch));
         kernels.push(versions);
     }
     s.plan.host = s.host.into_list();
@@ -133,18 +131,23 @@ impl Scheduler<'_> {
     }
 
     /// For each pass the scalar results that its `finish` computes: those whose last reduction it has. What waits for no reduction goes to the last pass.
-    fn assign_scalars(&self, passes: &[Pass]) -> Vec<Vec<u32>> {
+    /// The threads of a GPU's map do not wait for one another, so what would go to a map needs a launch of its own: the second part.
+    fn assign_scalars(&self, passes: &[Pass]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
-        let mut out = vec![Vec::new(); passes.len().max(1)];
+        let (mut out, mut alone) = (vec![Vec::new(); passes.len()], Vec::new());
         for (r, i) in self.f.results.iter().zip(0..) {
             if !g.ty(r.value).is_scalar() {
                 continue;
             }
             let needs = items::needs(g, r.value);
             let last = passes.iter().rposition(|p| p.items.iter().any(|it| needs.contains(&it.node)));
-            out[last.unwrap_or(passes.len().saturating_sub(1))].push(i);
+            let at = last.or(passes.len().checked_sub(1));
+            match at.filter(|at| passes[*at].sequential || items::has_reduction(g, &passes[*at])) {
+                Some(at) => out[at].push(i),
+                None => alone.push(i),
+            }
         }
-        out
+        (out, alone)
     }
 
     /// Temporaries: materialized vectors, and reductions that cross passes.

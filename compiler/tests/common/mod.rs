@@ -4,3 +4,4 @@ pub mod operators;
 pub mod program;
 pub mod rng;
 pub mod semantics;
+pub mod values;

@@ -1,71 +1,120 @@
-//! Random functions and random arguments for them.
+//! Random functions; [`super::values`] has arguments for them.
 //!
-//! Every function takes vectors `x`, `y` of one length and one type, a vector `w` of another length, `k: [i64]` as long as x, and scalars `a` and `m: i64`.
+//! Of vectors: `x`, `y` of one length and one type, a vector `w` of another length, `k: [i64]` as long as x, and scalars `a` and `m: i64`. Of matrices: `a`, `b` of
+//! one shape, `c` of another, a vector `v` as long as a's rows, `t` with planes of a's shape, and scalars `s` and `m: i64`.
 //! Programs are typed by construction; operators of reductions need not be associative, because the order of semantics 5.1 is fixed anyway.
 
 use super::rng::Rng;
-use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule, Type};
+pub use super::values::*;
+use arraygpu_compiler::core::{Function, MAX_RANK, NodeId, Op, Output, Param, Require, Rule, Type};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// A vector with the class of its length: vectors of one class may be zipped.
-#[derive(Clone, Copy)]
-struct Vector {
+/// An array with the classes of its lengths, outermost first: arrays of the same classes have one shape.
+#[derive(Clone)]
+struct Array {
     node: NodeId,
-    class: usize,
+    shape: Vec<usize>,
 }
 
 struct Gen<'r> {
     rng: &'r mut Rng,
     f: Function,
     ty: Ty,
-    vectors: Vec<Vector>,
+    arrays: Vec<Array>,
     classes: usize,
     scalars: Vec<NodeId>,
+    /// The scalar parameter of type i64.
+    m: NodeId,
     line: u32,
 }
 
-/// A random function of element type `ty`.
+/// A random function of vectors of element type `ty`.
 #[allow(dead_code, reason = "not every test asks for it")]
 pub fn function(name: &str, ty: Ty, rng: &mut Rng) -> Function {
-    let vector = |name: &str, ty| Param { name: name.into(), ty: Type::vector(ty) };
-    let scalar = |name: &str, ty| Param { name: name.into(), ty: Type::scalar(ty) };
-    let params = vec![
-        vector("x", ty),
-        vector("y", ty),
-        vector("w", ty),
-        vector("k", Ty::I64),
-        scalar("a", ty),
-        scalar("m", Ty::I64),
-    ];
-    let mut f = Function::new(name, params);
-    let [x, y, w, k] = [0, 1, 2, 3].map(NodeId);
-    let lens = [x, y, k].map(|v| f.graph.add(Op::Len(v, 0)));
-    for (v, other) in [("y", lens[1]), ("k", lens[2])] {
-        let subject = format!("zip_with: x, {v}");
-        f.requires.push(Require {
-            rule: Rule::Same,
-            a: lens[0],
-            b: other,
-            subject,
-            loc: LocStack::default(),
-        });
-    }
-    let vectors =
-        vec![Vector { node: x, class: 0 }, Vector { node: y, class: 0 }, Vector { node: w, class: 1 }];
-    let mut g = Gen { rng, f, ty, vectors, classes: 2, scalars: vec![NodeId(4)], line: 0 };
-    for _ in 0..2 + g.rng.below(4) {
-        g.vector();
-    }
-    for i in 0..1 + g.rng.below(3) {
-        let value = if g.rng.one_in(2) { g.reduction() } else { g.pick().node };
-        g.f.results.push(Output { name: format!("r{i}"), value });
-    }
-    g.f
+    let arrays: [(&str, Ty, &[usize]); 4] =
+        [("x", ty, &[0]), ("y", ty, &[0]), ("w", ty, &[1]), ("k", Ty::I64, &[0])];
+    Gen::new(name, ty, &arrays, rng).function(&mut Gen::of_vectors)
 }
 
-impl Gen<'_> {
+/// A random function of matrices of element type `ty`.
+#[allow(dead_code, reason = "not every test asks for it")]
+pub fn matrix_function(name: &str, ty: Ty, rng: &mut Rng) -> Function {
+    let arrays: [(&str, Ty, &[usize]); 5] =
+        [("a", ty, &[0, 1]), ("b", ty, &[0, 1]), ("c", ty, &[2, 3]), ("v", ty, &[1]), ("t", ty, &[4, 0, 1])];
+    Gen::new(name, ty, &arrays, rng).function(&mut Gen::of_matrices)
+}
+
+impl<'r> Gen<'r> {
+    /// With a parameter for each array, and two scalars.
+    fn new(name: &str, ty: Ty, arrays: &[(&str, Ty, &[usize])], rng: &'r mut Rng) -> Gen<'r> {
+        let param = |name: &str, elem, rank| Param { name: name.into(), ty: Type::array(elem, rank) };
+        let mut params: Vec<Param> = arrays.iter().map(|(n, ty, s)| param(n, *ty, s.len())).collect();
+        params.extend([param("s", ty, 0), param("m", Ty::I64, 0)]);
+        let mut f = Function::new(name, params);
+        let (mut firsts, mut known) = (std::collections::BTreeMap::new(), Vec::new());
+        for (node, (name, elem, shape)) in (0..).map(NodeId).zip(arrays) {
+            for (axis, class) in (0..).zip(*shape) {
+                let length = f.graph.add(Op::Len(node, axis));
+                let first = *firsts.entry(*class).or_insert(length);
+                if first != length {
+                    let (subject, loc) = (format!("zip_with: {name}"), LocStack::default());
+                    f.requires.push(Require { rule: Rule::Same, a: first, b: length, subject, loc });
+                }
+            }
+            if *elem == ty {
+                known.push(Array { node, shape: shape.to_vec() });
+            }
+        }
+        let [s, m] = [0, 1].map(|k| NodeId(arrays.len() as u32 + k));
+        Gen { rng, f, ty, arrays: known, classes: firsts.len(), scalars: vec![s], m, line: 0 }
+    }
+
+    /// A function of some new arrays, and of reductions.
+    fn function(mut self, new: &mut dyn FnMut(&mut Self) -> Array) -> Function {
+        for _ in 0..2 + self.rng.below(4) {
+            let array = new(&mut self);
+            self.arrays.push(array);
+        }
+        for i in 0..1 + self.rng.below(3) {
+            let value = match self.rng.below(20) {
+                // needs no pass
+                0 => self.scalar(self.ty, &[], 2),
+                1..=9 => self.reduction(),
+                _ => self.pick().node,
+            };
+            self.f.results.push(Output { name: format!("r{i}"), value });
+        }
+        self.f
+    }
+
+    fn of_vectors(&mut self) -> Array {
+        let x = self.pick();
+        match self.rng.below(8) {
+            0 => self.reverse(x),
+            1 => self.slice(x),
+            2 => self.generate(),
+            3 => Array { node: self.add(Op::Materialize(x.node)), shape: x.shape },
+            4 if self.rng.one_in(2) => {
+                let s = self.reduction();
+                self.scalars.push(s);
+                self.map(x)
+            }
+            _ => self.map(x),
+        }
+    }
+
+    fn of_matrices(&mut self) -> Array {
+        let x = self.pick();
+        match self.rng.below(8) {
+            0 if x.shape.len() > 1 => self.permute(x),
+            1 if x.shape.len() > 1 => self.part(x),
+            2 if x.shape.len() < MAX_RANK => self.spread(x),
+            3 if x.shape.len() > 1 => self.parts(x),
+            _ => self.of_vectors(),
+        }
+    }
+
     fn add(&mut self, op: Op) -> NodeId {
         self.line += 1;
         let loc = Loc { file: "random.rs".into(), line: self.line, column: 1 };
@@ -82,33 +131,38 @@ impl Gen<'_> {
         self.add(Op::Const(Lit::i64(x)))
     }
 
-    fn pick(&mut self) -> Vector {
-        let i = self.rng.below(self.vectors.len());
-        self.vectors[i]
+    fn require(&mut self, rule: Rule, a: NodeId, b: NodeId) {
+        let (subject, loc) = (rule.name().into(), LocStack::default());
+        self.f.requires.push(Require { rule, a, b, subject, loc });
     }
 
-    /// Adds a vector made of those there are.
-    fn vector(&mut self) {
-        let v = self.pick();
-        let new = match self.rng.below(8) {
-            0 => Vector { node: self.add(Op::Reverse(v.node, 0)), class: v.class },
-            1 => self.slice(v),
-            2 => self.generate(),
-            3 => Vector { node: self.add(Op::Materialize(v.node)), class: v.class },
-            4 if self.rng.one_in(2) => {
-                let s = self.reduction();
-                self.scalars.push(s);
-                self.map(v)
-            }
-            _ => self.map(v),
-        };
-        self.vectors.push(new);
+    fn pick(&mut self) -> Array {
+        let i = self.rng.below(self.arrays.len());
+        self.arrays[i].clone()
     }
 
-    fn map(&mut self, v: Vector) -> Vector {
-        let partner: Vec<NodeId> =
-            self.vectors.iter().filter(|o| o.class == v.class).map(|o| o.node).collect();
-        let other = self.rng.pick(&partner);
+    /// Another array of the same shape, or the same.
+    fn partner(&mut self, x: &Array) -> NodeId {
+        let fits = self.arrays.iter().filter(|o| o.shape == x.shape).map(|o| o.node);
+        let partners: Vec<NodeId> = fits.chain([x.node]).collect();
+        self.rng.pick(&partners)
+    }
+
+    fn axis(&mut self, x: &Array) -> u8 {
+        self.rng.below(x.shape.len()) as u8
+    }
+
+    fn lengths(&mut self, x: &Array) -> Vec<NodeId> {
+        (0..x.shape.len() as u8).map(|axis| self.add(Op::Len(x.node, axis))).collect()
+    }
+
+    fn reverse(&mut self, x: Array) -> Array {
+        let axis = self.axis(&x);
+        Array { node: self.add(Op::Reverse(x.node, axis)), shape: x.shape }
+    }
+
+    fn map(&mut self, x: Array) -> Array {
+        let other = self.partner(&x);
         let (va, a) = self.f.graph.fresh_var(self.ty);
         let (vb, b) = self.f.graph.fresh_var(self.ty);
         let body = self.scalar(self.ty, &[a, b], 4);
@@ -116,11 +170,12 @@ impl Gen<'_> {
             self.f.graph.mark_bound(body);
         }
         let lambda = self.f.graph.close(&[(va, self.ty), (vb, self.ty)], body);
-        Vector { node: self.add(Op::Map(lambda, vec![v.node, other])), class: v.class }
+        Array { node: self.add(Op::Map(lambda, vec![x.node, other])), shape: x.shape }
     }
 
-    fn slice(&mut self, v: Vector) -> Vector {
-        let len = self.add(Op::Len(v.node, 0));
+    fn slice(&mut self, x: Array) -> Array {
+        let axis = self.axis(&x);
+        let len = self.add(Op::Len(x.node, axis));
         let (start, cut) = (self.rng.below(4) as i64, self.rng.below(4) as i64);
         let stride = if self.rng.one_in(2) { 1 } else { 1 + self.rng.below(3) as i64 };
         let start = self.int(start);
@@ -128,7 +183,7 @@ impl Gen<'_> {
         let stop = self.add(Op::Binary(BinaryOp::Sub, len, cut));
         let stride = if self.rng.one_in(4) {
             // a stride that only the host knows: 1 + |m| % 3
-            let m = self.add(Op::Unary(UnaryOp::Abs, NodeId(5)));
+            let m = self.add(Op::Unary(UnaryOp::Abs, self.m));
             let three = self.int(3);
             let rest = self.add(Op::Binary(BinaryOp::Rem, m, three));
             let one = self.int(1);
@@ -137,51 +192,101 @@ impl Gen<'_> {
             self.int(stride)
         };
         let (zero, one) = (self.int(0), self.int(1));
-        let rules = [
-            (Rule::Start, zero, start),
-            (Rule::Order, start, stop),
-            (Rule::Stop, stop, len),
-            (Rule::Stride, one, stride),
-        ];
-        for (rule, a, b) in rules {
-            self.f.requires.push(Require { rule, a, b, subject: "slice".into(), loc: LocStack::default() });
-        }
+        self.require(Rule::Start, zero, start);
+        self.require(Rule::Order, start, stop);
+        self.require(Rule::Stop, stop, len);
+        self.require(Rule::Stride, one, stride);
+        let mut shape = x.shape;
+        shape[usize::from(axis)] = self.classes;
         self.classes += 1;
-        Vector {
-            node: self.add(Op::Slice { src: v.node, axis: 0, start, stop, stride }),
-            class: self.classes - 1,
-        }
+        Array { node: self.add(Op::Slice { src: x.node, axis, start, stop, stride }), shape }
     }
 
-    fn generate(&mut self) -> Vector {
-        let v = self.pick();
-        let n = self.add(Op::Len(v.node, 0));
-        if self.rng.one_in(3) {
+    fn generate(&mut self) -> Array {
+        let x = self.pick();
+        let lengths = self.lengths(&x);
+        if x.shape.len() == 1 && self.rng.one_in(3) {
             let value = self.scalar(self.ty, &[], 2);
-            return Vector { node: self.add(Op::Fill(n, value)), class: v.class };
+            return Array { node: self.add(Op::Fill(lengths[0], value)), shape: x.shape };
         }
-        let (var, i) = self.f.graph.fresh_var(Ty::I64);
-        let offset = self.lit_small();
-        let index = self.add(Op::Binary(BinaryOp::Add, i, offset));
-        let read = self.add(Op::At(v.node, vec![index]));
-        let body = self.scalar(self.ty, &[read, i], 3);
-        let lambda = self.f.graph.close(&[(var, Ty::I64)], body);
-        Vector { node: self.add(Op::Generate(vec![n], lambda)), class: v.class }
+        let vars: Vec<_> = lengths.iter().map(|_| self.f.graph.fresh_var(Ty::I64)).collect();
+        let index = vars.iter().map(|(_, i)| {
+            let offset = self.rng.below(5) as i64 - 2;
+            let offset = self.int(offset);
+            self.add(Op::Binary(BinaryOp::Add, *i, offset))
+        });
+        let index = index.collect();
+        let read = self.add(Op::At(x.node, index));
+        let known: Vec<NodeId> = [read].into_iter().chain(vars.iter().map(|v| v.1)).collect();
+        let body = self.scalar(self.ty, &known, 3);
+        let vars: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
+        let lambda = self.f.graph.close(&vars, body);
+        Array { node: self.add(Op::Generate(lengths, lambda)), shape: x.shape }
     }
 
-    fn lit_small(&mut self) -> NodeId {
-        let x = self.rng.below(5) as i64 - 2;
-        self.int(x)
+    fn permute(&mut self, x: Array) -> Array {
+        let mut axes: Vec<u8> = (0..x.shape.len() as u8).collect();
+        for i in 1..axes.len() {
+            axes.swap(i, self.rng.below(i + 1));
+        }
+        let shape = axes.iter().map(|a| x.shape[usize::from(*a)]).collect();
+        Array { node: self.add(Op::Permute(x.node, axes)), shape }
+    }
+
+    /// A row or column, the first or the last, or one that only the host knows.
+    fn part(&mut self, x: Array) -> Array {
+        let axis = self.axis(&x);
+        let length = self.add(Op::Len(x.node, axis));
+        let one = self.int(1);
+        let index = match self.rng.below(4) {
+            0 => self.add(Op::Binary(BinaryOp::Sub, length, one)),
+            1 => self.m,
+            _ => self.int(0),
+        };
+        let (zero, next) = (self.int(0), self.add(Op::Binary(BinaryOp::Add, index, one)));
+        self.require(Rule::Index, zero, index);
+        self.require(Rule::Inside, next, length);
+        let mut shape = x.shape;
+        shape.remove(axis.into());
+        Array { node: self.add(Op::Pick { src: x.node, axis, index }), shape }
+    }
+
+    /// Along a new axis, as long as an axis of another array.
+    fn spread(&mut self, x: Array) -> Array {
+        let other = self.pick();
+        let of = self.axis(&other);
+        let n = self.add(Op::Len(other.node, of));
+        let axis = self.rng.below(x.shape.len() + 1);
+        let mut shape = x.shape;
+        shape.insert(axis, other.shape[usize::from(of)]);
+        Array { node: self.add(Op::Spread { src: x.node, axis: axis as u8, n }), shape }
+    }
+
+    /// A reduction of each row, column or plane.
+    fn parts(&mut self, x: Array) -> Array {
+        let axis = self.axis(&x);
+        let length = self.add(Op::Len(x.node, axis));
+        let (var, index) = self.f.graph.fresh_var(Ty::I64);
+        let part = self.add(Op::Pick { src: x.node, axis, index });
+        let mut shape = x.shape;
+        let class = shape.remove(axis.into());
+        let part = Array { node: part, shape };
+        let sum = self.reduction_of(&part);
+        let body = if self.rng.one_in(2) { sum } else { self.scalar(self.ty, &[sum, index], 2) };
+        let lambda = self.f.graph.close(&[(var, Ty::I64)], body);
+        Array { node: self.add(Op::Generate(vec![length], lambda)), shape: vec![class] }
     }
 
     fn reduction(&mut self) -> NodeId {
-        let v = self.pick();
+        let x = self.pick();
+        self.reduction_of(&x)
+    }
+
+    fn reduction_of(&mut self, x: &Array) -> NodeId {
         let init = self.lit(self.ty);
         if self.rng.one_in(5) && self.ty != Ty::Bool && !self.ty.is_half() {
-            let partner: Vec<NodeId> =
-                self.vectors.iter().filter(|o| o.class == v.class).map(|o| o.node).collect();
-            let b = self.rng.pick(&partner);
-            return self.add(Op::Dot { init, a: v.node, b });
+            let b = self.partner(x);
+            return self.add(Op::Dot { init, a: x.node, b });
         }
         let (va, a) = self.f.graph.fresh_var(self.ty);
         let (vb, b) = self.f.graph.fresh_var(self.ty);
@@ -205,9 +310,9 @@ impl Gen<'_> {
         };
         let lambda = self.f.graph.close(&[(va, self.ty), (vb, self.ty)], body);
         if self.rng.one_in(4) {
-            self.add(Op::Fold { step: lambda, init, src: v.node })
+            self.add(Op::Fold { step: lambda, init, src: x.node })
         } else {
-            self.add(Op::Reduce { join: lambda, init, src: v.node })
+            self.add(Op::Reduce { join: lambda, init, src: x.node })
         }
     }
 
@@ -246,9 +351,9 @@ impl Gen<'_> {
             }
             5 if ty == self.ty => {
                 // an index from the data, often out of range
-                let v = self.pick();
-                let i = self.scalar(Ty::I64, vars, d);
-                self.add(Op::At(v.node, vec![i]))
+                let x = self.pick();
+                let index = x.shape.iter().map(|_| self.scalar(Ty::I64, vars, d)).collect();
+                self.add(Op::At(x.node, index))
             }
             6 if ty == Ty::Bool => {
                 let from = self.rng.pick(&Ty::ALL);
@@ -269,70 +374,4 @@ impl Gen<'_> {
             }
         }
     }
-}
-
-/// A value that hits corners often.
-pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
-    let corner = rng.one_in(6);
-    let (bits, small) = (rng.next(), rng.below(2000) as f64 / 100.0 - 10.0);
-    match ty {
-        Ty::F32 if corner => Lit::f32(rng.pick(&[
-            0.0,
-            -0.0,
-            f32::NAN,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            1e-40,
-            -1e38,
-            1.0,
-            f32::MAX,
-        ])),
-        Ty::F32 => Lit::f32(small as f32),
-        Ty::F64 if corner => Lit::f64(rng.pick(&[
-            0.0,
-            -0.0,
-            f64::NAN,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            5e-320,
-            -1e300,
-            1.0,
-            1e19,
-        ])),
-        Ty::F64 => Lit::f64(small),
-        Ty::F16 | Ty::Bf16 if corner => {
-            let corners = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 6e-8, -1e-40, 1.0, 65504.0];
-            Lit::float(ty, rng.pick(&corners))
-        }
-        Ty::F16 | Ty::Bf16 => Lit::float(ty, small),
-        Ty::I32 if corner => Lit::i32(rng.pick(&[0, 1, -1, i32::MIN, i32::MAX])),
-        Ty::I32 => Lit::i32(small as i32),
-        Ty::I64 if corner => Lit::i64(rng.pick(&[0, 1, -1, i64::MIN, i64::MAX])),
-        Ty::I64 => Lit::i64(small as i64),
-        Ty::U32 if corner => Lit::u32(rng.pick(&[0, 1, u32::MAX, 1 << 31])),
-        Ty::U32 => Lit::u32(bits as u32 % 100),
-        Ty::U64 if corner => Lit::u64(rng.pick(&[0, 1, u64::MAX, 1 << 63])),
-        Ty::U64 => Lit::u64(bits % 100),
-        Ty::U8 => Lit::u8(bits as u8),
-        Ty::I8 => Lit::i8(bits as i8),
-        Ty::I16 if corner => Lit::i16(rng.pick(&[0, 1, -1, i16::MIN, i16::MAX])),
-        Ty::I16 => Lit::i16(small as i16),
-        Ty::U16 if corner => Lit::u16(rng.pick(&[0, 1, u16::MAX, 1 << 15])),
-        Ty::U16 => Lit::u16(bits as u16 % 100),
-        Ty::Bool => Lit::bool(bits & 1 == 1),
-    }
-}
-
-/// Arguments for a random function: `n` elements in x, y and k, `n2` in w.
-pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
-    f.params
-        .iter()
-        .map(|p| {
-            let count = if p.name == "w" { n2 } else { n };
-            match p.ty.rank {
-                0 => Value::Scalar(literal(p.ty.elem, rng)),
-                _ => Value::Vector((0..count).map(|_| literal(p.ty.elem, rng)).collect()),
-            }
-        })
-        .collect()
 }

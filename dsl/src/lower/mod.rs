@@ -7,6 +7,7 @@
 //! Extents are resolved here: `len` of an array expression becomes an expression over those of parameters and scalar parameters, so
 //! that rules never mention an array that is not a parameter.
 
+mod pad;
 mod rules;
 
 use crate::node::{Lambda, Node, NodeRef, Op};
@@ -141,7 +142,7 @@ impl Lowering {
                 let srcs = srcs.iter().map(id).collect();
                 core::Op::Map(self.close(lambda), srcs)
             }
-            Op::Generate(extents, lambda) => {
+            Op::Generate { extents, lambda, .. } => {
                 let extents = extents.iter().map(id).collect();
                 core::Op::Generate(extents, self.close(lambda))
             }
@@ -162,6 +163,10 @@ impl Lowering {
                 core::Op::Pick { src, axis: *axis, index }
             }
             Op::Spread { src, axis, n, .. } => core::Op::Spread { src: id(src), axis: *axis, n: id(n) },
+            Op::Pad { src, axis, margins, boundary } => {
+                let margins = margins.map(|n| id(&n));
+                return Ok(self.padded(id(src), *axis, margins, boundary));
+            }
             Op::Iota(n) => core::Op::Iota(id(n)),
             Op::Fill(n, x) => core::Op::Fill(id(n), id(x)),
             Op::Materialize(x) => core::Op::Materialize(id(x)),

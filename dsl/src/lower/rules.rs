@@ -2,18 +2,20 @@
 //!
 //! | construct | rules |
 //! |---|---|
-//! | several vectors joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's |
+//! | several arrays joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's, along each axis |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
-//! | `generate`, `iota`, `fill` | `extent`: 0 <= n |
+//! | `padded` | `margin`: the margin <= length, or 1 <= length |
+//! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
 //! what an earlier one says. Whether a rule can never hold is for the compiler to find; the author's line is in it.
 
 use super::Lowering;
 use crate::node::{NodeRef, Op};
+use crate::stencil::Boundary;
 use arraygpu_compiler::core::linear::{self, Linear};
-use arraygpu_compiler::core::{self, Graph, NodeId, Require, Rule};
+use arraygpu_compiler::core::{self, Graph, MAX_RANK, NodeId, Require, Rule};
 use arraygpu_compiler::{Error, Result};
 use std::rc::Rc;
 
@@ -25,6 +27,10 @@ pub(super) struct Fact {
     /// Why the host cannot compute it before the function runs, if it cannot.
     obstacle: Option<&'static str>,
 }
+
+/// What an axis is called where arrays are compared, by rank.
+const AXES: [[&str; MAX_RANK]; MAX_RANK] =
+    [["", "", ""], ["rows of ", "columns of ", ""], ["planes of ", "rows of ", "columns of "]];
 
 /// What makes two rules one: the same comparison of the same difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +47,7 @@ impl Lowering {
         match &node.op {
             Op::Map { construct, srcs, .. } if srcs.len() > 1 => {
                 // the slices of a weighted sum are as long as one another by their bounds
-                if *construct == "weighted_sum" { Ok(()) } else { self.same(node, construct, srcs) }
+                if construct.starts_with("weighted_sum") { Ok(()) } else { self.same(node, construct, srcs) }
             }
             Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
             Op::Slice { construct, src, axis, start, stop, stride } => {
@@ -54,7 +60,9 @@ impl Lowering {
                 self.require(node, &subject, Rule::Stop, stop, length)?;
                 self.require(node, &subject, Rule::Stride, one, stride)
             }
-            Op::Generate(extents, _) => extents.iter().try_for_each(|n| self.made(node, "generate", n)),
+            Op::Generate { construct, extents, .. } => {
+                extents.iter().try_for_each(|n| self.made(node, construct, n))
+            }
             Op::Spread { construct, n, .. } => self.made(node, construct, n),
             Op::Pick { construct, src, axis, index, inside: false } => {
                 let [src, index] = [src, index].map(|n| self.id(n));
@@ -68,6 +76,7 @@ impl Lowering {
                 self.require(node, &subject, Rule::Index, zero, index)?;
                 self.require(node, &subject, Rule::Inside, next, length)
             }
+            Op::Pad { src, axis, margins, boundary } => self.margins(node, src, *axis, margins, boundary),
             Op::Iota(n) => self.made(node, "iota", n),
             Op::Fill(n, _) => self.made(node, "fill", n),
             _ => Ok(()),
@@ -79,8 +88,9 @@ impl Lowering {
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
         let first = self.extents[&srcs[0]].clone();
         for src in &srcs[1..] {
-            let subject = self.subject(format!("{operator}{construct}"), &[srcs[0], *src]);
-            for (a, b) in first.iter().zip(self.extents[src].clone()) {
+            for (axis, (a, b)) in first.iter().zip(self.extents[src].clone()).enumerate() {
+                let of = AXES[first.len() - 1][axis];
+                let subject = self.subject(&format!("{operator}{construct}"), of, &[srcs[0], *src]);
                 self.require(node, &subject, Rule::Same, *a, b)?;
             }
         }
@@ -88,10 +98,41 @@ impl Lowering {
     }
 
     fn made(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
+        // as long as another array
+        if let Op::Len(..) = n.op {
+            return Ok(());
+        }
         let n = self.id(n);
-        let subject = self.subject(construct.into(), &[n]);
+        let subject = self.subject(construct, "", &[n]);
         let zero = self.number(0);
         self.require(node, &subject, Rule::Extent, zero, n)
+    }
+
+    /// Mirrored and repeated margins are not wider than the array; others need an element to read.
+    fn margins(
+        &mut self,
+        node: NodeRef,
+        src: NodeRef,
+        axis: u8,
+        margins: &[NodeRef; 2],
+        boundary: &Boundary<NodeRef>,
+    ) -> Result<()> {
+        let src = self.id(src);
+        let subject = self.slice_subject("padded", src, [src; 3]);
+        let length = self.extents[&src][usize::from(axis)];
+        match boundary {
+            Boundary::Mirror | Boundary::Wrap => {
+                for margin in margins {
+                    let margin = self.id(margin);
+                    self.require(node, &subject, Rule::Margin, margin, length)?;
+                }
+                Ok(())
+            }
+            Boundary::Clamp | Boundary::Constant(_) => {
+                let one = self.number(1);
+                self.require(node, &subject, Rule::Margin, one, length)
+            }
+        }
     }
 
     /// Whether the host cannot compute a scalar before the function runs.
@@ -120,10 +161,10 @@ impl Lowering {
         Ok(())
     }
 
-    /// `zip_with: x, y`
-    fn subject(&mut self, construct: String, nodes: &[NodeId]) -> String {
-        let names = self.names(nodes);
-        if names.is_empty() { construct } else { format!("{construct}: {}", names.join(", ")) }
+    /// `zip_with: x, y`, `zip_with: rows of a, b`
+    fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
+        let names = self.names(nodes).join(", ");
+        if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
 
     /// `slice of xs`, `slice of xs: k`
@@ -200,6 +241,7 @@ fn role(rule: Rule) -> &'static str {
         Rule::Index | Rule::Inside => "an index",
         Rule::Stride => "the stride",
         Rule::Extent => "the length",
+        Rule::Margin => "a margin",
     }
 }
 

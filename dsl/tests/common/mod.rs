@@ -1,8 +1,13 @@
 //! What the tests share: lowering one function, and calling it in the reference interpreter.
 #![allow(dead_code)]
 
+#[path = "../../../compiler/tests/common/gpu.rs"]
+mod gpu;
+
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, verify};
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_dsl::prelude::*;
 use arraygpu_dsl::{KernelFn, ResultNames};
@@ -36,6 +41,41 @@ pub fn call(f: &Function, args: &[Value]) -> Vec<Value> {
     before
 }
 
+/// As [`call`], and in every version of every kernel on a simulated GPU, in several layouts.
+#[track_caller]
+pub fn everywhere(f: &Function, args: &[Value]) -> Vec<Value> {
+    let expected = call(f, args);
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+    for version in (0..versions).map(Some).chain([None]) {
+        for layout in gpu::Layout::ALL {
+            let how = gpu::How { layout, version, span: 1, order: Order::Ascending };
+            let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
+            assert!(found.record.is_none(), "{how:?}: {:?}\n{f}", found.record);
+            assert_eq!(found.results, expected, "{how:?}\n{f}");
+        }
+    }
+    expected
+}
+
+/// A call that leaves a record, in every version of every kernel on a simulated GPU: it reads nothing wild, and all leave the same record.
+#[track_caller]
+pub fn recorded(f: &Function, args: &[Value]) -> String {
+    assert!(interp::run(f, args).expect("the call works").recorded);
+    let targets = Targets { cpu: false, cuda: true };
+    let compiled = driver::compile_for("t", vec![f.clone()], targets).expect("it compiles");
+    let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+    let record = |version| {
+        let how = gpu::How { layout: gpu::Layout::Offset, version, span: 1, order: Order::Ascending };
+        let found = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}\n{f}"));
+        found.record.unwrap_or_else(|| panic!("no record: {how:?}\n{f}"))
+    };
+    let first = record(None);
+    (0..versions).for_each(|v| assert_eq!(record(Some(v)), first, "{f}"));
+    format!("element {}: {}", first.element, first.site)
+}
+
 /// The shape rules as `name subject`, in order.
 pub fn rules(f: &Function) -> Vec<String> {
     f.requires.iter().map(|r| format!("{} {}", r.rule.name(), r.subject)).collect()
@@ -44,6 +84,12 @@ pub fn rules(f: &Function) -> Vec<String> {
 /// A vector of constants.
 pub fn vector<T: Elem>(elements: &[T]) -> Value {
     Value::Vector(elements.iter().map(|x| x.lit()).collect())
+}
+
+/// A matrix from its rows.
+pub fn matrix<T: Elem, const C: usize>(rows: &[[T; C]]) -> Value {
+    let elements = rows.iter().flatten().map(|x| x.lit()).collect();
+    Value::Array(vec![rows.len() as i64, C as i64], elements)
 }
 
 /// A scalar.

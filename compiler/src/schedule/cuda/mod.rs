@@ -17,11 +17,11 @@ mod tile;
 mod tree;
 mod window;
 
-use super::items::{Pass, is_store};
+use super::items::{Pass, has_reduction, is_store};
 use super::lower::Lower;
 use super::scalars;
 use super::stencil::{self, Kept, Stencil};
-use crate::core::{Op, Strategy, TILE};
+use crate::core::{Strategy, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
@@ -88,7 +88,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                     descending: l.follows,
                     threads: match pass.sequential {
                         true => fold::THREADS,
-                        false if has_reduction(l, pass) => reduce::THREADS,
+                        false if has_reduction(&l.g, pass) => reduce::THREADS,
                         false => map::THREADS,
                     },
                 };
@@ -174,13 +174,9 @@ fn absent(l: &Lower) -> Option<String> {
         .then(|| format!("it takes up to {parameters} parameters, a kernel has room for {MAX_PARAMETERS}"))
 }
 
-fn has_reduction(l: &Lower, pass: &Pass) -> bool {
-    pass.items.iter().any(|it| matches!(l.g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
-}
-
 /// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
 fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
-    if pass.sequential || has_reduction(l, pass) {
+    if pass.sequential || has_reduction(&l.g, pass) {
         return 1;
     }
     let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
@@ -195,7 +191,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
     l.k.threads = shape.threads;
     let (mut rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
-    } else if has_reduction(l, pass) {
+    } else if has_reduction(&l.g, pass) {
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))

@@ -1,0 +1,90 @@
+//! Random values and arguments.
+
+use super::rng::Rng;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::core::{Function, Type};
+use arraygpu_compiler::scalar::{Lit, Ty};
+
+/// A value that hits corners often.
+pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
+    let corner = rng.one_in(6);
+    let (bits, small) = (rng.next(), rng.below(2000) as f64 / 100.0 - 10.0);
+    match ty {
+        Ty::F32 if corner => Lit::f32(rng.pick(&[
+            0.0,
+            -0.0,
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            1e-40,
+            -1e38,
+            1.0,
+            f32::MAX,
+        ])),
+        Ty::F32 => Lit::f32(small as f32),
+        Ty::F64 if corner => Lit::f64(rng.pick(&[
+            0.0,
+            -0.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-320,
+            -1e300,
+            1.0,
+            1e19,
+        ])),
+        Ty::F64 => Lit::f64(small),
+        Ty::F16 | Ty::Bf16 if corner => {
+            let corners = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 6e-8, -1e-40, 1.0, 65504.0];
+            Lit::float(ty, rng.pick(&corners))
+        }
+        Ty::F16 | Ty::Bf16 => Lit::float(ty, small),
+        Ty::I32 if corner => Lit::i32(rng.pick(&[0, 1, -1, i32::MIN, i32::MAX])),
+        Ty::I32 => Lit::i32(small as i32),
+        Ty::I64 if corner => Lit::i64(rng.pick(&[0, 1, -1, i64::MIN, i64::MAX])),
+        Ty::I64 => Lit::i64(small as i64),
+        Ty::U32 if corner => Lit::u32(rng.pick(&[0, 1, u32::MAX, 1 << 31])),
+        Ty::U32 => Lit::u32(bits as u32 % 100),
+        Ty::U64 if corner => Lit::u64(rng.pick(&[0, 1, u64::MAX, 1 << 63])),
+        Ty::U64 => Lit::u64(bits % 100),
+        Ty::U8 => Lit::u8(bits as u8),
+        Ty::I8 => Lit::i8(bits as i8),
+        Ty::I16 if corner => Lit::i16(rng.pick(&[0, 1, -1, i16::MIN, i16::MAX])),
+        Ty::I16 => Lit::i16(small as i16),
+        Ty::U16 if corner => Lit::u16(rng.pick(&[0, 1, u16::MAX, 1 << 15])),
+        Ty::U16 => Lit::u16(bits as u16 % 100),
+        Ty::Bool => Lit::bool(bits & 1 == 1),
+    }
+}
+
+/// Arguments for a random function of vectors: `n` elements in x, y and k, `n2` in w.
+pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
+    given(f, rng, |name| vec![if name == "w" { n2 } else { n }])
+}
+
+/// Arguments for a random function of matrices: rows and columns of a and b, rows and columns of c, planes of t.
+#[allow(dead_code, reason = "not every test asks for it")]
+pub fn matrix_arguments(f: &Function, sizes: [usize; 5], rng: &mut Rng) -> Vec<Value> {
+    let [rows, cols, c_rows, c_cols, planes] = sizes;
+    given(f, rng, |name| match name {
+        "c" => vec![c_rows, c_cols],
+        "v" => vec![cols],
+        "t" => vec![planes, rows, cols],
+        _ => vec![rows, cols],
+    })
+}
+
+fn given(f: &Function, rng: &mut Rng, extents: impl Fn(&str) -> Vec<usize>) -> Vec<Value> {
+    let mut value = |name: &str, ty: Type| {
+        if ty.is_scalar() {
+            return Value::Scalar(literal(ty.elem, rng));
+        }
+        let extents = extents(name);
+        let elements = (0..extents.iter().product()).map(|_| literal(ty.elem, rng)).collect();
+        match ty.rank {
+            1 => Value::Vector(elements),
+            _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), elements),
+        }
+    };
+    f.params.iter().map(|p| value(&p.name, p.ty)).collect()
+}

@@ -1,0 +1,194 @@
+//! What arrays can do along an axis: lengths, slices, reversal, parts; and the functions that make arrays from indices.
+
+use crate::elem::Elem;
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::node::{self, NodeRef, Op, make};
+use crate::results::{Results, Scalars, nodes_of};
+use crate::scope::Place;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::scalar::{Lit, Ty};
+use std::panic::Location;
+
+/// The length of an array along an axis.
+pub(crate) fn len(at: Place, src: NodeRef, axis: u8) -> NodeRef {
+    make(at, Type::scalar(Ty::I64), Op::Len(src, axis))
+}
+
+/// A slice along an axis; stride 1 if none is given.
+pub(crate) fn slice(
+    at: Place,
+    construct: &'static str,
+    (src, axis): (NodeRef, u8),
+    [start, stop]: [NodeRef; 2],
+    stride: Option<NodeRef>,
+) -> NodeRef {
+    let stride = stride.unwrap_or_else(|| node::constant(at, Lit::i64(1)));
+    make(at, src.ty, Op::Slice { construct, src, axis, start, stop, stride })
+}
+
+/// An element.
+pub(crate) fn read(at: Place, src: NodeRef, index: Vec<NodeRef>) -> NodeRef {
+    make(at, Type::scalar(src.ty.elem), Op::At(src, index))
+}
+
+/// The part at an index of an axis. `inside`: the index runs over that axis.
+fn pick(
+    at: Place,
+    construct: &'static str,
+    (src, axis): (NodeRef, u8),
+    index: NodeRef,
+    inside: bool,
+) -> NodeRef {
+    let ty = Type { elem: src.ty.elem, rank: src.ty.rank - 1 };
+    make(at, ty, Op::Pick { construct, src, axis, index, inside })
+}
+
+/// n times the array along a new axis.
+pub(crate) fn spread(at: Place, construct: &'static str, (src, axis): (NodeRef, u8), n: NodeRef) -> NodeRef {
+    let ty = Type { elem: src.ty.elem, rank: src.ty.rank + 1 };
+    make(at, ty, Op::Spread { construct, src, axis, n })
+}
+
+/// The function of the indices of these extents: an array for each value that it gives.
+fn generated(
+    at: Place,
+    construct: &'static str,
+    extents: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let lambdas = node::bind(at, construct, &vec![Ty::I64; extents.len()], f);
+    let array = |lambda: node::Lambda| {
+        let ty = Type::array(lambda.body.ty.elem, extents.len());
+        make(at, ty, Op::Generate { construct, extents: extents.to_vec(), lambda })
+    };
+    lambdas.into_iter().map(array).collect()
+}
+
+/// The function of each part of an array: of each combination of indices of these axes, which ascend.
+pub(crate) fn over_parts(
+    at: Place,
+    construct: &'static str,
+    src: NodeRef,
+    axes: &[u8],
+    f: impl FnOnce(NodeRef) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
+    let extents: Vec<NodeRef> = axes.iter().map(|axis| len(at, src, *axis)).collect();
+    generated(at, construct, &extents, |index| {
+        // the last axis first: the numbers of those before it stay
+        let last_first = axes.iter().zip(index).rev();
+        f(last_first.fold(src, |part, (axis, i)| pick(at, construct, (part, *axis), i, true)))
+    })
+}
+
+macro_rules! axes {
+    ($handle:ident: $($axis:literal $what:literal $len:ident $slice:ident $slice_by:ident $reverse:ident;)*) => {
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("The number of ", $what, ".")]
+            #[track_caller]
+            #[allow(clippy::len_without_is_empty)]
+            pub fn $len(self) -> SExp<i64> {
+                SExp::of(len(Location::caller(), self.node(), $axis))
+            }
+
+            #[doc = concat!("The ", $what, " from `start` up to, not including, `stop`; `0 <= start <= stop <= ", stringify!($len))]
+            /// ` is checked before the function runs.
+            #[track_caller]
+            pub fn $slice(self, start: impl IntoScalar<i64>, stop: impl IntoScalar<i64>) -> $handle<T> {
+                let at = Location::caller();
+                let ends = [start.scalar_at(at), stop.scalar_at(at)];
+                $handle::of(slice(at, stringify!($slice), (self.node(), $axis), ends, None))
+            }
+
+            #[doc = concat!("Every `stride`-th of the ", $what, " from `start` up to, not including, `stop`; `stride >= 1`, and the ends as in `")]
+            #[doc = concat!(stringify!($slice), "`.")]
+            #[track_caller]
+            pub fn $slice_by(
+                self,
+                start: impl IntoScalar<i64>,
+                stop: impl IntoScalar<i64>,
+                stride: impl IntoScalar<i64>,
+            ) -> $handle<T> {
+                let at = Location::caller();
+                let ends = [start.scalar_at(at), stop.scalar_at(at)];
+                let stride = Some(stride.scalar_at(at));
+                $handle::of(slice(at, stringify!($slice_by), (self.node(), $axis), ends, stride))
+            }
+
+            #[doc = concat!("The ", $what, " from last to first.")]
+            #[track_caller]
+            pub fn $reverse(self) -> $handle<T> {
+                let x = self.node();
+                $handle::of(make(Location::caller(), x.ty, Op::Reverse(x, $axis)))
+            }
+        )* }
+    };
+}
+
+axes! { VExp:
+    0 "elements" len slice slice_by reverse;
+}
+axes! { MExp:
+    0 "rows" rows slice_rows slice_rows_by reverse_rows;
+    1 "columns" cols slice_cols slice_cols_by reverse_cols;
+}
+axes! { TExp:
+    0 "planes" planes slice_planes slice_planes_by reverse_planes;
+    1 "rows" rows slice_rows slice_rows_by reverse_rows;
+    2 "columns" cols slice_cols slice_cols_by reverse_cols;
+}
+
+macro_rules! parts {
+    ($handle:ident -> $part:ident: $($axis:literal $what:literal $method:ident;)*) => {
+        impl<T: Elem> $handle<T> { $(
+            #[doc = concat!("The ", $what, " at an index.")]
+            ///
+            /// An index that the host knows (made of lengths, constants and scalar parameters) is checked before the function runs. With another one each
+            /// element is read as by `at`: outside it is 0 and leaves an error record.
+            #[track_caller]
+            pub fn $method(self, index: impl IntoScalar<i64>) -> $part<T> {
+                let at = Location::caller();
+                let index = index.scalar_at(at);
+                $part::of(pick(at, stringify!($method), (self.node(), $axis), index, false))
+            }
+        )* }
+    };
+}
+
+parts! { MExp -> VExp: 0 "row" row; 1 "column" col; }
+parts! { TExp -> MExp: 0 "plane" plane; }
+
+/// The function of 0, 1, .. n - 1. It may give a tuple: then the result is a tuple of vectors. `n >= 0` is checked before the function runs.
+#[track_caller]
+pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -> R) -> R::Vectors {
+    let at = Location::caller();
+    let made = generated(at, "generate", &[n.scalar_at(at)], |i| nodes_of(f(SExp::of(i[0]))));
+    R::Vectors::from_nodes(&mut made.into_iter())
+}
+
+/// The function of the row and the column: [`generate`] for matrices.
+#[track_caller]
+pub fn generate2<R: Scalars>(
+    rows: impl IntoScalar<i64>,
+    cols: impl IntoScalar<i64>,
+    f: impl FnOnce(SExp<i64>, SExp<i64>) -> R,
+) -> R::Matrices {
+    let at = Location::caller();
+    let extents = [rows.scalar_at(at), cols.scalar_at(at)];
+    let made = generated(at, "generate2", &extents, |i| nodes_of(f(SExp::of(i[0]), SExp::of(i[1]))));
+    R::Matrices::from_nodes(&mut made.into_iter())
+}
+
+/// The function of the plane, the row and the column: [`generate`] for arrays of three dimensions.
+#[track_caller]
+pub fn generate3<R: Scalars>(
+    planes: impl IntoScalar<i64>,
+    rows: impl IntoScalar<i64>,
+    cols: impl IntoScalar<i64>,
+    f: impl FnOnce(SExp<i64>, SExp<i64>, SExp<i64>) -> R,
+) -> R::Tensors {
+    let at = Location::caller();
+    let extents = [planes.scalar_at(at), rows.scalar_at(at), cols.scalar_at(at)];
+    let f = |i: &[NodeRef]| nodes_of(f(SExp::of(i[0]), SExp::of(i[1]), SExp::of(i[2])));
+    let made = generated(at, "generate3", &extents, f);
+    R::Tensors::from_nodes(&mut made.into_iter())
+}

@@ -1,0 +1,171 @@
+//! What matrices and arrays of three dimensions can do, beside what all arrays can ([`crate::array`], [`crate::axis`], [`crate::reduce`]).
+
+use crate::axis::{over_parts, read, slice, spread};
+use crate::elem::{Elem, Num};
+use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
+use crate::node::{self, NodeRef, Op, make};
+use crate::reduce;
+use crate::results::{Results, Scalars, nodes_of};
+use crate::scope::Place;
+use arraygpu_compiler::Error;
+use arraygpu_compiler::loc::Loc;
+use std::panic::Location;
+
+/// The axes of a matrix.
+const ROWS: u8 = 0;
+const COLS: u8 = 1;
+
+macro_rules! by_rows_and_columns {
+    ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident;)*) => {
+        impl<T: Elem> MExp<T> { $(
+            #[doc = concat!("The function of each ", $what, ": a vector with one element a ", $what, ". The closure may reduce: `m.")]
+            #[doc = concat!(stringify!($map), "(|x| x.dot(v))`. It may give a tuple: then the result is a tuple of vectors.")]
+            #[track_caller]
+            pub fn $map<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Vectors {
+                let part = |x| nodes_of(f(VExp::of(x)));
+                let made = over_parts(Location::caller(), stringify!($map), self.node(), &[$axis], part);
+                R::Vectors::from_nodes(&mut made.into_iter())
+            }
+
+            #[doc = concat!("[`VExp::reduce`] of each ", $what, ": one result a ", $what, ".")]
+            #[track_caller]
+            pub fn $reduce(
+                self,
+                init: impl IntoScalar<T>,
+                f: impl FnOnce(SExp<T>, SExp<T>) -> SExp<T>,
+            ) -> VExp<T> {
+                let at = Location::caller();
+                let init = init.scalar_at(at);
+                let part = |x| vec![reduce::reduce(at, stringify!($reduce), init, x, f)];
+                VExp::of(over_parts(at, stringify!($reduce), self.node(), &[$axis], part)[0])
+            }
+
+            #[doc = concat!("[`VExp::sum`] of each ", $what, ": one result a ", $what, ".")]
+            #[track_caller]
+            pub fn $sum(self) -> VExp<T>
+            where
+                T: Num,
+            {
+                let at = Location::caller();
+                let part = |x| vec![reduce::sum(at, x)];
+                VExp::of(over_parts(at, stringify!($sum), self.node(), &[$axis], part)[0])
+            }
+        )* }
+    };
+}
+
+by_rows_and_columns! {
+    ROWS "row" map_rows reduce_rows sum_rows;
+    COLS "column" map_cols reduce_cols sum_cols;
+}
+
+impl<T: Elem> MExp<T> {
+    /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an error record.
+    #[track_caller]
+    pub fn at(self, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
+        let at = Location::caller();
+        SExp::of(read(at, self.node(), vec![i.scalar_at(at), j.scalar_at(at)]))
+    }
+
+    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`; `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols`
+    /// are checked before the function runs.
+    #[track_caller]
+    pub fn slice(
+        self,
+        r0: impl IntoScalar<i64>,
+        r1: impl IntoScalar<i64>,
+        c0: impl IntoScalar<i64>,
+        c1: impl IntoScalar<i64>,
+    ) -> MExp<T> {
+        let at = Location::caller();
+        let [r0, r1] = [r0.scalar_at(at), r1.scalar_at(at)];
+        let [c0, c1] = [c0.scalar_at(at), c1.scalar_at(at)];
+        MExp::of(block(at, "slice", self.node(), [r0, r1], [c0, c1]))
+    }
+
+    /// As [`MExp::slice`], of every `rstride`-th row and every `cstride`-th column; both are at least 1.
+    #[track_caller]
+    pub fn slice_by(
+        self,
+        r0: impl IntoScalar<i64>,
+        r1: impl IntoScalar<i64>,
+        rstride: impl IntoScalar<i64>,
+        c0: impl IntoScalar<i64>,
+        c1: impl IntoScalar<i64>,
+        cstride: impl IntoScalar<i64>,
+    ) -> MExp<T> {
+        let at = Location::caller();
+        let [r0, r1, rstride] = [r0.scalar_at(at), r1.scalar_at(at), rstride.scalar_at(at)];
+        let [c0, c1, cstride] = [c0.scalar_at(at), c1.scalar_at(at), cstride.scalar_at(at)];
+        let rows = slice(at, "slice_by", (self.node(), ROWS), [r0, r1], Some(rstride));
+        MExp::of(slice(at, "slice_by", (rows, COLS), [c0, c1], Some(cstride)))
+    }
+
+    /// The matrix whose rows are this one's columns.
+    #[track_caller]
+    pub fn transpose(self) -> MExp<T> {
+        MExp::of(permute(Location::caller(), self.node(), vec![COLS, ROWS]))
+    }
+
+    /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function runs.
+    #[track_caller]
+    pub fn broadcast_planes(self, n: impl IntoScalar<i64>) -> TExp<T> {
+        let at = Location::caller();
+        TExp::of(spread(at, "broadcast_planes", (self.node(), 0), n.scalar_at(at)))
+    }
+}
+
+impl<T: Elem> TExp<T> {
+    /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and leaves an error record.
+    #[track_caller]
+    pub fn at(self, k: impl IntoScalar<i64>, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
+        let at = Location::caller();
+        SExp::of(read(at, self.node(), vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)]))
+    }
+
+    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of this array (0: planes, 1: rows, 2: columns).
+    #[track_caller]
+    pub fn permute(self, axes: [u8; 3]) -> TExp<T> {
+        let at = Location::caller();
+        let mut sorted = axes;
+        sorted.sort_unstable();
+        if sorted != [0, 1, 2] {
+            let message = format!("permute: {axes:?} is no order of the axes 0, 1 and 2");
+            let error = Error::user("E0207", message).at(Some(&Loc::caller(at)));
+            return TExp::of(node::invalid(at, self.node().ty, error));
+        }
+        TExp::of(permute(at, self.node(), axes.to_vec()))
+    }
+
+    /// The function of each plane: a vector with one element a plane. It may give a tuple: then the result is a tuple of vectors.
+    #[track_caller]
+    pub fn map_planes<R: Scalars>(self, f: impl FnOnce(MExp<T>) -> R) -> R::Vectors {
+        let plane = |x| nodes_of(f(MExp::of(x)));
+        let made = over_parts(Location::caller(), "map_planes", self.node(), &[0], plane);
+        R::Vectors::from_nodes(&mut made.into_iter())
+    }
+
+    /// The function of each row of each plane: a matrix with one row a plane. It may give a tuple: then the result is a tuple of matrices.
+    #[track_caller]
+    pub fn map_rows<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Matrices {
+        let row = |x| nodes_of(f(VExp::of(x)));
+        let made = over_parts(Location::caller(), "map_rows", self.node(), &[0, 1], row);
+        R::Matrices::from_nodes(&mut made.into_iter())
+    }
+}
+
+/// A part of a matrix without gaps.
+pub(crate) fn block(
+    at: Place,
+    construct: &'static str,
+    src: NodeRef,
+    rows: [NodeRef; 2],
+    cols: [NodeRef; 2],
+) -> NodeRef {
+    let rows = slice(at, construct, (src, ROWS), rows, None);
+    slice(at, construct, (rows, COLS), cols, None)
+}
+
+fn permute(at: Place, src: NodeRef, axes: Vec<u8>) -> NodeRef {
+    make(at, src.ty, Op::Permute(src, axes))
+}

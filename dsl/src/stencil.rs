@@ -1,0 +1,168 @@
+//! What stencils are made of: shifted slices, sums of them with weights, and what lies beyond the edges.
+
+use crate::axis::{len, slice};
+use crate::elem::{Elem, Num};
+use crate::handle::{MExp, VExp};
+use crate::matrix::block;
+use crate::node::{self, NodeRef, Op, make};
+use crate::scope::Place;
+use arraygpu_compiler::Error;
+use arraygpu_compiler::core::Type;
+use arraygpu_compiler::loc::Loc;
+use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
+use std::panic::Location;
+
+/// What lies beyond the edges of an array.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Boundary<T> {
+    /// The element at the edge: `a a | a b c | c c`.
+    Clamp,
+    /// The array mirrored at the edge, whose element is repeated: `b a | a b c | c b`.
+    Mirror,
+    /// The array again: `b c | a b c | a b`.
+    Wrap,
+    /// A value: `0 0 | a b c | 0 0`.
+    Constant(T),
+}
+
+impl<T: Elem> VExp<T> {
+    /// The `k` slices of length `len - (k - 1)`: the i-th begins at element i. What stencils are made of.
+    #[track_caller]
+    pub fn windows(self, k: usize) -> Vec<VExp<T>> {
+        let at = Location::caller();
+        if k == 0 {
+            return vec![VExp::of(mistake(at, self.node().ty, "windows of no elements"))];
+        }
+        windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect()
+    }
+
+    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`, the first product rounded, then a chain of multiply-adds. It is
+    /// `weights.len() - 1` elements shorter than x.
+    #[track_caller]
+    pub fn weighted_sum(self, weights: &[T]) -> VExp<T>
+    where
+        T: Num,
+    {
+        let at = Location::caller();
+        if weights.is_empty() {
+            return VExp::of(mistake(at, self.node().ty, "weighted_sum needs a weight"));
+        }
+        let slices = windows(at, "weighted_sum", self.node(), weights.len());
+        VExp::of(chain(at, "weighted_sum", &slices, weights))
+    }
+
+    /// The vector with `before` more elements in front and `after` behind, as the boundary says. A margin is as wide as the vector at most (of
+    /// [`Boundary::Clamp`] and [`Boundary::Constant`] any, if the vector has an element), which is checked before the function runs. Reading it leaves no error record.
+    ///
+    /// `x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.25, 0.5, 0.25])` is as long as `x`.
+    #[track_caller]
+    pub fn padded(self, before: usize, after: usize, boundary: Boundary<T>) -> VExp<T> {
+        VExp::of(padded(Location::caller(), (self.node(), 0), [before, after], boundary))
+    }
+}
+
+impl<T: Elem> MExp<T> {
+    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr, kc)[r][c]` begins in row r, column c.
+    #[track_caller]
+    pub fn windows2(self, kr: usize, kc: usize) -> Vec<Vec<MExp<T>>> {
+        let at = Location::caller();
+        if kr == 0 || kc == 0 {
+            let wrong = MExp::of(mistake(at, self.node().ty, "windows2 of no elements"));
+            return vec![vec![wrong; kc.max(1)]; kr.max(1)];
+        }
+        let row = |row: Vec<NodeRef>| row.into_iter().map(MExp::of).collect();
+        windows2(at, "windows2", self.node(), kr, kc).into_iter().map(row).collect()
+    }
+
+    /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]` over the rows of the weights and in each over its columns: the first product rounded, then a
+    /// chain of multiply-adds. The result is smaller than x by one row less than there are weights in a column, and by one column less than in a row.
+    #[track_caller]
+    pub fn weighted_sum2<R: AsRef<[T]>>(self, weights: &[R]) -> MExp<T>
+    where
+        T: Num,
+    {
+        let at = Location::caller();
+        let kc = weights.first().map_or(0, |row| row.as_ref().len());
+        if kc == 0 {
+            return MExp::of(mistake(at, self.node().ty, "weighted_sum2 needs a weight"));
+        }
+        if let Some(other) = weights.iter().find(|row| row.as_ref().len() != kc) {
+            let lengths = format!("the rows of weights have {kc} and {} of them", other.as_ref().len());
+            return MExp::of(mistake(at, self.node().ty, &format!("weighted_sum2: {lengths}")));
+        }
+        let slices = windows2(at, "weighted_sum2", self.node(), weights.len(), kc).concat();
+        let weights: Vec<T> = weights.iter().flat_map(|row| row.as_ref()).copied().collect();
+        MExp::of(chain(at, "weighted_sum2", &slices, &weights))
+    }
+
+    /// The matrix with so many more rows `[above, below]` and columns `[left, right]`, as the boundary says; see [`VExp::padded`]. The corners are the rows'
+    /// margins continued.
+    #[track_caller]
+    pub fn padded(self, rows: [usize; 2], cols: [usize; 2], boundary: Boundary<T>) -> MExp<T> {
+        let at = Location::caller();
+        let tall = padded(at, (self.node(), 0), rows, boundary);
+        MExp::of(padded(at, (tall, 1), cols, boundary))
+    }
+}
+
+fn mistake(at: Place, ty: Type, message: &str) -> NodeRef {
+    node::invalid(at, ty, Error::user("E0207", message).at(Some(&Loc::caller(at))))
+}
+
+fn number(at: Place, n: usize) -> NodeRef {
+    node::constant(at, Lit::i64(n as i64))
+}
+
+/// The ends of the `k` windows along an axis.
+fn ends(at: Place, src: NodeRef, axis: u8, k: usize) -> Vec<[NodeRef; 2]> {
+    let count = node::binary(at, BinaryOp::Sub, len(at, src, axis), number(at, k - 1));
+    let window = |i: usize| {
+        let start = number(at, i);
+        [start, node::binary(at, BinaryOp::Add, count, start)]
+    };
+    (0..k).map(window).collect()
+}
+
+fn windows(at: Place, construct: &'static str, src: NodeRef, k: usize) -> Vec<NodeRef> {
+    ends(at, src, 0, k).into_iter().map(|ends| slice(at, construct, (src, 0), ends, None)).collect()
+}
+
+fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usize) -> Vec<Vec<NodeRef>> {
+    let cols = ends(at, src, 1, kc);
+    let row = |rows| cols.iter().map(|cols| block(at, construct, src, rows, *cols)).collect();
+    ends(at, src, 0, kr).into_iter().map(row).collect()
+}
+
+/// `weights[0] * slices[0]` rounded, then multiply-adds; of halves in f32, rounded once.
+fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
+    let ty = node::sum_type(T::TY);
+    node::map_one(at, construct, slices, |x| {
+        let weight = |w: &T| node::constant(at, eval_cast(ty, w.lit()));
+        let x: Vec<NodeRef> = x.iter().map(|x| node::as_type(at, ty, x)).collect();
+        let product = node::binary(at, BinaryOp::Mul, weight(&weights[0]), x[0]);
+        let sum = weights[1..]
+            .iter()
+            .zip(&x[1..])
+            .fold(product, |sum, (w, x)| make(at, Type::scalar(ty), Op::MulAdd(weight(w), x, sum)));
+        node::as_type(at, T::TY, sum)
+    })
+}
+
+fn padded<T: Elem>(
+    at: Place,
+    (src, axis): (NodeRef, u8),
+    [before, after]: [usize; 2],
+    boundary: Boundary<T>,
+) -> NodeRef {
+    if before == 0 && after == 0 {
+        return src;
+    }
+    let boundary = match boundary {
+        Boundary::Clamp => Boundary::Clamp,
+        Boundary::Mirror => Boundary::Mirror,
+        Boundary::Wrap => Boundary::Wrap,
+        Boundary::Constant(c) => Boundary::Constant(node::constant(at, c.lit())),
+    };
+    let margins = [number(at, before), number(at, after)];
+    make(at, src.ty, Op::Pad { src, axis, margins, boundary })
+}
