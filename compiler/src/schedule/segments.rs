@@ -13,7 +13,9 @@ use super::lower::Lower;
 use super::reduction::Reduction;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op, Var};
-use crate::scalar::Ty;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Where neighbouring elements of the segments' sequences lie.
@@ -37,6 +39,37 @@ pub struct Segments {
     pub length: NodeId,
     /// How they lie.
     pub along: Along,
+}
+
+impl Segments {
+    /// The values of the elements of segment `row`, whose reductions have these totals: the initial values join last, and what follows is computed.
+    pub fn values(
+        &self,
+        l: &mut Lower,
+        reductions: &[Reduction],
+        row: &Expr,
+        totals: &[Expr],
+        length: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let some = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
+        let mut vars = vec![(self.index, row.clone())];
+        for (r, total) in reductions.iter().zip(totals) {
+            let start = l.region(&vars, &[r.init(l)], None, row, out)?.remove(0);
+            let value = l.k.reg("reduced", r.ty);
+            out.push(Stmt::Var(value, start));
+            let (_, a) = l.g.fresh_var(r.ty);
+            let (_, b) = l.g.fresh_var(r.ty);
+            let join = r.join(l, a, b);
+            let mut body = Vec::new();
+            let known = [(a, Expr::Reg(value)), (b, total.clone())];
+            let joined = l.region(&known, &[join], None, row, &mut body)?.remove(0);
+            body.push(Stmt::Assign(value, joined));
+            out.push(Stmt::If(some.clone(), body, vec![]));
+            vars.push((r.node, Expr::Reg(value)));
+        }
+        l.region(&vars, &self.bodies, Some(self.index), row, out)
+    }
 }
 
 /// The pass as a segmented reduction, if it is one.

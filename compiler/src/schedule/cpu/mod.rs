@@ -1,6 +1,7 @@
-//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
+//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
+pub mod columns;
 mod each;
 mod finish;
 mod fold;
@@ -13,6 +14,7 @@ use super::Versions;
 use super::element::canonical;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
+use super::segments;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
@@ -28,9 +30,14 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                match rows::matter(l, pass) {
-                    true => rows::main(l, pass, staged)?,
-                    false => map::main(l, pass, staged)?,
+                match segments::of(l, pass).filter(columns::fits) {
+                    Some(s) => {
+                        let long = columns::too_long(l, &s);
+                        let strips = columns::main(l, pass, &s, staged)?;
+                        vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
+                    }
+                    None if rows::matter(l, pass) => rows::main(l, pass, staged)?,
+                    None => map::main(l, pass, staged)?,
                 }
             } else {
                 reduce::main(l, pass, staged)?
@@ -97,7 +104,7 @@ impl Stores {
 
     /// Declares the buffers of a tile.
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
-        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, TILE as u32, out)), t.2);
+        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.grain, out)), t.2);
         Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
     }
 

@@ -3,8 +3,8 @@
 //!
 //! Where every array is read at the element's own indices only, and none has gaps between its rows, there are no rows: `map` counts through the elements.
 
+use super::Stores;
 use super::each::each;
-use super::{Stores, TILE};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -40,16 +40,16 @@ pub(super) fn matter(l: &mut Lower, pass: &Pass) -> bool {
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().collect();
-    let n = l.count();
+    let (n, grain) = (l.count(), i64::from(l.grain));
     let stores = Stores::new(l, &items);
     let index: Vec<NodeId> = pass.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
     let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
     let (lo, hi) = (l.k.reg("lo", Ty::I64), l.k.reg("hi", Ty::I64));
     let range = |begin: Expr, end: Expr| {
-        let end = end.times(Expr::int(TILE)).min(n.clone());
+        let end = end.times(Expr::int(grain)).min(n.clone());
         [
-            Stmt::Let(lo, begin.times(Expr::int(TILE)), Default::default()),
+            Stmt::Let(lo, begin.times(Expr::int(grain)), Default::default()),
             Stmt::Let(hi, end, Default::default()),
         ]
     };

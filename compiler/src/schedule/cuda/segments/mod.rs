@@ -14,7 +14,6 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::plan::gpu::Grid;
-use crate::scalar::BinaryOp;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
@@ -134,26 +133,10 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// Stores the elements of segment `row`, whose reductions have these values: the initial values join last, and what follows is computed.
+    /// Stores the elements of segment `row`.
     fn store(&self, l: &mut Lower, row: &Expr, totals: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
         let length = l.host(self.s.length);
-        let some = Expr::binary(BinaryOp::Gt, length, Expr::int(0));
-        let mut vars = vec![(self.s.index, row.clone())];
-        for (r, total) in self.reductions.iter().zip(totals) {
-            let start = l.region(&vars, &[r.init(l)], None, row, out)?.remove(0);
-            let value = l.k.reg("reduced", r.ty);
-            out.push(Stmt::Var(value, start));
-            let (_, a) = l.g.fresh_var(r.ty);
-            let (_, b) = l.g.fresh_var(r.ty);
-            let join = r.join(l, a, b);
-            let mut body = Vec::new();
-            let known = [(a, Expr::Reg(value)), (b, total.clone())];
-            let joined = l.region(&known, &[join], None, row, &mut body)?.remove(0);
-            body.push(Stmt::Assign(value, joined));
-            out.push(Stmt::If(some.clone(), body, vec![]));
-            vars.push((r.node, Expr::Reg(value)));
-        }
-        let values = l.region(&vars, &self.s.bodies, Some(self.s.index), row, out)?;
+        let values = self.s.values(l, &self.reductions, row, totals, &length, out)?;
         super::elements::store_single(l, &self.items, values, row, out);
         Ok(())
     }
