@@ -18,7 +18,7 @@ use super::segments;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
-use crate::scalar::Ty;
+use crate::scalar::{Lit, Ty};
 
 /// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
@@ -106,6 +106,14 @@ impl Stores {
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
         let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.grain, out)), t.2);
         Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
+    }
+
+    /// The first element of each buffer is 0.
+    fn clear(&self, out: &mut Vec<Stmt>) {
+        let zero = |(_, b, ty): &(Mem, Option<Mem>, Ty)| {
+            b.map(|b| Stmt::Store(b, Expr::int(0), Expr::Lit(Lit::zero(*ty))))
+        };
+        out.extend(self.targets.iter().filter_map(zero));
     }
 
     /// Stores the values of element `i`, which is element `in_tile` of its tile.

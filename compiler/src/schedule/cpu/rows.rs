@@ -59,7 +59,12 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     let stores = match staged {
         true => {
             body.extend(range(Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))));
-            stores.begin(l, &mut body)
+            let stores = stores.begin(l, &mut body);
+            if grain == 1 {
+                // C compilers cannot see that one element is written before it is copied
+                stores.clear(&mut body);
+            }
+            stores
         }
         false => {
             body.extend(range(Expr::TileBegin, Expr::TileEnd));
