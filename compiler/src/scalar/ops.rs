@@ -33,9 +33,11 @@ operators! {
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
         // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
         ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
-        // by the hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
+        // by a GPU's hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
         ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
         ApproxSin "approx_sin", ApproxCos "approx_cos",
+        // the same, of several instructions
+        ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
         Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
@@ -79,8 +81,17 @@ impl UnaryOp {
             UnaryOp::ApproxLog2 => UnaryOp::Log2,
             UnaryOp::ApproxSin => UnaryOp::Sin,
             UnaryOp::ApproxCos => UnaryOp::Cos,
+            UnaryOp::ApproxExp => UnaryOp::Exp,
+            UnaryOp::ApproxLog => UnaryOp::Log,
+            UnaryOp::ApproxLog10 => UnaryOp::Log10,
+            UnaryOp::ApproxTan => UnaryOp::Tan,
             _ => return None,
         })
+    }
+
+    /// The operator of `fast_math` that approximates this one.
+    pub fn approximate(self) -> Option<UnaryOp> {
+        Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
     }
 
     /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
@@ -117,7 +128,17 @@ impl BinaryOp {
 
     /// See [`UnaryOp::is_exact`].
     pub fn is_exact(self) -> bool {
-        self != BinaryOp::ApproxDiv
+        self.precise().is_none()
+    }
+
+    /// See [`UnaryOp::precise`].
+    pub fn precise(self) -> Option<BinaryOp> {
+        (self == BinaryOp::ApproxDiv).then_some(BinaryOp::Div)
+    }
+
+    /// See [`UnaryOp::approximate`].
+    pub fn approximate(self) -> Option<BinaryOp> {
+        Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
     }
 
     /// Gives bool.
