@@ -3,10 +3,12 @@
 //! ```text
 //! %2 = div %0, %1    ->    %2 = approx_div %0, %1
 //! %3 = exp %2        ->    %3 = approx_exp %2
+//! %4 = mul %3, %0    ->    %4 = approx_mul %3, %0
+//! %5 = add %4, %1    ->    %5 = approx_add %4, %1
 //! ```
 //!
 //! Each stays one operation, so that CPUs know what was meant: they compute it precisely (`schedule/approximate.rs`). What has no approximation here (`pow`, `erf`, ..)
-//! stays as it is: `elementary` expands it. What the host computes stays precise.
+//! stays as it is: `elementary` expands it later, in exact operations that nobody may contract. What the host computes stays precise.
 
 use crate::core::rewrite::rewrite;
 use crate::core::{Function, Op, verify};

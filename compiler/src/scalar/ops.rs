@@ -54,8 +54,8 @@ operators! {
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
         // the remainder of floats, exactly, whatever it takes
         RemSlow "rem_slow",
-        // see `approx_sqrt`
-        ApproxDiv "approx_div",
+        // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the sum that it is part of once
+        ApproxAdd "approx_add", ApproxSub "approx_sub", ApproxMul "approx_mul", ApproxDiv "approx_div",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
@@ -133,7 +133,13 @@ impl BinaryOp {
 
     /// See [`UnaryOp::precise`].
     pub fn precise(self) -> Option<BinaryOp> {
-        (self == BinaryOp::ApproxDiv).then_some(BinaryOp::Div)
+        Some(match self {
+            BinaryOp::ApproxAdd => BinaryOp::Add,
+            BinaryOp::ApproxSub => BinaryOp::Sub,
+            BinaryOp::ApproxMul => BinaryOp::Mul,
+            BinaryOp::ApproxDiv => BinaryOp::Div,
+            _ => return None,
+        })
     }
 
     /// See [`UnaryOp::approximate`].
@@ -152,7 +158,7 @@ impl BinaryOp {
     /// f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be observed).
     pub fn is_commutative(self) -> bool {
         use BinaryOp::*;
-        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
+        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne | ApproxAdd | ApproxMul)
     }
 
     /// Whether the operator takes this type.
@@ -164,7 +170,7 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
-            ApproxDiv => ty == Ty::F32,
+            ApproxAdd | ApproxSub | ApproxMul | ApproxDiv => ty == Ty::F32,
             RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }

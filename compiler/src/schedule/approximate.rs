@@ -24,7 +24,7 @@ fn precise(g: &mut Graph, op: Op) -> NodeId {
 fn instructions(g: &mut Graph, op: UnaryOp, x: NodeId) -> Option<NodeId> {
     let times = |g: &mut Graph, n: NodeId, c: f32| {
         let c = g.lit(Lit::f32(c));
-        g.add(Op::Binary(BinaryOp::Mul, n, c))
+        g.add(Op::Binary(BinaryOp::ApproxMul, n, c))
     };
     Some(match op {
         UnaryOp::ApproxExp => {

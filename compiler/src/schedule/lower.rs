@@ -150,7 +150,7 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// Begins another version, for arrays of any strides or contiguous ones.
     pub fn begin(&mut self, name: &str, strided: bool) {
-        self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
+        self.k = Kernel { name: name.into(), ..Kernel::default() };
         self.begin_part(strided, false);
     }
 
