@@ -141,6 +141,9 @@ fn float_functions() {
     assert_eq!(applied!(|x: S, y: S| x % y; -7.5, 2.0), scalar(-1.5));
     assert_eq!(applied!(|x: S| 7.5 % x; 2.0), scalar(1.5));
     assert_eq!(applied!(|x: S, y: S| x.copysign(y); 3.0, -0.0), scalar(-3.0));
+    assert_eq!(applied!(|x: S| x.ln(); 1.0), scalar(0.0));
+    let same = lower(["v"], ["log", "ln"], |v: VExp<f64>| (v.log(), v.ln()));
+    assert_eq!(same.results[0].value, same.results[1].value);
     assert_eq!(applied!(|x: S| x.sinpi(); 0.5), scalar(1.0));
     assert_eq!(applied!(|x: S| x.cospi(); 1.0), scalar(-1.0));
     assert_eq!(applied!(|x: S| x.rsqrt(); 4.0), scalar(0.5));
