@@ -100,6 +100,24 @@ fn operators_at_their_corners() {
     }
 }
 
+/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise bits.
+#[test]
+fn fast_functions_are_precise_on_a_cpu() {
+    let approximated =
+        |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
+    let functions: Vec<Function> = operators::functions().into_iter().filter(approximated).collect();
+    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() });
+    let loaded = load_highest(&compile(fast.collect()));
+    for (i, f) in functions.iter().enumerate() {
+        let args = operators::arguments(f);
+        let expected = interp::run(f, &args).unwrap().results;
+        let length = |v: &Value| if let Value::Vector(v) = v { v.len() as i64 } else { 0 };
+        let extents: Vec<i64> = expected.iter().map(length).collect();
+        let found = loaded.call(i, context(1), &args, &extents, Layout::Contiguous).results;
+        assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
+    }
+}
+
 /// The first place where results differ, with the arguments there.
 fn difference(args: &[Value], expected: &[Value], found: &[Value]) -> String {
     let at = |v: &Value, i: usize| if let Value::Vector(v) = v { v.get(i).copied() } else { None };

@@ -46,7 +46,9 @@ fn same(a: &Result<Outcome>, b: &Result<Outcome>) -> bool {
 
 #[test]
 fn passes_keep_bits() {
-    for (seed, f, mut rng) in programs() {
+    for (seed, mut f, mut rng) in programs() {
+        // what a GPU may approximate, the passes keep precise
+        f.fast = seed % 2 == 0;
         for sizes in [&SIZES[..], &SIZES[..6]] {
             let args = arguments(&f, sizes, &mut rng);
             let before = run(&f, &args);

@@ -81,7 +81,7 @@ macro_rules! arrays {
             elementwise! { $handle Signed: abs Abs }
             elementwise! { $handle Float:
                 sqrt Sqrt floor Floor ceil Ceil trunc Trunc round Round round_ties_even RoundTiesEven
-                exp Exp exp2 Exp2 expm1 Expm1 log Log log2 Log2 log10 Log10 log1p Log1p
+                exp Exp exp2 Exp2 expm1 Expm1 log Log ln Log log2 Log2 log10 Log10 log1p Log1p
                 sin Sin cos Cos tan Tan sinpi SinPi cospi CosPi asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh
                 cbrt Cbrt rsqrt Rsqrt erf Erf erfc Erfc normcdf Normcdf
             }

@@ -70,7 +70,7 @@ handle! {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
     label = "expected `SExp<{T}>` or a constant of type `{T}`",
-    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
+    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, and on a Rust number `as {T}`, or `f16::from_f32(0.5)`, `bf16::from_f32(0.5)` for a half",
     note = "to use an array here, reduce it (`.sum()`) or read one element (`.at(i)`, of a matrix `.at(i, j)`)"
 )]
 pub trait IntoScalar<T: Elem>: Sized {

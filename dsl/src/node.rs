@@ -254,7 +254,7 @@ pub(crate) fn cast(at: Place, to: Ty, a: NodeRef) -> NodeRef {
     map_one(at, "cast", &[a], |v| cast(at, to, v[0]))
 }
 
-/// The type in which numbers of a type are summed: halves in f32.
+/// The type in which numbers of a type are summed, and halves computed: f32.
 pub(crate) fn sum_type(ty: Ty) -> Ty {
     if ty.is_half() { Ty::F32 } else { ty }
 }
@@ -280,7 +280,10 @@ pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef
 pub(crate) fn ldexp(at: Place, a: NodeRef, n: NodeRef) -> NodeRef {
     let [low, high] = [-5000, 5000].map(|k| constant(at, Lit::i32(k)));
     let n = binary(at, BinaryOp::Min, binary(at, BinaryOp::Max, n, low), high);
-    binary(at, BinaryOp::Ldexp, a, cast(at, a.ty.elem, n))
+    // a half would round the exponent: f32 holds it, and the result is rounded to the half as that of any operation
+    let ty = sum_type(a.ty.elem);
+    let result = binary(at, BinaryOp::Ldexp, as_type(at, ty, a), cast(at, ty, n));
+    as_type(at, a.ty.elem, result)
 }
 
 /// The operator as the author wrote it.

@@ -25,7 +25,7 @@ use std::panic::Location;
 #[diagnostic::on_unimplemented(
     message = "`SExp<{T}>` and `{Self}` do not mix in one expression",
     label = "expected `SExp<{T}>`, an array of `{T}` or a constant of type `{T}`",
-    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number"
+    note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, and on a Rust number `as {T}`, or `f16::from_f32(0.5)`, `bf16::from_f32(0.5)` for a half"
 )]
 pub trait ScalarRhs<T: Elem>: Sized {
     /// A scalar, or an array if this is one.
@@ -40,7 +40,7 @@ macro_rules! array_right_hand_sides {
         #[diagnostic::on_unimplemented(
             message = $message,
             label = $label,
-            note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, `as {T}` on a Rust number",
+            note = "element types never convert by themselves: write `.cast::<{T}>()` on an expression, and on a Rust number `as {T}`, or `f16::from_f32(0.5)`, `bf16::from_f32(0.5)` for a half",
             note = "nor do shapes: a vector becomes a matrix by `.broadcast_rows(n)` (n rows, each the vector) or `.broadcast_cols(n)`"
         )]
         pub trait $name<T: Elem>: Sized {

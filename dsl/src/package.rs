@@ -102,8 +102,8 @@ impl Package {
     }
 
     /// Allows approximations in the function exported last; before the first function, in all of the package: on GPUs f32 divisions, square roots, `exp`, `log`
-    /// and `sin` and their kin are then the hardware's, sums of products are contracted, and subnormals are flushed to zero. The bits differ from those of CPUs,
-    /// which stay precise, and may differ between GPUs. The manifest says so.
+    /// and `sin` and their kin are then the hardware's, sums of products are contracted, and subnormals are flushed to zero; of f16 and bf16, which are computed
+    /// in f32, too. The bits differ from those of CPUs, which stay precise, and may differ between GPUs. Other functions (`pow`, `erf`, ..) keep theirs. The manifest says so.
     pub fn fast_math(mut self) -> Package {
         match self.functions.last_mut() {
             Some(function) => function.fast = true,

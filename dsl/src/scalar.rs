@@ -102,6 +102,8 @@ impl<T: Elem> SExp<T> {
         expm1 Expm1;
         /// Natural logarithm.
         log Log;
+        /// Natural logarithm, by Rust's name: the same as [`SExp::log`].
+        ln Log;
         /// Logarithm to base 2.
         log2 Log2;
         /// Logarithm to base 10.

@@ -141,6 +141,9 @@ fn float_functions() {
     assert_eq!(applied!(|x: S, y: S| x % y; -7.5, 2.0), scalar(-1.5));
     assert_eq!(applied!(|x: S| 7.5 % x; 2.0), scalar(1.5));
     assert_eq!(applied!(|x: S, y: S| x.copysign(y); 3.0, -0.0), scalar(-3.0));
+    assert_eq!(applied!(|x: S| x.ln(); 1.0), scalar(0.0));
+    let same = lower(["v"], ["log", "ln"], |v: VExp<f64>| (v.log(), v.ln()));
+    assert_eq!(same.results[0].value, same.results[1].value);
     assert_eq!(applied!(|x: S| x.sinpi(); 0.5), scalar(1.0));
     assert_eq!(applied!(|x: S| x.cospi(); 1.0), scalar(-1.0));
     assert_eq!(applied!(|x: S| x.rsqrt(); 4.0), scalar(0.5));
@@ -160,6 +163,53 @@ fn mantissas_and_exponents() {
     let f = lower(["x", "n"], "result", |x: VExp<f32>, n: VExp<i32>| x.ldexp(n));
     let results = call(&f, &[vector(&[1f32, 3.]), vector(&[-149, 2])]);
     assert_eq!(results, [vector(&[1e-45f32, 12.])]);
+}
+
+/// Exponents that a half does not hold: it would round 257 to 256 (bf16), 2049 to 2048 (f16).
+#[test]
+fn exponents_are_not_rounded() {
+    let power = |n: i32| 2f64.powi(n);
+    for (x, n, expected) in [
+        (power(-133), 257, power(124)),
+        (power(-133), 255, power(122)),
+        (-1.5, -133, -power(-132)),
+        (1.0, 5000, f64::INFINITY),
+    ] {
+        assert_eq!(
+            applied!(|x: SExp<bf16>, n: SExp<i32>| x.ldexp(n); bf16::from_f64(x), n),
+            scalar(bf16::from_f64(expected))
+        );
+    }
+    for (x, n, expected) in [
+        (power(-24), 39, power(15)),
+        (power(-24), 2049, f64::INFINITY),
+        (1.5, -24, power(-23)),
+        (1.0, -25, 0.0),
+    ] {
+        assert_eq!(
+            applied!(|x: SExp<f16>, n: SExp<i32>| x.ldexp(n); f16::from_f64(x), n),
+            scalar(f16::from_f64(expected))
+        );
+    }
+    for (x, n, expected) in [
+        (power(-149), 276, power(127)),
+        (1.0, -149, power(-149)),
+        (1.5, -149, power(-148)),
+        (1.0, 128, f64::INFINITY),
+    ] {
+        assert_eq!(applied!(|x: SExp<f32>, n: SExp<i32>| x.ldexp(n); x as f32, n), scalar(expected as f32));
+    }
+    for (x, n, expected) in [
+        (5e-324, 2097, power(1023)),
+        (1.0, -1074, 5e-324),
+        (power(1023), -2098, 0.0),
+        (1.0, 1024, f64::INFINITY),
+    ] {
+        assert_eq!(applied!(|x: SExp<f64>, n: SExp<i32>| x.ldexp(n); x, n), scalar(expected));
+    }
+    let f = lower(["x", "n"], "result", |x: VExp<bf16>, n: VExp<i32>| x.ldexp(n));
+    let x = vector(&[power(-133), 3.0].map(bf16::from_f64));
+    assert_eq!(call(&f, &[x, vector(&[257, 2])]), [vector(&[power(124), 12.0].map(bf16::from_f64))]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writes packages of random programs, with arguments and what the interpreter makes of them: `random_bits.cpp` runs them where there is
-//! a GPU, and no compiler.
+//! a GPU, and no compiler. And one of functions with `fast_math`, for `fast_math.cpp`.
 //!
-//! `random-packages --out DIR [--cubin sm_90] [--ptxas FILE]` makes `DIR/<package>/` and `DIR/<package>.cases`, for each package:
+//! `random-packages --out DIR [--cubin sm_90] [--ptxas FILE] [--only PACKAGE]` makes `DIR/<package>/` and `DIR/<package>.cases`, for each package:
 //!
 //! ```text
 //! "AGPUCASE"  u32 entries  { u32 length, name  u32 cases { case } }          all little-endian; entries in the package's order
@@ -16,7 +16,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::package::{self, Options, ptxas::Arch};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use random::{operators, program, rng::Rng, semantics};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,7 @@ struct Asked {
     out: PathBuf,
     cubin: Vec<Arch>,
     ptxas: Option<PathBuf>,
+    only: Option<String>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,19 +63,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&asked, &compiled, true, &cases)?;
     let compiled = compile("operators", operators::functions())?;
     write(&asked, &compiled, true, &|_, f, _| vec![operators::arguments(f)])?;
+    let compiled = compile("fast_math", fast_math()?)?;
+    write(&asked, &compiled, true, &|_, f, _| vec![ordinary(f)])?;
     let (functions, calls): (Vec<Function>, Vec<_>) = semantics::statements().into_iter().unzip();
     let compiled = compile("semantics", functions)?;
     write(&asked, &compiled, true, &|i, _, _| calls[i].iter().map(|c| c.args.clone()).collect())
 }
 
 fn arguments() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked { out: "random".into(), cubin: Vec::new(), ptxas: None };
+    let mut asked = Asked { out: "random".into(), cubin: Vec::new(), ptxas: None, only: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} wants a value"))?;
         match word.as_str() {
             "--out" => asked.out = value.into(),
             "--cubin" => asked.cubin.push(value.parse()?),
+            "--only" => asked.only = Some(value),
             "--ptxas" => asked.ptxas = Some(value.into()),
             _ => return Err(format!("unknown option {word}").into()),
         }
@@ -105,6 +109,50 @@ fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
     Ok(out)
 }
 
+/// Every operator and function of f32, and a sum of products, as a map `<name>_<type>` of two vectors in which GPUs may approximate; of the other floats those that
+/// are approximated in f32.
+fn fast_math() -> Result<Vec<Function>, Box<dyn Error>> {
+    let mut text = String::new();
+    for ty in [Ty::F32, Ty::F64, Ty::F16, Ty::Bf16] {
+        let wanted = |approximated: bool| ty == Ty::F32 || approximated;
+        let unary = UnaryOp::ALL.iter().filter(|op| op.is_exact() && op.accepts(ty) && op.result(ty) == ty);
+        let unary = unary.filter(|op| wanted(op.approximate().is_some()));
+        let unary = unary.map(|op| (op.name(), format!("%r = {op} %a")));
+        let binary = BinaryOp::ALL.iter().filter(|op| op.is_exact() && op.accepts(ty) && op.result(ty) == ty);
+        let binary = binary.filter(|op| wanted(op.approximate().is_some()));
+        let binary = binary.map(|op| (op.name(), format!("%r = {op} %a, %b")));
+        let sum = ("product_sum", "%p = mul %a, %b %r = add %p, %a".into());
+        for (name, body) in unary.chain(binary).chain([sum]) {
+            text += &format!(
+                "func @{name}_{ty}(%x: [{ty}], %y: [{ty}]) -> (result: [{ty}]) fast {{
+  %0 = len %x %1 = len %y require same %0, %1 \"zip_with: x, y\"
+  %2 = map (%a: {ty}, %b: {ty}) over %x, %y {{ {body} yield %r }}
+  return %2
+}}
+"
+            );
+        }
+    }
+    Ok(parse::parse(&text)?)
+}
+
+/// Numbers where the approximations promise something.
+fn ordinary(f: &Function) -> Vec<Value> {
+    let (op, ty) = (f.name.rsplit_once('_').map_or("", |n| n.0), f.params[0].ty.elem);
+    let (least, most) = match op {
+        "sqrt" | "rsqrt" | "log" | "log2" | "log10" => (1e-3, 6e4),
+        "exp" | "exp2" => (-8.0, 10.0),
+        "sin" | "cos" => (-3.1, 3.1),
+        "tan" => (-1.5, 1.5),
+        _ => (-4.0, 5.0),
+    };
+    let between = |least: f64, most: f64, step: u64| {
+        let at = move |i: u64| least + (most - least) * ((i * step % 2048) as f64 / 2047.0);
+        Value::Vector((0..2048).map(|i| Lit::float(ty, at(i))).collect())
+    };
+    vec![between(least, most, 1), between(0.5, 8.0, 1031)]
+}
+
 /// Arguments without infinities and NaN, which would hide every other number of a sum.
 fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
     let mut args = program::arguments(f, n, n, rng);
@@ -129,6 +177,9 @@ fn write(
     machine_code: bool,
     cases: &Cases,
 ) -> Result<(), Box<dyn Error>> {
+    if asked.only.as_ref().is_some_and(|only| *only != compiled.name) {
+        return Ok(());
+    }
     let mut options = Options::new(asked.out.join(&compiled.name));
     if machine_code {
         options.cubin = asked.cubin.clone();

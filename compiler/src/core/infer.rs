@@ -43,7 +43,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         Op::Unary(op, a) => {
             let ty = scalar(*a, "the operand")?;
             if !op.accepts(ty) {
-                return Err(format!("{op} does not take {ty}"));
+                return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
             }
             Type::scalar(op.result(ty))
         }
@@ -51,7 +51,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             let ty = scalar(*a, "the operand")?;
             same(ty, scalar(*b, "the operand")?, &format!("the operands of {op}"))?;
             if !op.accepts(ty) {
-                return Err(format!("{op} does not take {ty}"));
+                return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
             }
             Type::scalar(op.result(ty))
         }
@@ -168,4 +168,10 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             Type::scalar(ty)
         }
     })
+}
+
+/// An operator of a type that it does not take, and those that it takes.
+fn refusal(op: &str, ty: Ty, accepts: impl Fn(Ty) -> bool) -> String {
+    let takes: Vec<&str> = Ty::ALL.into_iter().filter(|ty| accepts(*ty)).map(Ty::name).collect();
+    format!("{op} does not take {ty}: it takes {}", takes.join(", "))
 }

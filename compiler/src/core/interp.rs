@@ -3,9 +3,9 @@
 //! It evaluates core IR at any stage of the pipeline. `select` is lazy and every value is computed once for each binding of its variables, so
 //! a record is left exactly when the program's meaning asks for it.
 
-use super::{Function, Graph, Lambda, NodeId, Op, Type, Var};
+use super::{Function, Graph, Lambda, NodeId, Op, Type, Var, verify};
 use crate::error::{Error, Result};
-use crate::scalar::{BinaryOp, Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
@@ -43,14 +43,22 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
 
 fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     check_arguments(f, args)?;
+    // a byte other than 0 is true
+    let read = |l: &Lit| if l.ty == Ty::Bool { Lit::bool(l.as_bool()) } else { *l };
+    let all = |v: &[Lit]| v.iter().map(read).collect();
     let args = args.iter().map(|a| match a {
-        Value::Scalar(l) => Val::Scalar(*l),
-        Value::Vector(v) => Val::Array(Rc::new(Array::vector(v.clone()))),
-        Value::Array(extents, v) => {
-            Val::Array(Rc::new(Array { extents: extents.clone(), elements: v.clone() }))
-        }
+        Value::Scalar(l) => Val::Scalar(read(l)),
+        Value::Vector(v) => Val::Array(Rc::new(Array::vector(all(v)))),
+        Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
     });
-    let mut m = Machine { g: &f.graph, args: args.collect(), closed: HashMap::default(), recorded: false };
+    let mut m = Machine {
+        g: &f.graph,
+        args: args.collect(),
+        closed: HashMap::default(),
+        bounds: HashMap::default(),
+        in_bound: false,
+        recorded: false,
+    };
     let env = Env::default();
     for r in &f.requires {
         let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
@@ -159,6 +167,9 @@ struct Machine<'a> {
     g: &'a Graph,
     args: Vec<Val>,
     closed: HashMap<NodeId, Val>,
+    /// The same for what is computed of bounds.
+    bounds: HashMap<NodeId, Val>,
+    in_bound: bool,
     recorded: bool,
 }
 
@@ -168,6 +179,21 @@ impl Machine<'_> {
             Val::Scalar(l) => l,
             Val::Array(_) => unreachable!("verified: {n:?} is a scalar"),
         }
+    }
+
+    /// A length or an index of the whole call. A host scalar leaves no record there (semantics 4.2), and may leave one elsewhere: its values are kept apart.
+    fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
+        if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
+            return self.scalar(n, env).as_i64();
+        }
+        let recorded = self.recorded;
+        std::mem::swap(&mut self.closed, &mut self.bounds);
+        self.in_bound = true;
+        let value = self.scalar(n, env).as_i64();
+        self.in_bound = false;
+        std::mem::swap(&mut self.closed, &mut self.bounds);
+        self.recorded = recorded;
+        value
     }
 
     fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
@@ -278,15 +304,15 @@ impl Machine<'_> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
-            Op::Generate(extents, _) => self.scalar(extents[axis as usize], env).as_i64(),
-            Op::Iota(n) | Op::Fill(n, _) => self.scalar(*n, env).as_i64(),
+            Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
+            Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
             Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),
             Op::Pick { src, axis: a, .. } => self.extent(*src, axis + u8::from(axis >= *a), env),
-            Op::Spread { axis: a, n, .. } if *a == axis => self.scalar(*n, env).as_i64(),
+            Op::Spread { axis: a, n, .. } if *a == axis => self.bound(*n, env),
             Op::Spread { src, axis: a, .. } => self.extent(*src, axis - u8::from(axis > *a), env),
             Op::Slice { src, axis: a, .. } if *a != axis => self.extent(*src, axis, env),
             Op::Slice { start, stop, stride, .. } => {
-                let [start, stop, stride] = [start, stop, stride].map(|n| self.scalar(*n, env).as_i64());
+                let [start, stop, stride] = [start, stop, stride].map(|n| self.bound(*n, env));
                 if stop > start { (stop - start - 1) / stride.max(1) + 1 } else { 0 }
             }
             _ => self.array(x, env).extents[axis as usize],
@@ -319,7 +345,7 @@ impl Machine<'_> {
                 Array { extents, elements }
             }
             Op::Slice { src, axis, start, stride, .. } => {
-                let [start, stride] = [start, stride].map(|n| self.scalar(*n, env).as_i64());
+                let [start, stride] = [start, stride].map(|n| self.bound(*n, env));
                 self.moved(*src, extents, env, &|i| i[*axis as usize] = start + i[*axis as usize] * stride)
             }
             Op::Reverse(x, axis) => {
@@ -331,7 +357,7 @@ impl Machine<'_> {
                 axes.iter().zip(from).for_each(|(axis, at)| i[*axis as usize] = at);
             }),
             Op::Pick { src, axis, index } => {
-                let at = self.scalar(*index, env).as_i64();
+                let at = self.bound(*index, env);
                 self.moved(*src, extents, env, &|i| i.insert((*axis).into(), at))
             }
             Op::Spread { src, axis, .. } => self.moved(*src, extents, env, &|i| {

@@ -277,7 +277,7 @@ pub struct Function {
     pub name: String,
     /// Documentation for the generated headers; may be empty.
     pub doc: String,
-    /// `fast_math`: approximations by the hardware, contraction and flushing of subnormals are allowed.
+    /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
     pub fast: bool,
     /// How stencils are kept on GPUs; None: as the cost model says.
     pub stencil: Option<Strategy>,

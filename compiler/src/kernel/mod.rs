@@ -180,8 +180,6 @@ pub struct Kernel {
     pub blocks: u32,
     /// Memory that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
-    /// `fast_math`: f32 operations may be contracted and flush subnormals to zero (GPUs).
-    pub fast: bool,
     /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
     pub narrow: bool,
     /// Over tiles; on a GPU: each thread.

@@ -43,7 +43,6 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                     k.blocks = u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
                 }
                 k.narrow = c.eat("narrow");
-                k.fast = c.eat("fast");
             }
             "shared" => {
                 let shared = sized(c)?;

@@ -10,8 +10,7 @@ impl Display for Kernel {
         if self.threads > 0 {
             let narrow = if self.narrow { " narrow" } else { "" };
             let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
-            let fast = if self.fast { " fast" } else { "" };
-            writeln!(f, "  threads {}{blocks}{narrow}{fast}", self.threads)?;
+            writeln!(f, "  threads {}{blocks}{narrow}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };

@@ -84,7 +84,7 @@ macro_rules! float_binary {
             BinaryOp::Add => $lit(a + b),
             BinaryOp::Sub => $lit(a - b),
             BinaryOp::Mul => $lit(a * b),
-            BinaryOp::Div | BinaryOp::ApproxDiv => $lit(a / b),
+            BinaryOp::Div => $lit(a / b),
             // IEEE 754-2019 minimum and maximum; equal operands differ at most in the sign of zero
             BinaryOp::Min => {
                 $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b })
@@ -134,8 +134,9 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
     }
 }
 
-/// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts.
+/// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts. For `fast_math` see [`eval_unary`].
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
+    let op = op.precise().unwrap_or(op);
     let value = match a.ty {
         Ty::F32 => float_binary!(op, a.as_f32(), b.as_f32(), Lit::f32),
         Ty::F64 => float_binary!(op, a.as_f64(), b.as_f64(), Lit::f64),

@@ -33,9 +33,11 @@ operators! {
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
         // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
         ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
-        // by the hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
+        // by a GPU's hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
         ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
         ApproxSin "approx_sin", ApproxCos "approx_cos",
+        // the same, of several instructions
+        ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
         Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
@@ -52,8 +54,8 @@ operators! {
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
         // the remainder of floats, exactly, whatever it takes
         RemSlow "rem_slow",
-        // see `approx_sqrt`
-        ApproxDiv "approx_div",
+        // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the sum that it is part of once
+        ApproxAdd "approx_add", ApproxSub "approx_sub", ApproxMul "approx_mul", ApproxDiv "approx_div",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
@@ -79,8 +81,17 @@ impl UnaryOp {
             UnaryOp::ApproxLog2 => UnaryOp::Log2,
             UnaryOp::ApproxSin => UnaryOp::Sin,
             UnaryOp::ApproxCos => UnaryOp::Cos,
+            UnaryOp::ApproxExp => UnaryOp::Exp,
+            UnaryOp::ApproxLog => UnaryOp::Log,
+            UnaryOp::ApproxLog10 => UnaryOp::Log10,
+            UnaryOp::ApproxTan => UnaryOp::Tan,
             _ => return None,
         })
+    }
+
+    /// The operator of `fast_math` that approximates this one.
+    pub fn approximate(self) -> Option<UnaryOp> {
+        Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
     }
 
     /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
@@ -117,7 +128,23 @@ impl BinaryOp {
 
     /// See [`UnaryOp::is_exact`].
     pub fn is_exact(self) -> bool {
-        self != BinaryOp::ApproxDiv
+        self.precise().is_none()
+    }
+
+    /// See [`UnaryOp::precise`].
+    pub fn precise(self) -> Option<BinaryOp> {
+        Some(match self {
+            BinaryOp::ApproxAdd => BinaryOp::Add,
+            BinaryOp::ApproxSub => BinaryOp::Sub,
+            BinaryOp::ApproxMul => BinaryOp::Mul,
+            BinaryOp::ApproxDiv => BinaryOp::Div,
+            _ => return None,
+        })
+    }
+
+    /// See [`UnaryOp::approximate`].
+    pub fn approximate(self) -> Option<BinaryOp> {
+        Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
     }
 
     /// Gives bool.
@@ -131,7 +158,7 @@ impl BinaryOp {
     /// f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be observed).
     pub fn is_commutative(self) -> bool {
         use BinaryOp::*;
-        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
+        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne | ApproxAdd | ApproxMul)
     }
 
     /// Whether the operator takes this type.
@@ -143,7 +170,7 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
-            ApproxDiv => ty == Ty::F32,
+            ApproxAdd | ApproxSub | ApproxMul | ApproxDiv => ty == Ty::F32,
             RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }

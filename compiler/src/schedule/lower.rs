@@ -6,12 +6,11 @@
 use super::items::Pass;
 use super::rare::{self, Rare};
 use super::stencil::Kept;
-use super::{Scheduler, nested, records};
+use super::{Scheduler, approximate, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
-use crate::passes::elementary;
 use crate::passes::fuse::indices;
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -151,7 +150,7 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// Begins another version, for arrays of any strides or contiguous ones.
     pub fn begin(&mut self, name: &str, strided: bool) {
-        self.k = Kernel { name: name.into(), fast: self.scheduler.f.fast, ..Kernel::default() };
+        self.k = Kernel { name: name.into(), ..Kernel::default() };
         self.begin_part(strided, false);
     }
 
@@ -457,7 +456,9 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         let op = self.g.op(n).clone();
-        if let Some(m) = self.precise(&op) {
+        if let Some(m) = approximate::of_target(&mut self.g, &op, self.k.threads > 0) {
+            // one more use of it, so that what is used once stays inside its expression
+            *r.uses.entry(m).or_default() += 1;
             return self.value(m, r);
         }
         if let Op::At(x, i) | Op::Elem(x, i) = op {
@@ -496,19 +497,6 @@ impl<'s, 'a> Lower<'s, 'a> {
             op => return Err(Error::bug("E0404", format!("{op:?} inside a kernel"))),
         };
         Ok((e, depth))
-    }
-
-    /// What an approximation by a GPU is on a CPU: the precise operation.
-    fn precise(&mut self, op: &Op) -> Option<NodeId> {
-        let precise = match *op {
-            Op::Unary(op, a) => Op::Unary(op.precise()?, a),
-            Op::Binary(BinaryOp::ApproxDiv, a, b) => Op::Binary(BinaryOp::Div, a, b),
-            _ => return None,
-        };
-        if self.k.threads > 0 {
-            return None;
-        }
-        Some(elementary::expand(&mut self.g, &precise).unwrap_or_else(|| self.g.add(precise)))
     }
 
     /// The type of an expression of the kernel being built.
@@ -858,6 +846,9 @@ pub(super) fn cost(op: &Op) -> u32 {
         // a loop
         Op::Binary(BinaryOp::RemSlow, ..) => 100,
         Op::Unary(UnaryOp::Unlikely, _) => 0,
+        // what it is made of is counted
+        Op::Unary(op, _) if op.precise().is_some() => 0,
+        Op::Binary(op, ..) if op.precise().is_some() => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
         _ => 1,
     }

@@ -5,6 +5,7 @@
 //! 2. Each pass becomes a launch and its kernel versions ([`cpu`]), lowered from core IR by [`lower`].
 //! 3. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
+mod approximate;
 pub mod cpu;
 pub mod cuda;
 pub mod element;

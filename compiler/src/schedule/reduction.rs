@@ -109,7 +109,7 @@ impl Reduction {
                     if !(var(a, 0) && var(b, 1) || var(a, 1) && var(b, 0)) {
                         return None;
                     }
-                    op
+                    op.precise().unwrap_or(op)
                 }
                 _ => return None,
             },

@@ -188,6 +188,17 @@ pub fn functions() -> Vec<Function> {
 }}"
         );
     }
+    text += "func @bytes(%x: [bool], %y: [bool]) -> (moved: [bool], and: [bool], equal: [bool], number: [u8], count: i32) {
+  %0 = len %x %1 = len %y require same %0, %1 \"zip_with: x, y\"
+  %2 = map (%a: bool) over %x { yield %a }
+  %3 = map (%a: bool, %b: bool) over %x, %y { %c = and %a, %b yield %c }
+  %4 = map (%a: bool, %b: bool) over %x, %y { %c = eq %a, %b yield %c }
+  %5 = map (%a: bool) over %x { %c = cast u8 %a yield %c }
+  %6 = map (%a: bool) over %x { %c = cast i32 %a yield %c }
+  %7 = reduce (%a: i32, %b: i32) from 0i32 over %6 { %c = add %a, %b yield %c }
+  return %2, %3, %4, %5, %7
+}
+";
     halves(&mut text);
     parse::parse(&text).unwrap()
 }
@@ -248,6 +259,12 @@ pub fn arguments(f: &Function) -> Vec<Value> {
             Value::Vector((0..2500).map(|i| Lit::f32(i as f32)).collect()),
             Value::Vector(k.collect()),
         ];
+    }
+    if f.name == "bytes" {
+        // whatever byte is there
+        let byte = |bits: u64| Lit { ty: Ty::Bool, bits };
+        let all = |step| Value::Vector((0..300u64).map(|i| byte(i * step % 256)).collect());
+        return vec![all(1), all(64)];
     }
     if f.name.starts_with("half") {
         return vec![Value::Vector(ties(f))];

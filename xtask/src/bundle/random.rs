@@ -1,5 +1,5 @@
-//! Random programs in the bundle: packages with the interpreter's results, made here, and the program that runs them there. And the one that compares the
-//! elementary functions' bits.
+//! Random programs in the bundle: packages with the interpreter's results, made here, and the program that runs them there. And those that compare the
+//! elementary functions' bits, and what `fast_math` makes of them.
 //!
 //! The packages lie compressed in `data/random.tar.gz`: their code for GPUs is text, and they are what takes most space.
 
@@ -24,6 +24,8 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
         names.push(name);
     }
     names.sort();
+    // its bits are not the interpreter's: a program of its own
+    names.retain(|n| n != "fast_math");
     check::libraries(&unpacked, &bundle.root)?;
     let archive = bundle.root.join("data/random.tar.gz");
     sh::run(
@@ -32,6 +34,7 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     let build = projects::build("tests/gpu", toolkit)?;
     let arguments = format!("@OUT@/random @OUT@/random {}", names.join(" "));
     bundle.test(&build.join("random_bits"), "tests/cpp", &arguments)?;
+    bundle.test(&build.join("fast_math"), "tests/cpp", "@OUT@/random")?;
     // the package comes with the benchmark
     bundle.test(&build.join("function_bits"), "tests/cpp", "lib/libfunctions.so")
 }

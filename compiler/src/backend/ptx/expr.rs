@@ -41,7 +41,7 @@ impl Emitter<'_> {
             Expr::MulAdd(a, b, c) => {
                 let (a, b, c) = (self.value(a), self.value(b), self.value(c));
                 let op = if ty.is_float() { "fma.rn" } else { "mad.lo" };
-                self.line(&format!("{op}.{} {dest}, {a}, {b}, {c};", self.arithmetic(ty)));
+                self.line(&format!("{op}.{} {dest}, {a}, {b}, {c};", operation_type(ty)));
                 self.wrap(dest, ty);
             }
             Expr::Select(c, a, b) => self.select(dest, ty, c, a, b),
@@ -71,11 +71,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// The type of an instruction that computes: with `fast_math`, f32 flushes subnormals.
-    fn arithmetic(&self, ty: Ty) -> &'static str {
-        if self.k.fast && ty == Ty::F32 { "ftz.f32" } else { operation_type(ty) }
-    }
-
     fn select(&mut self, dest: &str, ty: Ty, c: &Expr, a: &Expr, b: &Expr) {
         let (c, a, b) = (self.value(c), self.value(a), self.value(b));
         if ty != Ty::Bool {
@@ -93,17 +88,17 @@ impl Emitter<'_> {
             return self.compute(dest, a);
         }
         let ty = self.k.ty(a);
-        let (v, plain, t) = (self.value(a), operation_type(ty), self.arithmetic(ty));
+        let (v, t) = (self.value(a), operation_type(ty));
         let text = match op {
             UnaryOp::Neg if !ty.is_float() && !ty.is_signed() => format!("sub.{t} {dest}, 0, {v};"),
             UnaryOp::Neg => format!("neg.{t} {dest}, {v};"),
             UnaryOp::Abs => format!("abs.{t} {dest}, {v};"),
             UnaryOp::Not => format!("not.{} {dest}, {v};", class(ty)),
             UnaryOp::Sqrt => format!("sqrt.rn.{t} {dest}, {v};"),
-            UnaryOp::Floor => format!("cvt.rmi.{t}.{plain} {dest}, {v};"),
-            UnaryOp::Ceil => format!("cvt.rpi.{t}.{plain} {dest}, {v};"),
-            UnaryOp::Trunc => format!("cvt.rzi.{t}.{plain} {dest}, {v};"),
-            UnaryOp::RoundTiesEven => format!("cvt.rni.{t}.{plain} {dest}, {v};"),
+            UnaryOp::Floor => format!("cvt.rmi.{t}.{t} {dest}, {v};"),
+            UnaryOp::Ceil => format!("cvt.rpi.{t}.{t} {dest}, {v};"),
+            UnaryOp::Trunc => format!("cvt.rzi.{t}.{t} {dest}, {v};"),
+            UnaryOp::RoundTiesEven => format!("cvt.rni.{t}.{t} {dest}, {v};"),
             UnaryOp::Round => return self.round(dest, ty, &v),
             UnaryOp::ToBits | UnaryOp::FromBits => format!("mov.b{} {dest}, {v};", 8 * ty.size()),
             UnaryOp::ApproxSqrt => format!("sqrt.approx.ftz.f32 {dest}, {v};"),
@@ -137,21 +132,22 @@ impl Emitter<'_> {
     fn binary(&mut self, dest: &str, op: BinaryOp, a: &Expr, b: &Expr) {
         use BinaryOp::*;
         let ty = self.k.ty(a);
-        let (x, y, t) = (self.value(a), self.value(b), self.arithmetic(ty));
-        // without a rounding the assembler may contract
-        let rn = if ty.is_float() && !self.k.fast { ".rn" } else { "" };
+        let (x, y, t) = (self.value(a), self.value(b), operation_type(ty));
+        let rn = if ty.is_float() { ".rn" } else { "" };
         let text = match op {
             Add => format!("add{rn}.{t} {dest}, {x}, {y};"),
             Sub => format!("sub{rn}.{t} {dest}, {x}, {y};"),
             Mul if ty.is_float() => format!("mul{rn}.{t} {dest}, {x}, {y};"),
-            ApproxDiv => format!("div.approx.{t} {dest}, {x}, {y};"),
+            // without a rounding the assembler may contract
+            ApproxAdd => format!("add.ftz.f32 {dest}, {x}, {y};"),
+            ApproxSub => format!("sub.ftz.f32 {dest}, {x}, {y};"),
+            ApproxMul => format!("mul.ftz.f32 {dest}, {x}, {y};"),
+            ApproxDiv => format!("div.approx.ftz.f32 {dest}, {x}, {y};"),
             Mul => format!("mul.lo.{t} {dest}, {x}, {y};"),
             Div if ty.is_float() => format!("div.rn.{t} {dest}, {x}, {y};"),
             Div | Rem => return self.divide(dest, op, ty, &x, &y, b),
             Min | Max if ty == Ty::F64 => return self.extreme(dest, op, &x, &y),
-            Min | Max if ty == Ty::F32 => {
-                format!("{op}{}.NaN.f32 {dest}, {x}, {y};", if self.k.fast { ".ftz" } else { "" })
-            }
+            Min | Max if ty == Ty::F32 => format!("{op}.NaN.f32 {dest}, {x}, {y};"),
             Min | Max => format!("{op}.{t} {dest}, {x}, {y};"),
             And | Or | Xor => format!("{op}.{} {dest}, {x}, {y};", class(ty)),
             Shl | Shr => return self.shift(dest, op, ty, &x, b),

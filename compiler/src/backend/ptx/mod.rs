@@ -1,4 +1,4 @@
-//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and width is written out; nothing is contracted.
+//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and width is written out; nothing is contracted but what `fast_math` allows.
 //!
 //! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on (README promises less). The text carries the author's source
 //! lines as comments. Parameters are 8 bytes each, in the order of docs/c-abi.md.

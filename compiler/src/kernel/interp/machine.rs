@@ -200,7 +200,8 @@ impl<'k, 'm> Machine<'k, 'm> {
             let what = format!("element {index} of {}", self.name(through));
             self.unwritten = self.fault::<()>(FaultKind::Unwritten, who.thread, who.at, what).err();
         }
-        Ok(memory.bits[at])
+        // a byte other than 0 is true
+        Ok(if memory.ty == Ty::Bool { (memory.bits[at] != 0).into() } else { memory.bits[at] })
     }
 
     fn store_one(

@@ -1,0 +1,44 @@
+//! What an approximation of `fast_math` is on each target: on a CPU the precise operation, on a GPU instructions of the hardware.
+
+use crate::core::{Graph, NodeId, Op};
+use crate::passes::elementary;
+use crate::scalar::{BinaryOp, Lit, UnaryOp};
+use std::f32::consts::{LN_2, LOG2_E, LOG10_2};
+
+/// What the operation is made of on the target. None: the operation itself.
+pub fn of_target(g: &mut Graph, op: &Op, gpu: bool) -> Option<NodeId> {
+    match *op {
+        Op::Unary(op, x) if gpu => instructions(g, op, x),
+        _ if gpu => None,
+        Op::Unary(op, x) => Some(precise(g, Op::Unary(op.precise()?, x))),
+        Op::Binary(op, a, b) => Some(precise(g, Op::Binary(op.precise()?, a, b))),
+        _ => None,
+    }
+}
+
+fn precise(g: &mut Graph, op: Op) -> NodeId {
+    elementary::expand(g, &op).unwrap_or_else(|| g.add(op))
+}
+
+/// The hardware has powers of 2 and logarithms to base 2 only, and no tangent.
+fn instructions(g: &mut Graph, op: UnaryOp, x: NodeId) -> Option<NodeId> {
+    let times = |g: &mut Graph, n: NodeId, c: f32| {
+        let c = g.lit(Lit::f32(c));
+        g.add(Op::Binary(BinaryOp::ApproxMul, n, c))
+    };
+    Some(match op {
+        UnaryOp::ApproxExp => {
+            let scaled = times(g, x, LOG2_E);
+            g.add(Op::Unary(UnaryOp::ApproxExp2, scaled))
+        }
+        UnaryOp::ApproxLog | UnaryOp::ApproxLog10 => {
+            let log2 = g.add(Op::Unary(UnaryOp::ApproxLog2, x));
+            times(g, log2, if op == UnaryOp::ApproxLog { LN_2 } else { LOG10_2 })
+        }
+        UnaryOp::ApproxTan => {
+            let [sin, cos] = [UnaryOp::ApproxSin, UnaryOp::ApproxCos].map(|op| g.add(Op::Unary(op, x)));
+            g.add(Op::Binary(BinaryOp::ApproxDiv, sin, cos))
+        }
+        _ => return None,
+    })
+}
