@@ -322,7 +322,7 @@ typedef struct agpu_kernel_args {
 } agpu_kernel_args;
 
 /**
- * A kernel: computes tiles tile_begin up to tile_end (of 2048 elements each). For packages.
+ * A kernel: computes tiles tile_begin up to tile_end (units of the launch's grain: 2048 elements, unless it says fewer). For packages.
  */
 typedef void (*agpu_kernel_fn)(const struct agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
 

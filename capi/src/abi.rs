@@ -172,7 +172,7 @@ pub struct AgpuKernelArgs {
     pub records: *mut i64,
 }
 
-/// A kernel: computes tiles tile_begin up to tile_end (of 2048 elements each). For packages.
+/// A kernel: computes tiles tile_begin up to tile_end (units of the launch's grain: 2048 elements, unless it says fewer). For packages.
 pub type AgpuKernelFn =
     Option<unsafe extern "C" fn(args: *const AgpuKernelArgs, tile_begin: i64, tile_end: i64)>;
 

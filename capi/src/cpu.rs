@@ -7,7 +7,7 @@
 use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
 use crate::context::Context;
 use crate::error::guard_thread;
-use arraygpu_compiler::core::TILE;
+use arraygpu_compiler::plan::Launch;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -97,7 +97,7 @@ fn pool(context: &Context) -> Option<&Pool> {
     context.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
 }
 
-/// Runs `main` over all tiles.
+/// Runs `main` over all tiles: units of the launch's grain.
 ///
 /// # Safety
 /// The kernel and its arguments belong together, and stay valid during the call.
@@ -106,12 +106,11 @@ pub(crate) unsafe fn run(
     main: Kernel,
     args: &AgpuKernelArgs,
     tiles: i64,
-    cost: u32,
-    sequential: bool,
+    launch: &Launch,
 ) {
-    let tile_work = TILE * i64::from(cost.max(1));
+    let tile_work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
     let small = tiles <= 1 || tiles.saturating_mul(tile_work) < PARALLEL_WORK;
-    let workers = if sequential || small || context.threads <= 1 { None } else { pool(context) };
+    let workers = if launch.sequential || small || context.threads <= 1 { None } else { pool(context) };
     let Some(pool) = workers else {
         // SAFETY: the caller's promise.
         unsafe { main(args, 0, tiles) };

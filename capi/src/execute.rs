@@ -10,7 +10,6 @@ use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
 use crate::view::{AXES, Span, count, extents};
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
 use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
@@ -54,7 +53,8 @@ pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
 
 /// How many tiles a launch has.
 fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    elements(launch, ws).map(|n| if n == 0 { 0 } else { (n - 1) / TILE + 1 })
+    let grain = i64::from(launch.grain);
+    elements(launch, ws).map(|n| if n == 0 { 0 } else { (n - 1) / grain + 1 })
 }
 
 /// Bytes of one scratch array.
@@ -137,7 +137,7 @@ fn launch(
     if tiles > 0 {
         let main = version(launch, ws, contiguous, kernel);
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { cpu::run(context, cpu::present(main), &args, tiles, launch.cost, launch.sequential) };
+        unsafe { cpu::run(context, cpu::present(main), &args, tiles, launch) };
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.

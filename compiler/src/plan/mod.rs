@@ -103,6 +103,8 @@ pub struct Launch {
     pub sequential: bool,
     /// Estimated cost of one element in arithmetic operations and accesses: how finely to split the work.
     pub cost: u32,
+    /// Elements of a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer where an element is long work. Reductions always have tiles.
+    pub grain: u32,
     /// Arrays, in the kernel's order.
     pub arrays: Vec<(Place, Access)>,
     /// Arrays of more than one dimension whose rows must follow each other without gaps in the kernel's contiguous versions (by position in `arrays`).
@@ -121,6 +123,7 @@ pub struct Launch {
 
 /// A step of the plan, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "most steps are launches")]
 pub enum Step {
     /// Allocates a temporary (index into [`Plan::temps`]).
     Alloc(u32),

@@ -1,7 +1,7 @@
 //! Reads the text form of plans back. What comes in may be anything: every index is checked.
 
 use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
-use crate::core::{MAX_RANK, Rule};
+use crate::core::{MAX_RANK, Rule, TILE};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::Cursor;
@@ -132,6 +132,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         segment: if c.eat("of") { Some(host(c)?) } else { None },
         sequential: c.eat("sequential"),
         cost: 0,
+        grain: TILE as u32,
         arrays: Vec::new(),
         flat: Vec::new(),
         scalars: Vec::new(),
@@ -142,6 +143,13 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
     };
     c.expect("cost")?;
     l.cost = index(c)?;
+    if c.eat("grain") {
+        l.grain = index(c)?;
+        // whoever counts units divides by it
+        if l.grain == 0 || i64::from(l.grain) > TILE {
+            return Err(c.error("a grain has 1 to 2048 elements"));
+        }
+    }
     c.expect("{")?;
     while !c.eat("}") {
         match c.word()?.as_str() {
@@ -216,6 +224,7 @@ fn check(p: &Plan) -> Result<()> {
                 l.domain.len() <= MAX_RANK
                     && l.domain.iter().chain(&l.segment).all(|n| count(*n))
                     && l.scalars.iter().all(scalar)
+                    && (l.scratch.is_empty() || i64::from(l.grain) == TILE)
                     && l.flat.iter().all(|i| rank(*i) > 1)
                     && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank > 0))
                     && l.slots.iter().all(|pl| slot(*pl).is_some_and(|s| s.ty.is_scalar()))

@@ -1,6 +1,7 @@
 //! The text form of plans.
 
 use super::{Access, HostId, HostOp, Launch, Place, Plan, ScalarArg, Slot, Step};
+use crate::core::TILE;
 use crate::text::quote;
 use std::fmt::{self, Display, Formatter};
 
@@ -59,7 +60,11 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     if l.sequential {
         write!(f, " sequential")?;
     }
-    writeln!(f, " cost {} {{", l.cost)?;
+    write!(f, " cost {}", l.cost)?;
+    if i64::from(l.grain) != TILE {
+        write!(f, " grain {}", l.grain)?;
+    }
+    writeln!(f, " {{")?;
     for (place, access) in &l.arrays {
         let how = match access {
             Access::Pointwise => "pointwise",

@@ -30,6 +30,22 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
+/// Whether an element of the item has reductions or folds of its own.
+pub fn is_nested(g: &Graph, it: &Item) -> bool {
+    let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+    let (mut seen, mut stack) = (HashSet::default(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) || g.is_closed(n) {
+            continue;
+        }
+        if is_pass(g, n) {
+            return true;
+        }
+        stack.extend(g.op(n).operands());
+    }
+    false
+}
+
 /// One pass over one index space.
 #[derive(Clone, Debug)]
 pub struct Pass {

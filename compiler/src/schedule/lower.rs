@@ -8,7 +8,7 @@ use super::rare::{self, Rare};
 use super::stencil::Kept;
 use super::{Scheduler, nested, records};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, Strategy, Type, verify};
+use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
 use crate::passes::elementary;
@@ -76,6 +76,8 @@ pub struct Lower<'s, 'a> {
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
+    /// Elements of a CPU's unit of work.
+    pub grain: u32,
     /// What to do with what is hardly ever needed.
     pub rare: Rare,
     /// What was decided of stencils on GPUs.
@@ -131,6 +133,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             flat: IndexSet::new(),
             vectors: IndexSet::new(),
             follows: false,
+            grain: TILE as u32,
             rare: Rare::default(),
             kept: Vec::new(),
         }

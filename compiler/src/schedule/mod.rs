@@ -190,8 +190,13 @@ impl Scheduler<'_> {
     ) -> Result<(Launch, Versions)> {
         let (wanted, before) = (self.cuda, std::mem::take(&mut self.before));
         let mut l = lower::Lower::new(self, pass);
+        let nested = pass.items.iter().any(|it| items::is_nested(&l.g, it));
+        if nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
+            // an element is a loop
+            l.grain = 1;
+        }
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
-        let (cost, flat) = (l.cost, l.flat.drain(..).collect());
+        let (cost, grain, flat) = (l.cost, l.grain, l.flat.drain(..).collect());
         // what the launch before read last is still in the caches
         let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
         l.follows = before.iter().any(|p| arrays.contains(p));
@@ -211,6 +216,7 @@ impl Scheduler<'_> {
             segment,
             sequential: pass.sequential,
             cost,
+            grain,
             arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
             flat,
             scalars: signature.ins.keys().copied().collect(),

@@ -57,6 +57,7 @@ pub fn program() -> Compiled {
         segment: None,
         sequential: false,
         cost: 4,
+        grain: 2048,
         arrays: vec![
             (Place::Param(1), Access::Pointwise),
             (Place::Param(2), Access::Pointwise),

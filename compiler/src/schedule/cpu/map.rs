@@ -1,10 +1,10 @@
-//! Map: every element on its own, one loop.
+//! Map: every element on its own, one loop. The unit of work is a tile, or fewer elements where each is long work (`Launch::grain`).
 //!
 //! Contiguous: a single loop from the first to the last element of the call's tiles, which the C compiler vectorises. Staged: tile by tile through
 //! local buffers (see `Stores`).
 
+use super::Stores;
 use super::each::each;
-use super::{Stores, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
@@ -15,6 +15,7 @@ use crate::schedule::lower::Lower;
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().collect();
     let n = l.count();
+    let grain = i64::from(l.grain);
     let stores = Stores::new(l, &items);
     let (_, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<_> = items.iter().map(|it| element(l, it.node, index)).collect();
@@ -37,8 +38,8 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
             1 => (Expr::TileBegin, Expr::TileEnd),
             _ => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
         };
-        body.push(Stmt::Let(lo, begin.times(Expr::int(TILE)), Default::default()));
-        body.push(Stmt::Let(hi, end.times(Expr::int(TILE)).min(n), Default::default()));
+        body.push(Stmt::Let(lo, begin.times(Expr::int(grain)), Default::default()));
+        body.push(Stmt::Let(hi, end.times(Expr::int(grain)).min(n), Default::default()));
         let by_tile = elements.len() > 1;
         body.append(&mut elements);
         return Ok(if by_tile { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)] } else { body });
@@ -47,8 +48,8 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     let base = l.k.reg("base", Ty::I64);
     let count = l.k.reg("count", Ty::I64);
     let mut tile = vec![
-        Stmt::Let(base, Expr::Reg(t).times(Expr::int(TILE)), Default::default()),
-        Stmt::Let(count, n.minus(Expr::Reg(base)).min(Expr::int(TILE)), Default::default()),
+        Stmt::Let(base, Expr::Reg(t).times(Expr::int(grain)), Default::default()),
+        Stmt::Let(count, n.minus(Expr::Reg(base)).min(Expr::int(grain)), Default::default()),
     ];
     let stores = stores.begin(l, &mut tile);
     tile.extend(each(l, "j", &Expr::int(0), &Expr::Reg(count), &mut |l, j, conditions, out| {

@@ -93,7 +93,7 @@ impl Stores {
 
     /// Declares the buffers of a tile.
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
-        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, TILE as u32, out)), t.2);
+        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.grain, out)), t.2);
         Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
     }
 
