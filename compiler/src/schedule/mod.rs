@@ -12,6 +12,7 @@ pub mod host;
 pub mod items;
 pub mod lower;
 pub mod nested;
+pub mod nests;
 pub mod rare;
 mod records;
 pub mod reduction;

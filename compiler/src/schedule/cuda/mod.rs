@@ -9,6 +9,7 @@ mod elements;
 mod fold;
 mod levels;
 mod map;
+mod nest;
 mod reduce;
 mod rows;
 mod segments;
@@ -199,6 +200,9 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
+    } else if let Some(tiled) = nest::plan(l, pass) {
+        l.k.threads = nest::THREADS;
+        (nest::main(l, pass, &tiled, shape.strided)?, Grid::Elements(nest::THREADS))
     } else {
         map(l, pass, shape, cost)?
     };
