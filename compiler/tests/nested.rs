@@ -16,14 +16,14 @@ use gpu::{How, Layout, call};
 
 fn value(ty: Ty, rng: &mut Rng) -> Lit {
     match ty {
-        Ty::F32 => Lit::float(ty, f64::from(rng.below(2001) as i32 - 1000) / 256.0),
+        Ty::F32 | Ty::F64 => Lit::float(ty, f64::from(rng.below(2001) as i32 - 1000) / 256.0),
         _ => Lit::i32(rng.below(9) as i32 - 3),
     }
 }
 
 /// Arguments of rows x cols: vectors along the rows' index are `rows` long, others `cols`.
 fn arguments(f: &Function, rows: usize, cols: usize, rng: &mut Rng) -> Vec<Value> {
-    let product = f.name == "product";
+    let product = f.name.starts_with("product");
     let pairs = f.name == "pairs";
     let argument = |(i, p): (usize, &arraygpu_compiler::core::Param)| {
         let ty = p.ty.elem;
@@ -102,5 +102,54 @@ fn bits_and_records() {
     }
     for version in ["col_sums_0", "col_sums_0_short", "col_sums_0_any"] {
         assert!(entries.contains(version), "{version} has run");
+    }
+}
+
+fn shaped(p: &arraygpu_compiler::core::Param, extents: &[i64], rng: &mut Rng) -> Value {
+    let count: i64 = extents.iter().product();
+    let elements: Vec<Lit> = (0..count).map(|_| value(p.ty.elem, rng)).collect();
+    if extents.len() == 1 { Value::Vector(elements) } else { Value::Array(extents.to_vec(), elements) }
+}
+
+#[test]
+fn products() {
+    let mut rng = Rng::new(11);
+    for f in parse::parse(include_str!("nested/products.core")).unwrap() {
+        let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
+        assert!(
+            compiled.gpu_code[0].iter().all(|code| code.kernel.shared.len() == 2),
+            "@{}: two sides",
+            f.name
+        );
+        for (m, n, k) in [
+            (0, 3, 4),
+            (3, 4, 0),
+            (1, 1, 1),
+            (3, 5, 7),
+            (64, 64, 16),
+            (70, 65, 35),
+            (128, 128, 24),
+            (9, 130, 1030),
+        ] {
+            let extents: Vec<Vec<i64>> = match f.name.as_str() {
+                "product" => vec![vec![m, k], vec![k, n]],
+                "transposed" => vec![vec![k, m], vec![n, k], vec![m, n]],
+                _ => vec![vec![m, k], vec![n, k], vec![m]],
+            };
+            let args: Vec<Value> =
+                f.params.iter().zip(&extents).map(|(p, e)| shaped(p, e, &mut rng)).collect();
+            let expected = interp::run(&f, &args).unwrap().results;
+            let versions = compiled.gpu[0].versions.len();
+            for (which, layout) in Layout::ALL.into_iter().enumerate() {
+                let version = (which < versions && (m, n, k) != (9, 130, 1030)).then_some(which);
+                if version.is_none() && which > 0 || m * n * k > 200_000 && which > 1 {
+                    continue;
+                }
+                let how = How { layout, version, span: 1, order: Order::Random(which as u64) };
+                let case = format!("@{} of {m} x {n} x {k}, {layout:?}", f.name);
+                let found = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{case}: {e}"));
+                assert_eq!(found.results, expected, "{case} by {:?}", found.entries);
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::cpu;
 use super::element::element;
 use super::lower::{Lower, Region};
 use super::reduction::Reduction;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -37,7 +37,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     let op = l.g.op(n).clone();
     let (init, src) = match op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
-        Op::Dot { init, a, .. } => (init, a),
+        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         op => unreachable!("{op:?} is no reduction"),
     };
     let start = l.value(init, r)?.0;
@@ -51,6 +51,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     let mut out = Vec::new();
     let value = match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
+        Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out)?,
         _ => reduce(l, n, start, count, &place, &mut out)?,
     };
     // how long it is, nobody knows: as a guess, a row of columns
@@ -137,6 +138,42 @@ fn fold(
     out.push(Stmt::Var(acc, start));
     out.push(Stmt::Seq(k, Expr::int(0), count, body));
     Ok(Expr::Reg(acc))
+}
+
+/// Panel by panel (semantics 5.7): each a chain of multiply-adds. What a sum of nothing is lets a chain begin with its rounded product.
+fn panels(
+    l: &mut Lower,
+    factors: [NodeId; 2],
+    start: Expr,
+    count: Expr,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let ty = l.g.ty(factors[0]).elem;
+    let nothing = Expr::Lit(Lit::no_sum(ty));
+    let [sum, acc] = ["sum", "acc"].map(|name| l.k.reg(name, ty));
+    let [first, k] = ["first", "k"].map(|name| l.k.reg(name, Ty::I64));
+    let count = named(l, "count", count, out);
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let (_, before) = l.g.fresh_var(ty);
+    let [a, b] = factors.map(|f| element(l, f, index));
+    let next = l.g.add(Op::MulAdd(a, b, before));
+    let mut vars = place.vars.to_vec();
+    vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
+    let mut inner = Vec::new();
+    let value = l.region(&vars, &[next], None, place.at, &mut inner)?.remove(0);
+    inner.push(Stmt::Assign(acc, value));
+    let end = Expr::Reg(first).plus(Expr::int(PANEL)).min(count.clone());
+    let body = vec![
+        Stmt::Var(acc, nothing.clone()),
+        Stmt::Seq(k, Expr::Reg(first), end, inner),
+        Stmt::Assign(sum, Expr::Reg(sum).plus(Expr::Reg(acc))),
+        Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(PANEL))),
+    ];
+    out.push(Stmt::Var(sum, nothing));
+    out.push(Stmt::Var(first, Expr::int(0)));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(first), count), body));
+    Ok(start.plus(Expr::Reg(sum)))
 }
 
 /// The tree of semantics 5.1, by one thread.
@@ -242,8 +279,7 @@ pub fn read(regs: &[Reg]) -> Vec<Expr> {
 }
 
 /// What computes the lanes' values of the tile from an element on, of so many elements (at least one).
-pub type Tile<'a> =
-    dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+pub type Tile<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// The values of the whole tree over `count` elements, of which there is at least one.
 pub fn tree(

@@ -23,6 +23,8 @@ pub enum Order {
     Sequence,
     /// The tree of semantics 5.1.
     Tree,
+    /// Chains of multiply-adds by panels, semantics 5.7. It begins with the sum of nothing.
+    Panels,
 }
 
 /// A nested operation.
@@ -62,7 +64,8 @@ pub struct Nest {
 /// The nested operations in `roots`, the values of an element. None: there are none, or some that leave records, have rare parts, or nest deeper.
 pub fn find(l: &mut Lower, roots: &[NodeId]) -> Option<Nest> {
     let unfit = |n: NodeId| {
-        l.g.op(n).may_record(&l.g) || matches!(l.g.op(n), Op::Unary(UnaryOp::Unlikely, _) | Op::Materialize(_))
+        l.g.op(n).may_record(&l.g)
+            || matches!(l.g.op(n), Op::Unary(UnaryOp::Unlikely, _) | Op::Materialize(_))
     };
     let open = |n: &NodeId| !l.g.is_closed(*n);
     if l.g.reachable(roots.iter().copied()).into_iter().filter(open).any(unfit) {
@@ -123,6 +126,10 @@ impl Finder<'_, '_, '_> {
                 let tree = (r.first(l, k), pair, r.join(l, pair[0], pair[1]));
                 (init, src, Order::Tree, r.step(l, acc, k), Some(tree))
             }
+            Op::PanelDot { init, a, b } => {
+                let (x, y) = (element(l, a, k), element(l, b, k));
+                (init, a, Order::Panels, l.g.add(Op::MulAdd(x, y, acc)), None)
+            }
             _ => return None,
         };
         let Op::Generate(extents, _) = l.g.op(src) else { return None };
@@ -146,7 +153,9 @@ impl Finder<'_, '_, '_> {
 impl Loop {
     /// All values that the loop computes.
     pub fn roots(&self) -> Vec<NodeId> {
-        let of = |i: &Inner| [Some(i.next), i.tree.map(|t| t.0), i.tree.map(|t| t.2)].into_iter().flatten().collect();
+        let of = |i: &Inner| {
+            [Some(i.next), i.tree.map(|t| t.0), i.tree.map(|t| t.2)].into_iter().flatten().collect()
+        };
         self.inner.iter().flat_map(|i| -> Vec<NodeId> { of(i) }).collect()
     }
 

@@ -14,7 +14,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{self, Counter, Lanes, assign, named, read};
+use crate::schedule::nested::{self, Counters, Lanes, assign, named, read};
 use crate::schedule::nests::{self, Env, Loop, Nest, Order};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -66,7 +66,8 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
     let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
     let nest = nests::find(l, &roots)?;
     let budget = SHARED / nest.loops.len() as i64;
-    let staged = nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
+    let staged =
+        nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
     Some(Tiled { index, roots, nest, staged })
 }
 
@@ -78,7 +79,7 @@ fn stage_of(l: &Lower, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Op
     // what is left is computed for each pair, and reads nothing
     let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
-    if parts.is_empty() || !reads.is_empty() || words > MAX_WORDS {
+    if parts.is_empty() || of.order == Order::Panels || !reads.is_empty() || words > MAX_WORDS {
         return None;
     }
     let sizes = parts.iter().map(|n| l.g.ty(*n).elem.size() as i64);
@@ -121,7 +122,7 @@ pub fn main(l: &mut Lower, pass: &Pass, tiled: &Tiled, strided: bool) -> Result<
         walk.share(l);
         let results = match of.order {
             Order::Sequence => walk.sequence(l, &values[staged.invariants.len()..], &mut out)?,
-            Order::Tree => walk.tree(l, &values[staged.invariants.len()..], &mut out)?,
+            _ => walk.tree(l, &values[staged.invariants.len()..], &mut out)?,
         };
         element.known.extend(of.inner.iter().map(|i| i.node).zip(results));
     }
@@ -248,7 +249,7 @@ impl Walk<'_> {
     /// A full tile: `v` columns at a time.
     fn tile(&self, l: &mut Lower, lanes: &mut Lanes, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, columns) = (self.staged.v, self.columns());
-        let mut counter = Counter::new(l, lanes, out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I32));
         let mut body = Vec::new();
         self.fill(l, base, None, &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
@@ -309,7 +310,7 @@ impl Walk<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let columns = self.columns();
-        let mut counter = Counter::new(l, lanes, out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
         let width = named(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
         let end = bind(l, "end", base.clone().plus(left.clone()), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
