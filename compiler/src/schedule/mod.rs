@@ -13,6 +13,7 @@ pub mod items;
 pub mod lower;
 pub mod nested;
 pub mod nests;
+pub mod products;
 pub mod rare;
 mod records;
 pub mod reduction;

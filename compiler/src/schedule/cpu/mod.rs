@@ -6,12 +6,14 @@ mod finish;
 mod fold;
 mod map;
 pub mod nested;
+mod product;
 mod reduce;
 
 use super::Versions;
 use super::element::canonical;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
+use super::products;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
@@ -27,7 +29,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                map::main(l, pass, staged)?
+                match products::plan(l, pass).filter(|_| !staged) {
+                    Some(p) => product::main(l, pass, &p)?,
+                    None => map::main(l, pass, staged)?,
+                }
             } else {
                 reduce::main(l, pass, staged)?
             };

@@ -21,6 +21,7 @@ mod window;
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
+use super::products;
 use super::scalars;
 use super::stencil::{self, Kept, Stencil};
 use crate::core::{Op, Strategy, TILE};
@@ -78,12 +79,12 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
-    let squares = product::plan(l, pass).map_or(0, |p| p.squares(l).len());
-    let mut lowered: Option<((bool, bool), Kernel, Grid, Vec<u32>)> = None;
+    let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
+    let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
         // versions of one shape have one body: they differ in what may be assumed of it
         let (mut k, grid, flat) = match &lowered {
-            Some((shape, k, grid, flat)) if *shape == conditions.shape() => (k.clone(), *grid, flat.clone()),
+            Some(done) if done.shape == conditions.shape() => (done.k.clone(), done.grid, done.flat.clone()),
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
@@ -98,7 +99,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 };
                 let (k, grid) = body(l, pass, scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
-                lowered = Some((conditions.shape(), k.clone(), grid, flat.clone()));
+                lowered = Some(Lowered { shape: conditions.shape(), k: k.clone(), grid, flat: flat.clone() });
                 (k, grid, flat)
             }
         };
@@ -110,6 +111,14 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     }
     out.stencils = std::mem::take(&mut l.kept);
     Ok(out)
+}
+
+/// A body that several versions may have.
+struct Lowered {
+    shape: (bool, bool),
+    k: Kernel,
+    grid: Grid,
+    flat: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -218,8 +227,8 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
-    } else if let Some(p) = product::plan(l, pass) {
-        let squares = p.squares(l);
+    } else if let Some(p) = products::plan(l, pass) {
+        let squares = product::squares(l, &p);
         let square = squares[if shape.large { 0 } else { squares.len() - 1 }];
         l.k.threads = product::THREADS;
         l.k.blocks = 2;

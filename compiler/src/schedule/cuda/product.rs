@@ -15,16 +15,12 @@ use crate::schedule::element::canonical;
 use crate::schedule::items::{Item, Pass, domain};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::{named, read};
-use crate::schedule::nests::{self, Env, Loop, Order};
-use rustc_hash::FxHashSet as HashSet;
+use crate::schedule::nests::{self, Env, Order};
+use crate::schedule::products::{Product, Side};
 
 /// Of a block: 16 x 16.
 pub const THREADS: u32 = 256;
 const SIDE: i64 = 16;
-/// Values of one side that are staged at most for each pair of indices.
-const MAX_PARTS: usize = 2;
-/// Operations of a step at most: it is written out for each of a thread's results.
-const MAX_BODY: usize = 12;
 
 /// How large a block's square is.
 #[derive(Clone, Copy)]
@@ -54,86 +50,14 @@ impl Square {
     }
 }
 
-/// A pass as a product.
-pub struct Product {
-    /// Variables of the element's row and column, and of the inner index.
-    outer: [NodeId; 2],
-    k: NodeId,
-    /// The items' values.
-    roots: Vec<NodeId>,
-    of: Loop,
-    /// Rows' and columns' values.
-    sides: [Side; 2],
-}
-
-/// The values of one side.
-struct Side {
-    /// That depend on its index and the inner one: staged.
-    parts: Vec<NodeId>,
-    /// That depend on its index only.
-    invariants: Vec<NodeId>,
-    /// Memory runs along the inner index, not along the side's own.
-    along_k: bool,
-}
-
-/// The pass as a product, if it is one.
-pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
-    let items = stored(l, pass);
-    if items.len() < pass.items.len() || pass.domain.len() != 2 {
-        return None;
-    }
-    let outer = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
-    let roots: Vec<NodeId> = items.iter().map(|it| open(l, it.node, &outer)).collect::<Option<_>>()?;
-    let mut nest = nests::find(l, &roots)?;
-    let (k, of) = (nest.k, nest.loops.pop()?);
-    let starts = of.order == Order::Panels || of.inner.iter().all(|i| l.g.is_closed(i.init));
-    if !nest.loops.is_empty() || of.inner.len() > 1 || of.order == Order::Tree || !starts {
-        return None;
-    }
-    let g = &l.g;
-    let mut known = HashSet::default();
-    let mut side = |own: NodeId, alone: bool| {
-        let parts = of.parts(g, &mut known, |g, n| {
-            let of_k = nests::depends(g, n, &[k]);
-            nests::depends(g, n, &[k, own]) && (alone || !of_k) && nests::reads(g, n)
-        });
-        let invariants = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[own]));
-        let last = |n: NodeId| matches!(g.op(n), Op::Elem(_, index) if index.last() == Some(&k));
-        let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
-        Side { parts, invariants, along_k }
-    };
-    // what depends on the inner index alone goes with the rows
-    let columns = side(outer[1], false);
-    let sides = [side(outer[0], true), columns];
-    let rest = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
-    let body = g.reachable(of.roots()).into_iter().filter(|n| !g.is_closed(*n)).count();
-    let inside: usize = sides.iter().map(|s| g.reachable(s.parts.iter().copied()).len()).sum();
-    let fits = |s: &Side| !s.parts.is_empty() && s.parts.len() <= MAX_PARTS;
-    if !rest.is_empty() || !sides.iter().all(fits) || body.saturating_sub(inside) > MAX_BODY {
-        return None;
-    }
-    Some(Product { outer, k, roots, of, sides })
-}
-
-/// The element of an item at these indices.
-fn open(l: &mut Lower, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
-    match l.g.op(array).clone() {
-        Op::Generate(_, lambda) => Some(l.g.open(&lambda, index)),
-        Op::Materialize(x) => open(l, x, index),
-        _ => None,
-    }
-}
-
-impl Product {
-    /// The squares that blocks may have, the largest first.
-    pub fn squares(&self, l: &Lower) -> Vec<Square> {
-        let parts = self.sides.iter().flat_map(|s| &s.parts).map(|n| l.g.ty(*n).elem.size());
-        let widest = parts.chain([l.g.ty(self.of.inner[0].node).elem.size()]).max().unwrap_or(4);
-        match (widest, self.sides.iter().map(|s| s.parts.len()).sum()) {
-            (8, _) => vec![Square::new(64, 2)],
-            (_, 2) => vec![Square::new(128, 4), Square::new(64, 4)],
-            _ => vec![Square::new(64, 4)],
-        }
+/// The squares that blocks may have, the largest first.
+pub fn squares(l: &Lower, p: &Product) -> Vec<Square> {
+    let parts = p.sides.iter().flat_map(|s| &s.parts).map(|n| l.g.ty(*n).elem.size());
+    let widest = parts.chain([l.g.ty(p.of.inner[0].node).elem.size()]).max().unwrap_or(4);
+    match (widest, p.sides.iter().map(|s| s.parts.len()).sum()) {
+        (8, _) => vec![Square::new(64, 2)],
+        (_, 2) => vec![Square::new(128, 4), Square::new(64, 4)],
+        _ => vec![Square::new(64, 4)],
     }
 }
 
@@ -391,12 +315,12 @@ impl Block<'_> {
         vars.push((index, k));
         let (v, each) = (self.square.v, self.square.each());
         let at_k = Env::default().with(&l.g, self.p.k, index);
-        for side in 0..2 {
+        for (side, place) in places.iter().enumerate() {
             for (part, m) in self.p.sides[side].parts.iter().zip(&self.shared[side]) {
                 let ty = l.g.ty(*part).elem;
                 for group in 0..each / v {
                     let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
-                    let at = places[side].clone().plus(int32((offset + group * SIDE * v) as i32));
+                    let at = place.clone().plus(int32((offset + group * SIDE * v) as i32));
                     for (r, reg) in (group * v..).zip(&regs) {
                         let env = at_k.with(&l.g, self.p.outer[side], self.vars[side][r as usize]);
                         vars.push((env.of(&mut l.g, *part), Expr::Reg(*reg)));
