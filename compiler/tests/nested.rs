@@ -121,6 +121,7 @@ fn products() {
             "@{}: two sides",
             f.name
         );
+        assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
         for (m, n, k) in [
             (0, 3, 4),
             (3, 4, 0),
@@ -152,4 +153,37 @@ fn products() {
             }
         }
     }
+}
+
+/// A sequential loop in each thread is said to be one, with its line; tiled nests and segments are not.
+#[test]
+fn warnings() {
+    for f in parse::parse(include_str!("nested/programs.core")).unwrap() {
+        let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
+        // products that begin with a stored matrix, matrices by vectors in panels, and records
+        let loops = ["two", "product", "records", "vectors"].contains(&f.name.as_str());
+        assert_eq!(!compiled.warnings.is_empty(), loops, "@{}: {:?}", f.name, compiled.warnings);
+        let tiled = ["order", "pairs", "softmax"].contains(&f.name.as_str());
+        let shared = |code: &driver::GpuCode| !code.kernel.shared.is_empty();
+        assert!(!tiled || compiled.gpu_code.iter().flatten().all(shared), "@{}: a tile", f.name);
+    }
+    let text = "func @f(%x: [i32], %y: [i32]) -> (r: [i32]) {
+  %0 = map (%a: i32) over %x {
+    %1 = map (%b: i32) over %y {
+      %2 = div %b, %a
+      yield %2
+    }
+    %3 = fold (%p: i32, %q: i32) from 0i32 over %1 {
+      %4 = add %p, %q
+      yield %4
+    } !author.rs:12:30
+    yield %3
+  }
+  return %0
+}";
+    let functions = parse::parse(text).unwrap();
+    let compiled = driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap();
+    let expected = "f: a nested operation (author.rs:12) is a sequential loop in each thread of a GPU";
+    assert_eq!(compiled.warnings, [expected]);
+    assert!(compiled.explain().ends_with(&format!("warning: {expected}\n")));
 }

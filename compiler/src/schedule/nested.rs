@@ -34,6 +34,9 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
         Some(condition) => Some(l.value(condition, r)?.0),
         None => None,
     };
+    if l.k.threads > 0 {
+        l.warn_of_loop(n);
+    }
     let op = l.g.op(n).clone();
     let (init, src) = match op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),

@@ -75,6 +75,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         return Ok(out);
     }
     if segments::kernels(l, name, pass, cost, &mut out)? {
+        // only what no other version takes goes by threads
+        l.warnings.clear();
         return Ok(out);
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
