@@ -111,9 +111,7 @@ fn fast_functions_are_precise_on_a_cpu() {
     for (i, f) in functions.iter().enumerate() {
         let args = operators::arguments(f);
         let expected = interp::run(f, &args).unwrap().results;
-        let length = |v: &Value| if let Value::Vector(v) = v { v.len() as i64 } else { 0 };
-        let extents: Vec<i64> = expected.iter().map(length).collect();
-        let found = loaded.call(i, context(1), &args, &extents, Layout::Contiguous).results;
+        let found = loaded.call(i, context(1), &args, &shapes(&expected), Layout::Contiguous).results;
         assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
     }
 }

@@ -140,3 +140,49 @@ fn the_greatest_index_is_outside() {
         assert!(!check(&l, 0, &f, &args, context(1), Layout::Contiguous), "{index}");
     }
 }
+
+/// Products by squares, whole and at borders, of panels that are full and not.
+#[test]
+fn products_have_the_interpreters_bits() {
+    let functions = parse::parse(include_str!("../compiler/tests/nested/products.core"))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let contexts = [context(1), context(2)];
+    for l in load(&compile(functions.clone())) {
+        for (i, f) in functions.iter().enumerate() {
+            for (round, [m, n, k]) in [
+                [0, 9, 4],
+                [3, 9, 0],
+                [1, 1, 1],
+                [5, 7, 3],
+                [64, 64, 128],
+                [70, 130, 35],
+                [9, 17, 1100],
+                [131, 8, 516],
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let shapes = match f.name.as_str() {
+                    "product" => vec![vec![m, k], vec![k, n]],
+                    "transposed" => vec![vec![k, m], vec![n, k], vec![m, n]],
+                    _ => vec![vec![m, k], vec![n, k], vec![m]],
+                };
+                let argument = |(seed, (p, shape)): (i64, (&arraygpu_compiler::core::Param, &Vec<i64>))| {
+                    // sums of them are rounded, so the order shows
+                    let value =
+                        |i: i64| Lit::float(p.ty.elem, ((i * 37 + seed * 11) % 113 - 50) as f64 / 7.0);
+                    let elements: Vec<Lit> = (0..shape.iter().product()).map(value).collect();
+                    if shape.len() > 1 {
+                        Value::Array(shape.clone(), elements)
+                    } else {
+                        Value::Vector(elements)
+                    }
+                };
+                let args: Vec<Value> = (0..).zip(f.params.iter().zip(&shapes)).map(argument).collect();
+                for layout in [Layout::Contiguous, Layout::Pitched, Layout::Transposed] {
+                    assert!(check(&l, i, f, &args, contexts[round % 2], layout));
+                }
+            }
+        }
+    }
+}

@@ -37,6 +37,8 @@ pub struct Compiled {
     pub stencils: Vec<Vec<Kept>>,
     /// The code of each kernel's versions, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
+    /// What the author should know: places that are slow on some target.
+    pub warnings: Vec<String>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
 }
@@ -88,6 +90,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         gpu: Vec::new(),
         stencils: Vec::new(),
         gpu_code: Vec::new(),
+        warnings: Vec::new(),
         c_source: String::new(),
         sources,
     };
@@ -98,6 +101,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.functions.push(fused);
         out.plans.push(scheduled.plan);
         out.versions.extend(scheduled.kernels);
+        out.warnings.extend(scheduled.warnings);
         for pass in scheduled.gpu {
             let code = |kernel: Kernel| GpuCode { ptx: backend::ptx::emit(&kernel), kernel };
             out.gpu.push(pass.launch);
@@ -133,7 +137,9 @@ impl Compiled {
     /// What was decided for each function, and why.
     pub fn explain(&self) -> String {
         let one = |(f, p): (&Function, &Plan)| explain::function(f, p, &self.gpu, &self.stencils);
-        self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n")
+        let functions = self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n");
+        let warnings: String = self.warnings.iter().map(|w| format!("warning: {w}\n")).collect();
+        functions + &warnings
     }
 }
 

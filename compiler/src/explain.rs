@@ -143,6 +143,7 @@ fn conditions(plan: &Plan, l: &Launch, v: &GpuVersion) -> String {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?", |(place, _)| slot(plan, place).name.as_str());
     let aligned: Vec<&str> = v.aligned.iter().map(name).collect();
     let conditions = [
+        (v.least > 0, format!("{} blocks or more", v.least)),
         (v.contiguous, "strides of 1".to_string()),
         (!aligned.is_empty(), format!("{} at 16 bytes", aligned.join(" "))),
         (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),

@@ -8,10 +8,12 @@ mod common;
 #[path = "common/gpu.rs"]
 mod gpu;
 
-use arguments::arguments;
+use arguments::{arguments, value};
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{interp, parse};
 use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::kernel::interp::Order;
+use arraygpu_compiler::scalar::Lit;
 use common::rng;
 use common::rng::Rng;
 use gpu::{How, Layout, call};
@@ -79,4 +81,87 @@ fn bits_and_records() {
     for version in ["col_sums_0", "col_sums_0_short", "col_sums_0_any"] {
         assert!(entries.contains(version), "{version} has run");
     }
+}
+
+fn shaped(p: &arraygpu_compiler::core::Param, extents: &[i64], rng: &mut Rng) -> Value {
+    let count: i64 = extents.iter().product();
+    let elements: Vec<Lit> = (0..count).map(|_| value(p.ty.elem, rng)).collect();
+    if extents.len() == 1 { Value::Vector(elements) } else { Value::Array(extents.to_vec(), elements) }
+}
+
+#[test]
+fn products() {
+    let mut rng = Rng::new(11);
+    for f in parse::parse(include_str!("nested/products.core")).unwrap() {
+        let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
+        assert!(
+            compiled.gpu_code[0].iter().all(|code| code.kernel.shared.len() == 2),
+            "@{}: two sides",
+            f.name
+        );
+        assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
+        for (m, n, k) in [
+            (0, 3, 4),
+            (3, 4, 0),
+            (1, 1, 1),
+            (3, 5, 7),
+            (64, 64, 16),
+            (70, 65, 35),
+            (128, 128, 24),
+            (9, 130, 1030),
+        ] {
+            let extents: Vec<Vec<i64>> = match f.name.as_str() {
+                "product" => vec![vec![m, k], vec![k, n]],
+                "transposed" => vec![vec![k, m], vec![n, k], vec![m, n]],
+                _ => vec![vec![m, k], vec![n, k], vec![m]],
+            };
+            let args: Vec<Value> =
+                f.params.iter().zip(&extents).map(|(p, e)| shaped(p, e, &mut rng)).collect();
+            let expected = interp::run(&f, &args).unwrap().results;
+            let versions = compiled.gpu[0].versions.len();
+            for (which, layout) in Layout::ALL.into_iter().enumerate() {
+                let version = (which < versions && (m, n, k) != (9, 130, 1030)).then_some(which);
+                if version.is_none() && which > 0 || m * n * k > 200_000 && which > 1 {
+                    continue;
+                }
+                let how = How { layout, version, span: 1, order: Order::Random(which as u64) };
+                let case = format!("@{} of {m} x {n} x {k}, {layout:?}", f.name);
+                let found = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{case}: {e}"));
+                assert_eq!(found.results, expected, "{case} by {:?}", found.entries);
+            }
+        }
+    }
+}
+
+/// A sequential loop in each thread is said to be one, with its line; tiled nests and segments are not.
+#[test]
+fn warnings() {
+    for f in parse::parse(include_str!("nested/programs.core")).unwrap() {
+        let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
+        // products that begin with a stored matrix, matrices by vectors in panels, and records
+        let loops = ["two", "product", "records", "vectors"].contains(&f.name.as_str());
+        assert_eq!(!compiled.warnings.is_empty(), loops, "@{}: {:?}", f.name, compiled.warnings);
+        let tiled = ["order", "pairs", "softmax"].contains(&f.name.as_str());
+        let shared = |code: &driver::GpuCode| !code.kernel.shared.is_empty();
+        assert!(!tiled || compiled.gpu_code.iter().flatten().all(shared), "@{}: a tile", f.name);
+    }
+    let text = "func @f(%x: [i32], %y: [i32]) -> (r: [i32]) {
+  %0 = map (%a: i32) over %x {
+    %1 = map (%b: i32) over %y {
+      %2 = div %b, %a
+      yield %2
+    }
+    %3 = fold (%p: i32, %q: i32) from 0i32 over %1 {
+      %4 = add %p, %q
+      yield %4
+    } !author.rs:12:30
+    yield %3
+  }
+  return %0
+}";
+    let functions = parse::parse(text).unwrap();
+    let compiled = driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap();
+    let expected = "f: a nested operation (author.rs:12) is a sequential loop in each thread of a GPU";
+    assert_eq!(compiled.warnings, [expected]);
+    assert!(compiled.explain().ends_with(&format!("warning: {expected}\n")));
 }

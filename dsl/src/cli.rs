@@ -134,6 +134,9 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     progress.say("compiling the functions");
     let has = |target| arguments.target.contains(&target);
     let compiled = package.compile_for(Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) })?;
+    for warning in compiled.warnings.iter().filter(|_| !arguments.explain && !arguments.quiet) {
+        eprintln!("{}: warning: {warning}", package.name());
+    }
     for stage in &arguments.emit {
         if arguments.emit.len() > 1 {
             print(stdout, &format!("{} ---- {} ----\n", stage.comment(), stage.name()))?;

@@ -120,8 +120,7 @@ impl Call<'_> {
             }
             _ => None,
         };
-        let extents: Vec<u64> = l.domain.iter().map(|d| ws.host[d.0 as usize].as_i64() as u64).collect();
-        let blocks = version.grid.blocks(&extents, segment, version.threads, span.unwrap_or(1));
+        let blocks = version.grid.blocks(&domain(l, ws), segment, version.threads, span.unwrap_or(1));
         let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
             fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
         };
@@ -152,6 +151,8 @@ impl Call<'_> {
                 && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
                 && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
+                && (v.least == 0
+                    || v.grid.blocks(&domain(l, ws), segment as u64, v.threads, 1) >= v.least.into())
         };
         let kernel = &self.images.kernels[l.kernel as usize];
         if let Some(why) = &kernel.absent {
@@ -237,6 +238,11 @@ fn is_aligned(span: &Span, flat: bool) -> bool {
     let outer = span.extents.iter().zip(&span.strides).take(AXES - 1).filter(|(n, _)| **n > 1);
     let bytes = |stride: i64| stride.unsigned_abs() as usize % 16 * span.ty.size();
     span.base.addr().is_multiple_of(16) && (flat || outer.map(|(_, s)| bytes(*s)).all(|b| b % 16 == 0))
+}
+
+/// The extents of a launch's index space, none of which is negative.
+fn domain(l: &Launch, ws: &Workspace) -> Vec<u64> {
+    l.domain.iter().map(|d| ws.host[d.0 as usize].as_i64().max(0) as u64).collect()
 }
 
 /// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than

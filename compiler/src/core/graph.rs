@@ -289,7 +289,7 @@ impl Op {
             Op::Map(_, srcs) => Operands::Many(srcs.clone().into_iter()),
             Op::Slice { src, start, stop, stride, .. } => few(&[*src, *start, *stop, *stride]),
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => few(&[*init, *src]),
-            Op::Dot { init, a, b } => few(&[*init, *a, *b]),
+            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => few(&[*init, *a, *b]),
         }
     }
 
@@ -333,6 +333,7 @@ impl Op {
             Op::Reduce { .. } => Op::Reduce { join: l(), init: o(0), src: o(1) },
             Op::Fold { .. } => Op::Fold { step: l(), init: o(0), src: o(1) },
             Op::Dot { .. } => Op::Dot { init: o(0), a: o(1), b: o(2) },
+            Op::PanelDot { .. } => Op::PanelDot { init: o(0), a: o(1), b: o(2) },
         }
     }
 

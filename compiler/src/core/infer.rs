@@ -148,7 +148,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             operator(join, ty, ty, "reduce")?;
             Type::scalar(ty)
         }
-        Op::Dot { init, a, b } => {
+        Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => {
             let ty = scalar(*init, "the initial value")?;
             let (a, b) = (array(*a, "the operand of dot")?, array(*b, "the operand of dot")?);
             if a.rank != b.rank {

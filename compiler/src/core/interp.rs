@@ -3,7 +3,7 @@
 //! It evaluates core IR at any stage of the pipeline. `select` is lazy and every value is computed once for each binding of its variables, so
 //! a record is left exactly when the program's meaning asks for it.
 
-use super::{Function, Graph, Lambda, NodeId, Op, Type, Var, verify};
+use super::{Function, Graph, Lambda, NodeId, Op, PANEL, Type, Var, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
@@ -73,7 +73,7 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
         let whole = matches!(
             f.graph.op(n),
-            Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_)
+            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } | Op::Materialize(_)
         );
         if whole && f.graph.is_closed(n) {
             m.eval(n, &env);
@@ -290,6 +290,18 @@ impl Machine<'_> {
                 );
                 let init = self.scalar(*init, env);
                 v.map_or(init, |v| plus(init, v))
+            }
+            Op::PanelDot { init, a, b } => {
+                let (a, b) = (self.array(*a, env), self.array(*b, env));
+                let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
+                let panel = |(a, b): (&[Lit], &[Lit])| {
+                    let first = eval_binary(BinaryOp::Mul, a[0], b[0]).0;
+                    a[1..].iter().zip(&b[1..]).fold(first, |s, (a, b)| eval_mul_add(*a, *b, s))
+                };
+                let panels = a.elements.chunks(PANEL as usize).zip(b.elements.chunks(PANEL as usize));
+                let sum = panels.map(panel).reduce(plus);
+                let init = self.scalar(*init, env);
+                sum.map_or(init, |sum| plus(init, sum))
             }
             Op::Fold { step, init, src } => {
                 let init = self.scalar(*init, env);

@@ -27,6 +27,8 @@ use std::fmt;
 pub const MAX_RANK: usize = 3;
 /// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and launches are cut.
 pub const TILE: i64 = 2048;
+/// Elements of a panel of a `panel_dot` (semantics 5.7).
+pub const PANEL: i64 = 512;
 /// Columns of a tile.
 pub const COLUMNS: i64 = 128;
 
@@ -157,6 +159,12 @@ pub enum Op {
     },
     /// semantics 5.3
     Dot {
+        init: NodeId,
+        a: NodeId,
+        b: NodeId,
+    },
+    /// semantics 5.7
+    PanelDot {
         init: NodeId,
         a: NodeId,
         b: NodeId,

@@ -185,6 +185,9 @@ impl Parser<'_> {
                 stop: self.after("to")?,
                 stride: self.after("by")?,
             },
+            "panel_dot" => {
+                Op::PanelDot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? }
+            }
             "dot" => Op::Dot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? },
             "generate" => {
                 let extents = self.more()?;

@@ -125,6 +125,7 @@ impl Printer<'_> {
             Op::Iota(_) => format!("iota {}", o[0]),
             Op::Fill(..) => format!("fill {}, {}", o[0], o[1]),
             Op::Materialize(_) => format!("materialize {}", o[0]),
+            Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", ")), scope),
             Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, "", scope),

@@ -113,7 +113,7 @@ pub fn is_fused(f: &Function) -> bool {
             Op::At(x, _) | Op::Elem(x, _) => stored(*x),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),
             Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
-            Op::Dot { a, b, .. } => made(*a) && made(*b),
+            Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => made(*a) && made(*b),
             _ => true,
         })
 }

@@ -28,6 +28,8 @@ pub struct GpuVersion {
     pub threads: u32,
     /// How many blocks.
     pub grid: Grid,
+    /// Condition: the grid has at least so many blocks.
+    pub least: u32,
     /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are passed.
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
@@ -111,6 +113,9 @@ impl Display for GpuKernel {
                 Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
                 Grid::Strips(width, least, most) => write!(f, " strips {width}, {least} to {most}")?,
                 Grid::One => write!(f, " one")?,
+            }
+            if v.least > 0 {
+                write!(f, " blocks {}", v.least)?;
             }
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
@@ -201,10 +206,11 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
+    let least = if c.eat("blocks") { number(c)? } else { 0 };
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
-    Ok(GpuVersion { entry, threads, grid, contiguous, flat, aligned, narrow, longest, separate })
+    Ok(GpuVersion { entry, threads, grid, least, contiguous, flat, aligned, narrow, longest, separate })
 }
 
 /// The word and numbers with commas, or nothing.
@@ -226,6 +232,7 @@ mod tests {
         let text = "gpu @f_0 {
   version f_0 threads 256 elements 2048 contiguous narrow separate flat 1 aligned 0, 2
   version f_0_any threads 128 tiles 1 to 2
+  version f_0_large threads 256 plane 128 by 128 blocks 128 narrow
 }
 gpu @g_0 {
   version g_0 threads 32 one

@@ -117,6 +117,11 @@ impl Lit {
         Lit { ty, bits: 0 }
     }
 
+    /// The sum of nothing: x plus it is x, exactly. Of floats -0.
+    pub fn no_sum(ty: Ty) -> Lit {
+        if ty.is_float() { Lit::float(ty, -0.0) } else { Lit::zero(ty) }
+    }
+
     /// One, or true.
     pub fn one(ty: Ty) -> Lit {
         match ty {

@@ -22,7 +22,10 @@ pub struct Item {
 
 /// A node whose value is known only after a whole pass: a reduction, a fold, a stored temporary.
 pub fn is_pass(g: &Graph, n: NodeId) -> bool {
-    matches!(g.op(n), Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. } | Op::Materialize(_))
+    matches!(
+        g.op(n),
+        Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } | Op::Materialize(_)
+    )
 }
 
 /// A vector that is stored (and not a reduction or fold).

@@ -75,6 +75,8 @@ pub struct Lower<'s, 'a> {
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
+    /// What the author should know.
+    pub warnings: IndexSet<String>,
     /// Elements of a CPU's unit of work.
     pub grain: u32,
     /// What to do with what is hardly ever needed.
@@ -132,6 +134,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             flat: IndexSet::new(),
             vectors: IndexSet::new(),
             follows: false,
+            warnings: IndexSet::new(),
             grain: TILE as u32,
             rare: Rare::default(),
             kept: Vec::new(),
@@ -192,6 +195,14 @@ impl<'s, 'a> Lower<'s, 'a> {
         let extents = self.domain.clone();
         let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
         n.unwrap_or_else(|| self.g.lit(Lit::i64(0)))
+    }
+
+    /// Notes that a nested operation is a loop of each thread.
+    pub fn warn_of_loop(&mut self, n: NodeId) {
+        let f = &self.scheduler.f.name;
+        let place = self.g.node(n).loc.first().map(|l| format!(" ({})", l.short())).unwrap_or_default();
+        let what = "a nested operation";
+        self.warnings.insert(format!("{f}: {what}{place} is a sequential loop in each thread of a GPU"));
     }
 
     /// What people call the array.
@@ -464,7 +475,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, &i, r);
         }
-        if matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::Fold { .. }) {
+        if matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. }) {
             return nested::value(self, n, r).map(|e| (e, 0));
         }
         if let Op::Within(i, len) = op {

@@ -13,6 +13,8 @@ pub mod host;
 pub mod items;
 pub mod lower;
 pub mod nested;
+pub mod nests;
+pub mod products;
 pub mod rare;
 mod records;
 pub mod reduction;
@@ -48,6 +50,8 @@ pub struct Scheduled {
     pub kernels: Vec<Versions>,
     /// The same for GPUs, if asked for.
     pub gpu: Vec<cuda::GpuPass>,
+    /// What the author should know.
+    pub warnings: Vec<String>,
 }
 
 /// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
@@ -68,6 +72,7 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         cuda,
         gpu: Vec::new(),
         before: Vec::new(),
+        warnings: Vec::new(),
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
@@ -84,7 +89,7 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         kernels.push(versions);
     }
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels, gpu: s.gpu })
+    Ok(Scheduled { plan: s.plan, kernels, gpu: s.gpu, warnings: s.warnings })
 }
 
 /// State of scheduling one function.
@@ -103,6 +108,7 @@ pub struct Scheduler<'a> {
     gpu: Vec<cuda::GpuPass>,
     /// The arrays of the launch before, if it goes from their beginning to their end.
     before: Vec<Place>,
+    warnings: Vec<String>,
 }
 
 impl Scheduler<'_> {
@@ -210,10 +216,12 @@ impl Scheduler<'_> {
             false => None,
         };
         let segment = segments::of(&mut l, pass).map(|s| s.length);
+        let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
         self.before = if turned { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
+        self.warnings.extend(warnings);
         let launch = Launch {
             kernel,
             name,

@@ -9,7 +9,7 @@ use super::cpu;
 use super::element::element;
 use super::lower::{Lower, Region};
 use super::reduction::Reduction;
-use crate::core::{COLUMNS, NodeId, Op, TILE, Var};
+use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -34,10 +34,13 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
         Some(condition) => Some(l.value(condition, r)?.0),
         None => None,
     };
+    if l.k.threads > 0 {
+        l.warn_of_loop(n);
+    }
     let op = l.g.op(n).clone();
     let (init, src) = match op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
-        Op::Dot { init, a, .. } => (init, a),
+        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         op => unreachable!("{op:?} is no reduction"),
     };
     let start = l.value(init, r)?.0;
@@ -51,6 +54,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     let mut out = Vec::new();
     let value = match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
+        Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out)?,
         _ => reduce(l, n, start, count, &place, &mut out)?,
     };
     // how long it is, nobody knows: as a guess, a row of columns
@@ -139,6 +143,42 @@ fn fold(
     Ok(Expr::Reg(acc))
 }
 
+/// Panel by panel (semantics 5.7): each a chain of multiply-adds. What a sum of nothing is lets a chain begin with its rounded product.
+fn panels(
+    l: &mut Lower,
+    factors: [NodeId; 2],
+    start: Expr,
+    count: Expr,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let ty = l.g.ty(factors[0]).elem;
+    let nothing = Expr::Lit(Lit::no_sum(ty));
+    let [sum, acc] = ["sum", "acc"].map(|name| l.k.reg(name, ty));
+    let [first, k] = ["first", "k"].map(|name| l.k.reg(name, Ty::I64));
+    let count = named(l, "count", count, out);
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let (_, before) = l.g.fresh_var(ty);
+    let [a, b] = factors.map(|f| element(l, f, index));
+    let next = l.g.add(Op::MulAdd(a, b, before));
+    let mut vars = place.vars.to_vec();
+    vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
+    let mut inner = Vec::new();
+    let value = l.region(&vars, &[next], None, place.at, &mut inner)?.remove(0);
+    inner.push(Stmt::Assign(acc, value));
+    let end = Expr::Reg(first).plus(Expr::int(PANEL)).min(count.clone());
+    let body = vec![
+        Stmt::Var(acc, nothing.clone()),
+        Stmt::Seq(k, Expr::Reg(first), end, inner),
+        Stmt::Assign(sum, Expr::Reg(sum).plus(Expr::Reg(acc))),
+        Stmt::Assign(first, Expr::Reg(first).plus(Expr::int(PANEL))),
+    ];
+    out.push(Stmt::Var(sum, nothing));
+    out.push(Stmt::Var(first, Expr::int(0)));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(first), count), body));
+    Ok(start.plus(Expr::Reg(sum)))
+}
+
 /// The tree of semantics 5.1, by one thread.
 fn reduce(
     l: &mut Lower,
@@ -149,17 +189,17 @@ fn reduce(
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let r = Reduction::nested(l, n);
-    let [count, tiles, groups] = {
-        let count = named(l, "count", count, out);
-        let tiles = named(l, "tiles", up(count.clone()), out);
-        let groups = named(l, "groups", up(tiles.clone()), out);
-        [count, tiles, groups]
-    };
-    let elements = |l: &mut Lower, base: Expr, count: Expr, out: &mut Vec<Stmt>| -> Result<Expr> {
+    let result = l.k.reg("reduced", r.ty);
+    out.push(Stmt::Var(result, start));
+    let count = named(l, "count", count, out);
+    let join = &mut joining(&r, place);
+    let mut lanes = Lanes { types: vec![r.ty], join };
+    let mut body = Vec::new();
+    let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if l.k.threads == 0 {
-            return cpu::nested::tile(l, &r, place, base, count, out);
+            return Ok(vec![cpu::nested::tile(l, &r, place, base, left, out)?]);
         }
-        columns(l, &r, place, count, out, &mut |l, i, acc, out| {
+        columns(l, lanes, left, out, &mut |l, i, acc, out| {
             let at = base.clone().plus(i);
             let at = named(l, "i", at, out);
             let loaded = l.loaded.clone();
@@ -170,113 +210,254 @@ fn reduce(
                 None => r.first(l, index),
                 Some(acc) => {
                     let (_, before) = l.g.fresh_var(r.ty);
-                    vars.push((before, acc));
+                    vars.push((before, acc[0].clone()));
                     r.step(l, before, index)
                 }
             };
-            let value = l.region(&vars, &[root], None, place.at, out)?.remove(0);
+            let value = l.region(&vars, &[root], None, place.at, out)?;
             l.loaded = loaded;
             Ok(value)
         })
-    };
-    let group = |l: &mut Lower, first: Expr, count_of: Expr, out: &mut Vec<Stmt>| -> Result<Expr> {
-        let rest = count.clone();
-        level(l, &r, place, count_of, out, &mut |l, t, out| {
-            let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
-            let left = named(l, "left", rest.clone().minus(base.clone()).min(Expr::int(TILE)), out);
-            elements(l, base, left, out)
-        })
-    };
-    let mut body = Vec::new();
-    let value = level(l, &r, place, groups, &mut body, &mut |l, g, out| {
-        let first = named(l, "first", g.times(Expr::int(TILE)), out);
-        let left = named(l, "of_group", tiles.clone().minus(first.clone()).min(Expr::int(TILE)), out);
-        group(l, first, left, out)
     })?;
-    let result = l.k.reg("reduced", r.ty);
-    out.push(Stmt::Var(result, start));
-    let joined = join(l, &r, place, Expr::Reg(result), value, &mut body)?;
+    let joined = (lanes.join)(l, 0, Expr::Reg(result), value[0].clone(), &mut body)?;
     body.push(Stmt::Assign(result, joined));
-    out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count.clone(), Expr::int(0)), body, vec![]));
+    out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
     Ok(Expr::Reg(result))
 }
 
-type Leaf<'a> = dyn FnMut(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+/// f(a, b) of a lane, joining accumulators.
+pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
+/// How a reduction's values join.
+fn joining<'a>(
+    r: &'a Reduction,
+    place: &'a Place<'a>,
+) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
+    move |l, _, a, b, out| {
+        let (_, x) = l.g.fresh_var(r.ty);
+        let (_, y) = l.g.fresh_var(r.ty);
+        let root = r.join(l, x, y);
+        let mut vars = place.vars.to_vec();
+        vars.extend([(x, a), (y, b)]);
+        Ok(l.region(&vars, &[root], None, place.at, out)?.remove(0))
+    }
+}
+
+/// Reductions that go through the same tree together.
+pub struct Lanes<'a> {
+    /// The type of each.
+    pub types: Vec<Ty>,
+    /// How two values join.
+    pub join: &'a mut Join<'a>,
+}
+
+impl Lanes<'_> {
+    /// Joins each lane's values.
+    pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let pairs = a.iter().zip(b).enumerate();
+        pairs.map(|(lane, (a, b))| (self.join)(l, lane, a.clone(), b.clone(), out)).collect()
+    }
+
+    /// A register of each lane that may be assigned, 0 for now.
+    pub fn variables(&self, l: &mut Lower, name: &str, out: &mut Vec<Stmt>) -> Vec<Reg> {
+        let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
+        let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
+        out.extend(zeros);
+        regs
+    }
+}
+
+/// Assigns new values, all of which are known before the first is.
+pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    let values: Vec<Expr> = match regs {
+        [_] => values,
+        _ => values.into_iter().map(|e| named(l, "next", e, out)).collect(),
+    };
+    out.extend(regs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
+}
+
+/// The registers' values.
+pub fn read(regs: &[Reg]) -> Vec<Expr> {
+    regs.iter().map(|r| Expr::Reg(*r)).collect()
+}
+
+/// What computes the lanes' values of the tile from an element on, of so many elements (at least one).
+pub type Tile<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+
+/// The values of the whole tree over `count` elements, of which there is at least one.
+pub fn tree(
+    l: &mut Lower,
+    lanes: &mut Lanes,
+    count: &Expr,
+    out: &mut Vec<Stmt>,
+    tile: &mut Tile,
+) -> Result<Vec<Expr>> {
+    let tiles = named(l, "tiles", up(count.clone()), out);
+    let groups = named(l, "groups", up(tiles.clone()), out);
+    level(l, lanes, groups, out, &mut |l, lanes, g, out| {
+        let first = named(l, "first", g.times(Expr::int(TILE)), out);
+        let left = named(l, "of_group", tiles.clone().minus(first.clone()).min(Expr::int(TILE)), out);
+        level(l, lanes, left, out, &mut |l, lanes, t, out| {
+            let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
+            let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
+            tile(l, lanes, base, left, out)
+        })
+    })
+}
+
+type Leaf<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// One level of the tree over up to 2048 values (at least one), each computed by `leaf`.
 fn level(
     l: &mut Lower,
-    r: &Reduction,
-    place: &Place,
+    lanes: &mut Lanes,
     count: Expr,
     out: &mut Vec<Stmt>,
     leaf: &mut Leaf,
-) -> Result<Expr> {
-    let mut counter = Counter::new(l, r, COLUMNS.trailing_zeros(), out);
-    let c = l.k.reg("c", Ty::I64);
-    let acc = l.k.reg("acc", r.ty);
-    let row = l.k.reg("row", Ty::I64);
+) -> Result<Vec<Expr>> {
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+    let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let mut body = Vec::new();
+    let acc = lanes.variables(l, "acc", &mut body);
     let mut inner = Vec::new();
     let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
     let i = named(l, "at", i, &mut inner);
-    let value = leaf(l, i, &mut inner)?;
-    let value = named(l, "value", value, &mut inner);
+    let values = leaf(l, lanes, i, &mut inner)?;
+    let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, &mut inner)).collect();
     let mut later = Vec::new();
-    let joined = join(l, r, place, Expr::Reg(acc), value.clone(), &mut later)?;
-    later.push(Stmt::Assign(acc, joined));
-    let first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
-    inner.push(Stmt::If(first, vec![Stmt::Assign(acc, value)], later));
-    let mut body = vec![Stmt::Var(acc, Expr::Lit(Lit::zero(r.ty)))];
+    let joined = lanes.join(l, &read(&acc), &values, &mut later)?;
+    assign(l, &acc, joined, &mut later);
+    let mut now = Vec::new();
+    assign(l, &acc, values, &mut now);
+    inner.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0)), now, later));
     let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
     body.push(Stmt::Seq(row, Expr::int(0), rows, inner));
-    counter.push(l, r, place, Expr::Reg(c), Expr::Reg(acc), &mut body)?;
+    counter.push(l, lanes, 0, Expr::Reg(c), read(&acc), &mut body)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
-    counter.total(l, r, place, width, out)
+    counter.total(l, lanes, width, out)
 }
 
-/// What computes a value at an index, going on from an accumulator or not.
-pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<Expr>, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+/// What computes values at an index, going on from accumulators or not.
+pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// The same for the elements of a tile, whose columns may go on by a multiply-add.
 fn columns(
     l: &mut Lower,
-    r: &Reduction,
-    place: &Place,
+    lanes: &mut Lanes,
     count: Expr,
     out: &mut Vec<Stmt>,
     step: &mut Step,
-) -> Result<Expr> {
-    let mut counter = Counter::new(l, r, COLUMNS.trailing_zeros(), out);
-    let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
+) -> Result<Vec<Expr>> {
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+    let c = l.k.reg("c", Ty::I64);
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
-    let first = step(l, Expr::Reg(c), None, &mut body)?;
-    let acc = l.k.reg("acc", r.ty);
-    body.push(Stmt::Var(acc, first));
-    let mut inner = Vec::new();
-    let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let next = step(l, i, Some(Expr::Reg(acc)), &mut inner)?;
-    inner.push(Stmt::Assign(acc, next));
-    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
-    body.push(Stmt::Seq(row, Expr::int(1), rows, inner));
-    counter.push(l, r, place, Expr::Reg(c), Expr::Reg(acc), &mut body)?;
+    column(l, lanes, &count, Expr::Reg(c), &mut counter, &mut body, step)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
-    counter.total(l, r, place, width, out)
+    counter.total(l, lanes, width, out)
 }
 
-/// Columns joined as a binary counter counts: register k holds the value of 2^k neighbours.
-pub struct Counter {
-    bits: Vec<Reg>,
+/// Column `c` of a tile of `count` elements, from its first row to its last.
+pub fn column(
+    l: &mut Lower,
+    lanes: &mut Lanes,
+    count: &Expr,
+    c: Expr,
+    counter: &mut Counters,
+    out: &mut Vec<Stmt>,
+    step: &mut Step,
+) -> Result<()> {
+    let first = step(l, c.clone(), None, out)?;
+    let acc: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
+    out.extend(acc.iter().zip(first).map(|(r, e)| Stmt::Var(*r, e)));
+    let (row, mut inner) = (l.k.reg("row", Ty::I64), Vec::new());
+    let i = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+    let next = step(l, i, Some(&read(&acc)), &mut inner)?;
+    assign(l, &acc, next, &mut inner);
+    let rows = named(l, "rows", rows(count, &c), out);
+    out.push(Stmt::Seq(row, Expr::int(1), rows, inner));
+    counter.push(l, lanes, 0, c, read(&acc), out)
 }
+
+/// Columns joined as a binary counter counts: register k of a lane holds the value of 2^k neighbours.
+pub struct Counters {
+    bits: Vec<Vec<Reg>>,
+}
+
+impl Counters {
+    /// For up to 2^`levels` columns.
+    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
+        Counters { bits: (0..=levels).map(|_| lanes.variables(l, "bit", out)).collect() }
+    }
+
+    /// The values of 2^from columns after those before them: `c` such have been counted.
+    pub fn push(
+        &mut self,
+        l: &mut Lower,
+        lanes: &mut Lanes,
+        from: usize,
+        c: Expr,
+        values: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let carry: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("carry", *ty)).collect();
+        out.extend(carry.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
+        let keep = |bit: &[Reg]| -> Vec<Stmt> {
+            bit.iter().zip(&carry).map(|(b, c)| Stmt::Assign(*b, Expr::Reg(*c))).collect()
+        };
+        let (last, lower) = self.bits[from..].split_last().expect("one at least");
+        let mut list = keep(last);
+        for (k, bit) in lower.iter().enumerate().rev() {
+            let mut joining = Vec::new();
+            let joined = lanes.join(l, &read(bit), &read(&carry), &mut joining)?;
+            assign(l, &carry, joined, &mut joining);
+            joining.append(&mut list);
+            list = vec![Stmt::If(is_set(&c, k), joining, keep(bit))];
+        }
+        out.append(&mut list);
+        Ok(())
+    }
+
+    /// The values of all columns, when all have been counted.
+    pub fn full(&self) -> Vec<Expr> {
+        self.bits.last().map_or(Vec::new(), |bit| read(bit))
+    }
+
+    /// The values of all `width` columns, of which there is at least one.
+    pub fn total(
+        &self,
+        l: &mut Lower,
+        lanes: &mut Lanes,
+        width: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let total = lanes.variables(l, "total", out);
+        let have = l.k.reg("have", Ty::Bool);
+        out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
+        for (k, bit) in self.bits.iter().enumerate() {
+            let (mut joining, mut taking) = (Vec::new(), Vec::new());
+            let joined = lanes.join(l, &read(bit), &read(&total), &mut joining)?;
+            assign(l, &total, joined, &mut joining);
+            assign(l, &total, read(bit), &mut taking);
+            let body = vec![
+                Stmt::If(Expr::Reg(have), joining, taking),
+                Stmt::Assign(have, Expr::Lit(Lit::bool(true))),
+            ];
+            out.push(Stmt::If(is_set(&width, k), body, vec![]));
+        }
+        Ok(read(&total))
+    }
+}
+
+/// The counter of one reduction.
+pub struct Counter(Counters);
 
 impl Counter {
     /// For up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
-        let bits = (0..=levels).map(|_| l.k.reg("bit", r.ty)).collect();
-        let counter = Counter { bits };
-        out.extend(counter.bits.iter().map(|b| Stmt::Var(*b, Expr::Lit(Lit::zero(r.ty)))));
-        counter
+        let join = &mut joining(r, &Place::NONE);
+        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join }, levels, out))
     }
 
     /// Column `c` after those before it.
@@ -289,19 +470,8 @@ impl Counter {
         value: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let carry = l.k.reg("carry", r.ty);
-        out.push(Stmt::Var(carry, value));
-        let (last, lower) = self.bits.split_last().expect("one at least");
-        let mut list = vec![Stmt::Assign(*last, Expr::Reg(carry))];
-        for (k, bit) in lower.iter().enumerate().rev() {
-            let mut joining = Vec::new();
-            let joined = join(l, r, place, Expr::Reg(*bit), Expr::Reg(carry), &mut joining)?;
-            joining.push(Stmt::Assign(carry, joined));
-            joining.append(&mut list);
-            list = vec![Stmt::If(is_set(&c, k), joining, vec![Stmt::Assign(*bit, Expr::Reg(carry))])];
-        }
-        out.append(&mut list);
-        Ok(())
+        let join = &mut joining(r, place);
+        self.0.push(l, &mut Lanes { types: vec![r.ty], join }, 0, c, vec![value], out)
     }
 
     /// The value of all `width` columns, of which there is at least one.
@@ -313,37 +483,15 @@ impl Counter {
         width: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let total = l.k.reg("total", r.ty);
-        let have = l.k.reg("have", Ty::Bool);
-        out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
-        out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
-        for (k, bit) in self.bits.iter().enumerate() {
-            let mut joining = Vec::new();
-            let joined = join(l, r, place, Expr::Reg(*bit), Expr::Reg(total), &mut joining)?;
-            joining.push(Stmt::Assign(total, joined));
-            let body = vec![
-                Stmt::If(Expr::Reg(have), joining, vec![Stmt::Assign(total, Expr::Reg(*bit))]),
-                Stmt::Assign(have, Expr::Lit(Lit::bool(true))),
-            ];
-            out.push(Stmt::If(is_set(&width, k), body, vec![]));
-        }
-        Ok(Expr::Reg(total))
+        let join = &mut joining(r, place);
+        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join }, width, out)?.remove(0))
     }
 }
 
 fn is_set(x: &Expr, bit: usize) -> Expr {
-    let masked = Expr::binary(BinaryOp::And, x.clone(), Expr::int(1 << bit));
+    let one = 1i64 << bit;
+    let masked = Expr::binary(BinaryOp::And, x.clone(), Expr::int(one));
     Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
-}
-
-/// f(a, b), joining accumulators.
-fn join(l: &mut Lower, r: &Reduction, place: &Place, a: Expr, b: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let (_, x) = l.g.fresh_var(r.ty);
-    let (_, y) = l.g.fresh_var(r.ty);
-    let root = r.join(l, x, y);
-    let mut vars = place.vars.to_vec();
-    vars.extend([(x, a), (y, b)]);
-    Ok(l.region(&vars, &[root], None, place.at, out)?.remove(0))
 }
 
 /// How many rows a column has.
@@ -358,7 +506,7 @@ fn up(n: Expr) -> Expr {
 }
 
 /// Gives an expression a register.
-fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+pub fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = l.k_ty(&e);
     let r = l.k.reg(name, ty);
     out.push(Stmt::Let(r, e, Default::default()));

@@ -5,7 +5,7 @@ use super::items::Pass;
 use super::lower::Lower;
 use crate::core::{Lambda, NodeId, Op};
 use crate::kernel::Mem;
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// One reduction of a pass.
 pub struct Reduction {
@@ -116,8 +116,8 @@ impl Reduction {
         };
         let zero = Lit::zero(self.ty);
         Some(match op {
-            BinaryOp::Add if self.ty.is_float() => crate::scalar::eval_unary(UnaryOp::Neg, zero),
-            BinaryOp::Add | BinaryOp::Or | BinaryOp::Xor => zero,
+            BinaryOp::Add => Lit::no_sum(self.ty),
+            BinaryOp::Or | BinaryOp::Xor => zero,
             BinaryOp::Mul => Lit::one(self.ty),
             BinaryOp::Min => Lit::greatest(self.ty),
             BinaryOp::Max => Lit::least(self.ty),

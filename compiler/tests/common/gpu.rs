@@ -281,8 +281,15 @@ impl Call<'_> {
         let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
-        let chosen = |v: &usize| self.holds(l, &laid, n, &gpu.versions[*v]);
-        let first = (0..gpu.versions.len()).find(chosen);
+        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
+        let enough = |v: &GpuVersion| {
+            v.least == 0 || v.grid.blocks(&extents, segment as u64, v.threads, 1) >= v.least.into()
+        };
+        let mut chosen = |v: &usize| {
+            let forced = self.how.version == Some(*v);
+            self.holds(l, &laid, n, &gpu.versions[*v]) && (forced || enough(&gpu.versions[*v]))
+        };
+        let first = (0..gpu.versions.len()).find(&mut chosen);
         let version = self.how.version.filter(|v| *v < gpu.versions.len()).filter(chosen).or(first);
         let Some(version) = version else {
             return Err(Failure::Rules(format!("no version of {} can run", l.name)));
@@ -300,7 +307,6 @@ impl Call<'_> {
         }
         let tiles = (n + TILE - 1) / TILE;
         let groups = (tiles + TILE - 1) / TILE;
-        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
         let of_segment = (segment + TILE - 1) / TILE;
         let span = match v.grid {
             Grid::Tiles(least, most) | Grid::Chunks(least, most) => self.how.span.clamp(least, most),

@@ -5,16 +5,17 @@ use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::scalar::{Lit, Ty};
 
-fn value(ty: Ty, rng: &mut Rng) -> Lit {
+/// A random value.
+pub fn value(ty: Ty, rng: &mut Rng) -> Lit {
     match ty {
-        Ty::F32 => Lit::float(ty, f64::from(rng.below(2001) as i32 - 1000) / 256.0),
+        Ty::F32 | Ty::F64 => Lit::float(ty, f64::from(rng.below(2001) as i32 - 1000) / 256.0),
         _ => Lit::i32(rng.below(9) as i32 - 3),
     }
 }
 
 /// Arguments of rows x cols: vectors along the rows' index are `rows` long, others `cols`.
 pub fn arguments(f: &Function, rows: usize, cols: usize, rng: &mut Rng) -> Vec<Value> {
-    let product = f.name == "product";
+    let product = f.name.starts_with("product");
     let pairs = f.name == "pairs";
     let argument = |(i, p): (usize, &arraygpu_compiler::core::Param)| {
         let ty = p.ty.elem;

@@ -26,6 +26,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         entry: "saxpy_any".into(),
         threads: 256,
         grid: Grid::Elements(256),
+        least: 0,
         contiguous: false,
         flat: vec![],
         longest: None,
@@ -36,6 +37,7 @@ fn with_gpu(targets: Targets) -> Compiled {
     let vector = GpuVersion {
         entry: "saxpy_vector".into(),
         grid: Grid::Tiles(1, 8),
+        least: 0,
         contiguous: true,
         flat: vec![],
         longest: None,

@@ -7,6 +7,7 @@ mod finish;
 mod fold;
 mod map;
 pub mod nested;
+mod product;
 mod reduce;
 mod rows;
 
@@ -14,6 +15,7 @@ use super::Versions;
 use super::element::canonical;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
+use super::products;
 use super::segments;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
@@ -30,14 +32,16 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                match segments::of(l, pass).filter(columns::fits) {
-                    Some(s) => {
+                let strips = segments::of(l, pass).filter(columns::fits);
+                match (products::plan(l, pass).filter(|_| !staged), strips) {
+                    (Some(p), _) => product::main(l, pass, &p)?,
+                    (_, Some(s)) => {
                         let long = columns::too_long(l, &s);
                         let strips = columns::main(l, pass, &s, staged)?;
                         vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
                     }
-                    None if rows::matter(l, pass) => rows::main(l, pass, staged)?,
-                    None => map::main(l, pass, staged)?,
+                    _ if rows::matter(l, pass) => rows::main(l, pass, staged)?,
+                    _ => map::main(l, pass, staged)?,
                 }
             } else {
                 reduce::main(l, pass, staged)?

@@ -9,6 +9,8 @@ mod elements;
 mod fold;
 mod levels;
 mod map;
+mod nest;
+mod product;
 mod reduce;
 mod rows;
 mod segments;
@@ -19,6 +21,7 @@ mod window;
 
 use super::items::{Pass, has_reduction, is_store};
 use super::lower::Lower;
+use super::products;
 use super::scalars;
 use super::stencil::{self, Kept, Stencil};
 use crate::core::{Strategy, TILE};
@@ -54,6 +57,8 @@ struct Shape {
     threads: u32,
     /// Blocks count from the end of the index space.
     descending: bool,
+    /// A product's blocks have the largest square.
+    large: bool,
 }
 
 /// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
@@ -70,22 +75,24 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         return Ok(out);
     }
     if segments::kernels(l, name, pass, cost, &mut out)? {
+        // only what no other version takes goes by threads
+        l.warnings.clear();
         return Ok(out);
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let v = neighbours(l, pass, cost);
-    let mut lowered: Option<(bool, Kernel, Grid, Vec<u32>)> = None;
-    for (suffix, conditions) in versions(l, writes, pass.sequential) {
+    let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
+    let mut lowered: Option<Lowered> = None;
+    for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
         // versions of one shape have one body: they differ in what may be assumed of it
         let (mut k, grid, flat) = match &lowered {
-            Some((contiguous, k, grid, flat)) if *contiguous == conditions.contiguous => {
-                (k.clone(), *grid, flat.clone())
-            }
+            Some(done) if done.shape == conditions.shape() => (done.k.clone(), done.grid, done.flat.clone()),
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
                     strided: !conditions.contiguous,
                     descending: l.follows,
+                    large: conditions.large,
                     threads: match pass.sequential {
                         true => fold::THREADS,
                         false if has_reduction(&l.g, pass) => reduce::THREADS,
@@ -94,7 +101,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 };
                 let (k, grid) = body(l, pass, scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
-                lowered = Some((conditions.contiguous, k.clone(), grid, flat.clone()));
+                lowered = Some(Lowered { shape: conditions.shape(), k: k.clone(), grid, flat: flat.clone() });
                 (k, grid, flat)
             }
         };
@@ -108,12 +115,31 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     Ok(out)
 }
 
+/// A body that several versions may have.
+struct Lowered {
+    shape: (bool, bool),
+    k: Kernel,
+    grid: Grid,
+    flat: Vec<u32>,
+}
+
 #[derive(Clone, Copy, Default)]
 struct Conditions {
     contiguous: bool,
     narrow: bool,
     separate: bool,
+    large: bool,
 }
+
+impl Conditions {
+    /// Versions that agree in this have one body.
+    fn shape(self) -> (bool, bool) {
+        (self.contiguous, self.large)
+    }
+}
+
+/// Blocks with the largest squares only where they keep all multiprocessors of a large device busy.
+const MANY_BLOCKS: u32 = 128;
 
 /// Finishes a kernel and adds it.
 fn push(
@@ -136,6 +162,7 @@ fn push(
         entry: k.name.clone(),
         threads: k.threads,
         grid,
+        least: if c.large { MANY_BLOCKS } else { 0 },
         contiguous: c.contiguous,
         flat,
         aligned,
@@ -148,11 +175,14 @@ fn push(
 }
 
 /// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
-fn versions(l: &Lower, writes: bool, sequential: bool) -> Vec<(&'static str, Conditions)> {
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
-    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
+fn versions(l: &Lower, writes: bool, sequential: bool, large: bool) -> Vec<(&'static str, Conditions)> {
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, large: false };
+    let any = |narrow| Conditions { contiguous: false, narrow, separate: false, large: false };
     let mut list = Vec::new();
     if !sequential {
+        if large {
+            list.push(("_large", Conditions { large: true, ..unit(true, writes) }));
+        }
         list.push(("", unit(true, writes)));
         // only what is read at the element's own index may be an output, too
         if writes && !l.pointwise_inputs().is_empty() {
@@ -195,6 +225,18 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
+    } else if let Some(p) = products::plan(l, pass) {
+        let squares = product::squares(l, &p);
+        let square = squares[if shape.large { 0 } else { squares.len() - 1 }];
+        l.k.threads = product::THREADS;
+        l.k.blocks = 2;
+        (
+            product::main(l, pass, &p, square, shape.strided)?,
+            Grid::Plane(square.size as u32, square.size as u32),
+        )
+    } else if let Some(tiled) = nest::plan(l, pass) {
+        l.k.threads = nest::THREADS;
+        (nest::main(l, pass, &tiled, shape.strided)?, Grid::Elements(nest::THREADS))
     } else {
         map(l, pass, shape, cost)?
     };

@@ -50,8 +50,8 @@ enum Way {
 
 /// The versions: suffix, conditions, greatest length of a segment, way.
 fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate };
-    let any = |narrow| Conditions { contiguous: false, narrow, separate: false };
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, large: false };
+    let any = |narrow| Conditions { contiguous: false, narrow, separate: false, large: false };
     if along == Along::Columns {
         let most = Some(columns::LONGEST);
         return vec![
@@ -80,7 +80,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
     let Some(s) = segments::of(l, pass) else { return Ok(false) };
     for (suffix, conditions, longest, way) in versions(s.along) {
         if way == Way::Threads {
-            let shape = Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false };
+            let shape =
+                Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false, large: false };
             let (mut k, grid) = super::body(l, pass, &[], shape, cost)?;
             k.name = format!("{name}{suffix}");
             push(out, k, grid, conditions, Vec::new(), longest)?;

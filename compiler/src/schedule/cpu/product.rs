@@ -1,0 +1,290 @@
+//! Product on a CPU: squares of 64 x 64 results, whose columns vectorise.
+//!
+//! The columns' values of 128 inner indices are packed side by side once for a square's 64 rows. Then four rows take four inner indices at a time: each vector of
+//! results is loaded and stored once for four steps, and each vector of the columns' values serves four rows. Units of work are results in row-major order; a
+//! range of them stands for the same share of the squares. Few columns do not vectorise: they go element by element.
+
+use super::map;
+use crate::core::{NodeId, PANEL};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::canonical;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+use crate::schedule::nested::named;
+use crate::schedule::nests::{Env, Order};
+use crate::schedule::products::Product;
+
+/// Rows and columns of a square.
+const SIZE: i64 = 64;
+/// Inner indices that are packed at once: a part of a panel.
+const DEPTH: i64 = 128;
+/// Rows and inner indices that are written out.
+const ROWS: i64 = 4;
+const STEPS: i64 = 4;
+/// Columns from which on squares pay.
+const LEAST: i64 = 8;
+
+/// The pass, contiguous.
+pub(super) fn main(l: &mut Lower, pass: &Pass, p: &Product) -> Result<Vec<Stmt>> {
+    let elements = map::main(l, pass, false)?;
+    let [rows, cols] = [pass.domain[0], pass.domain[1]].map(|n| l.host(n));
+    let n = l.count();
+    let mut out = Vec::new();
+    let across = named(l, "across", up(&cols, SIZE), &mut out);
+    let squares = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
+    let units = named(l, "units", up(&n, l.grain.into()), &mut out);
+    let share = |e: Expr| Expr::binary(BinaryOp::Div, e.times(squares.clone()), units.clone());
+    let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| named(l, "share", e, &mut out));
+    let t = l.k.reg("t", Ty::I64);
+    let mut body = Vec::new();
+    let down = Expr::binary(BinaryOp::Div, Expr::Reg(t), across.clone());
+    let down = named(l, "down", down, &mut body);
+    let right = Expr::Reg(t).minus(down.clone().times(across));
+    let first = [down, right].map(|e| named(l, "first", e.times(Expr::int(SIZE)), &mut body));
+    let counts = [0, 1].map(|s| {
+        let left = [&rows, &cols][s].clone().minus(first[s].clone());
+        named(l, "count", left.min(Expr::int(SIZE)), &mut body)
+    });
+    let inner = p.of.inner[0].ty;
+    let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, &mut body);
+    let chains = local(l, "chains", inner, SIZE * SIZE);
+    let sums = (p.of.order == Order::Panels).then(|| local(l, "sums", inner, SIZE * SIZE));
+    let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.g.ty(*n).elem).collect();
+    let packed = types.into_iter().map(|ty| local(l, "packed", ty, DEPTH * SIZE)).collect();
+    let square = Square { p, first, counts, chains, sums, packed };
+    square.compute(l, &mut body)?;
+    square.store(l, pass, &mut body)?;
+    out.push(Stmt::Seq(t, from, to, body));
+    let wide = Expr::binary(BinaryOp::Ge, cols, Expr::int(LEAST));
+    Ok(vec![Stmt::If(wide, out, elements)])
+}
+
+/// ceil(n / by)
+fn up(n: &Expr, by: i64) -> Expr {
+    Expr::binary(BinaryOp::Div, n.clone().plus(Expr::int(by - 1)), Expr::int(by))
+}
+
+struct Square<'a> {
+    p: &'a Product,
+    /// First row and column, and how many there are.
+    first: [Expr; 2],
+    counts: [Expr; 2],
+    /// The results, 64 a row: what is being computed, and the sums of panels.
+    chains: Mem,
+    sums: Option<Mem>,
+    /// The columns' values of some inner indices, 64 each.
+    packed: Vec<Mem>,
+}
+
+impl Square<'_> {
+    fn compute(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let inner = &self.p.of.inner[0];
+        let count = l.region(&[], &[self.p.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let start = match self.sums {
+            Some(_) => Expr::Lit(Lit::no_sum(inner.ty)),
+            None => l.region(&[], &[inner.init], None, &Expr::int(0), out)?.remove(0),
+        };
+        self.each_result(l, out, &mut |_, _, at| {
+            let both = [Some(self.chains), self.sums].into_iter().flatten();
+            both.map(|m| Stmt::Store(m, at.clone(), start.clone())).collect()
+        });
+        let turn = l.k.reg("turn", Ty::I64);
+        let mut body = Vec::new();
+        let base = named(l, "base", Expr::Reg(turn).times(Expr::int(DEPTH)), &mut body);
+        let depth = named(l, "depth", count.clone().minus(base.clone()).min(Expr::int(DEPTH)), &mut body);
+        self.pack(l, &base, &depth, &mut body)?;
+        let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
+        let row = named(l, "row", Expr::Reg(r).times(Expr::int(ROWS)), &mut rows);
+        self.rows(l, &row, ROWS, &base, &depth, &mut rows)?;
+        let groups = Expr::binary(BinaryOp::Div, self.counts[0].clone(), Expr::int(ROWS));
+        let groups = named(l, "groups", groups, &mut body);
+        body.push(Stmt::Seq(r, Expr::int(0), groups.clone(), rows));
+        let (r, mut rows) = (l.k.reg("r", Ty::I64), Vec::new());
+        self.rows(l, &Expr::Reg(r), 1, &base, &depth, &mut rows)?;
+        body.push(Stmt::Seq(r, groups.times(Expr::int(ROWS)), self.counts[0].clone(), rows));
+        if let Some(sums) = self.sums {
+            // at the end of a panel
+            let mut end = Vec::new();
+            self.each_result(l, &mut end, &mut |_, _, at| {
+                let sum = Expr::load(sums, at.clone()).plus(Expr::load(self.chains, at.clone()));
+                vec![Stmt::Store(sums, at.clone(), sum), Stmt::Store(self.chains, at.clone(), start.clone())]
+            });
+            let next = Expr::Reg(turn).plus(Expr::int(1));
+            let part = Expr::binary(BinaryOp::Rem, next.clone(), Expr::int(PANEL / DEPTH));
+            let last = Expr::binary(BinaryOp::Ge, next.times(Expr::int(DEPTH)), count.clone());
+            let full = Expr::binary(BinaryOp::Eq, part, Expr::int(0));
+            body.push(Stmt::If(Expr::binary(BinaryOp::Or, full, last), end, vec![]));
+        }
+        out.push(Stmt::Seq(turn, Expr::int(0), up(&count, DEPTH), body));
+        Ok(())
+    }
+
+    /// A loop over all results of the square: row, column, and where they lie.
+    fn each_result(
+        &self,
+        l: &mut Lower,
+        out: &mut Vec<Stmt>,
+        body: &mut dyn FnMut(&mut Lower, [&Expr; 2], &Expr) -> Vec<Stmt>,
+    ) {
+        let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
+        let at = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
+        let list = body(l, [&Expr::Reg(r), &Expr::Reg(c)], &at);
+        let columns = Stmt::For(c, Expr::int(0), Expr::int(SIZE), list);
+        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
+    }
+
+    /// The columns' values of `depth` inner indices from `base` on. Columns behind the border are 0.
+    fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let side = &self.p.sides[1];
+        let [kk, c] = ["kk", "c"].map(|name| l.k.reg(name, Ty::I64));
+        let [j, k] = [(); 2].map(|()| l.g.fresh_var(Ty::I64).1);
+        let env = Env::default().with(&l.g, self.p.outer[1], j).with(&l.g, self.p.k, k);
+        let roots: Vec<NodeId> = side.parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+        let column = self.first[1].clone().plus(Expr::Reg(c));
+        let vars = [(j, column), (k, base.clone().plus(Expr::Reg(kk)))];
+        let mut body = Vec::new();
+        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        let to = Expr::Reg(kk).times(Expr::int(SIZE)).plus(Expr::Reg(c));
+        body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+        let (count, inner) = if side.along_k {
+            // memory runs along the inner index
+            (self.counts[1].clone(), Stmt::For(kk, Expr::int(0), depth.clone(), body))
+        } else {
+            (depth.clone(), Stmt::For(c, Expr::int(0), self.counts[1].clone(), body))
+        };
+        let outer = if side.along_k { c } else { kk };
+        out.push(Stmt::Seq(outer, Expr::int(0), count, vec![inner]));
+        let row = l.k.reg("kk", Ty::I64);
+        let rest = self.zeros(l, Expr::Reg(row));
+        out.push(Stmt::Seq(row, Expr::int(0), depth.clone(), vec![rest]));
+        Ok(())
+    }
+
+    fn zeros(&self, l: &mut Lower, row: Expr) -> Stmt {
+        let z = l.k.reg("z", Ty::I64);
+        let at = row.times(Expr::int(SIZE)).plus(Expr::Reg(z));
+        let store = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.mem(*m).1)));
+        let body = self.packed.iter().map(store).collect();
+        Stmt::For(z, self.counts[1].clone(), Expr::int(SIZE), body)
+    }
+
+    /// `count` rows from `row` on go through what is packed.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        row: &Expr,
+        count: i64,
+        base: &Expr,
+        depth: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let turns = Expr::binary(BinaryOp::Div, depth.clone(), Expr::int(STEPS));
+        let turns = named(l, "turns", turns, out);
+        for steps in [STEPS, 1] {
+            let (kk, mut body) = (l.k.reg("kk", Ty::I64), Vec::new());
+            let first = named(l, "first", Expr::Reg(kk).times(Expr::int(steps)), &mut body);
+            self.steps(l, (row, count), (&first, steps), base, &mut body)?;
+            let range = match steps {
+                1 => (turns.clone().times(Expr::int(STEPS)), depth.clone()),
+                _ => (Expr::int(0), turns.clone()),
+            };
+            out.push(Stmt::Seq(kk, range.0, range.1, body));
+        }
+        Ok(())
+    }
+
+    /// Some rows by some inner indices, written out; a loop over the columns.
+    fn steps(
+        &self,
+        l: &mut Lower,
+        (row, rows): (&Expr, i64),
+        (first, steps): (&Expr, i64),
+        base: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let inner = &self.p.of.inner[0];
+        let c = l.k.reg("c", Ty::I64);
+        let (_, j) = l.g.fresh_var(Ty::I64);
+        let at_column = Env::default().with(&l.g, self.p.outer[1], j);
+        let mut vars = vec![(j, self.first[1].clone().plus(Expr::Reg(c)))];
+        let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
+        for s in 0..steps {
+            let (_, k) = l.g.fresh_var(Ty::I64);
+            let at = first.clone().plus(Expr::int(s));
+            vars.push((k, base.clone().plus(at.clone())));
+            let env = at_column.with(&l.g, self.p.k, k);
+            for (part, m) in self.p.sides[1].parts.iter().zip(&self.packed) {
+                let e = Expr::load(*m, at.clone().times(Expr::int(SIZE)).plus(Expr::Reg(c)));
+                let e = named(l, "b", e, &mut body);
+                vars.push((env.of(&mut l.g, *part), e));
+            }
+            steps_of.push(k);
+        }
+        for r in 0..rows {
+            let (_, i) = l.g.fresh_var(Ty::I64);
+            let at = self.first[0].clone().plus(row.clone()).plus(Expr::int(r));
+            vars.push((i, at.clone()));
+            for k in &steps_of {
+                let env = Env::default().with(&l.g, self.p.outer[0], i).with(&l.g, self.p.k, *k);
+                let nodes: Vec<NodeId> = self.p.sides[0].parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+                let values = l.region(&vars, &nodes, None, &Expr::int(0), out)?;
+                for (n, e) in nodes.into_iter().zip(values) {
+                    let e = named(l, "a", e, out);
+                    vars.push((n, e));
+                }
+            }
+            rows_of.push(i);
+        }
+        for (r, i) in (0..).zip(&rows_of) {
+            let at = row.clone().plus(Expr::int(r)).times(Expr::int(SIZE)).plus(Expr::Reg(c));
+            let mut value = named(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
+            for k in &steps_of {
+                let (_, before) = l.g.fresh_var(inner.ty);
+                vars.push((before, value));
+                let env = at_column.with(&l.g, self.p.outer[0], *i).with(&l.g, self.p.k, *k);
+                let root = env.with(&l.g, inner.acc, before).of(&mut l.g, inner.next);
+                let next = l.region(&vars, &[root], None, &Expr::int(0), &mut body)?.remove(0);
+                value = named(l, "chain", next, &mut body);
+            }
+            body.push(Stmt::Store(self.chains, at, value));
+        }
+        // whole vectors, unless something is read for each column
+        let whole = self.p.sides[1].invariants.is_empty();
+        let end = if whole { Expr::int(SIZE) } else { self.counts[1].clone() };
+        out.push(Stmt::For(c, Expr::int(0), end, body));
+        Ok(())
+    }
+
+    /// The elements, from the loop's results.
+    fn store(&self, l: &mut Lower, pass: &Pass, out: &mut Vec<Stmt>) -> Result<()> {
+        let inner = &self.p.of.inner[0];
+        let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
+        let mut body = Vec::new();
+        let [i, j] = [(); 2].map(|()| l.g.fresh_var(Ty::I64).1);
+        let at = [self.first[0].clone().plus(Expr::Reg(r)), self.first[1].clone().plus(Expr::Reg(c))];
+        let at = at.map(|e| named(l, "at", e, &mut body));
+        let env = Env::default().with(&l.g, self.p.outer[0], i).with(&l.g, self.p.outer[1], j);
+        let mut vars = vec![(i, at[0].clone()), (j, at[1].clone())];
+        let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
+        let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
+        if self.sums.is_some() {
+            let init = env.of(&mut l.g, inner.init);
+            value = l.region(&vars, &[init], None, &Expr::int(0), &mut body)?.remove(0).plus(value);
+        }
+        let value = named(l, "result", value, &mut body);
+        vars.push((env.of(&mut l.g, inner.node), value));
+        let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.g, *n)).collect();
+        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        for (item, e) in pass.items.iter().zip(values) {
+            let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+            let to = at[0].clone().times(l.stride(mem, 0)).plus(at[1].clone());
+            let e = canonical(e, ty, &mut l.k, &mut body);
+            body.push(Stmt::Store(mem, to, e));
+        }
+        let columns = Stmt::For(c, Expr::int(0), self.counts[1].clone(), body);
+        out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
+        Ok(())
+    }
+}

@@ -1,0 +1,450 @@
+//! Nest: elements that all walk through the same arrays (all pairs of bodies, sums over all centres). A thread has one element; the block's threads read what the
+//! loop needs into shared memory, tile by tile, 16 bytes at a time, and each walks through the tile.
+//!
+//! A fold goes through the tile in order. The tree of semantics 5.1 is followed column by column, as many columns at once as a 16-byte access of shared memory
+//! holds; columns join as a binary counter counts ([`nested::Counter`]). All operations over one extent share a loop. One element a thread: two or four share what
+//! they read, but are slower for want of threads (`peers/`: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
+
+use super::elements::{store_single, stored};
+use super::{bind, int32, thread, wide};
+use crate::core::{COLUMNS, NodeId, Op, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::element;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+use crate::schedule::nested::{self, Counters, Lanes, assign, named, read};
+use crate::schedule::nests::{self, Env, Loop, Nest, Order};
+use rustc_hash::FxHashSet as HashSet;
+
+/// Of a block.
+pub const THREADS: u32 = 256;
+/// Bytes of shared memory that every device gives a block.
+const SHARED: i64 = 48 << 10;
+const ROWS: i64 = TILE / COLUMNS;
+/// Rows of a column that are written out. The first is apart.
+const UNROLLED_ROWS: i64 = 3;
+/// Operations of a loop's body that are written out at most, and elements.
+const MAX_BODY: usize = 512;
+const MAX_UNROLLED: i64 = 16;
+/// Words of accumulators: a tree has 24 registers for each.
+const MAX_WORDS: usize = 8;
+
+/// A pass as a nest.
+pub struct Tiled {
+    /// The element's index.
+    index: NodeId,
+    /// The items' values.
+    roots: Vec<NodeId>,
+    nest: Nest,
+    /// Beside each loop: what is staged for it.
+    staged: Vec<Staged>,
+}
+
+/// What a loop needs of each inner index.
+struct Staged {
+    /// Values that depend on the inner index only.
+    parts: Vec<NodeId>,
+    /// Values that depend on the element only.
+    invariants: Vec<NodeId>,
+    /// Neighbours of one access.
+    v: i64,
+    /// Elements of a tile in shared memory.
+    len: i64,
+    /// Elements that are written out.
+    unrolled: i64,
+}
+
+/// The pass as a nest, if it is one.
+pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
+    let items = stored(l, pass);
+    if items.len() < pass.items.len() {
+        return None;
+    }
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    let nest = nests::find(l, &roots)?;
+    let budget = SHARED / nest.loops.len() as i64;
+    let staged =
+        nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
+    Some(Tiled { index, roots, nest, staged })
+}
+
+fn stage_of(l: &Lower, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
+    let (g, k) = (&l.g, nest.k);
+    let mut known = HashSet::default();
+    let parts = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[k]) && nests::reads(g, n));
+    let invariants = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[index]));
+    // what is left is computed for each pair, and reads nothing
+    let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
+    let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
+    if parts.is_empty() || of.order == Order::Panels || !reads.is_empty() || words > MAX_WORDS {
+        return None;
+    }
+    let sizes = parts.iter().map(|n| l.g.ty(*n).elem.size() as i64);
+    let v = sizes.clone().max().map_or(1, |size| 16 / size).min(4);
+    let bytes: i64 = sizes.sum();
+    let mut len = if of.order == Order::Tree { TILE } else { i64::from(THREADS) * v };
+    while len * bytes > budget {
+        len /= 2;
+    }
+    let body = g.reachable(of.roots()).into_iter().filter(|n| !g.is_closed(*n)).count();
+    let unrolled = (1i64 << (MAX_BODY / body.max(1)).max(1).ilog2()).clamp(v, MAX_UNROLLED);
+    (len >= ROWS * v.max(8)).then_some(Staged { parts, invariants, v, len, unrolled })
+}
+
+/// A thread's element.
+struct Element {
+    /// Values for the template's variables.
+    env: Env,
+    /// Known values of nodes.
+    known: Vec<(NodeId, Expr)>,
+}
+
+pub fn main(l: &mut Lower, pass: &Pass, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
+    let items = stored(l, pass);
+    let n = l.count();
+    let mut out = Vec::new();
+    let at = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(wide(thread()));
+    let at = bind(l, "at", at, &mut out);
+    // threads behind the end help to read: they compute the last element in vain
+    let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
+    let mut element = Element { env: Env::default(), known: vec![(tiled.index, i.clone())] };
+    l.loaded = None;
+    for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
+        let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
+        let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
+        let values = l.region(&element.known, &roots, Some(tiled.index), &i, &mut out)?;
+        let values: Vec<Expr> = values.into_iter().map(|e| named(l, "own", e, &mut out)).collect();
+        element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
+        let mut walk = Walk { of, staged, k: tiled.nest.k, element: &element, shared: Vec::new(), strided };
+        walk.share(l);
+        let results = match of.order {
+            Order::Sequence => walk.sequence(l, &values[staged.invariants.len()..], &mut out)?,
+            _ => walk.tree(l, &values[staged.invariants.len()..], &mut out)?,
+        };
+        element.known.extend(of.inner.iter().map(|i| i.node).zip(results));
+    }
+    // in place: all have read the last element before its thread stores it
+    out.push(Stmt::Barrier);
+    let mut end = Vec::new();
+    let values = l.region(&element.known, &tiled.roots, Some(tiled.index), &i, &mut end)?;
+    store_single(l, &items, values, &at, &mut end);
+    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), end, vec![]));
+    Ok(out)
+}
+
+/// One loop.
+struct Walk<'a> {
+    of: &'a Loop,
+    staged: &'a Staged,
+    k: NodeId,
+    element: &'a Element,
+    /// An array for each staged part.
+    shared: Vec<Mem>,
+    strided: bool,
+}
+
+impl Walk<'_> {
+    fn share(&mut self, l: &mut Lower) {
+        let types: Vec<Ty> = self.staged.parts.iter().map(|n| l.g.ty(*n).elem).collect();
+        self.shared = types.into_iter().map(|ty| l.k.share("tile", ty, self.staged.len as u32)).collect();
+    }
+
+    fn types(&self) -> Vec<Ty> {
+        self.of.inner.iter().map(|i| i.ty).collect()
+    }
+
+    /// In index order.
+    fn sequence(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let (v, len, unrolled) = (self.staged.v, self.staged.len, self.staged.unrolled);
+        let count = l.region(&[], &[self.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let acc: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("acc", ty)).collect();
+        out.extend(acc.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
+        let base = l.k.reg("base", Ty::I64);
+        out.push(Stmt::Var(base, Expr::int(0)));
+        let mut body = Vec::new();
+        self.fill(l, &Expr::Reg(base), None, &|s| s, &mut body)?;
+        let (j, mut inner) = (l.k.reg("j", Ty::I32), Vec::new());
+        let first = bind(l, "first", Expr::Reg(j).times(int32(unrolled as i32)), &mut inner);
+        let mut values = read(&acc);
+        for group in 0..unrolled / v {
+            let loaded = self.load(l, first.clone().plus(int32((group * v) as i32)), &mut inner);
+            for (u, parts) in loaded.into_iter().enumerate() {
+                let at = first.clone().plus(int32((group * v) as i32 + u as i32));
+                let k = Expr::Reg(base).plus(wide(at));
+                values = self.step(l, parts, k, Some(&values), &mut inner)?;
+            }
+        }
+        assign(l, &acc, values, &mut inner);
+        body.push(Stmt::Seq(j, int32(0), int32((len / unrolled) as i32), inner));
+        body.push(Stmt::Assign(base, Expr::Reg(base).plus(Expr::int(len))));
+        let next = Expr::Reg(base).plus(Expr::int(len));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Le, next, count.clone()), body));
+        // what is left is less than a tile
+        let mut rest = Vec::new();
+        self.fill(l, &Expr::Reg(base), Some(&count), &|s| s, &mut rest)?;
+        let left = Expr::Cast(Ty::I32, Box::new(count.clone().minus(Expr::Reg(base))));
+        let left = bind(l, "left", left, &mut rest);
+        let (j, mut inner) = (l.k.reg("j", Ty::I32), Vec::new());
+        let k = Expr::Reg(base).plus(wide(Expr::Reg(j)));
+        let parts = self.shared.iter().map(|m| Expr::load(*m, Expr::Reg(j))).collect();
+        let values = self.step(l, parts, k, Some(&read(&acc)), &mut inner)?;
+        assign(l, &acc, values, &mut inner);
+        rest.push(Stmt::Seq(j, int32(0), left, inner));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::Reg(base), count), rest, vec![]));
+        Ok(read(&acc))
+    }
+
+    /// In the order of semantics 5.1.
+    fn tree(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let count = l.region(&[], &[self.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let count = named(l, "count", count, out);
+        let result: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("reduced", ty)).collect();
+        out.extend(result.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
+        let join = &mut |l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>| {
+            let Some((_, pair, joined)) = self.of.inner[lane].tree else { unreachable!("a tree") };
+            let [x, y] = [(); 2].map(|()| l.g.fresh_var(self.of.inner[lane].ty).1);
+            let env = self.element.env.with(&l.g, pair[0], x).with(&l.g, pair[1], y);
+            let root = env.of(&mut l.g, joined);
+            let mut vars = self.element.known.clone();
+            vars.extend([(x, a), (y, b)]);
+            Ok(l.region(&vars, &[root], None, &Expr::int(0), out)?.remove(0))
+        };
+        let mut lanes = Lanes { types: self.types(), join };
+        let mut body = Vec::new();
+        let values = nested::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
+            let value = lanes.variables(l, "of_tile", out);
+            let (mut full, mut short) = (Vec::new(), Vec::new());
+            let values = self.tile(l, lanes, &base, &mut full)?;
+            assign(l, &value, values, &mut full);
+            let values = self.short_tile(l, lanes, &base, &left, &mut short)?;
+            assign(l, &value, values, &mut short);
+            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, left, Expr::int(TILE)), full, short));
+            Ok(read(&value))
+        })?;
+        let joined = lanes.join(l, &read(&result), &values, &mut body)?;
+        assign(l, &result, joined, &mut body);
+        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
+        Ok(read(&result))
+    }
+
+    /// Columns of a tile that are in shared memory at once.
+    fn columns(&self) -> i64 {
+        self.staged.len / ROWS
+    }
+
+    /// The element of the tile that lies at a place of shared memory, for the `group`-th columns of it.
+    fn of_tile(&self, group: &Expr, s: Expr) -> Expr {
+        let columns = self.columns();
+        if columns == COLUMNS {
+            return s;
+        }
+        let row = Expr::binary(BinaryOp::Shr, s.clone(), int32(columns.ilog2() as i32));
+        let column = Expr::binary(BinaryOp::And, s, int32(columns as i32 - 1));
+        row.times(int32(COLUMNS as i32)).plus(group.clone().times(int32(columns as i32))).plus(column)
+    }
+
+    /// A full tile: `v` columns at a time.
+    fn tile(&self, l: &mut Lower, lanes: &mut Lanes, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let (v, columns) = (self.staged.v, self.columns());
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+        let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I32));
+        let mut body = Vec::new();
+        self.fill(l, base, None, &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
+        let mut inner = Vec::new();
+        let first = bind(l, "first", Expr::Reg(c).times(int32(v as i32)), &mut inner);
+        let index = |row: Expr, u: i64| {
+            let s = row.times(int32(columns as i32)).plus(first.clone()).plus(int32(u as i32));
+            base.clone().plus(wide(self.of_tile(&Expr::Reg(group), s)))
+        };
+        let mut accs: Vec<Vec<Reg>> = Vec::new();
+        for (parts, u) in self.load(l, first.clone(), &mut inner).into_iter().zip(0..) {
+            let values = self.step(l, parts, index(int32(0), u), None, &mut inner)?;
+            let acc: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
+            inner.extend(acc.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
+            accs.push(acc);
+        }
+        let (turn, mut rows) = (l.k.reg("turn", Ty::I32), Vec::new());
+        let row = Expr::Reg(turn).times(int32(UNROLLED_ROWS as i32)).plus(int32(1));
+        let row = bind(l, "row", row, &mut rows);
+        let start = bind(l, "start", row.clone().times(int32(columns as i32)).plus(first.clone()), &mut rows);
+        let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
+        for r in 0..UNROLLED_ROWS {
+            let loaded = self.load(l, start.clone().plus(int32((r * columns) as i32)), &mut rows);
+            for ((parts, u), values) in loaded.into_iter().zip(0..).zip(&mut values) {
+                let k = index(row.clone().plus(int32(r as i32)), u);
+                *values = self.step(l, parts, k, Some(values), &mut rows)?;
+            }
+        }
+        for (acc, values) in accs.iter().zip(values) {
+            assign(l, acc, values, &mut rows);
+        }
+        inner.push(Stmt::Seq(turn, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
+        // neighbours join
+        let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
+        while values.len() > 1 {
+            let mut joined = Vec::new();
+            for pair in values.chunks(2) {
+                let list = lanes.join(l, &pair[0], &pair[1], &mut inner)?;
+                joined.push(list.into_iter().map(|e| named(l, "pair", e, &mut inner)).collect());
+            }
+            values = joined;
+        }
+        let before = Expr::Reg(group).times(int32((columns / v) as i32)).plus(Expr::Reg(c));
+        let before = bind(l, "before", wide(before), &mut inner);
+        counter.push(l, lanes, v.ilog2() as usize, before, values.remove(0), &mut inner)?;
+        body.push(Stmt::Seq(c, int32(0), int32((columns / v) as i32), inner));
+        out.push(Stmt::Seq(group, int32(0), int32((COLUMNS / columns) as i32), body));
+        Ok(counter.full())
+    }
+
+    /// A tile of `left` elements.
+    fn short_tile(
+        &self,
+        l: &mut Lower,
+        lanes: &mut Lanes,
+        base: &Expr,
+        left: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let columns = self.columns();
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+        let width = named(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
+        let end = bind(l, "end", base.clone().plus(left.clone()), out);
+        let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
+        let mut body = Vec::new();
+        self.fill(l, base, Some(&end), &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
+        let first = bind(l, "first", wide(Expr::Reg(group)).times(Expr::int(columns)), &mut body);
+        let last = bind(l, "last", first.clone().plus(Expr::int(columns)).min(width.clone()), &mut body);
+        let mut inner = Vec::new();
+        nested::column(l, lanes, left, Expr::Reg(c), &mut counter, &mut inner, &mut |l, i, acc, out| {
+            let i = named(l, "i", i, out);
+            let row = Expr::binary(BinaryOp::Shr, i.clone(), Expr::int(COLUMNS.ilog2().into()));
+            let column = Expr::binary(BinaryOp::And, i.clone(), Expr::int(COLUMNS - 1));
+            let s = row.times(Expr::int(columns)).plus(column).minus(first.clone());
+            let s = named(l, "s", s, out);
+            let parts = self.shared.iter().map(|m| Expr::load(*m, s.clone())).collect();
+            self.step(l, parts, base.clone().plus(i), acc, out)
+        })?;
+        body.push(Stmt::Seq(c, first, last, inner));
+        out.push(Stmt::Seq(group, int32(0), int32((COLUMNS / columns) as i32), body));
+        counter.total(l, lanes, width, out)
+    }
+
+    /// The staged parts of `v` neighbours in shared memory, one after another.
+    fn load(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Vec<Expr>> {
+        let mut loaded = vec![Vec::new(); self.staged.v as usize];
+        for (m, n) in self.shared.iter().zip(&self.staged.parts) {
+            let ty = l.g.ty(*n).elem;
+            let regs: Vec<Reg> = loaded.iter().map(|_| l.k.reg("s", ty)).collect();
+            loaded.iter_mut().zip(&regs).for_each(|(list, r)| list.push(Expr::Reg(*r)));
+            out.push(Stmt::LoadVec(regs, *m, at.clone()));
+        }
+        loaded
+    }
+
+    /// The lanes' values after inner index `k`, whose staged parts are `parts`.
+    fn step(
+        &self,
+        l: &mut Lower,
+        parts: Vec<Expr>,
+        k: Expr,
+        acc: Option<&[Expr]>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let env = self.element.env.with(&l.g, self.k, index);
+        let mut vars = self.element.known.clone();
+        vars.push((index, k));
+        for (n, e) in self.staged.parts.iter().zip(parts) {
+            let e = named(l, "s", e, out);
+            vars.push((env.of(&mut l.g, *n), e));
+        }
+        let mut roots = Vec::new();
+        for (lane, i) in self.of.inner.iter().enumerate() {
+            roots.push(match (acc, &i.tree) {
+                (Some(acc), _) => {
+                    let (_, before) = l.g.fresh_var(i.ty);
+                    vars.push((before, acc[lane].clone()));
+                    let env = env.with(&l.g, i.acc, before);
+                    env.of(&mut l.g, i.next)
+                }
+                (None, Some(tree)) => env.of(&mut l.g, tree.0),
+                (None, None) => unreachable!("only a column begins without a value"),
+            });
+        }
+        let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+        Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
+    }
+
+    /// Between two barriers the threads read a tile into shared memory: at place s lies element `base + of(s)`. `end`: only what is before it.
+    fn fill(
+        &self,
+        l: &mut Lower,
+        base: &Expr,
+        end: Option<&Expr>,
+        of: &dyn Fn(Expr) -> Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let v = if end.is_some() { 1 } else { self.staged.v };
+        let (len, apart) = (self.staged.len, i64::from(THREADS) * v);
+        out.push(Stmt::Barrier);
+        for q in 0..(len + apart - 1) / apart {
+            let s = thread().times(int32(v as i32)).plus(int32((q * apart) as i32));
+            let s = bind(l, "s", s, out);
+            let k = bind(l, "k", base.clone().plus(wide(of(s.clone()))), out);
+            let mut body = Vec::new();
+            let values = self.read(l, &k, v, &mut body)?;
+            for (m, values) in self.shared.iter().zip(values) {
+                body.push(match <[Expr; 1]>::try_from(values) {
+                    Ok([value]) => Stmt::Store(*m, s.clone(), value),
+                    Err(values) => Stmt::StoreVec(*m, s.clone(), values),
+                });
+            }
+            let inside = (len < apart).then(|| Expr::binary(BinaryOp::Lt, s, int32(len as i32)));
+            let before = end.map(|end| Expr::binary(BinaryOp::Lt, k, end.clone()));
+            match inside.into_iter().chain(before).reduce(|a, b| Expr::binary(BinaryOp::And, a, b)) {
+                Some(condition) => out.push(Stmt::If(condition, body, vec![])),
+                None => out.append(&mut body),
+            }
+        }
+        out.push(Stmt::Barrier);
+        Ok(())
+    }
+
+    /// For each staged part its values at `v` neighbours from inner index `k` on.
+    fn read(&self, l: &mut Lower, k: &Expr, v: i64, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
+        let (_, base) = l.g.fresh_var(Ty::I64);
+        let mut vars = vec![(base, k.clone())];
+        let envs: Vec<Env> = (0..v)
+            .map(|u| {
+                let offset = l.g.lit(Lit::i64(u));
+                let index = crate::core::linear::add(&mut l.g, base, offset);
+                Env::default().with(&l.g, self.k, index)
+            })
+            .collect();
+        if v > 1 && !self.strided {
+            // read at the inner index itself: neighbours lie side by side
+            for n in l.g.reachable(self.staged.parts.iter().copied()) {
+                let Op::Elem(x, index) = l.g.op(n).clone() else { continue };
+                if index != [self.k] {
+                    continue;
+                }
+                let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
+                let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
+                vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
+                l.vector(mem);
+                out.push(Stmt::LoadVec(regs, mem, k.clone()));
+            }
+        }
+        let mut all = vec![Vec::new(); self.staged.parts.len()];
+        for env in &envs {
+            let roots: Vec<NodeId> = self.staged.parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+            let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+            all.iter_mut().zip(values).for_each(|(list, e)| list.push(e));
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,92 @@
+//! Passes that are products: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j), in order or by panels. Matrix products, distances of
+//! all pairs of points.
+//!
+//! ```text
+//! generate m, n (i, j -> panel_dot (k -> a[i, k], b[k, j]))        rows: a[i, k]    columns: b[k, j]
+//! ```
+//!
+//! The values of a side may be any expressions, and so may what becomes of the result.
+
+use super::items::{Pass, is_store};
+use super::lower::Lower;
+use super::nests::{self, Loop, Order};
+use crate::core::{NodeId, Op};
+use crate::scalar::Ty;
+use rustc_hash::FxHashSet as HashSet;
+
+/// Values of one side that are kept at most for each pair of indices.
+const MAX_PARTS: usize = 2;
+/// Operations of a step at most: it is written out for many results.
+const MAX_BODY: usize = 12;
+
+/// A pass as a product.
+pub struct Product {
+    /// Variables of the element's row and column.
+    pub outer: [NodeId; 2],
+    /// The inner index's variable.
+    pub k: NodeId,
+    /// The items' values.
+    pub roots: Vec<NodeId>,
+    /// The loop, with one operation.
+    pub of: Loop,
+    /// Rows' and columns' values.
+    pub sides: [Side; 2],
+}
+
+/// The values of one side.
+pub struct Side {
+    /// That depend on its index and the inner one: staged.
+    pub parts: Vec<NodeId>,
+    /// That depend on its index only.
+    pub invariants: Vec<NodeId>,
+    /// Memory runs along the inner index, not along the side's own.
+    pub along_k: bool,
+}
+
+/// The pass as a product, if it is one.
+pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
+    let items = pass.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
+    if items.len() < pass.items.len() || pass.domain.len() != 2 {
+        return None;
+    }
+    let outer = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
+    let roots: Vec<NodeId> = items.iter().map(|it| open(l, it.node, &outer)).collect::<Option<_>>()?;
+    let mut nest = nests::find(l, &roots)?;
+    let (k, of) = (nest.k, nest.loops.pop()?);
+    let starts = of.order == Order::Panels || of.inner.iter().all(|i| l.g.is_closed(i.init));
+    if !nest.loops.is_empty() || of.inner.len() > 1 || of.order == Order::Tree || !starts {
+        return None;
+    }
+    let g = &l.g;
+    let mut known = HashSet::default();
+    let mut side = |own: NodeId, alone: bool| {
+        let parts = of.parts(g, &mut known, |g, n| {
+            let of_k = nests::depends(g, n, &[k]);
+            nests::depends(g, n, &[k, own]) && (alone || !of_k) && nests::reads(g, n)
+        });
+        let invariants = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[own]));
+        let last = |n: NodeId| matches!(g.op(n), Op::Elem(_, index) if index.last() == Some(&k));
+        let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
+        Side { parts, invariants, along_k }
+    };
+    // what depends on the inner index alone goes with the rows
+    let columns = side(outer[1], false);
+    let sides = [side(outer[0], true), columns];
+    let rest = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
+    let body = g.reachable(of.roots()).into_iter().filter(|n| !g.is_closed(*n)).count();
+    let inside: usize = sides.iter().map(|s| g.reachable(s.parts.iter().copied()).len()).sum();
+    let fits = |s: &Side| !s.parts.is_empty() && s.parts.len() <= MAX_PARTS;
+    if !rest.is_empty() || !sides.iter().all(fits) || body.saturating_sub(inside) > MAX_BODY {
+        return None;
+    }
+    Some(Product { outer, k, roots, of, sides })
+}
+
+/// The element of an item at these indices.
+fn open(l: &mut Lower, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
+    match l.g.op(array).clone() {
+        Op::Generate(_, lambda) => Some(l.g.open(&lambda, index)),
+        Op::Materialize(x) => open(l, x, index),
+        _ => None,
+    }
+}
