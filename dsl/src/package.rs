@@ -114,6 +114,15 @@ impl Package {
 
     /// Says how the function exported last keeps its stencils on GPUs, where that is possible; before the first function, all functions of the package. Without it
     /// a cost model chooses. `--explain` says what was done; no bit of any result changes.
+    ///
+    /// ```
+    /// use arraygpu_dsl::prelude::*;
+    ///
+    /// let package = Package::new("p")
+    ///     .function("slope", ["x"], "result", |x: VExp<f32>| x.slice(1, x.len()) - x.slice(0, x.len() - 1))
+    ///     .stencil(Strategy::Tile);
+    /// assert_eq!(package.functions().unwrap()[0].stencil, Some(Strategy::Tile));
+    /// ```
     pub fn stencil(mut self, strategy: Strategy) -> Package {
         match self.functions.last_mut() {
             Some(function) => function.stencil = Some(strategy),

@@ -10,6 +10,8 @@ mod fold;
 mod levels;
 mod map;
 mod nest;
+mod patch;
+mod plane;
 mod product;
 mod reduce;
 mod rows;
@@ -261,8 +263,8 @@ fn map(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Result<(Vec<Stmt>
     let plan = rows::Plan::of(l, pass, &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plan { why.into() } else { why };
     if let Ok(plan) = plan {
-        keep(l, &stencils, shape, |l, s| (Strategy::Rows, plan.loaded(l, s)), &why);
-        let (rows, columns) = plan.block(shape);
+        keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
+        let (rows, columns) = plan.block();
         l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
         return Ok((rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
     }

@@ -1,0 +1,154 @@
+//! Patches: what the rows and columns of a block read of an array around themselves, loaded once by the block into memory that its threads share.
+//!
+//! ```text
+//! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]     barrier     a thread reads its lines (`rows`) from there
+//! ```
+//!
+//! A thread's lines lie at constant distances from one place in the patch, so that their addresses cost nothing.
+
+use super::elements::bind_all;
+use super::plane::{self, Cut, Place, ROWS, Reach, lane, warp};
+use super::rows::Line;
+use super::{bind, int32, thread, wide, window};
+use crate::core::NodeId;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+
+/// Bytes of shared memory that every device gives a block.
+const MOST_BYTES: i64 = 48 << 10;
+
+/// Of one array, at these distances along the axes before the last two.
+struct Patch {
+    array: NodeId,
+    outer: Vec<i64>,
+    mem: Mem,
+    /// First row and column, from the block's, and how many there are.
+    first: (i64, i64),
+    rows: i64,
+    columns: i64,
+    /// Elements of an access.
+    width: i64,
+    /// Where the thread's first element would lie if the patch began with the block.
+    own: Expr,
+}
+
+/// All of a block.
+pub struct Patches(Vec<Patch>);
+
+impl Patches {
+    /// None: they are too large.
+    pub fn of(l: &mut Lower, lines: &[Line], cut: Cut) -> Option<Patches> {
+        let mut all: Vec<Patch> = Vec::new();
+        for line in lines {
+            let (row, outer) = line.at.split_last()?;
+            let width = window::widest(l, line.array, cut.v);
+            let (start, end) = line.columns();
+            let start = start.div_euclid(width) * width;
+            let end = (end - cut.v + cut.columns + width - 1).div_euclid(width) * width;
+            let below = row + 1 - ROWS + cut.rows;
+            match all.iter_mut().find(|p| p.array == line.array && p.outer == outer) {
+                Some(p) => {
+                    let (rows_end, columns_end) = (p.first.0 + p.rows, p.first.1 + p.columns);
+                    p.first = (p.first.0.min(*row), p.first.1.min(start));
+                    p.rows = rows_end.max(below) - p.first.0;
+                    p.columns = columns_end.max(end) - p.first.1;
+                }
+                None => all.push(Patch {
+                    array: line.array,
+                    outer: outer.to_vec(),
+                    mem: Mem::Shared(0),
+                    first: (*row, start),
+                    rows: below - row,
+                    columns: end - start,
+                    width,
+                    own: int32(0),
+                }),
+            }
+        }
+        // what is read by one thread only needs no patch
+        all.retain(|p| p.rows > cut.rows || p.columns > cut.columns);
+        let bytes = |p: &Patch| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
+        if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MOST_BYTES {
+            return None;
+        }
+        for p in &mut all {
+            p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
+            let row = warp().times(int32((ROWS * p.columns) as i32));
+            p.own = row.plus(lane().times(int32(cut.v as i32)));
+        }
+        Some(Patches(all))
+    }
+
+    /// Elements of an array in patches.
+    pub fn elements(&self, array: NodeId) -> i64 {
+        self.0.iter().filter(|p| p.array == array).map(|p| p.rows * p.columns).sum()
+    }
+
+    /// Where so many columns behind a line's first element lie.
+    pub fn place(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
+        let (row, outer) = line.at.split_last()?;
+        let p = self.0.iter().find(|p| p.array == line.array && p.outer == outer)?;
+        let by = (row - p.first.0) * p.columns + column - p.first.1;
+        Some((p.mem, p.own.clone().plus(int32(by as i32))))
+    }
+
+    /// Whether all elements of a block are inside, and what is loaded around them.
+    pub fn inside(&self, l: &mut Lower, pass: &Pass, cut: Cut, place: &Place) -> Expr {
+        let mut sizes = vec![1; pass.domain.len() - 2];
+        sizes.extend([cut.rows, cut.columns]);
+        let mut reaches = Vec::new();
+        for p in &self.0 {
+            let outer = p.outer.iter().map(|i| (*i, i + 1));
+            let plane = [(p.first.0, p.first.0 + p.rows), (p.first.1, p.first.1 + p.columns)];
+            for (axis, (first, end)) in outer.chain(plane).enumerate() {
+                reaches.push(Reach { array: p.array, axis, first, end });
+            }
+        }
+        plane::fits(l, pass, &place.block, &sizes, &reaches)
+    }
+
+    /// Loads them all, and waits for it.
+    pub fn fill(&self, l: &mut Lower, place: &Place, out: &mut Vec<Stmt>) {
+        let threads = i64::from(l.k.threads);
+        let mut stores = Vec::new();
+        for p in &self.0 {
+            let mem = l.input(p.array, true);
+            let of_row = p.columns / p.width;
+            let accesses = p.rows * of_row;
+            for round in 0..(accesses + threads - 1) / threads {
+                let mut load = Vec::new();
+                let number = bind(l, "number", thread().plus(int32((round * threads) as i32)), &mut load);
+                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(of_row as i32));
+                let row = bind(l, "down", row, &mut load);
+                let column = number.clone().minus(row.clone().times(int32(of_row as i32)));
+                let column = bind(l, "right", column.times(int32(p.width as i32)), &mut load);
+                let mut indices: Vec<Expr> =
+                    place.block.iter().zip(&p.outer).map(|(b, i)| plane::plus(b.clone(), *i)).collect();
+                let [first_row, first_column] = [0, 1].map(|i| place.block[p.outer.len() + i].clone());
+                indices.push(plane::plus(first_row, p.first.0).plus(wide(row)));
+                let line = plane::along(l, mem, &indices);
+                let at = line.plus(plane::plus(first_column, p.first.1)).plus(wide(column));
+                let regs = bind_all(l, p.array, at, p.width, &mut load);
+                // lines of a patch follow each other without gaps, as the accesses do
+                let to = number.times(int32(p.width as i32));
+                let store = match regs.as_slice() {
+                    [one] => Stmt::Store(p.mem, to, Expr::Reg(*one)),
+                    all => Stmt::StoreVec(p.mem, to, all.iter().map(|r| Expr::Reg(*r)).collect()),
+                };
+                let rest = accesses - round * threads;
+                if rest < threads {
+                    load.push(store);
+                    let some = Expr::binary(BinaryOp::Lt, thread(), int32(rest as i32));
+                    out.push(Stmt::If(some, load, vec![]));
+                } else {
+                    out.append(&mut load);
+                    stores.push(store);
+                }
+            }
+        }
+        out.append(&mut stores);
+        out.push(Stmt::Barrier);
+    }
+}
