@@ -215,6 +215,12 @@ impl Scheduler<'_> {
             true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
             false => None,
         };
+        let gpu = gpu.map(|mut g| {
+            // a later version may have asked for a stride that an earlier one does not need: all get the same scalars
+            let ins: Vec<_> = l.signature.ins.values().cloned().collect();
+            g.kernels.iter_mut().for_each(|k| k.ins.clone_from(&ins));
+            g
+        });
         let segment = segments::of(&mut l, pass).map(|s| s.length);
         let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);

@@ -79,7 +79,12 @@ fn given(f: &Function, rng: &mut Rng, extents: impl Fn(&str) -> Vec<usize>) -> V
         if ty.is_scalar() {
             return Value::Scalar(literal(ty.elem, rng));
         }
-        let extents = extents(name);
+        let mut extents = extents(name);
+        if extents.len() < ty.rank.into() {
+            // about so many elements in all
+            let n = extents[0].isqrt();
+            extents = vec![n, n + 3, 2][..ty.rank.into()].to_vec();
+        }
         let elements = (0..extents.iter().product()).map(|_| literal(ty.elem, rng)).collect();
         match ty.rank {
             1 => Value::Vector(elements),
