@@ -246,7 +246,7 @@ fn panels(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
         let first = linear::mul(g, p[0], panel);
         let left = linear::sub(g, extents[0], first);
         let len = simplify(g, Op::Binary(BinaryOp::Min, left, panel));
-        let mut part = |of: &crate::core::Lambda| {
+        let mut part = |of: &Lambda| {
             let lambda = g.lambda(&[Ty::I64], |g, q| {
                 let k = linear::add(g, first, q[0]);
                 g.open(of, &[k])

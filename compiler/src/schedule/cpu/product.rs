@@ -86,7 +86,7 @@ impl Square<'_> {
             Some(_) => Expr::Lit(Lit::no_sum(inner.ty)),
             None => l.region(&[], &[inner.init], None, &Expr::int(0), out)?.remove(0),
         };
-        self.each_result(l, out, &mut |_, _, at| {
+        self.each_result(l, out, &|at| {
             let both = [Some(self.chains), self.sums].into_iter().flatten();
             both.map(|m| Stmt::Store(m, at.clone(), start.clone())).collect()
         });
@@ -107,7 +107,7 @@ impl Square<'_> {
         if let Some(sums) = self.sums {
             // at the end of a panel
             let mut end = Vec::new();
-            self.each_result(l, &mut end, &mut |_, _, at| {
+            self.each_result(l, &mut end, &|at| {
                 let sum = Expr::load(sums, at.clone()).plus(Expr::load(self.chains, at.clone()));
                 vec![Stmt::Store(sums, at.clone(), sum), Stmt::Store(self.chains, at.clone(), start.clone())]
             });
@@ -121,16 +121,11 @@ impl Square<'_> {
         Ok(())
     }
 
-    /// A loop over all results of the square: row, column, and where they lie.
-    fn each_result(
-        &self,
-        l: &mut Lower,
-        out: &mut Vec<Stmt>,
-        body: &mut dyn FnMut(&mut Lower, [&Expr; 2], &Expr) -> Vec<Stmt>,
-    ) {
+    /// A loop over all results of the square, by where they lie.
+    fn each_result(&self, l: &mut Lower, out: &mut Vec<Stmt>, body: &dyn Fn(&Expr) -> Vec<Stmt>) {
         let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
         let at = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
-        let list = body(l, [&Expr::Reg(r), &Expr::Reg(c)], &at);
+        let list = body(&at);
         let columns = Stmt::For(c, Expr::int(0), Expr::int(SIZE), list);
         out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
     }
