@@ -2,7 +2,6 @@
 
 #[path = "../compiler/tests/nested/arguments.rs"]
 mod arguments;
-#[allow(dead_code, reason = "this test needs a part of it")]
 mod common;
 #[allow(dead_code, reason = "this test needs a part of it")]
 #[path = "../compiler/tests/common/rng.rs"]

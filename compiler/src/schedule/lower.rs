@@ -3,6 +3,9 @@
 //! A node used more than once, or bound by `slet`, becomes a register; others stay inside the expression that uses them. What does not depend on the element is computed
 //! before the loop: on the host where the host can, else at the top of the kernel.
 
+mod address;
+mod signature;
+
 use super::items::Pass;
 use super::rare::{self, Rare};
 use super::stencil::Kept;
@@ -10,7 +13,7 @@ use super::{Scheduler, approximate, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::kernel::{Expr, Kernel, Stmt};
 use crate::passes::fuse::indices;
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -168,28 +171,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.invariant = HashMap::default();
     }
 
-    /// The "in" scalar of a host scalar.
-    pub fn host(&mut self, n: NodeId) -> Expr {
-        if let Some(l) = self.g.as_lit(n) {
-            return Expr::Lit(l);
-        }
-        let id = self.scheduler.host.of(&self.g, n);
-        let name = match self.g.op(n) {
-            Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
-            Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
-            Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
-            _ => format!("h{}", id.0),
-        };
-        let entry = self.signature.ins.insert_full(ScalarArg::Host(id), (name, self.g.ty(n).elem));
-        Expr::In(entry.0 as u32)
-    }
-
-    /// The number of elements of the index space.
-    pub fn count(&mut self) -> Expr {
-        let n = self.count_node();
-        self.host(n)
-    }
-
     /// The same in the graph.
     pub fn count_node(&mut self) -> NodeId {
         let extents = self.domain.clone();
@@ -203,80 +184,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         let place = self.g.node(n).loc.first().map(|l| format!(" ({})", l.short())).unwrap_or_default();
         let what = "a nested operation";
         self.warnings.insert(format!("{f}: {what}{place} is a sequential loop in each thread of a GPU"));
-    }
-
-    /// What people call the array.
-    pub fn array_name(&self, x: NodeId) -> String {
-        match self.scheduler.places.get(&x) {
-            Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
-            Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),
-            _ => "array".into(),
-        }
-    }
-
-    /// The array that an item is stored to.
-    pub fn output(&mut self, it: &super::items::Item) -> Mem {
-        let place = self.scheduler.destination(it);
-        let name = match place {
-            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            _ => format!("to_{}", self.array_name(it.node)),
-        };
-        let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
-        Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
-    }
-
-    /// The array that holds `x`.
-    pub fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
-        let place = self.scheduler.places[&x];
-        let name = match place {
-            Place::Param(_) => format!("a_{}", self.array_name(x)),
-            _ => self.array_name(x),
-        };
-        let fresh = ArrayUse { name, ty: self.g.ty(x), access: Access::Pointwise };
-        let entry = self.signature.arrays.entry((place, false));
-        let index = entry.index() as u32;
-        let used = entry.or_insert(fresh);
-        if !pointwise {
-            used.access = Access::Anywhere;
-        }
-        Mem::Array(index)
-    }
-
-    /// The arrays that are read at the element's own index only, as far as is known now.
-    pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
-        let arrays = self.signature.arrays.iter().zip(0..);
-        let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
-        pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
-    }
-
-    /// Notes that an array is accessed by several neighbours at once.
-    pub fn vector(&mut self, m: Mem) {
-        if let Mem::Array(i) = m {
-            self.vectors.insert(i);
-        }
-    }
-
-    /// The slot of a place that is written.
-    pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
-        let name = match place {
-            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
-            Place::Temp(i) => format!("to_s{i}"),
-            Place::Param(i) => format!("to_p{i}"),
-        };
-        self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
-    }
-
-    /// The scalar temporary of a reduction that other passes need.
-    pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
-        self.scheduler.slots.get(&reduction).copied()
-    }
-
-    /// A scratch array of this launch, by position.
-    pub fn scratch(&mut self, i: usize, ty: Ty) -> Mem {
-        if i == self.signature.scratch.len() {
-            self.signature.scratch.push((format!("partial{i}"), ty));
-        }
-        Mem::Scratch(i as u32)
     }
 
     /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `index` the domain's index among them, `at` the element that records name.
@@ -510,201 +417,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok((e, depth))
     }
 
-    /// The type of an expression of the kernel being built.
-    pub fn k_ty(&self, e: &Expr) -> Ty {
-        match e {
-            Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
-            Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
-            Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
-                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty.elem)
-            }
-            Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
-                self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
-            }
-            Expr::Unary(op, a) => op.result(self.k_ty(a)),
-            Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
-            Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.k_ty(a),
-            Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
-            e => self.k.ty(e),
-        }
-    }
-
-    fn read(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
-        let total = matches!(self.g.op(n), Op::At(..));
-        if total && let Some(e) = self.loaded_already(x, index) {
-            // what has been loaded lies inside
-            return Ok((e, 1));
-        }
-        let mut pointwise = !total && r.index == index;
-        if pointwise && index.len() == 1 {
-            self.pointwise.insert(x);
-        }
-        if !total && let Some(k) = self.flat(x, index) {
-            pointwise |= r.counter == Some(k);
-            return self.read_flat(n, x, k, pointwise, r);
-        }
-        if self.loaded.is_some() && !total {
-            return self.read_once(n, x, index, r).map(|e| (e, 1));
-        }
-        let mem = self.input(x, pointwise);
-        if !total {
-            return self.address(mem, index, r).map(|(at, depth)| (Expr::load(mem, at), depth));
-        }
-        let mut inside: Option<Expr> = None;
-        for (i, axis) in index.iter().zip(0..) {
-            let len = self.extent(x, axis);
-            let one = self.inside(n, *i, len, r)?;
-            inside = Some(inside.map_or(one.clone(), |all| Expr::binary(BinaryOp::And, all, one)));
-        }
-        let (at, depth) = self.address(mem, index, r)?;
-        let inside = inside.unwrap_or(Expr::Lit(Lit::bool(true)));
-        Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
-    }
-
-    /// Where an element lies, and the depth of that expression: the sum of its indices times the strides. Of a vector it is the index: a strided one is said to be so.
-    fn address(&mut self, mem: Mem, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
-        let last = index.len() - 1;
-        let (mut sum, mut most) = (None, 0);
-        for (i, axis) in index.iter().zip(0..) {
-            let (mut e, depth) = self.value(*i, r)?;
-            most = most.max(depth + 1);
-            if usize::from(axis) < last || last > 0 && self.strided {
-                e = e.times(self.stride(mem, axis));
-            }
-            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
-        }
-        Ok((sum.unwrap_or(Expr::int(0)), if last > 0 { most + 1 } else { most - 1 }))
-    }
-
-    /// Where the element at `outer` and `last` lies.
-    pub fn element_address(
-        &mut self,
-        mem: Mem,
-        outer: &[NodeId],
-        last: Expr,
-        vars: &[(NodeId, Expr)],
-        out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
-        if outer.is_empty() {
-            return Ok(last);
-        }
-        let mut sum = last;
-        if self.strided {
-            sum = sum.times(self.stride(mem, outer.len() as u8));
-        }
-        let values = self.region(vars, outer, None, &Expr::int(0), out)?;
-        for (e, axis) in values.into_iter().zip(0..) {
-            sum = e.times(self.stride(mem, axis)).plus(sum);
-        }
-        Ok(sum)
-    }
-
-    /// Notes that an element is in a register.
-    pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
-        let index = outer.iter().copied().chain([last]);
-        let index = index.map(|i| Linear::of(&self.g, i)).collect::<Vec<_>>();
-        let key = (x, index.into_iter().map(|form| form.node(&mut self.g)).collect());
-        self.loaded.get_or_insert_default().insert(key, e);
-    }
-
-    /// The node with another one in the place of a variable.
-    pub fn replace(&mut self, n: NodeId, variable: NodeId, by: NodeId) -> NodeId {
-        match *self.g.op(variable) {
-            Op::Var(var, _) => self.g.substitute(n, &[(var, by)].into_iter().collect()),
-            _ => n,
-        }
-    }
-
-    /// The distance of neighbours along an axis of an array.
-    pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
-        let Mem::Array(i) = mem else { return Expr::int(1) };
-        let name = self.signature.arrays.get_index(i as usize).map_or("array", |a| a.1.name.as_str());
-        let name = format!("s{axis}_{name}");
-        Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
-    }
-
-    /// Where element `k` (in row-major order) of an item's array lies.
-    pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
-        let Mem::Array(array) = mem else { return k.clone() };
-        if extents.len() < 2 {
-            return k.clone();
-        }
-        if !self.strided {
-            self.flat.insert(array);
-            return k.clone();
-        }
-        let (mut rest, mut sum) = (k.clone(), None);
-        for (axis, n) in (0..extents.len()).zip(extents).rev() {
-            let mut i = rest.clone();
-            if axis > 0 {
-                let n = self.host(*n);
-                i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
-                rest = Expr::binary(BinaryOp::Div, rest, n);
-            }
-            let e = i.times(self.stride(mem, axis as u8));
-            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
-        }
-        sum.unwrap_or(rest)
-    }
-
-    /// Where the element at these indices lies.
-    pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
-        let last = index.len() - 1;
-        let mut sum: Option<Expr> = None;
-        for (i, axis) in index.iter().zip(0..) {
-            let mut e = i.clone();
-            if last > 0 && (usize::from(axis) < last || self.strided) {
-                e = e.times(self.stride(mem, axis));
-            }
-            sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
-        }
-        sum.unwrap_or(Expr::int(0))
-    }
-
-    /// Whether a read counts through the elements of an array that may be taken as flat.
-    pub fn is_flat(&mut self, x: NodeId, index: &[NodeId]) -> bool {
-        self.flat(x, index).is_some()
-    }
-
-    /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.
-    fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
-        if index.len() < 2 || self.strided {
-            return None;
-        }
-        // from the last index, which is `k % n`, the others follow
-        let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
-        let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
-        (indices(&mut self.g, k, &extents) == index).then_some(k)
-    }
-
-    /// A read of element `k` of a flat array.
-    fn read_flat(
-        &mut self,
-        n: NodeId,
-        x: NodeId,
-        k: NodeId,
-        pointwise: bool,
-        r: &mut Region,
-    ) -> Result<(Expr, u32)> {
-        if self.loaded.is_some() {
-            let e = self.load_once(n, x, k, r)?;
-            // it is an array of the kernel by now, read at which places was said then
-            if let Some(i) = self.signature.arrays.get_index_of(&(self.scheduler.places[&x], false)) {
-                self.flat.insert(i as u32);
-            }
-            return Ok((e, 1));
-        }
-        let mem = self.input(x, pointwise);
-        if let Mem::Array(i) = mem {
-            self.flat.insert(i);
-        }
-        if r.counter == Some(k) {
-            self.pointwise.insert(x);
-        }
-        let (at, depth) = self.value(k, r)?;
-        Ok((Expr::load(mem, at), depth))
-    }
-
     /// The element, if it is in a register.
     fn loaded_already(&mut self, x: NodeId, index: &[NodeId]) -> Option<Expr> {
         self.loaded.as_ref()?;
@@ -741,54 +453,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
     }
 
-    /// A read that neighbouring elements share.
-    fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
-        if let [i] = index {
-            return self.load_once(n, x, *i, r);
-        }
-        let key = (x, self.normal(index));
-        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
-            return Ok(e.clone());
-        }
-        let mem = self.input(x, r.index == index);
-        let at = self.address(mem, index, r)?.0;
-        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, at), &mut r.out);
-        self.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
-        Ok(e)
-    }
-
-    /// A load by one index. Its constant stays beside the rest: an offset in the address.
-    fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
-        let form = Linear::of(&self.g, i);
-        let key = (x, vec![form.node(&mut self.g)]);
-        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
-            return Ok(e.clone());
-        }
-        let offset = form.constant;
-        let base = Linear { constant: 0, ..form }.node(&mut self.g);
-        let base = self.value(base, r)?.0;
-        let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
-        let mem = self.input(x, false);
-        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, index), &mut r.out);
-        if let Some(loaded) = &mut self.loaded {
-            loaded.insert(key, e.clone());
-        }
-        Ok(e)
-    }
-
-    /// The length of an array along an axis, by the name that all equal lengths have.
-    pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
-        match self.g.op(x).clone() {
-            Op::Materialize(y) => self.extent(y, axis),
-            Op::Generate(extents, _) => extents[axis as usize],
-            _ => {
-                let len = self.g.add(Op::Len(x, axis));
-                let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));
-                form.node(&mut self.g)
-            }
-        }
-    }
-
     /// 0 <= i < len, with the record if not.
     fn inside(&mut self, n: NodeId, i: NodeId, len: NodeId, r: &mut Region) -> Result<Expr> {
         let index = self.value(i, r)?.0;
@@ -811,33 +475,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         let place = self.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
         let site = self.signature.sites.insert_full(format!("{what}{place}")).0;
         r.records.push((site as u32, condition, bad));
-    }
-
-    /// The finished version: the signature's lists become the kernel's.
-    pub fn finished(&self, strided: bool, noalias: bool) -> Kernel {
-        let s = &self.signature;
-        let mut k = self.k.clone();
-        let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
-            name: a.name.clone(),
-            ty: a.ty.elem,
-            write: key.1,
-            // the addresses of matrices are written out
-            strided: strided && a.ty.rank == 1,
-            noalias,
-            aligned: false,
-        };
-        k.arrays = s.arrays.iter().map(array).collect();
-        k.ins = s.ins.values().cloned().collect();
-        let slot = |(key, v): (&(Place, bool), &(String, Ty))| crate::kernel::SlotDecl {
-            name: v.0.clone(),
-            ty: v.1,
-            write: key.1,
-        };
-        k.slots = s.slots.iter().map(slot).collect();
-        k.scratch = s.scratch.clone();
-        k.sites = s.sites.iter().cloned().collect();
-        crate::kernel::dce::run(&mut k);
-        k
     }
 }
 

@@ -107,6 +107,9 @@ struct Walk<'a> {
     hi: Expr,
 }
 
+/// The code of a part of a row.
+type Work<'a> = dyn FnMut(&mut Lower, &Piece, &mut Vec<Stmt>) -> Result<()> + 'a;
+
 /// Part of a row.
 struct Piece {
     /// Its indices along all axes but the last.
@@ -125,12 +128,7 @@ impl Piece {
 }
 
 impl Walk<'_> {
-    fn rows(
-        &self,
-        l: &mut Lower,
-        out: &mut Vec<Stmt>,
-        work: &mut dyn FnMut(&mut Lower, &Piece, &mut Vec<Stmt>) -> Result<()>,
-    ) -> Result<()> {
+    fn rows(&self, l: &mut Lower, out: &mut Vec<Stmt>, work: &mut Work) -> Result<()> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let named = |l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>| {

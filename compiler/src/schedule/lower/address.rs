@@ -1,0 +1,242 @@
+//! Reads and addresses: where the element at given indices lies, and which reads share a load.
+
+use super::{Lower, Region, bind};
+use crate::core::linear::Linear;
+use crate::core::{NodeId, Op};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::passes::fuse::indices;
+use crate::plan::ScalarArg;
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+impl Lower<'_, '_> {
+    pub(super) fn read(
+        &mut self,
+        n: NodeId,
+        x: NodeId,
+        index: &[NodeId],
+        r: &mut Region,
+    ) -> Result<(Expr, u32)> {
+        let total = matches!(self.g.op(n), Op::At(..));
+        if total && let Some(e) = self.loaded_already(x, index) {
+            // what has been loaded lies inside
+            return Ok((e, 1));
+        }
+        let mut pointwise = !total && r.index == index;
+        if pointwise && index.len() == 1 {
+            self.pointwise.insert(x);
+        }
+        if !total && let Some(k) = self.flat(x, index) {
+            pointwise |= r.counter == Some(k);
+            return self.read_flat(n, x, k, pointwise, r);
+        }
+        if self.loaded.is_some() && !total {
+            return self.read_once(n, x, index, r).map(|e| (e, 1));
+        }
+        let mem = self.input(x, pointwise);
+        if !total {
+            return self.address(mem, index, r).map(|(at, depth)| (Expr::load(mem, at), depth));
+        }
+        let mut inside: Option<Expr> = None;
+        for (i, axis) in index.iter().zip(0..) {
+            let len = self.extent(x, axis);
+            let one = self.inside(n, *i, len, r)?;
+            inside = Some(inside.map_or(one.clone(), |all| Expr::binary(BinaryOp::And, all, one)));
+        }
+        let (at, depth) = self.address(mem, index, r)?;
+        let inside = inside.unwrap_or(Expr::Lit(Lit::bool(true)));
+        Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
+    }
+
+    /// Where an element lies, and the depth of that expression: the sum of its indices times the strides. Of a vector it is the index: a strided one is said to be so.
+    pub(super) fn address(&mut self, mem: Mem, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
+        let last = index.len() - 1;
+        let (mut sum, mut most) = (None, 0);
+        for (i, axis) in index.iter().zip(0..) {
+            let (mut e, depth) = self.value(*i, r)?;
+            most = most.max(depth + 1);
+            if usize::from(axis) < last || last > 0 && self.strided {
+                e = e.times(self.stride(mem, axis));
+            }
+            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
+        }
+        Ok((sum.unwrap_or(Expr::int(0)), if last > 0 { most + 1 } else { most - 1 }))
+    }
+
+    /// Where the element at `outer` and `last` lies.
+    pub fn element_address(
+        &mut self,
+        mem: Mem,
+        outer: &[NodeId],
+        last: Expr,
+        vars: &[(NodeId, Expr)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        if outer.is_empty() {
+            return Ok(last);
+        }
+        let mut sum = last;
+        if self.strided {
+            sum = sum.times(self.stride(mem, outer.len() as u8));
+        }
+        let values = self.region(vars, outer, None, &Expr::int(0), out)?;
+        for (e, axis) in values.into_iter().zip(0..) {
+            sum = e.times(self.stride(mem, axis)).plus(sum);
+        }
+        Ok(sum)
+    }
+
+    /// Notes that an element is in a register.
+    pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
+        let index = outer.iter().copied().chain([last]);
+        let index = index.map(|i| Linear::of(&self.g, i)).collect::<Vec<_>>();
+        let key = (x, index.into_iter().map(|form| form.node(&mut self.g)).collect());
+        self.loaded.get_or_insert_default().insert(key, e);
+    }
+
+    /// The node with another one in the place of a variable.
+    pub fn replace(&mut self, n: NodeId, variable: NodeId, by: NodeId) -> NodeId {
+        match *self.g.op(variable) {
+            Op::Var(var, _) => self.g.substitute(n, &[(var, by)].into_iter().collect()),
+            _ => n,
+        }
+    }
+
+    /// The distance of neighbours along an axis of an array.
+    pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
+        let Mem::Array(i) = mem else { return Expr::int(1) };
+        let name = self.signature.arrays.get_index(i as usize).map_or("array", |a| a.1.name.as_str());
+        let name = format!("s{axis}_{name}");
+        Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
+    }
+
+    /// Where element `k` (in row-major order) of an item's array lies.
+    pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
+        let Mem::Array(array) = mem else { return k.clone() };
+        if extents.len() < 2 {
+            return k.clone();
+        }
+        if !self.strided {
+            self.flat.insert(array);
+            return k.clone();
+        }
+        let (mut rest, mut sum) = (k.clone(), None);
+        for (axis, n) in (0..extents.len()).zip(extents).rev() {
+            let mut i = rest.clone();
+            if axis > 0 {
+                let n = self.host(*n);
+                i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
+                rest = Expr::binary(BinaryOp::Div, rest, n);
+            }
+            let e = i.times(self.stride(mem, axis as u8));
+            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
+        }
+        sum.unwrap_or(rest)
+    }
+
+    /// Where the element at these indices lies.
+    pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
+        let last = index.len() - 1;
+        let mut sum: Option<Expr> = None;
+        for (i, axis) in index.iter().zip(0..) {
+            let mut e = i.clone();
+            if last > 0 && (usize::from(axis) < last || self.strided) {
+                e = e.times(self.stride(mem, axis));
+            }
+            sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
+        }
+        sum.unwrap_or(Expr::int(0))
+    }
+
+    /// Whether a read counts through the elements of an array that may be taken as flat.
+    pub fn is_flat(&mut self, x: NodeId, index: &[NodeId]) -> bool {
+        self.flat(x, index).is_some()
+    }
+
+    /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.
+    pub(super) fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        if index.len() < 2 || self.strided {
+            return None;
+        }
+        // from the last index, which is `k % n`, the others follow
+        let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
+        let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
+        (indices(&mut self.g, k, &extents) == index).then_some(k)
+    }
+
+    /// A read of element `k` of a flat array.
+    fn read_flat(
+        &mut self,
+        n: NodeId,
+        x: NodeId,
+        k: NodeId,
+        pointwise: bool,
+        r: &mut Region,
+    ) -> Result<(Expr, u32)> {
+        if self.loaded.is_some() {
+            let e = self.load_once(n, x, k, r)?;
+            // it is an array of the kernel by now, read at which places was said then
+            if let Some(i) = self.signature.arrays.get_index_of(&(self.scheduler.places[&x], false)) {
+                self.flat.insert(i as u32);
+            }
+            return Ok((e, 1));
+        }
+        let mem = self.input(x, pointwise);
+        if let Mem::Array(i) = mem {
+            self.flat.insert(i);
+        }
+        if r.counter == Some(k) {
+            self.pointwise.insert(x);
+        }
+        let (at, depth) = self.value(k, r)?;
+        Ok((Expr::load(mem, at), depth))
+    }
+
+    /// A read that neighbouring elements share.
+    fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
+        if let [i] = index {
+            return self.load_once(n, x, *i, r);
+        }
+        let key = (x, self.normal(index));
+        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let mem = self.input(x, r.index == index);
+        let at = self.address(mem, index, r)?.0;
+        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, at), &mut r.out);
+        self.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
+        Ok(e)
+    }
+
+    /// A load by one index. Its constant stays beside the rest: an offset in the address.
+    fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
+        let form = Linear::of(&self.g, i);
+        let key = (x, vec![form.node(&mut self.g)]);
+        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let offset = form.constant;
+        let base = Linear { constant: 0, ..form }.node(&mut self.g);
+        let base = self.value(base, r)?.0;
+        let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
+        let mem = self.input(x, false);
+        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, index), &mut r.out);
+        if let Some(loaded) = &mut self.loaded {
+            loaded.insert(key, e.clone());
+        }
+        Ok(e)
+    }
+
+    /// The length of an array along an axis, by the name that all equal lengths have.
+    pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
+        match self.g.op(x).clone() {
+            Op::Materialize(y) => self.extent(y, axis),
+            Op::Generate(extents, _) => extents[axis as usize],
+            _ => {
+                let len = self.g.add(Op::Len(x, axis));
+                let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));
+                form.node(&mut self.g)
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a kernel gets from its launch: arrays, scalars, slots, scratch.
+
+use super::{ArrayUse, Lower};
+
+use crate::core::{NodeId, Op};
+use crate::kernel::{Expr, Kernel, Mem};
+use crate::plan::{Access, Place, ScalarArg};
+use crate::scalar::Ty;
+use crate::schedule::items::Item;
+
+impl Lower<'_, '_> {
+    /// The "in" scalar of a host scalar.
+    pub fn host(&mut self, n: NodeId) -> Expr {
+        if let Some(l) = self.g.as_lit(n) {
+            return Expr::Lit(l);
+        }
+        let id = self.scheduler.host.of(&self.g, n);
+        let name = match self.g.op(n) {
+            Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
+            Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
+            Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
+            _ => format!("h{}", id.0),
+        };
+        let entry = self.signature.ins.insert_full(ScalarArg::Host(id), (name, self.g.ty(n).elem));
+        Expr::In(entry.0 as u32)
+    }
+
+    /// The number of elements of the index space.
+    pub fn count(&mut self) -> Expr {
+        let n = self.count_node();
+        self.host(n)
+    }
+
+    /// What people call the array.
+    pub fn array_name(&self, x: NodeId) -> String {
+        match self.scheduler.places.get(&x) {
+            Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
+            Some(Place::Temp(t)) => self.scheduler.plan.temps[*t as usize].name.clone(),
+            _ => "array".into(),
+        }
+    }
+
+    /// The array that an item is stored to.
+    pub fn output(&mut self, it: &Item) -> Mem {
+        let place = self.scheduler.destination(it);
+        let name = match place {
+            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
+            _ => format!("to_{}", self.array_name(it.node)),
+        };
+        let used = ArrayUse { name, ty: self.g.ty(it.node), access: Access::Write };
+        Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
+    }
+
+    /// The array that holds `x`.
+    pub fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
+        let place = self.scheduler.places[&x];
+        let name = match place {
+            Place::Param(_) => format!("a_{}", self.array_name(x)),
+            _ => self.array_name(x),
+        };
+        let fresh = ArrayUse { name, ty: self.g.ty(x), access: Access::Pointwise };
+        let entry = self.signature.arrays.entry((place, false));
+        let index = entry.index() as u32;
+        let used = entry.or_insert(fresh);
+        if !pointwise {
+            used.access = Access::Anywhere;
+        }
+        Mem::Array(index)
+    }
+
+    /// The arrays that are read at the element's own index only, as far as is known now.
+    pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
+        let arrays = self.signature.arrays.iter().zip(0..);
+        let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
+        pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
+    }
+
+    /// Notes that an array is accessed by several neighbours at once.
+    pub fn vector(&mut self, m: Mem) {
+        if let Mem::Array(i) = m {
+            self.vectors.insert(i);
+        }
+    }
+
+    /// The slot of a place that is written.
+    pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
+        let name = match place {
+            Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
+            Place::Temp(i) => format!("to_s{i}"),
+            Place::Param(i) => format!("to_p{i}"),
+        };
+        self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
+    }
+
+    /// The scalar temporary of a reduction that other passes need.
+    pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
+        self.scheduler.slots.get(&reduction).copied()
+    }
+
+    /// A scratch array of this launch, by position.
+    pub fn scratch(&mut self, i: usize, ty: Ty) -> Mem {
+        if i == self.signature.scratch.len() {
+            self.signature.scratch.push((format!("partial{i}"), ty));
+        }
+        Mem::Scratch(i as u32)
+    }
+
+    /// The type of an expression of the kernel being built.
+    pub fn k_ty(&self, e: &Expr) -> Ty {
+        match e {
+            Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
+                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty.elem)
+            }
+            Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
+                self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
+            }
+            Expr::Unary(op, a) => op.result(self.k_ty(a)),
+            Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
+            Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.k_ty(a),
+            Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
+            e => self.k.ty(e),
+        }
+    }
+
+    /// The finished version: the signature's lists become the kernel's.
+    pub fn finished(&self, strided: bool, noalias: bool) -> Kernel {
+        let s = &self.signature;
+        let mut k = self.k.clone();
+        let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
+            name: a.name.clone(),
+            ty: a.ty.elem,
+            write: key.1,
+            // the addresses of matrices are written out
+            strided: strided && a.ty.rank == 1,
+            noalias,
+            aligned: false,
+        };
+        k.arrays = s.arrays.iter().map(array).collect();
+        k.ins = s.ins.values().cloned().collect();
+        let slot = |(key, v): (&(Place, bool), &(String, Ty))| crate::kernel::SlotDecl {
+            name: v.0.clone(),
+            ty: v.1,
+            write: key.1,
+        };
+        k.slots = s.slots.iter().map(slot).collect();
+        k.scratch = s.scratch.clone();
+        k.sites = s.sites.iter().cloned().collect();
+        crate::kernel::dce::run(&mut k);
+        k
+    }
+}
