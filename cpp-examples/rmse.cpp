@@ -1,4 +1,4 @@
-// Root mean square error.
+// Root mean square error, in one pass and with temporary vectors: the same bits.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/reference.hpp"
@@ -14,7 +14,9 @@ int main() {
             squares[i] = d * d;
             sum += (double(x[i]) - y[i]) * (double(x[i]) - y[i]);
         }
-        const float got = examples::rmse(arraygpu::gpu_vector<float>(x), arraygpu::gpu_vector<float>(y));
+        const arraygpu::gpu_vector<float> dx(x), dy(y);
+        const float got = examples::rmse(dx, dy);
+        CHECK_EXACT_VALUE(examples::rmse_unfused(dx, dy), got);
         if (n == 0) {
             CHECK(std::isnan(got)); // 0 / 0
             continue;

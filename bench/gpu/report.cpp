@@ -23,7 +23,9 @@ void report(const std::vector<row> &rows, double copy_gbps, std::FILE *json) {
         std::fprintf(json, "{\"name\":\"%s\",\"impl\":\"%s%s\",\"n\":%zu,\"ms\":%.6f,\"min_ms\":%.6f,\"p90_ms\":%.6f,\"gbps\":%.1f",
                      r.name.c_str(), r.impl.c_str(), r.graph ? " graph" : "", r.n, r.t.median, r.t.least, r.t.p90, gbps);
         if (copy_gbps > 0) std::fprintf(json, ",\"of_copy\":%.3f", gbps / copy_gbps);
+        if (r.flops > 0) std::fprintf(json, ",\"gflops\":%.0f", r.flops / r.t.median * 1e-6);
         if (!r.ours && first) std::fprintf(json, ",\"r\":%.3f", r.t.median / first->t.median);
+        if (r.ours && &r != first && first) std::fprintf(json, ",\"of_first\":%.3f", r.t.median / first->t.median); // of our own ways
         if (std::isnan(r.error)) std::fprintf(json, ",\"err\":null");
         else std::fprintf(json, ",\"err\":%.3g", r.error);
         std::fprintf(json, ",\"ok\":%s}\n", r.ok ? "true" : "false");
@@ -32,7 +34,7 @@ void report(const std::vector<row> &rows, double copy_gbps, std::FILE *json) {
     for (const row &r : rows) {
         if (!r.ours || r.t.median < 0) continue;
         char text[240];
-        const int k = std::snprintf(text, sizeof text, "%-10s n=2^%-4.4g %-6s %-28s %9.5f ms  %5.3f of copy", r.name.c_str(), std::log2(double(r.n)),
+        const int k = std::snprintf(text, sizeof text, "%-19s n=2^%-4.4g %-6s %-28s %9.5f ms  %5.3f of copy", r.name.c_str(), std::log2(double(r.n)),
                                     r.graph ? "graph" : "", r.impl.c_str(), r.t.median, copy_gbps > 0 ? r.bytes / r.t.median * 1e-6 / copy_gbps : NAN);
         if (best) {
             std::snprintf(text + k, sizeof text - std::size_t(k), "   r = %5.3f of %s (%.5f ms)%s", best->t.median / r.t.median, best->impl.c_str(),

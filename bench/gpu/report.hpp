@@ -12,6 +12,7 @@ struct row {
     double bytes; // of the whole call
     double error;
     bool ok;
+    double flops = 0; // of the whole call; 0: not counted
 };
 
 // The rows of one case, in one way of running it. `copy_gbps`: what a copy of the same run moves, 0 if unknown.

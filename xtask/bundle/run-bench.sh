@@ -3,6 +3,7 @@
 # run-bench.sh [FILTER] [--package lib<name>.so]... [--rounds N] [--log2 N]...
 # Other packages export the functions of share/kernels; their rows are "arraygpu:<name>".
 # run-bench.sh functions [NAME] [--package lib<name>.so]...    the elementary functions beside CUDA's alone: rows in $OUT/functions.jsonl
+# run-bench.sh shapes [FILTER] [--rounds N]    stencils, sums of rows and columns, all pairs alone: rows are appended to $OUT/rows.jsonl
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
 mkdir -p "$OUT" || exit 2
@@ -25,6 +26,15 @@ functions() {
     [ -e "$library" ] || return 0
     bench/arraygpu-gpu-functions --rows "$OUT/functions.jsonl" --peers "$library" --package lib/libfunctions.so "$@"
 }
+# stencils, sums of rows and columns, all pairs
+shapes() {
+    bench/arraygpu-shape-bench --rows "$OUT/rows.jsonl" --peers "$(peers shapes)" "$@"
+}
+if [ "$1" = shapes ]; then
+    shift
+    shapes "$@"
+    exit $?
+fi
 if [ "$1" = functions ]; then
     shift
     functions "$@"
@@ -33,6 +43,7 @@ fi
 bench/arraygpu-gpu-bench --rows "$OUT/rows.jsonl" --peers "$(peers peers)" "$@"
 status=$?
 bench/arraygpu-options-bench --rows "$OUT/rows.jsonl" --peers "$(peers options)" || status=1
+[ $# -gt 0 ] || shapes || status=1
 [ $# -gt 0 ] || functions || status=1
 # the first call, each time in a fresh process
 for name in saxpy rmse normalise; do

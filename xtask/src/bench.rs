@@ -13,8 +13,10 @@ pub fn run(name: Option<&str>) -> Result {
     install::for_projects()?;
     say("benchmarks");
     let build = cmake::build("bench", None)?;
-    let program = build.join("arraygpu-bench");
-    let mut bench = sh::program(&program.display().to_string());
-    system::use_python_with_numexpr(&mut bench);
-    sh::run(bench.args(name))
+    for program in ["arraygpu-bench", "arraygpu-shape-bench"] {
+        let mut bench = sh::program(&build.join(program).display().to_string());
+        system::use_python_with_numexpr(&mut bench);
+        sh::run(bench.args(name))?;
+    }
+    Ok(())
 }

@@ -224,7 +224,7 @@ fn check(p: &Plan) -> Result<()> {
                 l.domain.len() <= MAX_RANK
                     && l.domain.iter().chain(&l.segment).all(|n| count(*n))
                     && l.scalars.iter().all(scalar)
-                    && (l.scratch.is_empty() || i64::from(l.grain) == TILE)
+                    && (l.scratch.is_empty() || l.segment.is_some() || i64::from(l.grain) == TILE)
                     && l.flat.iter().all(|i| rank(*i) > 1)
                     && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank > 0))
                     && l.slots.iter().all(|pl| slot(*pl).is_some_and(|s| s.ty.is_scalar()))

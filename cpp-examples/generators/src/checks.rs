@@ -70,3 +70,39 @@ type Wrapped = (VExp<i8>, VExp<u16>, VExp<i16>, VExp<u64>, SExp<u64>);
 pub fn wrapped(a: VExp<i8>, b: VExp<u16>, c: VExp<i16>, d: VExp<u64>) -> Wrapped {
     (a + 1, b + 1, c - 1, d - 1, d.sum())
 }
+
+/// A part of m whose ends the caller gives.
+pub fn block(m: MExp<f32>, r0: SExp<i64>, r1: SExp<i64>, c0: SExp<i64>, c1: SExp<i64>) -> MExp<f32> {
+    m.slice(r0, r1, c0, c1)
+}
+
+/// `a + b` where only the shapes can be wrong.
+pub fn add_matrices(a: MExp<f32>, b: MExp<f32>) -> MExp<f32> {
+    a + b
+}
+
+/// A row and a column whose numbers the caller gives.
+pub fn row_and_column(m: MExp<f32>, i: SExp<i64>, j: SExp<i64>) -> (VExp<f32>, VExp<f32>) {
+    (m.row(i), m.col(j))
+}
+
+/// Margins wider than most vectors: mirrored, they may not be wider than the vector; clamped, they may.
+pub fn margins(x: VExp<f32>) -> (VExp<f32>, VExp<f32>) {
+    (x.padded(3, 2, Boundary::Mirror), x.padded(3, 2, Boundary::Clamp))
+}
+
+/// The greatest element of each row: of rows without elements minus infinity.
+pub fn row_maxima(m: MExp<f32>) -> VExp<f32> {
+    m.map_rows(VExp::max)
+}
+
+/// Exact in any order of additions: sums by rows and by columns of integers.
+pub fn integer_sums(m: MExp<i64>) -> (VExp<i64>, VExp<i64>) {
+    (m.sum_rows(), m.sum_cols())
+}
+
+/// The sum of the four neighbours on a torus: exact, too.
+pub fn integer_neighbours(m: MExp<i32>) -> MExp<i32> {
+    let m = m.padded([1, 1], [1, 1], Boundary::Wrap);
+    m.weighted_sum2(&[[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+}

@@ -2,9 +2,14 @@
 
 pub mod black_scholes;
 pub mod checks;
+pub mod double_arr;
 pub mod expression_templates;
+pub mod filters;
 pub mod forward_difference;
+pub mod jacobi;
+pub mod matrices;
 pub mod moving_average;
+pub mod nbody;
 pub mod rmse;
 pub mod saxpy;
 pub mod sdot;

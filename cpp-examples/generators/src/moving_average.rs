@@ -32,3 +32,13 @@ pub const AVERAGE_DOC: &str =
 pub fn average(w: &[f32]) -> impl Fn(VExp<f32>) -> VExp<f32> + '_ {
     move |xs| xs.weighted_sum(w)
 }
+
+/// What the C++ header says of [`average`] with [`triangle`] weights.
+pub const TRIANGLE_DOC: &str = "Moving average with weights that rise to the middle and fall; the result is shorter than xs by one less than there are weights.";
+
+/// `taps` weights that rise by equal steps to the middle and fall again; their sum is 1 but for rounding.
+pub fn triangle(taps: usize) -> Vec<f32> {
+    let middle = (taps + 1) / 2;
+    let height = |i: usize| (i + 1).min(taps - i) as f32;
+    (0..taps).map(|i| height(i) / (middle * (taps + 1 - middle)) as f32).collect()
+}

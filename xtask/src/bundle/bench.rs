@@ -6,19 +6,27 @@ use crate::cuda::Toolkit;
 use crate::sh::{self, Result};
 
 /// `NAME.cu` becomes `libarraygpu-NAME.so`.
-const PEERS: [&str; 3] = ["peers", "options", "functions"];
+const PEERS: [&str; 4] = ["peers", "options", "shapes", "functions"];
+
+const PROGRAMS: [&str; 5] = [
+    "arraygpu-gpu-bench",
+    "arraygpu-options-bench",
+    "arraygpu-shape-bench",
+    "arraygpu-gpu-functions",
+    "arraygpu-first-call",
+];
 
 /// Adds `bench/`.
 pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     let source = sh::root().join("bench/gpu");
     let build = projects::build("bench/gpu", toolkit)?;
-    for program in
-        ["arraygpu-gpu-bench", "arraygpu-options-bench", "arraygpu-gpu-functions", "arraygpu-first-call"]
-    {
+    for program in PROGRAMS {
         bundle.put(&build.join(program), "bench")?;
     }
     projects::packages(bundle, &build)?;
-    for file in ["peers.cu", "options.cu", "peers.h", "functions.cu", "function_peers.h", "function_list.h"] {
+    let sources = PEERS.map(|name| format!("{name}.cu"));
+    let headers = ["peers.h", "function_peers.h", "function_list.h"].map(String::from);
+    for file in sources.iter().chain(&headers) {
         bundle.put(&source.join(file), "share/bench")?;
     }
     let Some(toolkit) = toolkit else {

@@ -3,12 +3,61 @@
 
 use arraygpu::prelude::*;
 use arraygpu_examples::*;
+use moving_average::{average, spencer, triangle};
 
 const OPTION: [&str; 5] = ["price", "strike", "years", "rate", "volatility"];
+const BODIES: [&str; 5] = ["x", "y", "z", "mass", "epsilon2"];
+
+/// Stencils, each also without caching: `NAME_direct` (Larsen 2011, figure 5, compares the two).
+fn stencils(mut package: Package) -> Package {
+    for (suffix, cached) in [("", true), ("_direct", false)] {
+        let kept = |p: Package| if cached { p } else { p.stencil(Strategy::Direct) };
+        let name = |name: &str| format!("{name}{suffix}");
+        package = kept(package.function(
+            name("difference"),
+            ["xs"],
+            "result",
+            forward_difference::forward_difference,
+        ));
+        for (taps, weights) in [(15, spencer()), (31, triangle(31)), (63, triangle(63))] {
+            package =
+                kept(package.function(name(&format!("average{taps}")), ["xs"], "result", average(&weights)));
+        }
+        package = kept(package.function(name("jacobi"), ["m"], "result", jacobi::jacobi));
+        for k in [3, 5, 7, 9] {
+            package =
+                kept(package.function(name(&format!("square{k}")), ["m"], "result", filters::square(k)));
+        }
+    }
+    package.function("jacobi_clamped", ["m"], "result", jacobi::jacobi_clamped).doc(jacobi::CLAMPED_DOC)
+}
+
+/// Reductions of the rows and of the columns, products with vectors, all pairs.
+fn nested(package: Package) -> Package {
+    package
+        .function("row_sums", ["m"], "result", matrices::row_sums)
+        .doc(matrices::ROW_SUMS_DOC)
+        .function("col_sums", ["m"], "result", matrices::col_sums)
+        .doc(matrices::COL_SUMS_DOC)
+        .function("matvec", ["m", "v"], "result", matrices::matvec)
+        .doc(matrices::MATVEC_DOC)
+        .function("outer", ["x", "y"], "result", matrices::outer)
+        .doc(matrices::OUTER_DOC)
+        .function("transpose", ["m"], "result", matrices::transpose)
+        .doc(matrices::TRANSPOSE_DOC)
+        .function("bodies", BODIES, ["ax", "ay", "az"], nbody::accelerations)
+        .doc(nbody::DOC)
+        .function("bodies_fast", BODIES, ["ax", "ay", "az"], nbody::accelerations)
+        .doc(nbody::DOC)
+        .fast_math()
+        .function("bodies_fast_in_order", BODIES, ["ax", "ay", "az"], nbody::accelerations_in_order)
+        .doc(nbody::DOC)
+        .fast_math()
+}
 
 fn main() -> arraygpu::Result<()> {
     let name = std::env::var("BENCH_PACKAGE").unwrap_or_else(|_| "kernels".into());
-    Package::new(name)
+    let package = Package::new(name)
         .function("saxpy", ["a", "x", "y"], "result", saxpy::saxpy)
         .doc(saxpy::DOC)
         .function("vadd", ["b", "c"], "a", expression_templates::add)
@@ -25,7 +74,9 @@ fn main() -> arraygpu::Result<()> {
         .doc(sdot::DOC)
         .function("rmse", ["x", "y"], "result", rmse::rmse)
         .doc(rmse::DOC)
-        .function("average", ["xs"], "result", moving_average::average(&moving_average::spencer()))
+        .function("rmse_unfused", ["x", "y"], "result", rmse::rmse_unfused)
+        .doc(rmse::UNFUSED_DOC)
+        .function("average", ["xs"], "result", average(&spencer()))
         .doc(moving_average::AVERAGE_DOC)
         .function("options", OPTION, ["call", "put"], black_scholes::black_scholes)
         .doc(black_scholes::DOC)
@@ -33,6 +84,6 @@ fn main() -> arraygpu::Result<()> {
         .doc(black_scholes::DOC)
         .function("options_fast", OPTION, ["call", "put"], black_scholes::black_scholes)
         .doc(black_scholes::DOC)
-        .fast_math()
-        .run()
+        .fast_math();
+    nested(stencils(package)).run()
 }

@@ -2,6 +2,7 @@
 
 use arraygpu::prelude::*;
 use arraygpu_examples::*;
+use moving_average::{average, triangle};
 
 fn main() -> arraygpu::Result<()> {
     Package::new("examples")
@@ -32,5 +33,44 @@ fn main() -> arraygpu::Result<()> {
         .doc(expression_templates::NORMALISE_DOC)
         .function("standardise", ["x"], ["mean", "deviation", "scores"], standardise::standardise)
         .doc(standardise::DOC)
+        .function("rmse_unfused", ["x", "y"], "result", rmse::rmse_unfused)
+        .doc(rmse::UNFUSED_DOC)
+        .function("average31", ["xs"], "result", average(&triangle(31)))
+        .doc(moving_average::TRIANGLE_DOC)
+        .function("average63", ["xs"], "result", average(&triangle(63)))
+        .doc(moving_average::TRIANGLE_DOC)
+        .function("double_arr", ["xs"], "output", double_arr::double_arr)
+        .doc(double_arr::DOC)
+        .function("jacobi", ["m"], "result", jacobi::jacobi)
+        .doc(jacobi::DOC)
+        .function("jacobi_clamped", ["m"], "result", jacobi::jacobi_clamped)
+        .doc(jacobi::CLAMPED_DOC)
+        .function("box3", ["m"], "result", filters::box3)
+        .doc(filters::BOX_DOC)
+        .function("gaussian3", ["m"], "result", filters::gaussian3)
+        .doc(filters::GAUSSIAN_DOC)
+        .function("row_sums", ["m"], "result", matrices::row_sums)
+        .doc(matrices::ROW_SUMS_DOC)
+        .function("col_sums", ["m"], "result", matrices::col_sums)
+        .doc(matrices::COL_SUMS_DOC)
+        .function("means", ["m"], ["rows", "cols"], matrices::means)
+        .doc(matrices::MEANS_DOC)
+        .function("matvec", ["m", "v"], "result", matrices::matvec)
+        .doc(matrices::MATVEC_DOC)
+        .function("outer", ["x", "y"], "result", matrices::outer)
+        .doc(matrices::OUTER_DOC)
+        .function("transpose", ["m"], "result", matrices::transpose)
+        .doc(matrices::TRANSPOSE_DOC)
+        .function("scaled", ["a", "m"], "result", matrices::scaled)
+        .doc(matrices::SCALED_DOC)
+        .function("plane_means", ["t"], ["means", "picture"], matrices::plane_means)
+        .doc(matrices::PLANES_DOC)
+        .function(
+            "accelerations",
+            ["x", "y", "z", "mass", "epsilon2"],
+            ["ax", "ay", "az"],
+            nbody::accelerations,
+        )
+        .doc(nbody::DOC)
         .run()
 }
