@@ -32,7 +32,7 @@ pub(crate) fn read(at: Place, src: NodeRef, index: Vec<NodeRef>) -> NodeRef {
 }
 
 /// The part at an index of an axis. `inside`: the index runs over that axis.
-fn pick(
+pub(crate) fn pick(
     at: Place,
     construct: &'static str,
     (src, axis): (NodeRef, u8),
@@ -50,7 +50,7 @@ pub(crate) fn spread(at: Place, construct: &'static str, (src, axis): (NodeRef, 
 }
 
 /// The function of the indices of these extents: an array for each value that it gives.
-fn generated(
+pub(crate) fn generated(
     at: Place,
     construct: &'static str,
     extents: &[NodeRef],

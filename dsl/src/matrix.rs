@@ -1,6 +1,6 @@
 //! What matrices and arrays of three dimensions can do, beside what all arrays can ([`crate::array`], [`crate::axis`], [`crate::reduce`]).
 
-use crate::axis::{over_parts, read, slice, spread};
+use crate::axis::{generated, len, over_parts, pick, read, slice, spread};
 use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
 use crate::node::{self, NodeRef, Op, make};
@@ -8,6 +8,7 @@ use crate::reduce;
 use crate::results::{Results, Scalars, nodes_of};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
+use arraygpu_compiler::core::Type;
 use arraygpu_compiler::loc::Loc;
 use std::panic::Location;
 
@@ -65,6 +66,26 @@ impl<T: Elem> MExp<T> {
     pub fn at(self, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
         SExp::of(read(at, self.node(), vec![i.scalar_at(at), j.scalar_at(at)]))
+    }
+
+    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by multiply-adds in panels of 512 in the fixed order of
+    /// `docs/semantics.md` 5.7; the columns of the one are as many as the rows of the other. Of halves in f32, rounded once. What is done with the factors and with
+    /// the product fuses with it.
+    #[track_caller]
+    pub fn matmul(self, b: MExp<T>) -> MExp<T>
+    where
+        T: Num,
+    {
+        let at = Location::caller();
+        let (a, b) = (self.node(), b.node());
+        let extents = [len(at, a, ROWS), len(at, b, COLS)];
+        let element = |i: &[NodeRef]| {
+            let row = pick(at, "matmul", (a, ROWS), i[0], true);
+            let col = pick(at, "matmul", (b, COLS), i[1], true);
+            let dot = |ty, v: &[NodeRef]| make(at, Type::scalar(ty), Op::PanelDot(v[0], v[1]));
+            vec![reduce::summed(at, T::TY, &[row, col], dot)]
+        };
+        MExp::of(generated(at, "matmul", &extents, element)[0])
     }
 
     /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`; `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols`

@@ -112,6 +112,8 @@ pub(crate) enum Op {
         src: NodeRef,
     },
     Dot(NodeRef, NodeRef),
+    /// An element of a product: semantics 5.7.
+    PanelDot(NodeRef, NodeRef),
     /// A mistake that the types could not catch, reported if the function needs the value.
     Invalid(Box<Error>),
 }
@@ -128,7 +130,8 @@ impl Op {
             Op::Pad { src, margins: [a, b], boundary: Boundary::Constant(c), .. } => vec![src, a, b, c],
             Op::Pad { src, margins: [a, b], .. } => vec![src, a, b],
             Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => vec![src, n],
-            Op::Binary(_, a, b) | Op::Fill(a, b) | Op::Dot(a, b) => vec![a, b],
+            Op::Binary(_, a, b) | Op::Fill(a, b) => vec![a, b],
+            Op::Dot(a, b) | Op::PanelDot(a, b) => vec![a, b],
             Op::MulAdd(a, b, c) | Op::Select(a, b, c) => vec![a, b, c],
             Op::Map { srcs, .. } => srcs.clone(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],

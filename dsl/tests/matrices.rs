@@ -171,6 +171,17 @@ fn reductions_that_depend_on_an_index() {
 }
 
 #[test]
+fn products() {
+    let f = lower(["a", "b"], ["c", "scaled"], |a: MExp<f32>, b: MExp<f32>| {
+        (a.matmul(b), a.transpose().matmul(a.map(|x| x * 2)).map(|x| x + 1))
+    });
+    assert_eq!(rules(&f), ["same matmul: a, b"]);
+    let (a, b) = (matrix(&[[1f32, 2.], [3., 4.]]), matrix(&[[1f32, 0., 1.], [0., 1., 1.]]));
+    let expected = [matrix(&[[1f32, 2., 3.], [3., 4., 7.]]), matrix(&[[21f32, 29.], [29., 41.]])];
+    assert_eq!(everywhere(&f, &[a, b]), expected);
+}
+
+#[test]
 fn broadcasts_and_outer_products() {
     let f = lower(["a", "row", "col"], ["centred", "scaled", "outer", "table", "both"], {
         |a: MExp<f32>, row: VExp<f32>, col: VExp<f32>| {

@@ -178,6 +178,11 @@ impl Lowering {
                 let (init, src) = (id(init), id(src));
                 core::Op::Fold { step: self.close(lambda), init, src }
             }
+            Op::PanelDot(a, b) => {
+                let (a, b) = (id(a), id(b));
+                let init = self.f.graph.lit(Lit::zero(node.ty.elem));
+                core::Op::PanelDot { init, a, b }
+            }
             Op::Dot(a, b) => {
                 let (a, b) = (id(a), id(b));
                 let init = self.f.graph.lit(Lit::zero(node.ty.elem));

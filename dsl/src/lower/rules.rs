@@ -50,6 +50,7 @@ impl Lowering {
                 if construct.starts_with("weighted_sum") { Ok(()) } else { self.same(node, construct, srcs) }
             }
             Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
+            Op::PanelDot(a, b) => self.same(node, "matmul", &[a, b]),
             Op::Slice { construct, src, axis, start, stop, stride } => {
                 let [src, start, stop, stride] = [src, start, stop, stride].map(|n| self.id(n));
                 let subject = self.slice_subject(construct, src, [start, stop, stride]);
@@ -201,7 +202,10 @@ impl Lowering {
         let mut obstacle = match op {
             core::Op::Var(..) => Some("depends on the variable of a closure"),
             core::Op::At(..) | core::Op::Elem(..) => Some("is read from a vector"),
-            core::Op::Reduce { .. } | core::Op::Dot { .. } | core::Op::Fold { .. } => {
+            core::Op::Reduce { .. }
+            | core::Op::Dot { .. }
+            | core::Op::PanelDot { .. }
+            | core::Op::Fold { .. } => {
                 Some("is computed by a reduction")
             }
             _ => None,
