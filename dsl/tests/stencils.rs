@@ -129,3 +129,21 @@ fn weighted_sums_of_matrices() {
     let sums: Value = matrix(&[[12, 21, 16], [12, 21, 16]]);
     assert_eq!(everywhere(&f, &[matrix(&[[1, 2, 3], [4, 5, 6]])]), [sums]);
 }
+
+/// The examples of docs/language.md.
+#[test]
+fn examples_of_the_documentation() {
+    fn normalised(m: MExp<f32>) -> MExp<f32> {
+        let length = m.map_rows(|r| r.dot(r)).sqrt();
+        m / length.broadcast_cols(m.cols())
+    }
+    fn jacobi(m: MExp<f32>) -> MExp<f32> {
+        let w = m.padded([1, 1], [1, 1], Boundary::Clamp).windows2(3, 3);
+        (w[0][1] + w[1][0] + w[1][2] + w[2][1]) * 0.25
+    }
+    let m = matrix(&[[3f32, 4.], [0., 8.]]);
+    let f = lower(["m"], "result", normalised);
+    assert_eq!(everywhere(&f, std::slice::from_ref(&m)), [matrix(&[[0.6f32, 0.8], [0., 1.]])]);
+    let f = lower(["m"], "result", jacobi);
+    assert_eq!(everywhere(&f, &[m]), [matrix(&[[2.5f32, 4.75], [2.75, 5.]])]);
+}

@@ -34,24 +34,40 @@ fn read(text: &str) -> Call {
     Call { args, results: (results.trim() != "record").then(|| values(results)) }
 }
 
-/// `[1f32, 2f32], 3i64`
+/// `[1f32, 2f32], 3i64, [[1f32, 2f32], [3f32, 4f32]]`
 fn values(text: &str) -> Vec<Value> {
     let (mut all, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {
-        let literal = |l: &str| l.trim().parse::<Lit>().unwrap();
-        let (value, after) = match rest.strip_prefix('[') {
-            Some(vector) => {
-                let (inside, after) = vector.split_once(']').expect("a closing bracket");
-                let elements = inside.split(',').filter(|l| !l.trim().is_empty());
-                (Value::Vector(elements.map(literal).collect()), after)
-            }
-            None => {
-                let (scalar, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
-                (Value::Scalar(literal(scalar)), after)
-            }
-        };
-        all.push(value);
+        let (mut elements, mut extents) = (Vec::new(), Vec::new());
+        let after = value(rest, &mut elements, &mut extents, 0);
+        all.push(match extents.len() {
+            0 => Value::Scalar(elements[0]),
+            1 => Value::Vector(elements),
+            _ => Value::Array(extents, elements),
+        });
         rest = after.trim_start_matches(',').trim();
     }
     all
+}
+
+/// Reads a value at some depth of brackets, and gives what follows it.
+fn value<'t>(text: &'t str, elements: &mut Vec<Lit>, extents: &mut Vec<i64>, depth: usize) -> &'t str {
+    let Some(mut rest) = text.strip_prefix('[') else {
+        let (literal, after) = text.split_at(text.find([',', ']']).unwrap_or(text.len()));
+        elements.push(literal.trim().parse().expect("a literal"));
+        return after;
+    };
+    if extents.len() == depth {
+        extents.push(0);
+    }
+    let mut count = 0;
+    loop {
+        rest = rest.trim_start_matches([',', ' ']);
+        if let Some(after) = rest.strip_prefix(']') {
+            extents[depth] = count;
+            return after;
+        }
+        count += 1;
+        rest = value(rest, elements, extents, depth + 1);
+    }
 }
