@@ -12,7 +12,12 @@ use std::iter::Sum;
 use std::panic::Location;
 
 /// A sum of elements of type `ty`, as `f` makes it: of halves in f32, rounded once (semantics 5.6).
-pub(crate) fn summed(at: Place, ty: Ty, srcs: &[NodeRef], f: impl FnOnce(Ty, &[NodeRef]) -> NodeRef) -> NodeRef {
+pub(crate) fn summed(
+    at: Place,
+    ty: Ty,
+    srcs: &[NodeRef],
+    f: impl FnOnce(Ty, &[NodeRef]) -> NodeRef,
+) -> NodeRef {
     let wide = node::sum_type(ty);
     let srcs: Vec<NodeRef> = srcs.iter().map(|s| node::as_type(at, wide, s)).collect();
     node::as_type(at, ty, f(wide, &srcs))

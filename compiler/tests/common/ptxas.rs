@@ -71,7 +71,10 @@ fn allowed(name: &str) -> u32 {
 
 /// Fails if a kernel needs memory because registers do not suffice.
 pub fn refuse_spills(jobs: &[(&Module, Arch)], usage: &[Usage]) {
-    let spills = jobs.iter().zip(usage).filter(|((m, _), u)| u.stack > allowed(&m.name) || u.spills > allowed(&m.name));
+    let spills = jobs
+        .iter()
+        .zip(usage)
+        .filter(|((m, _), u)| u.stack > allowed(&m.name) || u.spills > allowed(&m.name));
     let list: Vec<String> = spills
         .map(|((m, arch), u)| {
             format!("{} for {arch}: {} bytes of stack, {} of spills", m.name, u.stack, u.spills)

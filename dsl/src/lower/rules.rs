@@ -205,9 +205,7 @@ impl Lowering {
             core::Op::Reduce { .. }
             | core::Op::Dot { .. }
             | core::Op::PanelDot { .. }
-            | core::Op::Fold { .. } => {
-                Some("is computed by a reduction")
-            }
+            | core::Op::Fold { .. } => Some("is computed by a reduction"),
             _ => None,
         };
         if let core::Op::Param(i) = op {
