@@ -38,7 +38,7 @@ pub const TRIANGLE_DOC: &str = "Moving average with weights that rise to the mid
 
 /// `taps` weights that rise by equal steps to the middle and fall again; their sum is 1 but for rounding.
 pub fn triangle(taps: usize) -> Vec<f32> {
-    let middle = (taps + 1) / 2;
+    let middle = taps.div_ceil(2);
     let height = |i: usize| (i + 1).min(taps - i) as f32;
     (0..taps).map(|i| height(i) / (middle * (taps + 1 - middle)) as f32).collect()
 }
