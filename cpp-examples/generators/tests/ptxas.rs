@@ -15,24 +15,13 @@ const GENERATORS: [(&str, &str); 4] = [
     ("kernels", env!("CARGO_BIN_EXE_bench-gen")),
 ];
 
-/// Functions whose kernels need memory because registers do not suffice, some version on some GPU: what their schedules are still to mend. A function that
-/// does not spill any more is to be taken off the list.
-const SPILL: [&str; 14] = [
-    "accelerations",
-    "bodies",
-    "bodies_fast",
-    "col_sums",
-    "gaussian3",
-    "integer_sums",
-    "jacobi_clamped",
-    "jacobi_direct",
-    "matvec",
-    "means",
-    "outer",
-    "plane_means",
-    "row_maxima",
-    "row_sums",
-];
+/// Functions some of whose kernels spill more than others may, on some GPU: what their schedules are still to mend. One that does not any more is to be taken
+/// off the list.
+const SPILL: [&str; 8] =
+    ["accelerations", "bodies", "bodies_fast", "col_sums", "integer_sums", "matvec", "means", "plane_means"];
+
+/// What any kernel may spill, in bytes.
+const FEW: u32 = 64;
 
 /// The entry `PACKAGE FUNCTION_NUMBER_VERSION` of a function.
 fn is_of(entry: &str, function: &str) -> bool {
@@ -85,7 +74,7 @@ fn every_generator() {
     refuse_spills(&others, &of_others);
     for function in SPILL {
         let mut all = jobs.iter().zip(&usage).filter(|((m, _), _)| is_of(&m.name, function));
-        assert!(all.any(|(_, u)| u.stack > 0 || u.spills > 0), "{function} does not spill any more");
+        assert!(all.any(|(_, u)| u.stack.max(u.spills) > FEW), "{function} does not spill any more");
     }
     if want.lines().next() != text.lines().next() {
         println!("another ptxas than that of tests/ptxas.txt: registers are not compared");
