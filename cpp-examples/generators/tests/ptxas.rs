@@ -15,6 +15,20 @@ const GENERATORS: [(&str, &str); 4] = [
     ("kernels", env!("CARGO_BIN_EXE_bench-gen")),
 ];
 
+/// Functions some of whose kernels spill more than others may, on some GPU: what their schedules are still to mend. One that does not any more is to be taken
+/// off the list.
+const SPILL: [&str; 8] =
+    ["accelerations", "bodies", "bodies_fast", "col_sums", "integer_sums", "matvec", "means", "plane_means"];
+
+/// What any kernel may spill, in bytes.
+const FEW: u32 = 64;
+
+/// The entry `PACKAGE FUNCTION_NUMBER_VERSION` of a function.
+fn is_of(entry: &str, function: &str) -> bool {
+    let after = entry.split_once(' ').and_then(|(_, kernel)| kernel.strip_prefix(function));
+    after.and_then(|rest| rest.strip_prefix('_')).is_some_and(|rest| rest.starts_with(char::is_numeric))
+}
+
 /// The modules of a generator's package: each begins with its version and has one entry.
 fn modules(package: &str, generator: &str) -> Vec<Module> {
     let out =
@@ -54,7 +68,14 @@ fn every_generator() {
         std::fs::write(&path, &text).expect("written");
     }
     let want = std::fs::read_to_string(&path).unwrap_or_default();
-    refuse_spills(&jobs, &usage);
+    let known = |m: &Module| SPILL.iter().any(|f| is_of(&m.name, f));
+    let (others, of_others): (Vec<_>, Vec<_>) =
+        jobs.iter().copied().zip(usage.iter().copied()).filter(|((m, _), _)| !known(m)).unzip();
+    refuse_spills(&others, &of_others);
+    for function in SPILL {
+        let mut all = jobs.iter().zip(&usage).filter(|((m, _), _)| is_of(&m.name, function));
+        assert!(all.any(|(_, u)| u.stack.max(u.spills) > FEW), "{function} does not spill any more");
+    }
     if want.lines().next() != text.lines().next() {
         println!("another ptxas than that of tests/ptxas.txt: registers are not compared");
         return;
