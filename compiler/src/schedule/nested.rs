@@ -195,6 +195,13 @@ fn reduce(
     let join = &mut joining(&r, place);
     let mut lanes = Lanes { types: vec![r.ty], join };
     let mut body = Vec::new();
+    // on a CPU most sequences are one tile
+    let mut single = Vec::new();
+    if l.k.threads == 0 {
+        let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
+        let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
+        single.push(Stmt::Assign(result, joined));
+    }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if l.k.threads == 0 {
             return Ok(vec![cpu::nested::tile(l, &r, place, base, left, out)?]);
@@ -221,6 +228,10 @@ fn reduce(
     })?;
     let joined = (lanes.join)(l, 0, Expr::Reg(result), value[0].clone(), &mut body)?;
     body.push(Stmt::Assign(result, joined));
+    if !single.is_empty() {
+        let short = Expr::binary(BinaryOp::Le, count.clone(), Expr::int(TILE));
+        body = vec![Stmt::If(short, single, body)];
+    }
     out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
     Ok(Expr::Reg(result))
 }

@@ -48,13 +48,24 @@ pub fn tile(
             Ok(vec![])
         })
     };
-    out.extend(of_row(l, true, base.clone(), Expr::Reg(width))?);
+    let identity = r.identity(l);
+    if let Some(identity) = identity {
+        // what may stand for absent columns makes all loops of the tree constant, for short sequences too
+        let c = l.k.reg("c", Ty::I64);
+        let fill = vec![Stmt::Store(columns, Expr::Reg(c), Expr::Lit(identity))];
+        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
+    } else {
+        out.extend(of_row(l, true, base.clone(), Expr::Reg(width))?);
+    }
     let mut body = vec![
         Stmt::Let(start, Expr::Reg(row).times(Expr::int(COLUMNS)), Default::default()),
         Stmt::Let(left, count.minus(Expr::Reg(start)).min(Expr::int(COLUMNS)), Default::default()),
     ];
     body.extend(of_row(l, false, base.plus(Expr::Reg(start)), Expr::Reg(left))?);
-    out.push(Stmt::Seq(row, Expr::int(1), Expr::Reg(rows), body));
+    out.push(Stmt::Seq(row, Expr::int(i64::from(identity.is_none())), Expr::Reg(rows), body));
+    if identity.is_some() {
+        return tree_of(l, r, place, columns, out);
+    }
     // 128 columns join by vectors
     let value = l.k.reg("of_tile", r.ty);
     out.push(Stmt::Var(value, Expr::Lit(Lit::zero(r.ty))));
