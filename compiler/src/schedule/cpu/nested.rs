@@ -64,7 +64,12 @@ pub fn tile(
     body.extend(of_row(l, false, base.plus(Expr::Reg(start)), Expr::Reg(left))?);
     out.push(Stmt::Seq(row, Expr::int(i64::from(identity.is_none())), Expr::Reg(rows), body));
     if identity.is_some() {
-        return tree_of(l, r, place, columns, out);
+        let e = tree_of(l, r, place, columns, out)?;
+        let value = l.k.reg("of_tile", r.ty);
+        out.push(Stmt::Let(value, e, Default::default()));
+        // in the text form a load with an `if` behind it would be a guarded load
+        out.push(Stmt::Note("the columns are joined".into()));
+        return Ok(Expr::Reg(value));
     }
     // 128 columns join by vectors
     let value = l.k.reg("of_tile", r.ty);
