@@ -45,3 +45,11 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
     let is_nan = Expr::binary(BinaryOp::Ne, compared.clone(), compared);
     Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
 }
+
+/// Gives an expression a register.
+pub fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let ty = l.k_ty(&e);
+    let r = l.k.reg(name, ty);
+    out.push(Stmt::Let(r, e, Default::default()));
+    Expr::Reg(r)
+}

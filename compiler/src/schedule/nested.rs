@@ -6,9 +6,9 @@
 //! ([`super::cpu::nested`]).
 
 use super::cpu;
-use super::element::element;
+use super::element::{element, named};
 use super::lower::{Lower, Region};
-use super::reduction::Reduction;
+use super::reduction::{Reduction, tiles};
 use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -303,11 +303,11 @@ pub fn tree(
     out: &mut Vec<Stmt>,
     tile: &mut Tile,
 ) -> Result<Vec<Expr>> {
-    let tiles = named(l, "tiles", up(count.clone()), out);
-    let groups = named(l, "groups", up(tiles.clone()), out);
+    let of_sequence = named(l, "tiles", tiles(count.clone()), out);
+    let groups = named(l, "groups", tiles(of_sequence.clone()), out);
     level(l, lanes, groups, out, &mut |l, lanes, g, out| {
         let first = named(l, "first", g.times(Expr::int(TILE)), out);
-        let left = named(l, "of_group", tiles.clone().minus(first.clone()).min(Expr::int(TILE)), out);
+        let left = named(l, "of_group", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
         level(l, lanes, left, out, &mut |l, lanes, t, out| {
             let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
             let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
@@ -509,17 +509,4 @@ fn is_set(x: &Expr, bit: usize) -> Expr {
 fn rows(count: &Expr, column: &Expr) -> Expr {
     let up = count.clone().minus(column.clone()).plus(Expr::int(COLUMNS - 1));
     Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
-}
-
-/// ceil(n / TILE)
-fn up(n: Expr) -> Expr {
-    Expr::binary(BinaryOp::Shr, n.plus(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()))
-}
-
-/// Gives an expression a register.
-pub fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let ty = l.k_ty(&e);
-    let r = l.k.reg(name, ty);
-    out.push(Stmt::Let(r, e, Default::default()));
-    Expr::Reg(r)
 }

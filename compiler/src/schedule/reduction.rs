@@ -3,8 +3,8 @@
 use super::element::element;
 use super::items::Pass;
 use super::lower::Lower;
-use crate::core::{Lambda, NodeId, Op};
-use crate::kernel::Mem;
+use crate::core::{Lambda, NodeId, Op, TILE};
+use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// One reduction of a pass.
@@ -98,6 +98,11 @@ impl Reduction {
         }
     }
 
+    /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its first value replaces it.
+    pub fn absent(&self, l: &Lower) -> Expr {
+        Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
+    }
+
     /// A value that may stand for an absent column, exactly (-0 for float sums).
     pub fn identity(&self, l: &Lower) -> Option<Lit> {
         let op = match &self.kind {
@@ -125,4 +130,9 @@ impl Reduction {
             _ => return None,
         })
     }
+}
+
+/// ceil(n / TILE)
+pub fn tiles(n: Expr) -> Expr {
+    Expr::binary(BinaryOp::Shr, n.plus(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()))
 }

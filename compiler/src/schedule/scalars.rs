@@ -2,23 +2,30 @@
 
 use super::element::canonical;
 use super::lower::Lower;
+use super::nested::Place;
 use super::reduction::Reduction;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::plan::Place;
+use crate::plan;
 
-/// f(init, v) if there was an element at all (`some`), else init (semantics 5.1, step 5).
-pub fn join_initial(l: &mut Lower, r: &Reduction, some: Expr, v: Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let start = l.region(&[], &[r.init(l)], None, &Expr::int(0), out)?.remove(0);
+/// f(init, v) if there was an element at all (`some`), else init (semantics 5.1, step 5). Where it is part of an element, its place is what init is made of.
+pub fn join_initial(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Place,
+    some: Expr,
+    v: Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let start = l.region(place.vars, &[r.init(l)], None, place.at, out)?.remove(0);
     let value = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(value, start));
     let (_, a) = l.g.fresh_var(r.ty);
     let (_, b) = l.g.fresh_var(r.ty);
     let join = r.join(l, a, b);
     let mut body = Vec::new();
-    let joined =
-        l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], None, &Expr::int(0), &mut body)?.remove(0);
+    let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], None, place.at, &mut body)?.remove(0);
     body.push(Stmt::Assign(value, joined));
     out.push(Stmt::If(some, body, vec![]));
     Ok(Expr::Reg(value))
@@ -36,7 +43,7 @@ pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut
     let values = l.region(known, &roots, None, &Expr::int(0), out)?;
     for (i, e) in scalars.iter().zip(values) {
         let ty = l.g.ty(l.result(*i)).elem;
-        let slot = l.slot_out(Place::Result(*i), ty);
+        let slot = l.slot_out(plan::Place::Result(*i), ty);
         let e = canonical(e, ty, &mut l.k, out);
         out.push(Stmt::StoreSlot(slot, e));
     }

@@ -10,7 +10,9 @@
 use super::element::element;
 use super::items::{Pass, is_pass, is_store};
 use super::lower::Lower;
+use super::nested::Place;
 use super::reduction::Reduction;
+use super::scalars::join_initial;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op, Var};
 use crate::error::Result;
@@ -55,18 +57,9 @@ impl Segments {
         let some = Expr::binary(BinaryOp::Gt, length.clone(), Expr::int(0));
         let mut vars = vec![(self.index, row.clone())];
         for (r, total) in reductions.iter().zip(totals) {
-            let start = l.region(&vars, &[r.init(l)], None, row, out)?.remove(0);
-            let value = l.k.reg("reduced", r.ty);
-            out.push(Stmt::Var(value, start));
-            let (_, a) = l.g.fresh_var(r.ty);
-            let (_, b) = l.g.fresh_var(r.ty);
-            let join = r.join(l, a, b);
-            let mut body = Vec::new();
-            let known = [(a, Expr::Reg(value)), (b, total.clone())];
-            let joined = l.region(&known, &[join], None, row, &mut body)?.remove(0);
-            body.push(Stmt::Assign(value, joined));
-            out.push(Stmt::If(some.clone(), body, vec![]));
-            vars.push((r.node, Expr::Reg(value)));
+            let place = Place { vars: &vars, at: row };
+            let value = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
+            vars.push((r.node, value));
         }
         l.region(&vars, &self.bodies, Some(self.index), row, out)
     }

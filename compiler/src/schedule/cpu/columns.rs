@@ -8,10 +8,10 @@ use super::Stores;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
-use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::{Along, Segments};
 
 /// Segments of a strip.
@@ -52,9 +52,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments, staged: bool) -> Re
     strip.elements(l, &columns, Expr::Reg(tile).times(Expr::int(TILE)), &length, &mut of_tile)?;
     strip.tree(l, &columns, &mut of_tile)?;
     strip.carry(l, &columns, &upper, Expr::Reg(tile), &mut of_tile)?;
-    let up = length.clone().plus(Expr::int(TILE - 1));
-    let tiles = Expr::binary(BinaryOp::Shr, up, Expr::int(TILE.trailing_zeros().into()));
-    body.push(Stmt::Seq(tile, Expr::int(0), tiles, of_tile));
+    body.push(Stmt::Seq(tile, Expr::int(0), tiles(length.clone()), of_tile));
     strip.tree(l, &upper, &mut body)?;
     let q = l.k.reg("q", Ty::I64);
     let mut last = Vec::new();
@@ -84,8 +82,7 @@ impl Strip<'_> {
     /// All columns are absent.
     fn fill(&self, l: &mut Lower, columns: &[Mem], out: &mut Vec<Stmt>) {
         let c = l.k.reg("c", Ty::I64);
-        let absent = |r: &Reduction| Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
-        let values: Vec<Expr> = self.reductions.iter().map(absent).collect();
+        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
         let fill = columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(c), e)).collect();
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS * i64::from(STRIP)), fill));
     }

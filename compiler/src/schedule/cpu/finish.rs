@@ -10,7 +10,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::Place;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::scalars;
 
 /// The statements, or None when there is nothing to do.
@@ -53,11 +53,7 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     let tiles = l.k.reg("tiles", Ty::I64);
     let t = l.k.reg("t", Ty::I64);
     out.push(Stmt::Var(m, Expr::TileEnd));
-    let up = Expr::binary(
-        BinaryOp::Shr,
-        Expr::Reg(m).plus(Expr::int(TILE - 1)),
-        Expr::int(TILE.trailing_zeros().into()),
-    );
+    let up = count_tiles(Expr::Reg(m));
     let tile = tile(l, r, t, &Expr::Reg(m))?;
     let level = vec![
         Stmt::Let(tiles, up, Default::default()),
@@ -66,7 +62,7 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     ];
     out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(m), Expr::int(1)), level));
     let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
-    scalars::join_initial(l, r, some, Expr::load(r.scratch, Expr::int(0)), out)
+    scalars::join_initial(l, r, &Place::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
 }
 
 /// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile reads).

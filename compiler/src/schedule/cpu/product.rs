@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
+use crate::schedule::element::named;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::named;
 use crate::schedule::nests::{Env, Order};
 use crate::schedule::products::Product;
 

@@ -9,7 +9,7 @@ use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::{element, opened};
+use crate::schedule::element::{element, named, opened};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use rustc_hash::FxHashSet as HashSet;
@@ -131,11 +131,6 @@ impl Walk<'_> {
     fn rows(&self, l: &mut Lower, out: &mut Vec<Stmt>, work: &mut Work) -> Result<()> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
-        let named = |l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>| {
-            let r = l.k.reg(name, Ty::I64);
-            out.push(Stmt::Let(r, e, Default::default()));
-            Expr::Reg(r)
-        };
         let (width, outer) = self.extents.split_last().expect("it has several axes");
         let number = Expr::binary(BinaryOp::Div, Expr::Reg(at), width.clone());
         let number = named(l, "number", number, &mut body);

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
+use crate::schedule::nested::Place;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars as values;
 
@@ -97,7 +98,7 @@ pub fn complete(
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     for (r, v) in reductions.iter().zip(totals) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
-        known.push((r.node, values::join_initial(l, r, some, Expr::Reg(v), &mut end)?));
+        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut end)?));
     }
     values::store(l, &known, scalars, &mut end)?;
     let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), first(&thread()));

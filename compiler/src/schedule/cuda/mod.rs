@@ -21,12 +21,14 @@ mod tile;
 mod tree;
 mod window;
 
+use super::element::named as bind;
 use super::items::{Pass, has_reduction, is_store};
 use super::lower::Lower;
 use super::products;
+use super::reduction::tiles;
 use super::scalars;
 use super::stencil::{self, Kept, Stencil};
-use crate::core::{Strategy, TILE};
+use crate::core::Strategy;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
@@ -314,18 +316,4 @@ fn int32(x: i32) -> Expr {
 
 fn wide(e: Expr) -> Expr {
     Expr::Cast(Ty::I64, Box::new(e))
-}
-
-/// Gives an expression a register.
-fn bind(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let ty = l.k_ty(&e);
-    let r = l.k.reg(name, ty);
-    out.push(Stmt::Let(r, e, Default::default()));
-    Expr::Reg(r)
-}
-
-/// ceil(n / TILE)
-fn tiles(n: Expr) -> Expr {
-    let up = n.plus(Expr::int(TILE - 1));
-    Expr::binary(BinaryOp::Shr, up, Expr::int(TILE.trailing_zeros().into()))
 }

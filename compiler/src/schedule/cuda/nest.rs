@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
+use crate::schedule::element::named;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{self, Counters, Lanes, assign, named, read};
+use crate::schedule::nested::{self, Counters, Lanes, assign, read};
 use crate::schedule::nests::{self, Env, Loop, Nest, Order};
 use rustc_hash::FxHashSet as HashSet;
 

@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
+use crate::schedule::element::named;
 use crate::schedule::items::{Item, Pass, domain};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{named, read};
+use crate::schedule::nested::read;
 use crate::schedule::nests::{self, Env, Order};
 use crate::schedule::products::{Product, Side};
 

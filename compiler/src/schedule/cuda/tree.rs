@@ -8,7 +8,7 @@ use super::{bind, int32, wide};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::scalar::{BinaryOp, Lit};
+use crate::scalar::BinaryOp;
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 
@@ -127,7 +127,7 @@ impl Values<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(wide(c.column.clone())), out);
-        let start = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+        let start = r.absent(l);
         let mut loaded = Vec::new();
         for row in 0..TILE / COLUMNS {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
@@ -158,7 +158,7 @@ impl Values<'_> {
 
 /// A variable that an absent column may keep.
 pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
-    let start = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+    let start = r.absent(l);
     let acc = l.k.reg("acc", r.ty);
     out.push(Stmt::Var(acc, start));
     acc

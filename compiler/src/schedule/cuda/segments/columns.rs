@@ -12,11 +12,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::levels::{arrive, first};
-use crate::schedule::cuda::tree::join;
+use crate::schedule::cuda::tree::{join, variable};
 use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::{Counter, Place};
-use crate::schedule::segments::neighbours;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
@@ -184,7 +183,7 @@ impl Strip<'_> {
         for segment in &segments {
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let absent = r.absent(l);
                 let mut list = Vec::new();
                 for (i, element) in (0..).zip(&elements) {
                     let value = r.first(l, *element);
@@ -219,7 +218,7 @@ impl Strip<'_> {
             let mut of = Vec::new();
             for r in &self.job.reductions {
                 let value = l.k.reg("value", r.ty);
-                out.push(Stmt::Var(value, Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)))));
+                out.push(Stmt::Var(value, r.absent(l)));
                 of.push(value);
             }
             values.push(of);
@@ -258,14 +257,7 @@ impl Strip<'_> {
         let start = bind(l, "start", base.clone().plus(wide(Expr::Reg(g))), &mut body);
         let accs: Vec<Vec<Reg>> = values
             .iter()
-            .map(|_| {
-                let of = self.job.reductions.iter().map(|r| {
-                    let acc = l.k.reg("acc", r.ty);
-                    body.push(Stmt::Var(acc, Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)))));
-                    acc
-                });
-                of.collect()
-            })
+            .map(|_| self.job.reductions.iter().map(|r| variable(l, r, &mut body)).collect())
             .collect();
         // rows of the column: none beyond the tile, none beyond the end
         let up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
@@ -353,22 +345,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, element)).collect();
-        for (x, outer) in neighbours(l, &roots, self.job.s.index) {
-            let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
-            let regs: Vec<Reg> = segments.iter().map(|_| l.k.reg("x", ty)).collect();
-            let place = l.element_address(mem, &outer, j.clone(), vars, out)?;
-            for (segment, r) in segments.iter().zip(&regs) {
-                l.note_loaded(x, &outer, *segment, Expr::Reg(*r));
-            }
-            match regs[..] {
-                [one] => out.push(Stmt::Let(one, Expr::load(mem, place), Default::default())),
-                _ => {
-                    l.vector(mem);
-                    out.push(Stmt::LoadVec(regs, mem, place));
-                }
-            }
-        }
-        Ok(())
+        super::load(l, &roots, (self.job.s.index, segments), j, vars, out)
     }
 
     /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments l, 32 + l ..
@@ -423,7 +400,7 @@ impl Strip<'_> {
             let inside = bind(l, "inside", j_below(&j, &self.n), out);
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let absent = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let absent = r.absent(l);
                 let accs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
                 let row = l.k.reg("row", Ty::I64);

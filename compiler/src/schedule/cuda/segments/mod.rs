@@ -12,7 +12,7 @@ mod warp;
 use super::{Conditions, GpuPass, Shape, push};
 use crate::core::NodeId;
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan::gpu::Grid;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
@@ -116,6 +116,33 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         push(out, k, grid, conditions, flat, longest)?;
     }
     Ok(true)
+}
+
+/// Loads what the roots read side by side along an index, at neighbouring values of it, of which `first` is the first.
+fn load(
+    l: &mut Lower,
+    roots: &[NodeId],
+    (along, values): (NodeId, &[NodeId]),
+    first: &Expr,
+    vars: &[(NodeId, Expr)],
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    for (x, outer) in segments::neighbours(l, roots, along) {
+        let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
+        let regs: Vec<Reg> = values.iter().map(|_| l.k.reg("x", ty)).collect();
+        let place = l.element_address(mem, &outer, first.clone(), vars, out)?;
+        for (value, r) in values.iter().zip(&regs) {
+            l.note_loaded(x, &outer, *value, Expr::Reg(*r));
+        }
+        match regs[..] {
+            [one] => out.push(Stmt::Let(one, Expr::load(mem, place), Default::default())),
+            _ => {
+                l.vector(mem);
+                out.push(Stmt::LoadVec(regs, mem, place));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl<'a> Job<'a> {

@@ -102,7 +102,7 @@ impl Tile<'_> {
         let mut of_segment = || {
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let start = Expr::Lit(r.identity(l).unwrap_or(Lit::zero(r.ty)));
+                let start = r.absent(l);
                 let regs: Vec<Reg> = (0..OF_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
                 of.push(regs);
@@ -257,23 +257,8 @@ impl Tile<'_> {
     ) -> Result<()> {
         let (_, k) = l.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, k)).collect();
-        for (x, outer) in neighbours(l, &roots, k) {
-            let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
-            let regs: Vec<Reg> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
-            let index = g.base.1.clone().plus(Expr::int(g.offset));
-            let place = l.element_address(mem, &outer, index, vars, out)?;
-            for (i, r) in indices.iter().zip(&regs) {
-                l.note_loaded(x, &outer, *i, Expr::Reg(*r));
-            }
-            match regs[..] {
-                [one] => out.push(Stmt::Let(one, Expr::load(mem, place), Default::default())),
-                _ => {
-                    l.vector(mem);
-                    out.push(Stmt::LoadVec(regs, mem, place));
-                }
-            }
-        }
-        Ok(())
+        let first = g.base.1.clone().plus(Expr::int(g.offset));
+        super::load(l, &roots, (k, indices), &first, vars, out)
     }
 
     /// The element at an index goes into its column.
