@@ -75,6 +75,16 @@ impl Case<'_> {
         Case { compiled, name, args, expected, unneeded, record: None }
     }
 
+    /// As the runtime would call it, and with every version of its kernels, in layouts of chance.
+    fn check_versions(&mut self, rng: &mut Rng, seen: &mut Seen) {
+        let versions = self.compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+        let span = 1 + rng.below(2) as u32;
+        self.check(rng.pick(&Layout::ALL), None, span, seen);
+        for v in 0..versions {
+            self.check(rng.pick(&Layout::ALL[..5]), Some(v), span, seen);
+        }
+    }
+
     /// Calls in one of three orders of threads, in turn: the interpreter's results, or a record where it leaves one.
     fn check(&mut self, layout: Layout, version: Option<usize>, span: u32, seen: &mut Seen) {
         seen.calls += 1;
@@ -141,16 +151,11 @@ fn random_programs_have_the_interpreters_bits() {
     let mut seen = Seen::default();
     for (seed, compiled) in programs() {
         let mut rng = Rng::new(seed + 77);
-        let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
         for _ in 0..3 {
             let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
             let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
             let mut case = Case::new(&compiled, format!("program {seed}, n = {n}, {n2}"), args);
-            let span = 1 + rng.below(2) as u32;
-            case.check(rng.pick(&Layout::ALL), None, span, &mut seen);
-            for v in 0..versions {
-                case.check(rng.pick(&Layout::ALL[..5]), Some(v), span, &mut seen);
-            }
+            case.check_versions(&mut rng, &mut seen);
         }
     }
     println!("{seen:?}");
@@ -163,17 +168,12 @@ fn random_matrices_have_the_interpreters_bits() {
     let mut seen = Seen::default();
     for (seed, compiled) in matrix_programs() {
         let mut rng = Rng::new(seed + 77);
-        let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
         for least in [0, 1, 3] {
             let sizes =
                 [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
             let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
             let mut case = Case::new(&compiled, format!("program {seed}, {sizes:?}"), args);
-            let span = 1 + rng.below(2) as u32;
-            case.check(rng.pick(&Layout::ALL), None, span, &mut seen);
-            for v in 0..versions {
-                case.check(rng.pick(&Layout::ALL[..5]), Some(v), span, &mut seen);
-            }
+            case.check_versions(&mut rng, &mut seen);
         }
     }
     println!("{seen:?}");

@@ -8,6 +8,7 @@ mod signature;
 
 use super::items::Pass;
 use super::rare::{self, Rare};
+use super::segments::Segments;
 use super::stencil::Kept;
 use super::{Scheduler, approximate, nested, records};
 use crate::core::linear::{self, Linear};
@@ -19,6 +20,7 @@ use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::rc::Rc;
 
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
@@ -82,6 +84,8 @@ pub struct Lower<'s, 'a> {
     pub warnings: IndexSet<String>,
     /// Elements of a CPU's unit of work.
     pub grain: u32,
+    /// The pass as a segmented reduction, if it is one.
+    pub segments: Option<Rc<Segments>>,
     /// What to do with what is hardly ever needed.
     pub rare: Rare,
     /// What was decided of stencils on GPUs.
@@ -139,6 +143,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             follows: false,
             warnings: IndexSet::new(),
             grain: TILE as u32,
+            segments: None,
             rare: Rare::default(),
             kept: Vec::new(),
         }

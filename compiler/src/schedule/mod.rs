@@ -29,6 +29,7 @@ use crate::kernel::Kernel;
 use crate::plan::{HostId, HostRule, Launch, Place, Plan, Slot, Step};
 use items::{Item, Pass};
 use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
 
 /// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
@@ -203,7 +204,8 @@ impl Scheduler<'_> {
         let nested = pass.items.iter().any(|it| items::is_nested(&l.g, it));
         if nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
             // an element is a loop
-            let columns = segments::of(&mut l, pass).is_some_and(|s| cpu::columns::fits(&s));
+            l.segments = segments::of(&mut l, pass).map(Rc::new);
+            let columns = l.segments.as_ref().is_some_and(|s| cpu::columns::fits(s));
             l.grain = if columns { cpu::columns::STRIP } else { 1 };
         }
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
@@ -221,7 +223,7 @@ impl Scheduler<'_> {
             g.kernels.iter_mut().for_each(|k| k.ins.clone_from(&ins));
             g
         });
-        let segment = segments::of(&mut l, pass).map(|s| s.length);
+        let segment = l.segments.as_ref().map(|s| s.length);
         let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));

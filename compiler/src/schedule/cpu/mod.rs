@@ -16,7 +16,6 @@ use super::element::canonical;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
 use super::products;
-use super::segments;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
@@ -32,7 +31,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
             let mut body = if pass.sequential {
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                let strips = segments::of(l, pass).filter(columns::fits);
+                let strips = l.segments.clone().filter(|s| columns::fits(s));
                 match (products::plan(l, pass).filter(|_| !staged), strips) {
                     (Some(p), _) => product::main(l, pass, &p)?,
                     (_, Some(s)) => {

@@ -77,7 +77,7 @@ fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
 
 /// All versions of a pass, if it is a segmented reduction.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuPass) -> Result<bool> {
-    let Some(s) = segments::of(l, pass) else { return Ok(false) };
+    let Some(s) = l.segments.clone() else { return Ok(false) };
     for (suffix, conditions, longest, way) in versions(s.along) {
         if way == Way::Threads {
             let shape =
