@@ -8,6 +8,7 @@ use crate::cpu;
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, fail};
 use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
+use crate::repeat;
 use crate::view::{AXES, Span, count, extents};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
@@ -73,23 +74,43 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
     }
     // one block of scratch serves all launches in turn
     let mut scratch = 0;
-    for step in &plan.steps {
-        if let Step::Launch(l) = step {
-            let tiles = tiles(l, ws)?;
-            scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
-        }
+    for l in plan.launches() {
+        let tiles = tiles(l, ws)?;
+        scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
     }
     let scratch =
         if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1, None)? } else { std::ptr::null_mut() };
-    for step in &plan.steps {
+    run(loaded, plan, &plan.steps, context, scratch, ws)?;
+    for (place, wanted) in &ws.detours {
+        copy_span(wanted, &ws.spans[*place])?;
+    }
+    Ok(())
+}
+
+fn run(
+    loaded: &Loaded,
+    plan: &Plan,
+    steps: &[Step],
+    context: &Context,
+    scratch: *mut u8,
+    ws: &mut Workspace,
+) -> Result<()> {
+    let mut at = 0;
+    while let Some(step) = steps.get(at) {
+        at += 1;
         match step {
             Step::Alloc(_) => {} // reserved before anything ran
             Step::Free(t) => ws.memory.release(place_of(plan, Place::Temp(*t))),
             Step::Launch(l) => launch(loaded, plan, l, context, scratch, ws)?,
+            Step::Repeat(r) => {
+                let (body, turns) = repeat::chosen(r, &steps[at..], repeat::count(r, ws));
+                at += r.inside();
+                for turn in 0..turns {
+                    repeat::bind(plan, r, turn, turns, &mut ws.spans);
+                    run(loaded, plan, body, context, scratch, ws)?;
+                }
+            }
         }
-    }
-    for (place, wanted) in &ws.detours {
-        copy_span(wanted, &ws.spans[*place])?;
     }
     Ok(())
 }

@@ -364,7 +364,7 @@ pub(crate) fn reserve(
             continue;
         }
         let mut span = Span::dense(std::ptr::null_mut(), ty, shape_of(slot, &ws.host, &mut room)?);
-        if !span.is_empty() {
+        if !span.is_empty() && !entry.is_name(t) {
             span.base = ws.memory.take(place, span.len(), ty.size(), on)?;
         }
         ws.spans.push(span);

@@ -30,6 +30,7 @@ mod loader;
 mod module;
 mod overlap;
 mod pinned;
+mod repeat;
 mod view;
 mod workspace;
 

@@ -36,6 +36,8 @@ pub(crate) struct Entry {
     pub names: Vec<CString>,
     /// Of all launches.
     pub sites: usize,
+    /// Temporaries without memory of their own.
+    names_only: Vec<bool>,
     /// Scalar results that several launches touch.
     shared_slots: Vec<bool>,
     /// For result r and parameter p, at `r * params + p`: the result may be written over the parameter itself.
@@ -53,8 +55,13 @@ impl Entry {
         self.shared_slots[r]
     }
 
+    /// Whether a temporary is a name for memory of others.
+    pub fn is_name(&self, temp: usize) -> bool {
+        self.names_only[temp]
+    }
+
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
-        launches(&self.plan)
+        self.plan.launches()
     }
 
     /// Parameter or result `i`, counted through.
@@ -75,24 +82,6 @@ impl Loaded {
         // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
         unsafe { &*self.kernels.add(index as usize) }
     }
-}
-
-fn launches(plan: &Plan) -> impl Iterator<Item = &Launch> {
-    plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
-}
-
-/// A result may be a parameter if the launch that writes it reads that one only at the index it writes, and no later launch reads it.
-fn may_be_in_place(plan: &Plan, result: usize, param: usize) -> bool {
-    let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
-    let mut written = false;
-    launches(plan).all(|l| {
-        let reads = |harmless: bool| {
-            l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
-        };
-        let after = written;
-        written |= l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
-        if after { reads(false) } else { !written || reads(true) }
-    })
 }
 
 /// The module behind a pointer of a package; parsed and checked at first use.
@@ -184,10 +173,16 @@ fn entry(module: &str, plan: Plan) -> Result<Entry> {
     let c_string = |s: &str| CString::new(s).map_err(|_| error(MODULE, format!("{module}: a NUL in a name")));
     let params = plan.params.len();
     let in_place =
-        (0..plan.results.len() * params).map(|i| may_be_in_place(&plan, i / params, i % params)).collect();
-    let touches = |r: usize| launches(&plan).filter(|l| l.slots.contains(&Place::Result(r as u32))).count();
+        (0..plan.results.len() * params).map(|i| plan.may_be_in_place(i / params, i % params)).collect();
+    let touches = |r: usize| plan.launches().filter(|l| l.slots.contains(&Place::Result(r as u32))).count();
     Ok(Entry {
-        sites: launches(&plan).map(|l| l.sites.len()).sum(),
+        names_only: {
+            let mut list = vec![false; plan.temps.len()];
+            let states = plan.repeats().flat_map(|r| &r.states);
+            states.for_each(|s| [s.current, s.next].iter().for_each(|t| list[*t as usize] = true));
+            list
+        },
+        sites: plan.launches().map(|l| l.sites.len()).sum(),
         shared_slots: (0..plan.results.len()).map(|r| touches(r) > 1).collect(),
         title: format!("{module}::{}", plan.name),
         name: c_string(&plan.name)?,
@@ -209,6 +204,25 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
     let mut temps = vec![Temp::Fresh; plan.temps.len()];
     for step in &plan.steps {
         match step {
+            Step::Repeat(r) => {
+                for s in &r.states {
+                    // names for memory that is somewhere else
+                    for t in [s.current, s.next] {
+                        if std::mem::replace(&mut temps[t as usize], Temp::Alive) != Temp::Fresh {
+                            fail!(MODULE, "{title}: an iteration gives memory to a temporary that has some");
+                        }
+                    }
+                    let alive = |p: &Place| match p {
+                        Place::Temp(t) => temps[*t as usize] == Temp::Alive,
+                        _ => true,
+                    };
+                    let places = [s.from, s.to, Place::Temp(s.spare)];
+                    let distinct = s.from != s.to && s.to != places[2] && s.from != places[2];
+                    if !places.iter().all(alive) || !distinct || matches!(s.to, Place::Param(_)) {
+                        fail!(MODULE, "{title}: an iteration lacks memory for its states");
+                    }
+                }
+            }
             Step::Alloc(t) => {
                 if std::mem::replace(&mut temps[*t as usize], Temp::Alive) != Temp::Fresh {
                     fail!(MODULE, "{title}: a temporary is allocated twice");

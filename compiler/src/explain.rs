@@ -147,6 +147,7 @@ fn conditions(plan: &Plan, l: &Launch, v: &GpuVersion) -> String {
         (v.contiguous, "strides of 1".to_string()),
         (!aligned.is_empty(), format!("{} at 16 bytes", aligned.join(" "))),
         (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
+        (v.steps > 0, format!("up to {} steps at once", v.steps)),
         (v.narrow, "31-bit indices".into()),
         (v.separate, "outputs apart from inputs".into()),
     ];

@@ -17,7 +17,7 @@
 //! How it works, bottom up: a handle points to a node in a per-thread arena (`node.rs`); a node knows the scopes (closures,
 //! functions) that it depends on, so that carrying a handle out of its closure is noticed (`scope.rs`); `elem.rs` has the element types and
 //! their classes, `handle.rs` the handles, `ops.rs` and `scalar.rs` what scalars can do, `array.rs`, `axis.rs` and `reduce.rs` arrays of every rank,
-//! `vector.rs`, `matrix.rs` and `stencil.rs` some of them, `results.rs` and `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
+//! `vector.rs`, `matrix.rs` and `stencil.rs` some of them, `update.rs` arrays with other parts, `iterate.rs` what is done again and again, `results.rs` and `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
 //! line. All of the cleverness with types of this project is in this crate; what leaves it is plain data.
 
 mod array;
@@ -26,6 +26,7 @@ mod cli;
 mod elem;
 mod error;
 mod handle;
+mod iterate;
 mod kernel_fn;
 mod lower;
 mod matrix;
@@ -38,6 +39,7 @@ mod results;
 mod scalar;
 mod scope;
 mod stencil;
+mod update;
 mod vector;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
@@ -46,6 +48,7 @@ pub use axis::{generate, generate2, generate3};
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use error::{Error, Result};
 pub use handle::{IntoScalar, MExp, SExp, TExp, VExp};
+pub use iterate::{States, iterate};
 pub use kernel_fn::{Argument, KernelFn};
 pub use ops::{MatrixRhs, ScalarRhs, TensorRhs, VectorRhs};
 pub use package::Package;
@@ -61,6 +64,6 @@ pub use half::{bf16, f16};
 pub mod prelude {
     pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, Strategy};
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
-    pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, lit, slet};
+    pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};
 }

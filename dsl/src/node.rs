@@ -5,11 +5,13 @@
 //! scopes it depends on ([`crate::scope`]), the author's line, and its number in the order of the program. All of the untyped building is here;
 //! the typed layer above calls it and cannot make an ill-typed node.
 
+use crate::iterate::Iteration;
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, next_number};
 use crate::stencil::Boundary;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use std::rc::Rc;
 use typed_arena::Arena;
 
 /// A node.
@@ -98,6 +100,13 @@ pub(crate) enum Op {
         margins: [NodeRef; 2],
         boundary: Boundary<NodeRef>,
     },
+    /// `part` in place of the elements of `src` from `start` on, an index an axis.
+    Replace {
+        construct: &'static str,
+        src: NodeRef,
+        part: NodeRef,
+        start: Vec<NodeRef>,
+    },
     Iota(NodeRef),
     Fill(NodeRef, NodeRef),
     Materialize(NodeRef),
@@ -114,6 +123,8 @@ pub(crate) enum Op {
     Dot(NodeRef, NodeRef),
     /// An element of a product: semantics 5.7.
     PanelDot(NodeRef, NodeRef),
+    /// The state of that number after an iteration.
+    Iterate(Rc<Iteration>, u32),
     /// A mistake that the types could not catch, reported if the function needs the value.
     Invalid(Box<Error>),
 }
@@ -136,6 +147,8 @@ impl Op {
             Op::Map { srcs, .. } => srcs.clone(),
             Op::Slice { src, start, stop, stride, .. } => vec![src, start, stop, stride],
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => vec![init, src],
+            Op::Iterate(all, _) => all.operands(),
+            Op::Replace { src, part, start, .. } => [&[*src, *part], &start[..]].concat(),
         }
     }
 

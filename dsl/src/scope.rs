@@ -115,6 +115,11 @@ impl ScopeSet {
         ScopeSet::made(self.0.iter().copied().filter(|s| s.id != scope.id))
     }
 
+    /// Whether all of them were opened before that one.
+    pub fn is_before(self, scope: ScopeRef) -> bool {
+        self.0.iter().all(|s| s.id < scope.id)
+    }
+
     /// Panics, naming both places, if a value made at `made` that depends on these scopes is used at `used` while one of them is closed.
     pub fn check_open(self, made: Place, used: Place) {
         let closed = OPEN.with(|o| {

@@ -3,7 +3,7 @@
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::images::Images;
-use super::launch::Prepared;
+use super::launch::{Memory, Prepared, Turns};
 use super::records::Reading;
 use super::stream::Stream;
 use super::words::Word;
@@ -14,6 +14,7 @@ use crate::execute::{deliver, place_of};
 use crate::handle::Pin;
 use crate::invoke::{Args, reserve};
 use crate::module::{Entry, Loaded};
+use crate::repeat;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Place, Step};
 use cudarc::driver::sys::CUdeviceptr;
@@ -111,23 +112,10 @@ impl Call<'_> {
         }
         self.place_scalars(args, ws)?;
         let mut memory = self.prepare(ws)?;
-        let mut next = 0;
         if self.entry.sites > 0 {
             memory.records = self.gpu.records(self.stream, self.entry, self.capturing)?;
         }
-        for step in &self.entry.plan.steps {
-            match step {
-                Step::Alloc(_) => {} // reserved before anything ran
-                Step::Free(t) => {
-                    ws.memory.release_on(place_of(&self.entry.plan, Place::Temp(*t)), self.stream);
-                }
-                Step::Launch(l) => {
-                    self.launch(l, next, &memory, ws)?;
-                    memory.records += l.sites.len() as u64 * 8;
-                    next += 1;
-                }
-            }
-        }
+        self.queue_all(&self.entry.plan.steps, 1, &mut 0, &mut memory, ws)?;
         for (place, wanted) in &ws.detours {
             copy::on_device(self.gpu, self.stream, wanted, &ws.spans[*place])?;
         }
@@ -135,6 +123,50 @@ impl Call<'_> {
             // SAFETY: a word each, of which so many bytes are the scalar.
             let code = unsafe { (self.gpu.api().on_device)(*to, *from, *bytes, self.stream.raw) };
             self.gpu.check(code, "copying a scalar result")?;
+        }
+        Ok(())
+    }
+
+    /// Queues launches as they were decided: `at` counts them. `make`: how many steps of an iteration one makes that can make several.
+    fn queue_all(
+        &self,
+        steps: &[Step],
+        make: i64,
+        at: &mut usize,
+        memory: &mut Memory,
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        let plan = &self.entry.plan;
+        let mut next = 0;
+        while let Some(step) = steps.get(next) {
+            next += 1;
+            match step {
+                Step::Alloc(_) => {} // reserved before anything ran
+                Step::Free(t) => ws.memory.release_on(place_of(plan, Place::Temp(*t)), self.stream),
+                Step::Launch(l) => {
+                    self.launch(l, *at, make, memory, ws)?;
+                    memory.records += l.sites.len() as u64 * 8;
+                    *at += 1;
+                }
+                Step::Repeat(r) => {
+                    let turns = self.turns(r, &steps[next..], ws)?;
+                    let all = &steps[next..next + r.inside()];
+                    next += r.inside();
+                    let (first, records) = (*at, memory.records);
+                    let skipped =
+                        if std::ptr::eq(turns.body.as_ptr(), all.as_ptr()) { 0 } else { r.body as usize };
+                    let mut length = 0;
+                    for turn in 0..turns.count {
+                        *at = first + Turns::like(turn) * length;
+                        memory.records = records + sites(&all[..skipped]);
+                        repeat::bind(plan, r, turn, turns.count, &mut ws.spans);
+                        self.queue_all(turns.body, turns.steps(turn), at, memory, ws)?;
+                        length = if turn == 0 { *at - first } else { length };
+                    }
+                    *at = first + turns.decided() * length;
+                    memory.records = records + sites(all);
+                }
+            }
         }
         Ok(())
     }
@@ -199,6 +231,12 @@ impl Call<'_> {
         }
         Ok(())
     }
+}
+
+/// Bytes of the records of all launches among steps.
+fn sites(steps: &[Step]) -> u64 {
+    let sites = |s: &Step| if let Step::Launch(l) = s { l.sites.len() as u64 } else { 0 };
+    steps.iter().map(sites).sum::<u64>() * 8
 }
 
 impl Gpu {

@@ -4,11 +4,12 @@ use super::copy;
 use super::execute::Call;
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{elements, place_of, scalar, writes_an_input};
+use crate::repeat;
 use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::core::{COLUMNS, TILE};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::{Launch, Place};
+use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
     CUdeviceptr, CUfunction,
@@ -47,6 +48,53 @@ pub(super) struct Memory {
     pub records: CUdeviceptr,
 }
 
+/// What the scratch of all launches of a call needs.
+#[derive(Default)]
+struct Needs {
+    scratch: u64,
+    counters: u64,
+}
+
+impl Needs {
+    fn of(&mut self, l: &Launch, p: &Prepared) {
+        if p.span.is_some() {
+            let bytes = l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum();
+            self.scratch = self.scratch.max(bytes);
+            self.counters = self.counters.max(p.scratch.1);
+        }
+    }
+}
+
+/// The memory of the turns of an iteration: the first's, and two in turn.
+const DIFFERENT_TURNS: i64 = 3;
+
+/// How an iteration runs.
+pub(super) struct Turns<'s> {
+    pub body: &'s [Step],
+    /// How often the body runs.
+    pub count: i64,
+    /// Steps of a turn at most, and of all turns.
+    each: i64,
+    steps: i64,
+}
+
+impl Turns<'_> {
+    /// Which of the turns that were decided has the same memory.
+    pub fn like(turn: i64) -> usize {
+        if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
+    }
+
+    /// How many were decided.
+    pub fn decided(&self) -> usize {
+        self.count.min(DIFFERENT_TURNS) as usize
+    }
+
+    /// The steps that a turn makes.
+    pub fn steps(&self, turn: i64) -> i64 {
+        (self.steps - turn * self.each).min(self.each)
+    }
+}
+
 /// Elements of a scratch array, and how many counters.
 fn scratch_sizes(tiles: u64) -> (u64, u64) {
     let groups = tiles.div_ceil(GROUP);
@@ -63,31 +111,77 @@ impl Call<'_> {
     pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<Memory> {
         let mut launches = std::mem::take(&mut ws.frame.launches);
         launches.clear();
-        let (mut scratch, mut counters) = (0, 0);
-        for l in self.entry.launches() {
-            let p = self.decide(l, ws)?;
-            if p.span.is_some() {
-                scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum());
-                counters = counters.max(p.scratch.1);
-            }
-            launches.push(p);
-        }
+        let mut needs = Needs::default();
+        let decided = self.decide_all(&self.entry.plan.steps, false, ws, &mut needs, &mut launches);
         ws.frame.launches = launches;
+        decided?;
         for (_, wanted) in &ws.detours {
             copy::prepare(self.gpu, wanted)?;
         }
         let mut memory = Memory::default();
-        if counters > 0 {
-            memory.scratch = self.stream.scratch(self.gpu, scratch)?;
-            memory.counters = self.stream.counters(self.gpu, counters)?;
+        if needs.counters > 0 {
+            memory.scratch = self.stream.scratch(self.gpu, needs.scratch)?;
+            memory.counters = self.stream.counters(self.gpu, needs.counters)?;
         }
         Ok(memory)
     }
 
-    fn decide(&self, l: &Launch, ws: &Workspace) -> Result<Prepared> {
+    /// In the order in which they are queued; of an iteration the first three turns, after which memory is as it was two turns before.
+    fn decide_all(
+        &self,
+        steps: &[Step],
+        several: bool,
+        ws: &mut Workspace,
+        needs: &mut Needs,
+        launches: &mut Vec<Prepared>,
+    ) -> Result<()> {
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            at += 1;
+            match step {
+                Step::Alloc(_) | Step::Free(_) => {}
+                Step::Launch(l) => {
+                    let p = self.decide(l, several, ws)?;
+                    needs.of(l, &p);
+                    launches.push(p);
+                }
+                Step::Repeat(r) => {
+                    let turns = self.turns(r, &steps[at..], ws)?;
+                    at += r.inside();
+                    for turn in 0..turns.count.min(DIFFERENT_TURNS) {
+                        repeat::bind(&self.entry.plan, r, turn, turns.count, &mut ws.spans);
+                        self.decide_all(turns.body, turns.each > 1, ws, needs, launches)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How an iteration runs: by a version that makes several steps at once, if there is one that fits all turns.
+    pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
+        let steps_wanted = repeat::count(r, ws);
+        let (body, count) = repeat::chosen(r, steps, steps_wanted);
+        let one = Turns { body, count, each: 1, steps: steps_wanted };
+        let ([Step::Launch(l)], true) = (body, steps_wanted > 1) else { return Ok(one) };
+        let versions = &self.images.kernels[l.kernel as usize].versions;
+        let Some(each) = versions.iter().map(|v| v.steps).find(|n| *n > 0) else { return Ok(one) };
+        let each = i64::from(each);
+        let count = (steps_wanted - 1) / each + 1;
+        for turn in 0..count.min(DIFFERENT_TURNS) {
+            repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
+            let n = elements(l, ws)?;
+            if i64::from(self.version(l, n, 0, true, ws)?.1.steps) != each {
+                return Ok(one);
+            }
+        }
+        Ok(Turns { body, count, each, steps: steps_wanted })
+    }
+
+    fn decide(&self, l: &Launch, several: bool, ws: &Workspace) -> Result<Prepared> {
         let n = elements(l, ws)?;
         let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
-        let (number, version) = self.version(l, n, segment, ws)?;
+        let (number, version) = self.version(l, n, segment, several, ws)?;
         let segment = segment as u64;
         let (n, device) = (n as u64, self.gpu.device);
         let tiles = n.div_ceil(TILE as u64);
@@ -138,6 +232,7 @@ impl Call<'_> {
         l: &Launch,
         n: i64,
         segment: i64,
+        several: bool,
         ws: &Workspace,
     ) -> Result<(usize, &'static GpuVersion)> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
@@ -146,6 +241,7 @@ impl Call<'_> {
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
         let holds = |v: &&GpuVersion| {
             (!v.contiguous || contiguous)
+                && (v.steps == 0 || several)
                 && (!v.separate || !writes_an_input(l, ws))
                 && v.flat.iter().all(|i| array(i).is_some_and(Span::is_flat))
                 && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
@@ -164,11 +260,12 @@ impl Call<'_> {
         }
     }
 
-    /// Queues the call's launch of that number.
+    /// Queues the call's launch of that number; `steps` of an iteration, if it can make several.
     pub(super) fn launch(
         &self,
         l: &Launch,
         number: usize,
+        steps: i64,
         memory: &Memory,
         ws: &mut Workspace,
     ) -> Result<()> {
@@ -177,6 +274,9 @@ impl Call<'_> {
             return Ok(());
         }
         self.parameters(l, &p, memory, ws);
+        if p.version.steps > 0 {
+            ws.frame.params.push(steps as u64);
+        }
         let params = &mut ws.frame.params;
         let mut bytes = params.len() * 8;
         let mut extra: [*mut c_void; 5] = [

@@ -75,6 +75,12 @@ impl Graph {
         self.node(n).free.is_empty()
     }
 
+    /// An array that is in memory where it is read.
+    pub fn is_stored(&self, n: NodeId) -> bool {
+        matches!(self.op(n), Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. })
+            && !self.ty(n).is_scalar()
+    }
+
     /// The node of an operation, if there is one.
     pub fn find(&self, op: &Op) -> Option<NodeId> {
         self.ops.get_index_of(op).map(|i| NodeId(i as u32))
@@ -240,7 +246,7 @@ impl Graph {
 pub enum Operands {
     /// Nodes, the next, the end.
     Few([NodeId; 4], u8, u8),
-    /// More than four arguments of a map.
+    /// More than four, or of an iteration.
     Many(std::vec::IntoIter<NodeId>),
 }
 
@@ -290,6 +296,7 @@ impl Op {
             Op::Slice { src, start, stop, stride, .. } => few(&[*src, *start, *stop, *stride]),
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => few(&[*init, *src]),
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => few(&[*init, *a, *b]),
+            Op::Iterate { count, args, .. } => Operands::Many([&[*count], &args[..]].concat().into_iter()),
         }
     }
 
@@ -334,6 +341,9 @@ impl Op {
             Op::Fold { .. } => Op::Fold { step: l(), init: o(0), src: o(1) },
             Op::Dot { .. } => Op::Dot { init: o(0), a: o(1), b: o(2) },
             Op::PanelDot { .. } => Op::PanelDot { init: o(0), a: o(1), b: o(2) },
+            Op::Iterate { step, which, .. } => {
+                Op::Iterate { step: *step, which: *which, count: o(0), args: operands[1..].to_vec() }
+            }
         }
     }
 

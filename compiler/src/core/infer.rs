@@ -167,6 +167,11 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             operator(step, ty, array(*src, "the operand of fold")?.elem, "fold")?;
             Type::scalar(ty)
         }
+        Op::Iterate { which, count, args, .. } => {
+            index(*count, "the number of steps")?;
+            let state = args.get(*which as usize).ok_or_else(|| format!("there is no state {which}"))?;
+            array(*state, "the state")?
+        }
     })
 }
 

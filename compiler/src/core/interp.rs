@@ -51,45 +51,45 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
         Value::Vector(v) => Val::Array(Rc::new(Array::vector(all(v)))),
         Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
     });
-    let mut m = Machine {
-        g: &f.graph,
-        args: args.collect(),
-        closed: HashMap::default(),
-        bounds: HashMap::default(),
-        in_bound: false,
-        recorded: false,
-    };
+    let (results, recorded) = call(f, args.collect())?;
+    let results = results.into_iter().map(|v| match v {
+        Val::Scalar(l) => Value::Scalar(l),
+        Val::Array(v) => match v.extents.len() {
+            1 => Value::Vector(v.elements.clone()),
+            _ => Value::Array(v.extents.clone(), v.elements.clone()),
+        },
+    });
+    Ok(Outcome { results: results.collect(), recorded })
+}
+
+/// Its results, NaN canonical, and whether it left a record.
+fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
+    let mut m = Machine::checked(f, args)?;
     let env = Env::default();
-    for r in &f.requires {
-        let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
-        if !r.rule.holds(a, b) {
-            let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(a, b));
-            return Err(Error::user("E0302", message).at(r.loc.first()));
-        }
-    }
-    // host scalars leave no record
-    (m.recorded, m.closed) = (false, HashMap::default());
     // what does not depend on an element is computed for the call, whatever elements need of it
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
         let whole = matches!(
             f.graph.op(n),
-            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } | Op::Materialize(_)
+            Op::Reduce { .. }
+                | Op::Dot { .. }
+                | Op::PanelDot { .. }
+                | Op::Fold { .. }
+                | Op::Materialize(_)
+                | Op::Iterate { .. }
         );
         if whole && f.graph.is_closed(n) {
             m.eval(n, &env);
         }
     }
     let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
-        Val::Scalar(l) => Value::Scalar(l.canonical()),
+        Val::Scalar(l) => Val::Scalar(l.canonical()),
         Val::Array(v) => {
             let elements = v.elements.iter().map(|l| l.canonical()).collect();
-            match v.extents.len() {
-                1 => Value::Vector(elements),
-                _ => Value::Array(v.extents.clone(), elements),
-            }
+            Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
         }
     });
-    Ok(Outcome { results: results.collect(), recorded: m.recorded })
+    let results = results.collect();
+    m.failed.map_or(Ok((results, m.recorded)), Err)
 }
 
 fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {
@@ -164,6 +164,7 @@ impl Env<'_> {
 }
 
 struct Machine<'a> {
+    f: &'a Function,
     g: &'a Graph,
     args: Vec<Val>,
     closed: HashMap<NodeId, Val>,
@@ -171,9 +172,52 @@ struct Machine<'a> {
     bounds: HashMap<NodeId, Val>,
     in_bound: bool,
     recorded: bool,
+    /// The first rule of a step that does not hold.
+    failed: Option<Error>,
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
+    /// For a call, whose shape rules hold.
+    fn checked(f: &'a Function, args: Vec<Val>) -> Result<Machine<'a>> {
+        let mut m = Machine {
+            f,
+            g: &f.graph,
+            args,
+            closed: HashMap::default(),
+            bounds: HashMap::default(),
+            in_bound: false,
+            recorded: false,
+            failed: None,
+        };
+        let env = Env::default();
+        for r in &f.requires {
+            let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
+            if !r.rule.holds(a, b) {
+                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(a, b));
+                return Err(Error::user("E0302", message).at(r.loc.first()));
+            }
+        }
+        // host scalars leave no record
+        (m.recorded, m.closed) = (false, HashMap::default());
+        Ok(m)
+    }
+
+    /// All states after the steps. The rules of a step hold of the first ones, or it fails, even if there is no step.
+    fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
+        let states = step.results.len();
+        let checked = Machine::checked(step, args.clone()).map(|_| ());
+        let done = checked.and_then(|()| {
+            (0..count).try_for_each(|_| {
+                let (next, recorded) = call(step, args.clone())?;
+                self.recorded |= recorded;
+                next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
+                Ok(())
+            })
+        });
+        self.failed = self.failed.take().or(done.err());
+        args.truncate(states);
+        args
+    }
     fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
         match self.eval(n, env) {
             Val::Scalar(l) => l,
@@ -181,15 +225,20 @@ impl Machine<'_> {
         }
     }
 
-    /// A length or an index of the whole call. A host scalar leaves no record there (semantics 4.2), and may leave one elsewhere: its values are kept apart.
+    /// A length or an index of the whole call.
     fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
+        self.host(n, env).as_i64()
+    }
+
+    /// A host scalar leaves no record in such places (semantics 4.2), and may leave one elsewhere: its values are kept apart.
+    fn host(&mut self, n: NodeId, env: &Env) -> Lit {
         if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
-            return self.scalar(n, env).as_i64();
+            return self.scalar(n, env);
         }
         let recorded = self.recorded;
         std::mem::swap(&mut self.closed, &mut self.bounds);
         self.in_bound = true;
-        let value = self.scalar(n, env).as_i64();
+        let value = self.scalar(n, env);
         self.in_bound = false;
         std::mem::swap(&mut self.closed, &mut self.bounds);
         self.recorded = recorded;
@@ -307,6 +356,22 @@ impl Machine<'_> {
                 let init = self.scalar(*init, env);
                 self.array(*src, env).elements.iter().fold(init, |acc, x| self.apply(step, &[acc, *x], env))
             }
+            Op::Iterate { step, which, count, args } => {
+                let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
+                    true => Val::Scalar(self.host(*a, env)),
+                    false => Val::Array(self.array(*a, env)),
+                });
+                let (begin, f) = (begin.collect(), self.f);
+                let count_now = self.bound(*count, env);
+                let states = self.iterate(&f.steps[*step as usize], count_now, begin);
+                for (state, i) in states.iter().zip(0..) {
+                    let op = Op::Iterate { step: *step, which: i, count: *count, args: args.clone() };
+                    if let Some(sibling) = g.find(&op) {
+                        self.closed.insert(sibling, state.clone());
+                    }
+                }
+                return states[*which as usize].clone();
+            }
             _ => return Val::Array(Rc::new(self.elements(n, env))),
         })
     }
@@ -316,6 +381,7 @@ impl Machine<'_> {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
             Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
+            Op::Iterate { which, args, .. } => self.extent(args[*which as usize], axis, env),
             Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
             Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
             Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),

@@ -22,6 +22,7 @@ pub use strategy::Strategy;
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
+use std::rc::Rc;
 
 /// Dimensions of an array at most: what `agpu_view` has room for.
 pub const MAX_RANK: usize = 3;
@@ -175,6 +176,14 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
     },
+    /// semantics 5.8: one of the states after `count` calls of a step of the function ([`Function::steps`]). `args` are the states before the first,
+    /// and what every call gets beside them.
+    Iterate {
+        step: u32,
+        which: u32,
+        count: NodeId,
+        args: Vec<NodeId>,
+    },
 }
 
 /// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host scalars (i64).
@@ -198,11 +207,15 @@ pub enum Rule {
     Extent,
     /// The elements that a margin reads (first) <= length (second).
     Margin,
+    /// 0 (first) <= a number of steps (second).
+    Count,
+    /// 1 (first) <= the length of a part that replaces another (second).
+    Part,
 }
 
 impl Rule {
     /// Every rule with its name in the text IRs.
-    pub const ALL: [(Rule, &'static str); 9] = [
+    pub const ALL: [(Rule, &'static str); 11] = [
         (Rule::Same, "same"),
         (Rule::Start, "start"),
         (Rule::Order, "order"),
@@ -212,6 +225,8 @@ impl Rule {
         (Rule::Inside, "inside"),
         (Rule::Extent, "extent"),
         (Rule::Margin, "margin"),
+        (Rule::Count, "count"),
+        (Rule::Part, "part"),
     ];
 
     /// The name in the text IRs.
@@ -241,6 +256,8 @@ impl Rule {
             Rule::Inside => format!("the index {} is outside of the length {b}", a.wrapping_sub(1)),
             Rule::Extent => format!("the length {b} is negative"),
             Rule::Margin => format!("the margin needs {a} or more elements, the length is {b}"),
+            Rule::Count => format!("the number of steps is {b}, it must be 0 or more"),
+            Rule::Part => format!("the part has the length {b}, it must have {a} element or more"),
         }
     }
 }
@@ -297,6 +314,8 @@ pub struct Function {
     pub results: Vec<Output>,
     /// Shape rules, in the order of the program.
     pub requires: Vec<Require>,
+    /// What its iterations call: functions from states, and what else they need, to the next states.
+    pub steps: Vec<Rc<Function>>,
     /// All nodes.
     pub graph: Graph,
 }
@@ -315,6 +334,7 @@ impl Function {
             params,
             results: Vec::new(),
             requires: Vec::new(),
+            steps: Vec::new(),
             graph,
         }
     }

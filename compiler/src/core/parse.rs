@@ -6,12 +6,14 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
 use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
 
 /// All functions of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Function>> {
     let mut c = Cursor::new(text)?;
     let mut functions = Vec::new();
     while !c.is_done() {
+        c.expect("func")?;
         functions.push(function(&mut c)?);
     }
     Ok(functions)
@@ -24,7 +26,6 @@ struct Parser<'c> {
 }
 
 fn function(c: &mut Cursor) -> Result<Function> {
-    c.expect("func")?;
     let name = c.global()?;
     c.expect("(")?;
     let params = c.list(")", |c| {
@@ -46,7 +47,10 @@ fn function(c: &mut Cursor) -> Result<Function> {
     let mut p = Parser { c, f: Function::new(&name, params), names };
     (p.f.fast, p.f.stencil) = (fast, stencil);
     while !p.c.eat("return") {
-        if p.c.eat("require") {
+        if p.c.eat("step") {
+            let step = function(p.c)?;
+            p.f.steps.push(Rc::new(step));
+        } else if p.c.eat("require") {
             p.require()?;
         } else {
             p.statement()?;
@@ -189,6 +193,7 @@ impl Parser<'_> {
                 Op::PanelDot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? }
             }
             "dot" => Op::Dot { init: self.after("from")?, a: self.after("over")?, b: self.after(",")? },
+            "iterate" => self.iterate()?,
             "generate" => {
                 let extents = self.more()?;
                 let binders = self.binders()?;
@@ -222,6 +227,19 @@ impl Parser<'_> {
                 }
             }
         })
+    }
+
+    /// `iterate @step 0 by %k from %x, ..`
+    fn iterate(&mut self) -> Result<Op> {
+        let name = self.c.global()?;
+        let step = self.f.steps.iter().position(|s| s.name == name);
+        let step = step.ok_or_else(|| self.c.error(format!("@{name} is no step of this function")))? as u32;
+        let (which, count) = (self.small()?.into(), self.after("by")?);
+        let mut args = vec![self.after("from")?];
+        while self.c.eat(",") {
+            args.push(self.operand()?);
+        }
+        Ok(Op::Iterate { step, which, count, args })
     }
 
     fn binders(&mut self) -> Result<Vec<(String, Ty)>> {

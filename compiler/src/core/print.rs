@@ -46,6 +46,13 @@ impl Printer<'_> {
         let stencil = f.stencil.map(|s| format!("stencil {s} ")).unwrap_or_default();
         let (params, results) = (params.join(", "), results.join(", "));
         let _ = writeln!(self.out, "func @{}({params}) -> ({results}) {fast}{stencil}{{", f.name);
+        let pad = "  ".repeat(self.indent);
+        for step in &f.steps {
+            let text = print(step, self.locs);
+            let text = text.strip_prefix("func ").unwrap_or(&text);
+            let lines: Vec<_> = format!("step {text}").lines().map(|l| format!("{pad}{l}\n")).collect();
+            self.out.extend(lines);
+        }
         let mut scope = Scope::default();
         for r in &f.requires {
             self.region(&[r.a, r.b], &mut scope);
@@ -127,6 +134,10 @@ impl Printer<'_> {
             Op::Materialize(_) => format!("materialize {}", o[0]),
             Op::PanelDot { .. } => format!("panel_dot from {} over {}, {}", o[0], o[1], o[2]),
             Op::Dot { .. } => format!("dot from {} over {}, {}", o[0], o[1], o[2]),
+            Op::Iterate { step, which, .. } => {
+                let name = self.f.steps.get(*step as usize).map_or("?", |s| &s.name);
+                format!("iterate @{name} {which} by {} from {}", o[0], o[1..].join(", "))
+            }
             Op::Map(l, _) => return self.lambda("map ", l, &format!(" over {}", o.join(", ")), scope),
             Op::Generate(_, l) => return self.lambda(&format!("generate {} ", o.join(", ")), l, "", scope),
             Op::Reduce { join, .. } => {

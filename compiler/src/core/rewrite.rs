@@ -47,6 +47,7 @@ impl Function {
             params: self.params.clone(),
             results: Vec::new(),
             requires: Vec::new(),
+            steps: self.steps.clone(),
             graph: Graph::default(),
         }
     }

@@ -5,13 +5,14 @@
 //! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
 //! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only,
-//!    and reads are of stored arrays.
+//!    and reads are of stored arrays, as are the states of iterations.
+//! 6. What is called by iterations is a well-formed function from states, and more, to states; its scalars are the host's.
 
 use super::graph::FRESH;
 use super::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 
-/// Checks laws 1 to 4.
+/// Checks laws 1 to 4, and 6.
 pub fn verify(f: &Function) -> Result<()> {
     let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
     let g = &f.graph;
@@ -33,8 +34,29 @@ pub fn verify(f: &Function) -> Result<()> {
             }
         }
     }
+    for step in &f.steps {
+        verify(step)?;
+    }
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
         let op = g.op(n);
+        if let Op::Iterate { step, args, .. } = op {
+            let fits = |s: &Function| {
+                let states = s.results.iter().map(|r| s.graph.ty(r.value));
+                let params = s.params.iter().map(|p| p.ty);
+                states.zip(params.clone()).all(|(a, b)| a == b && !a.is_scalar())
+                    && s.results.len() <= s.params.len()
+                    && params.eq(args.iter().map(|a| g.ty(*a)))
+            };
+            let step = f.steps.get(*step as usize);
+            if !step.is_some_and(|s| fits(s)) {
+                return bad(format!("{n:?} has a step that does not fit its states"));
+            }
+            let scalars = || args.iter().filter(|a| g.ty(**a).is_scalar());
+            if g.is_closed(n) && !g.op(n).operands().take(1).chain(scalars().copied()).all(|s| is_host(g, s))
+            {
+                return bad(format!("{n:?} gets a scalar that the host cannot compute"));
+            }
+        }
         if let Op::Var(v, _) = op
             && v.0 >= FRESH
         {
@@ -84,6 +106,7 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
         match g.op(x) {
             Op::Map(_, srcs) => x = srcs[0],
             Op::Reverse(y, _) | Op::Materialize(y) => x = *y,
+            Op::Iterate { which, args, .. } => x = args[*which as usize],
             Op::Generate(extents, _) => return vec![extents[axis as usize]],
             Op::Iota(n) | Op::Fill(n, _) => return vec![*n],
             Op::Slice { axis: a, start, stop, stride, .. } if *a == axis => {
@@ -102,15 +125,16 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
 /// Law 5.
 pub fn is_fused(f: &Function) -> bool {
     let g = &f.graph;
-    let stored = |n: NodeId| matches!(g.op(n), Op::Param(_) | Op::Materialize(_));
     let made = |n: NodeId| matches!(g.op(n), Op::Generate(..));
-    let results = f.results.iter().all(|r| g.ty(r.value).is_scalar() || made(r.value));
-    results
+    let result = |n: NodeId| g.ty(n).is_scalar() || made(n) || matches!(g.op(n), Op::Iterate { .. });
+    f.results.iter().all(|r| result(r.value))
+        && f.steps.iter().all(|s| is_fused(s))
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
             Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } => false,
             Op::Materialize(x) => made(*x),
-            Op::At(x, _) | Op::Elem(x, _) => stored(*x),
+            Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
+            Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),
             Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
             Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => made(*a) && made(*b),

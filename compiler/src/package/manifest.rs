@@ -93,6 +93,7 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "contiguous": v.contiguous,
         "narrow": v.narrow,
         "longest": v.longest,
+        "steps": v.steps,
         "flat": v.flat,
         "separate": v.separate,
         "aligned": v.aligned,

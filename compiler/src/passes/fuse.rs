@@ -8,7 +8,7 @@
 //!                                                               %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
-//! After it, parameters, `materialize` and `generate` are the only arrays (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of
+//! After it, parameters, `materialize`, `iterate` and `generate` are the only arrays (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of
 //! their own, and `(array, index)` pairs are translated once, so the result is linear in the size of what is computed for one element.
 //!
 //! Reductions and folds of a matrix or more run over its elements in row-major order: over one index, which is taken apart by divisions that the schedule
@@ -34,10 +34,22 @@ pub fn run(f: &Function) -> Result<Function> {
         if !out.graph.ty(value).is_scalar() {
             // a result is stored anyway
             let value = if let Op::Materialize(x) = *out.graph.op(value) { x } else { value };
-            out.results[i].value = fuse.generate(&mut out.graph, value);
+            if !matches!(out.graph.op(value), Op::Iterate { .. }) || out.is_read(value, i) {
+                out.results[i].value = fuse.generate(&mut out.graph, value);
+            }
         }
     }
     Ok(out)
+}
+
+impl Function {
+    /// Whether an array is needed for more than being that result.
+    fn is_read(&self, array: NodeId, result: usize) -> bool {
+        let others = || self.results.iter().enumerate().filter(|(i, _)| *i != result);
+        let reads = |n: NodeId| self.graph.op(n).operands().any(|o| o == array);
+        others().any(|(_, r)| r.value == array)
+            || self.graph.reachable(self.results.iter().map(|r| r.value)).into_iter().any(reads)
+    }
 }
 
 #[derive(Default)]
@@ -72,13 +84,23 @@ impl Fuse {
                 }
                 g.add(Op::PanelDot { init, a, b })
             }
-            Op::Materialize(x) if matches!(g.op(x), Op::Param(_) | Op::Materialize(_)) => x,
-            Op::Materialize(x) => {
-                let x = self.generate(g, x);
-                g.add(Op::Materialize(x))
+            Op::Materialize(x) => self.stored(g, x),
+            Op::Iterate { step, which, count, args } => {
+                let args = args.into_iter().map(|a| if g.ty(a).is_scalar() { a } else { self.stored(g, a) });
+                let args = args.collect();
+                g.add(Op::Iterate { step, which, count, args })
             }
             op => g.add(op),
         }
+    }
+
+    /// The array, in memory.
+    fn stored(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
+        if g.is_stored(x) {
+            return x;
+        }
+        let x = self.generate(g, x);
+        g.add(Op::Materialize(x))
     }
 
     /// The array as a function of its indices.
@@ -115,7 +137,7 @@ impl Fuse {
 
     /// The author's read: 0 and a record outside.
     fn at(&mut self, g: &mut Graph, x: NodeId, index: Vec<NodeId>) -> NodeId {
-        if matches!(g.op(x), Op::Param(_) | Op::Materialize(_)) {
+        if g.is_stored(x) {
             return g.add(Op::At(x, index));
         }
         let tests = (0u8..).zip(&index).map(|(axis, i)| {
@@ -140,7 +162,7 @@ impl Fuse {
         g.set_loc(g.node(x).loc.within(&asked));
         let mut index = index.to_vec();
         let e = match g.op(x).clone() {
-            Op::Param(_) | Op::Materialize(_) => {
+            Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. } => {
                 g.add(if proven { Op::Elem(x, index) } else { Op::At(x, index) })
             }
             Op::Map(lambda, srcs) => {

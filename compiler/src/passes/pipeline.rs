@@ -3,6 +3,7 @@
 use super::{cse, dce, elementary, fast, fuse, half, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
+use std::rc::Rc;
 
 /// A pass: its name on the command line, and what it does.
 pub struct Pass {
@@ -40,6 +41,10 @@ pub const PASSES: &[Pass] = &[
 pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
     let mut f = f.clone();
+    // what iterations call are functions like any other
+    for step in &mut f.steps {
+        *step = Rc::new(run(step, seen)?);
+    }
     for pass in PASSES {
         f = (pass.run)(&f)?;
         verify::verify(&f)

@@ -38,6 +38,8 @@ fn never_holds(g: &Graph, r: &Require) -> Option<String> {
             Rule::Inside => format!("the index is always {} or more past the end", -d.constant),
             Rule::Extent => "the length is always negative".into(),
             Rule::Margin => "the array is always shorter than the margin needs".into(),
+            Rule::Count => "the number of steps is always negative".into(),
+            Rule::Part => "the part is always empty".into(),
         },
     })
 }

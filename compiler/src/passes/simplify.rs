@@ -41,7 +41,7 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
             (zero && one && extent(g, src, axis) == stop).then_some(src)
         }
         // a stored array stored again
-        Op::Materialize(x) => matches!(g.op(x), Op::Param(_) | Op::Materialize(_)).then_some(x),
+        Op::Materialize(x) => g.is_stored(x).then_some(x),
         _ => None,
     };
     found.unwrap_or_else(|| g.add(op))
@@ -222,6 +222,7 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     match g.op(x).clone() {
         Op::Map(_, srcs) => extent(g, srcs[0], axis),
         Op::Reverse(y, _) | Op::Materialize(y) => extent(g, y, axis),
+        Op::Iterate { which, args, .. } => extent(g, args[which as usize], axis),
         Op::Generate(extents, _) => extents[axis as usize],
         Op::Iota(n) | Op::Fill(n, _) => n,
         Op::Permute(y, axes) => extent(g, y, axes[axis as usize]),

@@ -42,6 +42,8 @@ pub struct GpuVersion {
     pub longest: Option<u32>,
     /// Condition: no array that it writes is one that it reads.
     pub separate: bool,
+    /// Condition, if not 0: the launch is all that an iteration repeats. One launch makes up to so many steps of it; how many is its last parameter.
+    pub steps: u32,
 }
 
 /// The number of blocks of a launch over n elements.
@@ -124,6 +126,9 @@ impl Display for GpuKernel {
             }
             if let Some(n) = v.longest {
                 write!(f, " longest {n}")?;
+            }
+            if v.steps > 0 {
+                write!(f, " steps {}", v.steps)?;
             }
             for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned)] {
                 if !list.is_empty() {
@@ -209,8 +214,21 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let least = if c.eat("blocks") { number(c)? } else { 0 };
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
+    let steps = if c.eat("steps") { number(c)? } else { 0 };
     let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
-    Ok(GpuVersion { entry, threads, grid, least, contiguous, flat, aligned, narrow, longest, separate })
+    Ok(GpuVersion {
+        entry,
+        threads,
+        grid,
+        least,
+        contiguous,
+        flat,
+        aligned,
+        narrow,
+        longest,
+        separate,
+        steps,
+    })
 }
 
 /// The word and numbers with commas, or nothing.
@@ -231,6 +249,7 @@ mod tests {
     fn reads_back() {
         let text = "gpu @f_0 {
   version f_0 threads 256 elements 2048 contiguous narrow separate flat 1 aligned 0, 2
+  version f_0_steps threads 256 plane 56 by 120 contiguous steps 4 aligned 0
   version f_0_any threads 128 tiles 1 to 2
   version f_0_large threads 256 plane 128 by 128 blocks 128 narrow
 }

@@ -129,8 +129,48 @@ pub enum Step {
     Alloc(u32),
     /// Runs a kernel.
     Launch(Launch),
+    /// Runs the steps that follow again and again.
+    Repeat(Repeat),
     /// Frees a temporary.
     Free(u32),
+}
+
+/// An iteration: its body are the next steps of the plan, which make `next` from `current` of each state.
+///
+/// The first time `current` is `from`; the last time `next` is `to`. In between they are `to` and a spare array in turn, so that nothing is copied. Where the count
+/// is 0, other steps run, once, which make `to` from `from`, too: they copy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repeat {
+    /// How often (i64, not negative by a rule).
+    pub count: HostId,
+    /// How many of the next steps are the body.
+    pub body: u32,
+    /// How many steps behind the body run where the count is 0.
+    pub otherwise: u32,
+    /// What changes.
+    pub states: Vec<State>,
+}
+
+impl Repeat {
+    /// How many of the next steps belong to it.
+    pub fn inside(&self) -> usize {
+        self.body as usize + self.otherwise as usize
+    }
+}
+
+/// An array that an iteration changes. All five have one shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct State {
+    /// Where it is before.
+    pub from: Place,
+    /// Where it is wanted.
+    pub to: Place,
+    /// A temporary of that shape.
+    pub spare: u32,
+    /// What the body calls it before and after a step: temporaries without memory of their own.
+    pub current: u32,
+    /// After the step.
+    pub next: u32,
 }
 
 /// The plan of one function.
@@ -153,6 +193,34 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether a result may be a parameter without harm: the launch that writes it reads that one only at the index it writes, and no later launch reads it.
+    pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
+        let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
+        // an iteration writes its result before it has read everything
+        if self.repeats().any(|r| r.states.iter().any(|s| s.to == result)) {
+            return false;
+        }
+        let mut written = false;
+        self.launches().all(|l| {
+            let reads = |harmless: bool| {
+                l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
+            };
+            let after = written;
+            written |= l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
+            if after { reads(false) } else { !written || reads(true) }
+        })
+    }
+
+    /// All launches, those of a repeated body once.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
+    }
+
+    /// All iterations.
+    pub fn repeats(&self) -> impl Iterator<Item = &Repeat> {
+        self.steps.iter().filter_map(|s| if let Step::Repeat(r) = s { Some(r) } else { None })
+    }
+
     /// What messages and documents call the length of a parameter along an axis: `len(x)`, `rows(a)`, `cols(a)`, `extent(t, 1)`.
     pub fn length(&self, param: u32, axis: u8) -> String {
         let Some(p) = self.params.get(param as usize) else { return "?".into() };

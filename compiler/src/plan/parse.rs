@@ -1,6 +1,6 @@
 //! Reads the text form of plans back. What comes in may be anything: every index is checked.
 
-use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
+use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::core::{MAX_RANK, Rule, TILE};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
@@ -41,6 +41,7 @@ fn plan(c: &mut Cursor) -> Result<Plan> {
             "alloc" => p.steps.push(Step::Alloc(index(c)?)),
             "free" => p.steps.push(Step::Free(index(c)?)),
             "launch" => p.steps.push(Step::Launch(launch(c)?)),
+            "repeat" => p.steps.push(Step::Repeat(repeat(c)?)),
             w => return Err(c.error(format!("`{w}` starts no line of a plan"))),
         }
     }
@@ -173,6 +174,28 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
     Ok(l)
 }
 
+fn repeat(c: &mut Cursor) -> Result<Repeat> {
+    let count = host(c)?;
+    c.expect("steps")?;
+    let body = index(c)?;
+    c.expect("else")?;
+    let mut r = Repeat { count, body, otherwise: index(c)?, states: Vec::new() };
+    c.expect("{")?;
+    while !c.eat("}") {
+        c.expect("state")?;
+        let current = index(c)?;
+        c.expect("to")?;
+        let next = index(c)?;
+        c.expect("from")?;
+        let from = place(c)?;
+        c.expect("into")?;
+        let to = place(c)?;
+        c.expect("spare")?;
+        r.states.push(State { from, to, spare: index(c)?, current, next });
+    }
+    Ok(r)
+}
+
 /// Types and indices: after this the runtime may index without looking.
 fn check(p: &Plan) -> Result<()> {
     let bad = |what: &str| Err(Error::user("E0103", format!("plan @{}: {what}", p.name)));
@@ -211,8 +234,21 @@ fn check(p: &Plan) -> Result<()> {
         Place::Result(i) => p.results.get(i as usize),
         Place::Temp(i) => p.temps.get(i as usize),
     };
-    for step in &p.steps {
+    for (at, step) in p.steps.iter().enumerate() {
         let ok = match step {
+            Step::Repeat(r) => {
+                let ty = |pl: Place| slot(pl).map(|s| s.ty);
+                let fits = |s: &State| {
+                    let temps = [s.spare, s.current, s.next].map(|t| ty(Place::Temp(t)));
+                    let from = ty(s.from).filter(|t| !t.is_scalar());
+                    from.is_some() && ty(s.to) == from && temps.iter().all(|t| *t == from)
+                };
+                count(r.count)
+                    && r.states.iter().all(fits)
+                    && r.body > 0
+                    && is_whole(&p.steps[at + 1..], r.body as usize)
+                    && is_whole(&p.steps[at + 1 + r.body as usize..], r.otherwise as usize)
+            }
             Step::Alloc(t) | Step::Free(t) => p.temps.get(*t as usize).is_some_and(|t| !t.ty.is_scalar()),
             Step::Launch(l) => {
                 let rank =
@@ -235,4 +271,13 @@ fn check(p: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the first steps are there, without a part of an iteration that goes on behind them.
+fn is_whole(steps: &[Step], body: usize) -> bool {
+    let inside = |(i, s): (usize, &Step)| match s {
+        Step::Repeat(r) => i + 1 + r.inside() <= body,
+        _ => true,
+    };
+    body <= steps.len() && steps[..body].iter().enumerate().all(inside)
 }

@@ -1,6 +1,6 @@
 //! The text form of plans.
 
-use super::{Access, HostId, HostOp, Launch, Place, Plan, ScalarArg, Slot, Step};
+use super::{Access, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::core::TILE;
 use crate::text::quote;
 use std::fmt::{self, Display, Formatter};
@@ -97,6 +97,14 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     writeln!(f, "  }}")
 }
 
+fn repeat(f: &mut Formatter<'_>, r: &Repeat) -> fmt::Result {
+    writeln!(f, "  repeat {} steps {} else {} {{", r.count, r.body, r.otherwise)?;
+    for State { from, to, spare, current, next } in &r.states {
+        writeln!(f, "    state {current} to {next} from {from} into {to} spare {spare}")?;
+    }
+    writeln!(f, "  }}")
+}
+
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "plan @{} {{", self.name)?;
@@ -128,6 +136,7 @@ impl Display for Plan {
                 Step::Alloc(t) => writeln!(f, "  alloc {t}")?,
                 Step::Free(t) => writeln!(f, "  free {t}")?,
                 Step::Launch(l) => launch(f, l)?,
+                Step::Repeat(r) => repeat(f, r)?,
             }
         }
         writeln!(f, "}}")

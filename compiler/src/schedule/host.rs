@@ -28,7 +28,12 @@ impl Hosts {
             Op::Cast(ty, a) => HostOp::Cast(ty, self.of(g, a)),
             ref op => unreachable!("verified: {op:?} is no host scalar"),
         };
-        HostId(self.list.insert_full(op, g.ty(n).elem).0 as u32)
+        self.add(op, g.ty(n).elem)
+    }
+
+    /// A host scalar whose operands are in the list.
+    pub fn add(&mut self, op: HostOp, ty: Ty) -> HostId {
+        HostId(self.list.insert_full(op, ty).0 as u32)
     }
 
     /// In order, operands first.

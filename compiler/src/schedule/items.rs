@@ -24,8 +24,24 @@ pub struct Item {
 pub fn is_pass(g: &Graph, n: NodeId) -> bool {
     matches!(
         g.op(n),
-        Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } | Op::Materialize(_)
+        Op::Reduce { .. }
+            | Op::Dot { .. }
+            | Op::PanelDot { .. }
+            | Op::Fold { .. }
+            | Op::Materialize(_)
+            | Op::Iterate { .. }
     )
+}
+
+/// What the states of one iteration have in common: step, count, arguments.
+pub type Iteration = (u32, NodeId, Vec<NodeId>);
+
+/// The iteration that an item is a state of.
+pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
+    match g.op(n) {
+        Op::Iterate { step, count, args, .. } => Some((*step, *count, args.clone())),
+        _ => None,
+    }
 }
 
 /// A vector that is stored (and not a reduction or fold).
@@ -61,6 +77,8 @@ pub struct Pass {
     pub domain: Vec<NodeId>,
     /// In order, on one thread.
     pub sequential: bool,
+    /// No pass over an index space, but a function that is called again and again.
+    pub iteration: Option<Iteration>,
     /// What it computes.
     pub items: Vec<Item>,
 }
@@ -79,9 +97,11 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         }
         let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
+        let iteration = iteration(g, it.node);
         let size = Size::of(g, &it);
         let fits = |p: &&mut (u32, Pass, Size)| {
             let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
+            let same = same && p.1.iteration == iteration;
             same && p.1.items.len() < MAX_ITEMS && p.2.has_room_for(&size)
         };
         match passes.iter_mut().find(fits) {
@@ -89,7 +109,7 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
                 p.1.items.push(it);
                 p.2.add(size);
             }
-            None => passes.push((level, Pass { domain, sequential, items: vec![it] }, size)),
+            None => passes.push((level, Pass { domain, sequential, iteration, items: vec![it] }, size)),
         }
     }
     passes.sort_by_key(|p| p.0);
@@ -108,7 +128,7 @@ impl Size {
         let op = g.op(it.node);
         let mut stack: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
         while let Some(n) = stack.pop() {
-            let array = !g.ty(n).is_scalar() && matches!(g.op(n), Op::Param(_) | Op::Materialize(_));
+            let array = g.is_stored(n);
             if !size.nodes.insert(n) {
                 continue;
             }
@@ -140,15 +160,18 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
         let is_item = is_pass(g, n);
-        if matches!(g.op(n), Op::Materialize(_)) && !g.is_closed(n) {
-            let what = "materialize of an array that depends on the element of an enclosing operation is not supported";
-            let advice = "; leave it out: what does not depend on the element is stored by itself";
-            return Err(
-                Error::limit("E0401", format!("{}: {what}{advice}", f.name)).at(g.node(n).loc.first())
-            );
+        let (what, advice) = match g.op(n) {
+            Op::Iterate { .. } => ("iterate", ""),
+            _ => ("materialize", "; leave it out: what does not depend on the element is stored by itself"),
+        };
+        if matches!(g.op(n), Op::Materialize(_) | Op::Iterate { .. }) && !g.is_closed(n) {
+            let why = "of an array that depends on the element of an enclosing operation is not supported";
+            let message = format!("{}: {what} {why}{advice}", f.name);
+            return Err(Error::limit("E0401", message).at(g.node(n).loc.first()));
         }
         // what depends on an element is part of its code
-        if is_item && g.is_closed(n) {
+        let is_state = matches!(g.op(n), Op::Iterate { .. });
+        if is_item && g.is_closed(n) && !(is_state && results.contains(&n)) {
             out.push(Item { node: n, result: None });
         }
         if results.contains(&n) && !g.ty(n).is_scalar() {
@@ -164,6 +187,7 @@ fn items(f: &Function) -> Result<Vec<Item>> {
 pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
         Op::Generate(extents, _) => extents.clone(),
+        Op::Iterate { .. } => Vec::new(),
         Op::Materialize(x) | Op::Reduce { src: x, .. } | Op::Fold { src: x, .. } | Op::Dot { a: x, .. } => {
             domain(g, *x)
         }

@@ -3,7 +3,8 @@
 //! 1. [`items`] finds what must be computed by a pass over an index space: results and `materialize`d arrays that are stored, reductions, folds.
 //!    Items over one symbolic domain that do not wait for each other share a pass.
 //! 2. Each pass becomes a launch and its kernel versions ([`cpu`]), lowered from core IR by [`lower`].
-//! 3. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
+//! 3. Iterations ([`repeat`]) call a function that is scheduled by itself; its steps become the plan's.
+//! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
 mod approximate;
 pub mod cpu;
@@ -18,6 +19,7 @@ pub mod products;
 pub mod rare;
 mod records;
 pub mod reduction;
+mod repeat;
 pub mod scalars;
 pub mod segments;
 pub mod stencil;
@@ -26,7 +28,7 @@ use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::plan::{HostId, HostRule, Launch, Place, Plan, Slot, Step};
+use crate::plan::{Access, HostId, HostRule, Launch, Place, Plan, Slot, Step};
 use items::{Item, Pass};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -58,6 +60,11 @@ pub struct Scheduled {
 /// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
 /// module.
 pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled> {
+    scheduled(f, first_kernel, cuda, false)
+}
+
+/// `repeated`: it is the step of an iteration.
+fn scheduled(f: &Function, first_kernel: u32, cuda: bool, repeated: bool) -> Result<Scheduled> {
     let mut passes = items::passes(f)?;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
@@ -71,6 +78,8 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
         slots: HashMap::default(),
         equations,
         cuda,
+        repeated,
+        kernels: Vec::new(),
         gpu: Vec::new(),
         before: Vec::new(),
         warnings: Vec::new(),
@@ -78,19 +87,24 @@ pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
     if passes.is_empty() || !alone.is_empty() {
-        passes.push(Pass { domain: Vec::new(), sequential: false, items: Vec::new() });
+        passes.push(Pass { domain: vec![], sequential: false, iteration: None, items: vec![] });
         scalars.push(alone);
     }
     s.declare_temps(&passes, &scalars);
-    let mut kernels = Vec::new();
     for (i, pass) in passes.iter().enumerate() {
+        let next = first_kernel + s.kernels.len() as u32;
+        if let Some(iteration) = &pass.iteration {
+            s.repeat(pass, iteration, next)?;
+            continue;
+        }
         let name = format!("{}_{i}", f.name);
-        let (launch, versions) = s.launch(name, pass, &scalars[i], first_kernel + i as u32)?;
-        s.step(i, &passes, launch);
-        kernels.push(versions);
+        let (launch, versions) = s.launch(name, pass, &scalars[i], next)?;
+        s.step(launch);
+        s.kernels.push(versions);
     }
+    s.free();
     s.plan.host = s.host.into_list();
-    Ok(Scheduled { plan: s.plan, kernels, gpu: s.gpu, warnings: s.warnings })
+    Ok(Scheduled { plan: s.plan, kernels: s.kernels, gpu: s.gpu, warnings: s.warnings })
 }
 
 /// State of scheduling one function.
@@ -106,6 +120,9 @@ pub struct Scheduler<'a> {
     equations: Equations,
     /// Whether GPU code is wanted, and what there is of it.
     cuda: bool,
+    /// The function is the step of an iteration.
+    repeated: bool,
+    kernels: Vec<Versions>,
     gpu: Vec<cuda::GpuPass>,
     /// The arrays of the launch before, if it goes from their beginning to their end.
     before: Vec<Place>,
@@ -132,7 +149,7 @@ impl Scheduler<'_> {
         for r in &f.results {
             let extents = match g.op(r.value) {
                 Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
-                _ => Vec::new(),
+                _ => self.extents(r.value),
             };
             self.plan.results.push(Slot { name: r.name.clone(), ty: g.ty(r.value), extents });
         }
@@ -171,6 +188,7 @@ impl Scheduler<'_> {
                     self.slots.insert(n, place);
                 }
             }
+            // an iteration declares its own
             for it in pass.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
                 let extents = pass.domain.iter().map(|n| self.host.of(g, *n)).collect();
                 let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
@@ -249,26 +267,40 @@ impl Scheduler<'_> {
         Ok((launch, versions))
     }
 
-    /// The launch, with its temporaries allocated before and freed after their last use.
-    fn step(&mut self, i: usize, passes: &[Pass], launch: Launch) {
-        let vector_temps = |s: &Self| -> Vec<u32> {
-            (0..s.plan.temps.len() as u32).filter(|t| !s.plan.temps[*t as usize].extents.is_empty()).collect()
-        };
-        let all = vector_temps(self);
-        let writes =
-            |t: u32| launch.arrays.iter().any(|a| a.0 == Place::Temp(t) && a.1 == crate::plan::Access::Write);
-        for t in all.iter().copied().filter(|t| writes(*t)) {
-            self.plan.steps.push(Step::Alloc(t));
-        }
+    /// The launch, with the temporaries that it writes allocated before.
+    fn step(&mut self, launch: Launch) {
+        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
+        let temps =
+            written.filter_map(|(p, _)| if let Place::Temp(t) = p { Some(Step::Alloc(*t)) } else { None });
+        self.plan.steps.extend(temps);
         self.plan.steps.push(Step::Launch(launch));
-        if i + 1 == passes.len() {
-            for t in all {
-                let last_use =
-                    |s: &Step| matches!(s, Step::Launch(l) if l.arrays.iter().any(|a| a.0 == Place::Temp(t)));
-                if let Some(at) = self.plan.steps.iter().rposition(last_use) {
-                    self.plan.steps.insert(at + 1, Step::Free(t));
-                }
+    }
+
+    /// Frees what was allocated after its last use; what an iteration uses, after the iteration.
+    fn free(&mut self) {
+        let steps = &self.plan.steps;
+        let mut ends: Vec<usize> = (0..steps.len()).collect();
+        for (i, step) in steps.iter().enumerate() {
+            if let (Step::Repeat(r), true) = (step, ends[i] == i) {
+                let end = i + r.inside();
+                ends[i..=end].fill(end);
             }
+        }
+        let mut frees: Vec<(usize, u32)> = Vec::new();
+        for t in steps.iter().filter_map(|s| if let Step::Alloc(t) = s { Some(*t) } else { None }) {
+            let is = |p: Place| p == Place::Temp(t);
+            let uses = |s: &Step| match s {
+                Step::Launch(l) => l.arrays.iter().any(|a| is(a.0)),
+                Step::Repeat(r) => r.states.iter().any(|s| is(s.from) || is(s.to) || s.spare == t),
+                _ => false,
+            };
+            let last = steps.iter().zip(&ends).filter(|(s, _)| uses(s)).map(|(_, end)| *end).max();
+            frees.extend(last.map(|last| (last, t)));
+        }
+        // the last one first, so that the others keep their places
+        frees.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
+        for (last, t) in frees {
+            self.plan.steps.insert(last + 1, Step::Free(t));
         }
     }
 }

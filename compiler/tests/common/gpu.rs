@@ -5,7 +5,7 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::{Access, HostId, Launch, Place, Plan, ScalarArg, Slot, Step, host};
+use arraygpu_compiler::plan::{Access, HostId, Launch, Place, Plan, Repeat, ScalarArg, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::fmt;
 
@@ -164,11 +164,7 @@ pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<C
         entries: Vec::new(),
     };
     c.bind(args)?;
-    for step in &plan.steps {
-        if let Step::Launch(l) = step {
-            c.launch(l)?;
-        }
-    }
+    c.run(&plan.steps, None)?;
     let results = (0..plan.results.len()).map(|r| c.result(r)).collect::<Result<_, _>>()?;
     Ok(Called { results, record: c.record, entries: c.entries })
 }
@@ -192,7 +188,10 @@ impl Call<'_> {
             let extents = self.extents(slot)?;
             let fits = |p: &usize| {
                 let vector = !slot.ty.is_scalar() && plan.params[*p].ty == slot.ty;
-                vector && self.places[*p].extents == extents && !taken.contains(p) && in_place(plan, r, *p)
+                vector
+                    && self.places[*p].extents == extents
+                    && !taken.contains(p)
+                    && plan.may_be_in_place(r, *p)
             };
             let wanted = matches!(self.how.layout, Layout::InPlace | Layout::InPlaceReversed);
             let same = (0..plan.params.len()).find(fits).filter(|_| wanted);
@@ -272,7 +271,89 @@ impl Call<'_> {
         }]
     }
 
-    fn launch(&mut self, l: &Launch) -> Result<(), Failure> {
+    /// `several`: how many steps of an iteration a launch makes, if its version can.
+    fn run(&mut self, steps: &[Step], several: Option<u32>) -> Result<(), Failure> {
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            at += 1;
+            match step {
+                Step::Alloc(_) | Step::Free(_) => {}
+                Step::Launch(l) => self.launch(l, several)?,
+                Step::Repeat(r) => {
+                    self.repeat(r, &steps[at..])?;
+                    at += r.inside();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, r: &Repeat, steps: &[Step]) -> Result<(), Failure> {
+        let count = self.host[r.count.0 as usize].as_i64();
+        let (body, others) = steps.split_at(r.body as usize);
+        if count == 0 {
+            self.bind_states(r, 0, 1);
+            return self.run(&others[..r.otherwise as usize], None);
+        }
+        let each = self.steps_at_once(r, body, count)?;
+        let turns = (count - 1) / each + 1;
+        for turn in 0..turns {
+            self.bind_states(r, turn, turns);
+            let now = (each > 1).then(|| (count - turn * each).min(each) as u32);
+            self.run(body, now)?;
+        }
+        Ok(())
+    }
+
+    /// Of a version that can, if it fits wherever the states are.
+    fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
+        let ([Step::Launch(l)], true) = (body, count > 1) else { return Ok(1) };
+        let versions = &self.compiled.gpu[l.kernel as usize].versions;
+        let Some(each) = versions.iter().map(|v| i64::from(v.steps)).find(|n| *n > 0) else { return Ok(1) };
+        let turns = (count - 1) / each + 1;
+        for turn in 0..turns.min(3) {
+            self.bind_states(r, turn, turns);
+            match self.choose(l, true) {
+                Some(v) if versions[v].steps > 0 => {}
+                _ => return Ok(1),
+            }
+        }
+        Ok(each)
+    }
+
+    /// The first turn reads what was there, the last one writes what is wanted, the others what the one before wrote.
+    fn bind_states(&mut self, r: &Repeat, turn: i64, turns: i64) {
+        for s in &r.states {
+            let written = |turn: i64| if (turns - turn) % 2 == 1 { s.to } else { Place::Temp(s.spare) };
+            let from = self.place(if turn == 0 { s.from } else { written(turn - 1) }).clone();
+            let to = self.place(written(turn)).clone();
+            let first = self.plan.params.len() + self.plan.results.len();
+            self.places[first + s.current as usize] = from;
+            self.places[first + s.next as usize] = to;
+        }
+    }
+
+    /// The version that the runtime would choose, or the one that is wanted, if it can.
+    fn choose(&self, l: &Launch, several: bool) -> Option<usize> {
+        let versions = &self.compiled.gpu[l.kernel as usize].versions;
+        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
+        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
+        let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
+        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
+        let enough = |v: &GpuVersion| {
+            v.least == 0 || v.grid.blocks(&extents, segment as u64, v.threads, 1) >= v.least.into()
+        };
+        let mut chosen = |v: &usize| {
+            let forced = self.how.version == Some(*v);
+            (versions[*v].steps == 0 || several)
+                && self.holds(l, &laid, n, &versions[*v])
+                && (forced || enough(&versions[*v]))
+        };
+        let first = (0..versions.len()).find(&mut chosen);
+        self.how.version.filter(|v| *v < versions.len()).filter(chosen).or(first)
+    }
+
+    fn launch(&mut self, l: &Launch, several: Option<u32>) -> Result<(), Failure> {
         let gpu = &self.compiled.gpu[l.kernel as usize];
         if let Some(why) = &gpu.absent {
             return Err(Failure::Absent(why.clone()));
@@ -282,16 +363,7 @@ impl Call<'_> {
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
         let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        let enough = |v: &GpuVersion| {
-            v.least == 0 || v.grid.blocks(&extents, segment as u64, v.threads, 1) >= v.least.into()
-        };
-        let mut chosen = |v: &usize| {
-            let forced = self.how.version == Some(*v);
-            self.holds(l, &laid, n, &gpu.versions[*v]) && (forced || enough(&gpu.versions[*v]))
-        };
-        let first = (0..gpu.versions.len()).find(&mut chosen);
-        let version = self.how.version.filter(|v| *v < gpu.versions.len()).filter(chosen).or(first);
-        let Some(version) = version else {
+        let Some(version) = self.choose(l, several.is_some()) else {
             return Err(Failure::Rules(format!("no version of {} can run", l.name)));
         };
         let (kernel, v) =
@@ -317,7 +389,8 @@ impl Call<'_> {
                 most
             }
             Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
-            _ => 1,
+            // where there are no tiles, the last parameter is the number of steps
+            _ => several.unwrap_or(1),
         };
         let blocks = v.grid.blocks(&extents, segment as u64, v.threads, span) as u32;
         if blocks == 0 {
@@ -411,21 +484,4 @@ impl Call<'_> {
             Value::Array(place.extents.clone(), elements)
         })
     }
-}
-
-/// A result may be a parameter if the launch that writes it reads that one only at the index it writes, and no later launch reads it.
-fn in_place(plan: &Plan, result: usize, param: usize) -> bool {
-    let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
-    let launches = plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None });
-    let mut written = false;
-    for l in launches {
-        let reads = l.arrays.iter().any(|(p, _)| *p == param);
-        let elsewhere = l.arrays.iter().any(|(p, a)| *p == param && *a != Access::Pointwise);
-        let writes = l.arrays.iter().any(|(p, a)| *p == result && *a == Access::Write);
-        if (written && reads) || (writes && elsewhere) {
-            return false;
-        }
-        written |= writes;
-    }
-    true
 }

@@ -7,9 +7,12 @@
 //! Extents are resolved here: `len` of an array expression becomes an expression over those of parameters and scalar parameters, so
 //! that rules never mention an array that is not a parameter.
 
+mod iterate;
 mod pad;
+mod replace;
 mod rules;
 
+use crate::iterate::Iteration;
 use crate::node::{Lambda, Node, NodeRef, Op};
 use crate::scope::Place;
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Strategy};
@@ -39,15 +42,8 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     function.doc.clone_from(&definition.doc);
     (function.fast, function.stencil) = (definition.fast, definition.stencil);
     function.loc = Some(place.clone());
-    let mut lowering = Lowering {
-        f: function,
-        ids: HashMap::new(),
-        extents: HashMap::new(),
-        places: HashMap::new(),
-        facts: Vec::new(),
-        seen: HashSet::new(),
-    };
-    for node in needed(&definition.results) {
+    let mut lowering = Lowering::of(function);
+    for node in needed(&definition.results, &HashSet::new()) {
         lowering.node(node).map_err(|e| e.at(Some(&place)))?;
     }
     let mut function = lowering.f;
@@ -58,9 +54,9 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     Ok(function)
 }
 
-/// The nodes that the results need, in the order of the program.
-fn needed(results: &[NodeRef]) -> Vec<NodeRef> {
-    let mut seen: HashSet<*const Node> = HashSet::new();
+/// The nodes that the results need beside those that are known, in the order of the program.
+fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<NodeRef> {
+    let mut seen = known.clone();
     let (mut stack, mut all) = (results.to_vec(), Vec::new());
     while let Some(node) = stack.pop() {
         if seen.insert(std::ptr::from_ref(node)) {
@@ -88,9 +84,23 @@ struct Lowering {
     facts: Vec<rules::Fact>,
     /// The rules that stand already.
     seen: HashSet<rules::Key>,
+    /// The steps of iterations.
+    iterations: HashMap<*const Iteration, iterate::Lowered>,
 }
 
 impl Lowering {
+    fn of(f: Function) -> Lowering {
+        Lowering {
+            f,
+            ids: HashMap::new(),
+            extents: HashMap::new(),
+            places: HashMap::new(),
+            facts: Vec::new(),
+            seen: HashSet::new(),
+            iterations: HashMap::new(),
+        }
+    }
+
     fn node(&mut self, node: NodeRef) -> Result<()> {
         // a parameter, and its length, come from no line of the function
         let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
@@ -188,6 +198,12 @@ impl Lowering {
                 let init = self.f.graph.lit(Lit::zero(node.ty.elem));
                 core::Op::Dot { init, a, b }
             }
+            Op::Replace { src, part, start, .. } => {
+                let (src, part) = (id(src), id(part));
+                let start: Vec<NodeId> = start.iter().map(id).collect();
+                return Ok(self.replaced(src, part, &start));
+            }
+            Op::Iterate(all, which) => return self.iterate(node, all, *which),
             Op::Invalid(error) => return Err(Error::clone(error)),
         };
         Ok(self.f.graph.add(op))
@@ -207,6 +223,7 @@ impl Lowering {
     fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
         let (of, axis) = match *self.f.graph.op(array) {
             core::Op::Map(_, ref srcs) => (srcs[0], axis),
+            core::Op::Iterate { which, ref args, .. } => (args[which as usize], axis),
             core::Op::Reverse(x, _) | core::Op::Materialize(x) => (x, axis),
             core::Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
             core::Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),

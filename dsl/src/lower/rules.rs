@@ -6,6 +6,8 @@
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
 //! | `padded` | `margin`: the margin <= length, or 1 <= length |
+//! | `with_slice`, `with_block` | `start`, `stop`: the part lies inside; `part`: it has an element |
+//! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
@@ -78,6 +80,7 @@ impl Lowering {
                 self.require(node, &subject, Rule::Inside, next, length)
             }
             Op::Pad { src, axis, margins, boundary } => self.margins(node, src, *axis, margins, boundary),
+            Op::Replace { construct, src, part, start } => self.part(node, construct, src, part, start),
             Op::Iota(n) => self.made(node, "iota", n),
             Op::Fill(n, _) => self.made(node, "fill", n),
             _ => Ok(()),
@@ -136,13 +139,43 @@ impl Lowering {
         }
     }
 
+    /// A part lies inside of what it replaces a part of.
+    fn part(
+        &mut self,
+        node: NodeRef,
+        construct: &str,
+        src: NodeRef,
+        part: NodeRef,
+        start: &[NodeRef],
+    ) -> Result<()> {
+        let (src, part) = (self.id(src), self.id(part));
+        let (zero, one) = (self.number(0), self.number(1));
+        for (axis, start) in start.iter().enumerate() {
+            let start = self.id(start);
+            let (length, whole) = (self.extents[&part][axis], self.extents[&src][axis]);
+            let subject = self.slice_subject(construct, src, [start; 3]);
+            let stop = linear::add(&mut self.f.graph, start, length);
+            self.require(node, &subject, Rule::Start, zero, start)?;
+            self.require(node, &subject, Rule::Part, one, length)?;
+            self.require(node, &subject, Rule::Stop, stop, whole)?;
+        }
+        Ok(())
+    }
+
     /// Whether the host cannot compute a scalar before the function runs.
     pub(super) fn is_device(&mut self, n: NodeId) -> bool {
         self.fact(n).obstacle.is_some()
     }
 
     /// Keeps a rule if the host can check it and it says something.
-    fn require(&mut self, node: NodeRef, subject: &str, rule: Rule, a: NodeId, b: NodeId) -> Result<()> {
+    pub(super) fn require(
+        &mut self,
+        node: NodeRef,
+        subject: &str,
+        rule: Rule,
+        a: NodeId,
+        b: NodeId,
+    ) -> Result<()> {
         for operand in [a, b] {
             if let Some(obstacle) = self.fact(operand).obstacle {
                 let message = format!(
@@ -163,7 +196,7 @@ impl Lowering {
     }
 
     /// `zip_with: x, y`, `zip_with: rows of a, b`
-    fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
+    pub(super) fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
         let names = self.names(nodes).join(", ");
         if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
@@ -244,6 +277,8 @@ fn role(rule: Rule) -> &'static str {
         Rule::Stride => "the stride",
         Rule::Extent => "the length",
         Rule::Margin => "a margin",
+        Rule::Count => "the number of steps",
+        Rule::Part => "the length of a part",
     }
 }
 

@@ -173,6 +173,7 @@ fn push(
         narrow: c.narrow,
         longest,
         separate: c.separate,
+        steps: 0,
     });
     out.kernels.push(k);
     Ok(())

@@ -1,0 +1,207 @@
+//! Iterations: the plan of the step that is called again and again becomes a part of the plan of the function that calls it.
+//!
+//! ```text
+//! iterate @step 0 by %k from %x, %c        repeat %k { state: current, next, from x, into the result, spare }
+//!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
+//! ```
+//!
+//! The step's shape rules and host scalars follow from lengths that do not change, so that they are the function's own: checked before anything runs.
+
+use super::items::{Iteration, Pass};
+use super::{Scheduled, Scheduler, scheduled};
+use crate::core::{Function, NodeId, Op, Output, Type};
+use crate::error::Result;
+use crate::passes::pipeline;
+use crate::plan::{HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
+use crate::scalar::Ty;
+
+/// What the step's names are in the plan.
+struct Names {
+    host: Vec<HostId>,
+    params: Vec<Option<Place>>,
+    results: Vec<Place>,
+    temps: Vec<u32>,
+}
+
+impl Names {
+    fn place(&self, p: Place) -> Place {
+        match p {
+            // a scalar parameter has no place: kernels get it by value
+            Place::Param(i) => self.params[i as usize].unwrap_or(p),
+            Place::Result(i) => self.results[i as usize],
+            Place::Temp(i) => Place::Temp(self.temps[i as usize]),
+        }
+    }
+
+    fn host(&self, h: HostId) -> HostId {
+        self.host[h.0 as usize]
+    }
+
+    fn repeat(&self, r: Repeat) -> Repeat {
+        let temp = |t: u32| self.temps[t as usize];
+        let state = |s: &State| State {
+            from: self.place(s.from),
+            to: self.place(s.to),
+            spare: temp(s.spare),
+            current: temp(s.current),
+            next: temp(s.next),
+        };
+        Repeat { count: self.host(r.count), states: r.states.iter().map(state).collect(), ..r }
+    }
+
+    fn launch(&self, l: Launch) -> Launch {
+        let scalar = |s: ScalarArg| match s {
+            ScalarArg::Host(h) => ScalarArg::Host(self.host(h)),
+            stride => stride,
+        };
+        Launch {
+            domain: l.domain.into_iter().map(|h| self.host(h)).collect(),
+            segment: l.segment.map(|h| self.host(h)),
+            arrays: l.arrays.into_iter().map(|(p, access)| (self.place(p), access)).collect(),
+            scalars: l.scalars.into_iter().map(scalar).collect(),
+            slots: l.slots.into_iter().map(|p| self.place(p)).collect(),
+            ..l
+        }
+    }
+}
+
+/// The function that gives its states as they are.
+fn copy_of(step: &Function) -> Function {
+    let states = step.results.len();
+    let mut f = Function::new(&format!("{}_copy", step.name), step.params[..states].to_vec());
+    for (r, i) in step.results.iter().zip(0..) {
+        let value = f.graph.add(Op::Param(i));
+        f.results.push(Output { name: r.name.clone(), value });
+    }
+    f
+}
+
+impl Scheduler<'_> {
+    /// The extents of a stored array.
+    pub(super) fn extents(&mut self, array: NodeId) -> Vec<HostId> {
+        let g = &self.f.graph;
+        match g.op(array) {
+            Op::Generate(extents, _) => extents.iter().map(|n| self.host.of(g, *n)).collect(),
+            Op::Materialize(x) => self.extents(*x),
+            Op::Iterate { which, args, .. } => self.extents(args[*which as usize]),
+            Op::Param(p) => {
+                (0..g.ty(array).rank).map(|axis| self.host.add(HostOp::Len(*p, axis), Ty::I64)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The steps of an iteration. `kernel`: the number of its first kernel.
+    pub(super) fn repeat(&mut self, pass: &Pass, (step, count, args): &Iteration, kernel: u32) -> Result<()> {
+        self.before = Vec::new();
+        let before = self.kernels.len() as u32;
+        let step = self.f.steps[*step as usize].clone();
+        let body = self.called(&step, kernel, true)?;
+        let copies = copy_of(&step);
+        let copies = pipeline::run(&copies, &mut |_, _| ())?;
+        let otherwise = self.called(&copies, kernel + self.kernels.len() as u32 - before, false)?;
+        let states = self.states(pass, args, step.results.len());
+        for s in &states {
+            let to = if let Place::Temp(t) = s.to { Some(Step::Alloc(t)) } else { None };
+            self.plan.steps.extend(to.into_iter().chain([Step::Alloc(s.spare)]));
+        }
+        let names = self.names(&body, args, &states);
+        let rule = |r: &HostRule| HostRule { a: names.host(r.a), b: names.host(r.b), ..r.clone() };
+        self.plan.rules.extend(body.rules.iter().map(rule));
+        let body = self.inlined(body.steps, &names);
+        let names = self.names(&otherwise, args, &states);
+        let otherwise = self.inlined(otherwise.steps, &names);
+        let count = self.host.of(&self.f.graph, *count);
+        let lengths = [&body, &otherwise].map(|steps| steps.len() as u32);
+        self.plan.steps.push(Step::Repeat(Repeat { count, body: lengths[0], otherwise: lengths[1], states }));
+        self.plan.steps.extend(body.into_iter().chain(otherwise));
+        Ok(())
+    }
+
+    /// The plan of a function that the plan calls, whose kernels become the plan's.
+    fn called(&mut self, f: &Function, kernel: u32, repeated: bool) -> Result<Plan> {
+        let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, kernel, self.cuda, repeated)?;
+        self.kernels.extend(kernels);
+        self.gpu.extend(gpu);
+        self.warnings.extend(warnings);
+        Ok(plan)
+    }
+
+    /// Its steps in the names of the plan. Memory that they need is there from the first time to the last.
+    fn inlined(&mut self, steps: Vec<Step>, names: &Names) -> Vec<Step> {
+        let mut inlined = Vec::new();
+        for s in steps {
+            match s {
+                Step::Alloc(t) => self.plan.steps.push(Step::Alloc(names.temps[t as usize])),
+                Step::Free(_) => {}
+                Step::Launch(l) => inlined.push(Step::Launch(names.launch(l))),
+                Step::Repeat(r) => inlined.push(Step::Repeat(names.repeat(r))),
+            }
+        }
+        inlined
+    }
+
+    /// Where each state is, before, after, and in between.
+    fn states(&mut self, pass: &Pass, args: &[NodeId], count: usize) -> Vec<State> {
+        let mut states = Vec::new();
+        for (which, from) in (0..).zip(&args[..count]) {
+            let (ty, extents) = (self.f.graph.ty(*from), self.extents(*from));
+            let temp = |s: &mut Self, what: &str| s.view(what, ty, &extents);
+            let is_this =
+                |n: NodeId| matches!(self.f.graph.op(n), Op::Iterate { which: w, .. } if *w == which);
+            let item = pass.items.iter().find(|it| is_this(it.node)).cloned();
+            let to = match item.as_ref().and_then(|it| it.result) {
+                Some(r) => Place::Result(r),
+                None => Place::Temp(temp(self, "state")),
+            };
+            if let Some(it) = item {
+                self.places.insert(it.node, to);
+            }
+            let from = self.places[from];
+            let [spare, current, next] = ["spare", "current", "next"].map(|what| temp(self, what));
+            states.push(State { from, to, spare, current, next });
+        }
+        states
+    }
+
+    fn view(&mut self, what: &str, ty: Type, extents: &[HostId]) -> u32 {
+        let name = format!("{what}{}", self.plan.temps.len());
+        self.plan.temps.push(Slot { name, ty, extents: extents.to_vec() });
+        self.plan.temps.len() as u32 - 1
+    }
+
+    /// Host scalars and temporaries of the step become ones of the plan.
+    fn names(&mut self, step: &Plan, args: &[NodeId], states: &[State]) -> Names {
+        let mut host: Vec<HostId> = Vec::new();
+        for (ty, op) in &step.host {
+            let of = |h: HostId| host[h.0 as usize];
+            let op = match *op {
+                HostOp::Const(_) => *op,
+                HostOp::Len(p, axis) => {
+                    let extents = self.extents(args[p as usize]);
+                    host.push(extents[usize::from(axis)]);
+                    continue;
+                }
+                HostOp::Arg(p) => {
+                    host.push(self.host.of(&self.f.graph, args[p as usize]));
+                    continue;
+                }
+                HostOp::Unary(op, a) => HostOp::Unary(op, of(a)),
+                HostOp::Binary(op, a, b) => HostOp::Binary(op, of(a), of(b)),
+                HostOp::MulAdd(a, b, c) => HostOp::MulAdd(of(a), of(b), of(c)),
+                HostOp::Select(a, b, c) => HostOp::Select(of(a), of(b), of(c)),
+                HostOp::Cast(ty, a) => HostOp::Cast(ty, of(a)),
+            };
+            host.push(self.host.add(op, *ty));
+        }
+        let mut params: Vec<Option<Place>> = states.iter().map(|s| Some(Place::Temp(s.current))).collect();
+        params.extend(args[states.len()..].iter().map(|a| self.places.get(a).copied()));
+        let results = states.iter().map(|s| Place::Temp(s.next)).collect();
+        let mut temps = Vec::new();
+        for t in &step.temps {
+            let extents: Vec<HostId> = t.extents.iter().map(|h| host[h.0 as usize]).collect();
+            temps.push(self.view(t.name.trim_end_matches(|c: char| c.is_ascii_digit()), t.ty, &extents));
+        }
+        Names { host, params, results, temps }
+    }
+}

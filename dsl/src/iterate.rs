@@ -1,0 +1,131 @@
+//! Iterations: a step that is applied again and again.
+//!
+//! The closure is called once, on arrays that stand for the states. What it mentions from outside is found here ([`captured`]): the compiler makes a function
+//! of its own from the step, which gets those values as parameters.
+
+use crate::elem::Elem;
+use crate::handle::{IntoScalar, MExp, TExp, VExp};
+use crate::node::{NodeRef, Op, make, make_in};
+use crate::results::{Results, nodes_of};
+use crate::scope::{Open, Owner, Place, ScopeRef};
+use std::collections::HashSet;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// What all states of one iteration share.
+#[derive(Debug)]
+pub(crate) struct Iteration {
+    /// What stands for the states in the step.
+    pub states: Vec<NodeRef>,
+    /// The states after it.
+    pub bodies: Vec<NodeRef>,
+    /// How often it is applied.
+    pub count: NodeRef,
+    /// The states before the first time.
+    pub inits: Vec<NodeRef>,
+    /// What the step mentions from outside.
+    pub captured: Vec<NodeRef>,
+}
+
+impl Iteration {
+    /// What it depends on.
+    pub fn operands(&self) -> Vec<NodeRef> {
+        [&[self.count], &self.inits[..], &self.captured].concat()
+    }
+}
+
+/// What an iteration may change: an array, or a tuple of arrays.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the state of an iteration",
+    label = "expected an array or a tuple of arrays",
+    note = "a scalar that changes from step to step can be an array of one element: `fill(1, x)`"
+)]
+pub trait States: Results {}
+
+impl<T: Elem> States for VExp<T> {}
+impl<T: Elem> States for MExp<T> {}
+impl<T: Elem> States for TExp<T> {}
+impl<A: States> States for (A,) {}
+impl<A: States, B: States> States for (A, B) {}
+impl<A: States, B: States, C: States> States for (A, B, C) {}
+impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
+
+/// The state after `k` steps: `f(f(.. f(init)))`, and `init` itself if `k` is 0. A step may change several arrays: then `init` is a tuple, and so is what `f` gives.
+///
+/// `k` is a number that is known before the function runs (a constant, a length, a scalar parameter), 0 or more. Every state keeps its shape. The states are stored
+/// after each step, in two arrays in turn; what `f` computes without its argument is computed once, before the first step. On GPUs a stencil of one
+/// matrix makes several steps at once where that moves fewer bytes.
+///
+/// `iterate(k, (u, v), |(u, v)| (v, 2.0 * v - u))`
+#[track_caller]
+pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) -> S) -> S {
+    let at = Location::caller();
+    S::from_nodes(&mut iterated(at, k.scalar_at(at), init, f).into_iter())
+}
+
+macro_rules! methods {
+    ($($handle:ident)*) => { $(
+        impl<T: Elem> $handle<T> {
+            /// The array after `k` steps: see [`iterate`](crate::iterate).
+            #[track_caller]
+            pub fn iterate(self, k: impl IntoScalar<i64>, f: impl FnOnce(Self) -> Self) -> Self {
+                let at = Location::caller();
+                $handle::of(iterated(at, k.scalar_at(at), self, f)[0])
+            }
+        }
+    )* };
+}
+
+methods! { VExp MExp TExp }
+
+fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> S) -> Vec<NodeRef> {
+    let inits = nodes_of(init);
+    let open = Open::new(Owner::Closure("iterate"), at);
+    let states: Vec<NodeRef> = inits.iter().map(|init| make_in(at, init.ty, Op::Var, open.0)).collect();
+    let bodies = nodes_of(f(S::from_nodes(&mut states.clone().into_iter())));
+    for body in &bodies {
+        body.scopes.check_open(body.at, at);
+    }
+    let captured = captured(open.0, &states, &bodies);
+    let types: Vec<_> = inits.iter().map(|init| init.ty).collect();
+    let all = Rc::new(Iteration { states, bodies, count, inits, captured });
+    let state = |(which, ty)| make(at, ty, Op::Iterate(all.clone(), which));
+    (0..).zip(types).map(state).collect()
+}
+
+/// What the bodies mention that was open before the iteration: constants, and what only moves elements, belong to the step; all else is computed before the first step.
+fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<NodeRef> {
+    let mut seen: HashSet<*const crate::node::Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
+    let (mut out, mut stack) = (Vec::new(), bodies.to_vec());
+    while let Some(n) = stack.pop() {
+        if !seen.insert(std::ptr::from_ref(n)) || matches!(n.op, Op::Const(_)) {
+            continue;
+        }
+        if n.scopes.is_before(scope) && !moves(&n.op) {
+            out.push(n);
+            continue;
+        }
+        stack.extend(n.op.operands());
+        stack.extend(n.op.lambda().map(|l| l.body));
+        stack.extend(
+            n.op.lambda().into_iter().flat_map(|l| &l.vars).filter(|v| seen.insert(std::ptr::from_ref(**v))),
+        );
+    }
+    out.sort_unstable_by_key(|n| n.number);
+    out
+}
+
+/// Whether an array's elements are another one's in other places, or follow from the place: storing it would only cost memory.
+pub(crate) fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Slice { .. }
+            | Op::Reverse(..)
+            | Op::Permute(..)
+            | Op::Pick { .. }
+            | Op::Spread { .. }
+            | Op::Pad { .. }
+            | Op::Iota(_)
+            | Op::Fill(..)
+    )
+}

@@ -1,0 +1,36 @@
+//! Arrays with a part replaced: `x[1:n-1] = v` as an expression.
+
+use crate::elem::Elem;
+use crate::handle::{IntoScalar, MExp, VExp};
+use crate::node::{NodeRef, Op, make};
+use crate::scope::Place;
+use std::panic::Location;
+
+impl<T: Elem> VExp<T> {
+    /// The vector with the elements of `part` in place of those from `start` on. All of the part lies inside, and it has an element, which is checked before the function
+    /// runs.
+    ///
+    /// `x.with_slice(1, x.weighted_sum(&[0.25, 0.5, 0.25]))` is as long as `x` and keeps its ends.
+    #[track_caller]
+    pub fn with_slice(self, start: impl IntoScalar<i64>, part: VExp<T>) -> VExp<T> {
+        let at = Location::caller();
+        VExp::of(replaced(at, "with_slice", self.node(), part.node(), vec![start.scalar_at(at)]))
+    }
+}
+
+impl<T: Elem> MExp<T> {
+    /// The matrix with the elements of `part` in place of those from this row and column on. All of the part lies inside, and it has an element, which is checked before the
+    /// function runs.
+    ///
+    /// `a.with_block(1, 1, a.weighted_sum2(&weights))` keeps the border of `a`.
+    #[track_caller]
+    pub fn with_block(self, row: impl IntoScalar<i64>, col: impl IntoScalar<i64>, part: MExp<T>) -> MExp<T> {
+        let at = Location::caller();
+        let start = vec![row.scalar_at(at), col.scalar_at(at)];
+        MExp::of(replaced(at, "with_block", self.node(), part.node(), start))
+    }
+}
+
+fn replaced(at: Place, construct: &'static str, src: NodeRef, part: NodeRef, start: Vec<NodeRef>) -> NodeRef {
+    make(at, src.ty, Op::Replace { construct, src, part, start })
+}
