@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod element;
 pub mod host;
+pub mod inside;
 pub mod items;
 pub mod lower;
 pub mod nested;

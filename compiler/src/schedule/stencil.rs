@@ -8,7 +8,6 @@
 //! all reads of a group have (its shift), plus a constant (the tap).
 
 use super::element::opened;
-use super::items::{Pass, domain, is_store};
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Strategy, verify};
 use crate::scalar::{Lit, Ty};
@@ -111,12 +110,21 @@ impl fmt::Display for Kept {
     }
 }
 
-/// The stencils of a pass that stores arrays.
-pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
-    let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
-    let stored: Vec<NodeId> = pass.items.iter().filter(|it| is_store(g, it)).map(|it| it.node).collect();
-    let roots: Vec<NodeId> = stored.iter().map(|n| opened(g, *n, &index)).collect();
-    debug_assert!(stored.iter().all(|n| domain(g, *n) == pass.domain));
+/// The stencils of arrays that are stored, all of one domain.
+pub fn stencils(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> Vec<Stencil> {
+    let (index, roots) = elements(g, domain, arrays);
+    of(g, &index, roots)
+}
+
+/// The elements of arrays of one domain at indices of their own.
+fn elements(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
+    let index: Vec<NodeId> = domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+    let roots = arrays.iter().map(|n| opened(g, *n, &index)).collect();
+    (index, roots)
+}
+
+/// The stencils of values at an index.
+pub fn of(g: &mut Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<Stencil> {
     let mut found: IndexMap<(NodeId, Vec<NodeId>), Stencil> = IndexMap::new();
     for n in g.reachable(roots) {
         let (x, at, total) = match g.op(n).clone() {
@@ -124,7 +132,7 @@ pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
             Op::At(x, at) => (x, at, true),
             _ => continue,
         };
-        if let Some((shift, tap)) = tap(g, &at, &index) {
+        if let Some((shift, tap)) = tap(g, &at, index) {
             let fresh = Stencil { array: x, shift: shift.clone(), taps: BTreeSet::new(), total: false };
             let s = found.entry((x, shift)).or_insert(fresh);
             s.taps.insert(tap);
@@ -135,9 +143,8 @@ pub fn stencils(g: &mut Graph, pass: &Pass) -> Vec<Stencil> {
 }
 
 /// Whether an element may leave a record even where all that these stencils read is inside.
-pub fn may_record(g: &mut Graph, pass: &Pass, stencils: &[&Stencil]) -> bool {
-    let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
-    let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils: &[&Stencil]) -> bool {
+    let (index, roots) = elements(g, domain, arrays);
     g.reachable(roots).into_iter().any(|n| match g.op(n).clone() {
         Op::At(x, at) => {
             let read = tap(g, &at, &index);
@@ -180,11 +187,12 @@ mod tests {
     use crate::schedule::items;
 
     /// Of the only pass of a function: name, taps, whether static, whether total.
-    fn of(text: &str) -> Vec<(String, Vec<Vec<i64>>, bool, bool)> {
+    fn of_text(text: &str) -> Vec<(String, Vec<Vec<i64>>, bool, bool)> {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
         let passes = items::passes(&f).unwrap();
         let mut g = f.graph.clone();
-        let all = stencils(&mut g, &passes[0]);
+        let arrays: Vec<NodeId> = passes[0].items.iter().map(|it| it.node).collect();
+        let all = stencils(&mut g, &passes[0].domain, &arrays);
         let name = |n: NodeId| match g.op(n) {
             Op::Param(i) => f.params[*i as usize].name.clone(),
             op => format!("{op:?}"),
@@ -197,7 +205,8 @@ mod tests {
 
     #[test]
     fn taps_of_vectors() {
-        let found = of("func @f(%x: [f32], %y: [f32], %k: i64) -> (r: [f32]) {
+        let found = of_text(
+            "func @f(%x: [f32], %y: [f32], %k: i64) -> (r: [f32]) {
   %n = len %x
   %m = sub %n, 2i64
   require extent 0i64, %m \"generate\"
@@ -218,7 +227,8 @@ mod tests {
     yield %s
   }
   return %r
-}");
+}",
+        );
         let x = ("x".to_string(), vec![vec![0], vec![2]], true, false);
         let y = ("y".to_string(), vec![vec![-1], vec![0]], false, true);
         assert_eq!(found, [x, y]);
@@ -226,7 +236,8 @@ mod tests {
 
     #[test]
     fn taps_of_matrices() {
-        let found = of("func @f(%x: [[f32]], %v: [f32]) -> (r: [[f32]]) {
+        let found = of_text(
+            "func @f(%x: [[f32]], %v: [f32]) -> (r: [[f32]]) {
   %n = len %x
   %m = len %x axis 1
   %r = generate %n, %m (%i: i64, %j: i64) {
@@ -242,7 +253,8 @@ mod tests {
     yield %s
   }
   return %r
-}");
+}",
+        );
         assert_eq!(found, [("x".to_string(), vec![vec![0, -1], vec![1, 0]], true, true)]);
     }
 }

@@ -8,11 +8,12 @@ use super::elements::{Elements, single, stored, words};
 use super::tile;
 use super::window::{self, Window};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
-use crate::core::Strategy;
+use crate::core::{NodeId, Strategy};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
+use crate::schedule::inside::{Inner, Margin};
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
@@ -45,33 +46,45 @@ pub struct Plan {
     windows: Vec<Window>,
     /// Elements of a block.
     pub per_block: i64,
+    /// What full blocks compute, and how far from the ends they are.
+    arrays: Vec<NodeId>,
+    margin: Margin,
 }
 
 impl Plan {
     /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
     pub fn of(
         l: &mut Lower,
-        pass: &Pass,
+        (pass, inner): (&Pass, &Inner),
         stencils: &[Stencil],
         strategy: Strategy,
         shape: Shape,
         cost: u32,
     ) -> Plan {
         let mut windows = Vec::new();
-        if !shape.strided && pass.domain.len() == 1 && strategy != Strategy::Direct {
+        let is_vector = !shape.strided && pass.domain.len() == 1;
+        if is_vector && strategy != Strategy::Direct {
             windows = window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
         let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
         let per_block = i64::from(shape.threads) * shape.v * each;
         if tiled && !tile::place(l, &mut windows, shape.v, per_block) {
-            return Plan::of(l, pass, stencils, Strategy::Window, shape, cost);
+            return Plan::of(l, (pass, inner), stencils, Strategy::Window, shape, cost);
         }
-        Plan { windows, per_block }
+        // where elements are counted through rows, blocks keep no distance from the edges
+        let all = Inner::everywhere(pass);
+        let inner = if is_vector { inner } else { &all };
+        Plan { windows, per_block, arrays: inner.arrays.clone(), margin: inner.margins[0] }
     }
 }
 
 impl Plan {
+    /// Whether only a block that is not full goes element by element.
+    fn is_even(&self) -> bool {
+        self.windows.is_empty() && self.margin == (0, 0)
+    }
+
     /// How a stencil is kept, and the bytes of it that a block loads for each element.
     pub fn loaded(&self, l: &Lower, s: &Stencil, shape: Shape) -> (Strategy, f64) {
         let size = l.g.ty(s.array).elem.size() as f64;
@@ -131,7 +144,7 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     };
     for elements in parts {
         window::load(l, &windows, &elements, true, &mut full);
-        let make = |l: &mut Lower, _, i| items.iter().map(|it| element(l, it.node, i)).collect();
+        let make = |l: &mut Lower, _, i| plan.arrays.iter().map(|a| element(l, *a, i)).collect();
         let values = elements.values(l, &[], make, &mut full)?;
         elements.store(l, &items, &values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut full);
     }
@@ -139,8 +152,7 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
 
     let i = l.k.reg("i", Ty::I64);
     let mut rest = Vec::new();
-    // without windows, only the last block is not full
-    let end = match windows.is_empty() {
+    let end = match plan.is_even() {
         true => n.clone(),
         false => bind(l, "end", n.clone().min(start.clone().plus(Expr::int(per_block))), &mut rest),
     };
@@ -151,11 +163,13 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
     rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
     // a block number has 31 bits: cheaper than to compare indices
-    let limit = window::limit(l, &plan.windows, shape.v, count);
+    let limit = window::limit(l, &plan.windows, shape.v, (count, plan.margin.1));
     let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, limit, shift(per_block))));
     let mut is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
-    let tests =
-        [window::inside(&plan.windows, shape.v, &start), tile::inside(l, &plan.windows, &start, per_block)];
+    let tests = [
+        window::inside(&plan.windows, shape.v, plan.margin.0, &start),
+        tile::inside(l, &plan.windows, &start, per_block),
+    ];
     for inside in tests.into_iter().flatten() {
         is_full = Expr::binary(BinaryOp::And, is_full, inside);
     }

@@ -22,6 +22,7 @@ mod tree;
 mod window;
 
 use super::element::named as bind;
+use super::inside::Inner;
 use super::items::{Pass, has_reduction, is_store};
 use super::lower::Lower;
 use super::products;
@@ -84,6 +85,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         return Ok(out);
     }
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
+    let inner = inner(l, pass);
+    let cost = cost.saturating_sub(inner.saved);
     let v = neighbours(l, pass, cost);
     let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
     let mut lowered: Option<Lowered> = None;
@@ -103,7 +106,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                         false => map::THREADS,
                     },
                 };
-                let (k, grid) = body(l, pass, scalars, shape, cost)?;
+                let (k, grid) = body(l, (pass, &inner), scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
                 lowered = Some(Lowered { shape: conditions.shape(), k: k.clone(), grid, flat: flat.clone() });
                 (k, grid, flat)
@@ -221,7 +224,13 @@ fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
 }
 
 /// The kernel of a shape, without a name, and its grid.
-fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) -> Result<(Kernel, Grid)> {
+fn body(
+    l: &mut Lower,
+    (pass, inner): (&Pass, &Inner),
+    scalars: &[u32],
+    shape: Shape,
+    cost: u32,
+) -> Result<(Kernel, Grid)> {
     l.begin("", shape.strided);
     l.k.threads = shape.threads;
     let (mut rest, grid) = if pass.sequential {
@@ -245,7 +254,7 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
         l.k.blocks = 2;
         (nest::main(l, pass, &tiled, shape.strided)?, Grid::Elements(nest::THREADS))
     } else {
-        map(l, pass, shape, cost)?
+        map(l, pass, inner, shape, cost)?
     };
     let mut all = std::mem::take(&mut l.prologue);
     all.append(&mut rest);
@@ -261,19 +270,29 @@ fn body(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) ->
     Ok((k, grid))
 }
 
+/// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
+fn inner(l: &mut Lower, pass: &Pass) -> Inner {
+    if pass.sequential || !pass.items.iter().all(|it| is_store(&l.g, it)) {
+        return Inner::everywhere(pass);
+    }
+    let inner = Inner::of(&mut l.g, pass);
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Inner::everywhere(pass) }
+}
+
 /// A map, with what is read around its elements kept as the author or the cost model says.
-fn map(l: &mut Lower, pass: &Pass, shape: Shape, cost: u32) -> Result<(Vec<Stmt>, Grid)> {
-    let stencils = stencil::stencils(&mut l.g, pass);
+fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Result<(Vec<Stmt>, Grid)> {
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
     let (strategy, why) = choice::strategy(l, &stencils);
-    let plan = rows::Plan::of(l, pass, &stencils, strategy, shape);
+    let plan = rows::Plan::of(l, (pass, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plan { why.into() } else { why };
     if let Ok(plan) = plan {
         keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
         let (rows, columns) = plan.block();
         l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
-        return Ok((rows::main(l, pass, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
+        return Ok((rows::main(l, pass, inner, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
     }
-    let plan = map::Plan::of(l, pass, &stencils, strategy, shape, cost);
+    let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
     keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
     l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
     Ok((map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32)))

@@ -13,6 +13,7 @@ use super::{bind, int32, thread, wide, window};
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
+use crate::schedule::inside::Margin;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 
@@ -95,8 +96,8 @@ impl Patches {
     }
 
     /// Whether all elements of a block are inside, and what is loaded around them.
-    pub fn inside(&self, l: &mut Lower, pass: &Pass, cut: Cut, place: &Place) -> Expr {
-        let mut sizes = vec![1; pass.domain.len() - 2];
+    pub fn inside(&self, l: &mut Lower, pass: (&Pass, &[Margin]), cut: Cut, place: &Place) -> Expr {
+        let mut sizes = vec![1; pass.0.domain.len() - 2];
         sizes.extend([cut.rows, cut.columns]);
         let mut reaches = Vec::new();
         for p in &self.0 {

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::inside::Margin;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 
@@ -124,13 +125,20 @@ pub fn warp() -> Expr {
     Expr::binary(BinaryOp::Shr, thread(), int32(5))
 }
 
-/// Whether all of so many elements along each axis, from these first ones on, are inside, and what is loaded around them.
-pub fn fits(l: &mut Lower, pass: &Pass, firsts: &[Expr], sizes: &[i64], reaches: &[Reach]) -> Expr {
+/// Whether all of so many elements along each axis, from these first ones on, are inside and keep their margins, and what is loaded around them is inside.
+pub fn fits(
+    l: &mut Lower,
+    (pass, margins): (&Pass, &[Margin]),
+    firsts: &[Expr],
+    sizes: &[i64],
+    reaches: &[Reach],
+) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
         let mine = || reaches.iter().filter(|r| r.axis == axis);
         let mut tests = Vec::new();
-        let first = mine().map(|r| r.first).min().unwrap_or(0);
+        let margin = margins[axis];
+        let first = mine().map(|r| r.first).min().unwrap_or(0).min(-margin.0);
         if first < 0 {
             tests.push(Expr::binary(BinaryOp::Ge, own.clone(), Expr::int(-first)));
         }
@@ -143,7 +151,7 @@ pub fn fits(l: &mut Lower, pass: &Pass, firsts: &[Expr], sizes: &[i64], reaches:
             }
         }
         let n = l.host(pass.domain[axis]);
-        let end = window::end(l, pass.domain[axis], axis as u8, &needs);
+        let end = window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
         // along outer axes there is one index, which is inside
         if axis + 2 >= firsts.len() || end != n {
             tests.push(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end));

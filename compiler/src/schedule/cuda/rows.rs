@@ -20,6 +20,7 @@ use crate::core::{NodeId, Strategy};
 use crate::error;
 use crate::kernel::{Expr, Stmt, WARP};
 use crate::schedule::element::{canonical, opened};
+use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
@@ -65,7 +66,7 @@ impl Plan {
     /// Or why not.
     pub fn of(
         l: &mut Lower,
-        pass: &Pass,
+        (pass, inner): (&Pass, &Inner),
         stencils: &[Stencil],
         strategy: Strategy,
         shape: Shape,
@@ -75,7 +76,7 @@ impl Plan {
         if !shared || strategy == Strategy::Direct {
             return Err(None);
         }
-        if stencil::may_record(&mut l.g, pass, &mine) {
+        if stencil::may_record(&mut l.g, &pass.domain, &inner.arrays, &mine) {
             return Err(Some("an element may leave a record where it is not at an edge"));
         }
         let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, shape.v)).collect();
@@ -157,23 +158,30 @@ fn lines(l: &Lower, s: &Stencil, v: i64) -> Vec<Line> {
 }
 
 /// The body of one thread.
-pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> error::Result<Vec<Stmt>> {
+pub fn main(
+    l: &mut Lower,
+    pass: &Pass,
+    inner: &Inner,
+    shape: Shape,
+    plan: &Plan,
+) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().collect();
     let (mut out, mut full) = (Vec::new(), Vec::new());
     let place = plane::place(l, pass, shape, plan.cut, &mut out);
+    let within = (pass, inner.margins.as_slice());
     let fits = match &plan.patches {
         Some(patches) => {
-            let inside = patches.inside(l, pass, plan.cut, &place);
+            let inside = patches.inside(l, within, plan.cut, &place);
             patches.fill(l, &place, &mut full);
             inside
         }
         None => {
             let firsts: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-            plane::fits(l, pass, &firsts, &plan.sizes(), &plan.reaches())
+            plane::fits(l, within, &firsts, &plan.sizes(), &plan.reaches())
         }
     };
     l.loaded = Some(HashMap::default());
-    elements(l, &items, plan, &place, &mut full)?;
+    elements(l, (&items, &inner.arrays), plan, &place, &mut full)?;
     l.loaded = None;
     let edge = plane::edge(l, pass, &items, plan.cut.v, &place)?;
     out.push(Stmt::If(fits, full, edge));
@@ -183,7 +191,7 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> error::Res
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
 fn elements(
     l: &mut Lower,
-    items: &[&Item],
+    (items, arrays): (&[&Item], &[NodeId]),
     plan: &Plan,
     place: &Place,
     out: &mut Vec<Stmt>,
@@ -194,7 +202,7 @@ fn elements(
         let rank = at.len();
         (at[rank - 2], at[rank - 1]) = (r, k);
         let index = place.index(l, &at);
-        roots.extend(items.iter().map(|it| opened(&mut l.g, it.node, &index)));
+        roots.extend(arrays.iter().map(|a| opened(&mut l.g, *a, &index)));
     }
     let roots = l.shared(&roots);
     let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();

@@ -149,38 +149,38 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool,
     l.loaded = Some(loaded);
 }
 
-/// Whether nothing is loaded from before an array, by a block whose first element this is; None: never.
-pub fn inside(windows: &[Window], v: i64, start: &Expr) -> Option<Expr> {
-    let before = windows.iter().map(|w| w.block(v).0).min().filter(|first| *first < 0)?;
-    Some(Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-before)))
+/// Whether nothing is loaded from before an array, by a block whose first element this is, and the margin is kept; None: always.
+pub fn inside(windows: &[Window], v: i64, margin: i64, start: &Expr) -> Option<Expr> {
+    let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-margin);
+    (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
-/// The number of elements from the start whose blocks load nothing from behind an array: at most `n`.
-pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: NodeId) -> Expr {
+/// The number of elements from the start whose blocks load nothing from behind an array: of `n`, all but the margin at most.
+pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
     let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
-/// The least of `n` and, for each array that is read so far behind an element, what its length along an axis has room for.
-pub fn end(l: &mut Lower, n: NodeId, axis: u8, needs: &[(NodeId, i64)]) -> Expr {
-    let mut end = l.host(n);
+/// The least of `n` without a margin and, for each array that is read so far behind an element, what its length along an axis has room for.
+pub fn end(l: &mut Lower, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
+    let mut beside = margin;
+    let mut others = Vec::new();
     for &(array, beyond) in needs {
         let len = l.extent(array, axis);
         let spare = Linear::of(&l.g, len).minus(&Linear::of(&l.g, n));
-        let room = match spare.as_constant().map(|spare| spare - beyond) {
-            Some(0..) => continue,
-            Some(short) => l.host(n).minus(Expr::int(-short)),
+        match spare.as_constant() {
+            Some(spare) => beside = beside.max(beyond - spare),
             None => {
                 let len = l.host(len);
-                if beyond > 0 { len.minus(Expr::int(beyond)) } else { len }
+                others.push(if beyond > 0 { len.minus(Expr::int(beyond)) } else { len });
             }
-        };
-        if end != room {
-            end = end.min(room);
         }
     }
-    end
+    let n = l.host(n);
+    let own = if beside > 0 { n.minus(Expr::int(beside)) } else { n };
+    others.dedup();
+    others.into_iter().fold(own, |end, room| if end == room { end } else { end.min(room) })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan::gpu::Grid;
+use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
@@ -82,7 +83,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         if way == Way::Threads {
             let shape =
                 Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false, large: false };
-            let (mut k, grid) = super::body(l, pass, &[], shape, cost)?;
+            let (mut k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
             k.name = format!("{name}{suffix}");
             push(out, k, grid, conditions, Vec::new(), longest)?;
             continue;

@@ -1,0 +1,341 @@
+//! Elements away from the edges: an element's code where its indices keep a margin, in which clamps, reflections and wraps of an index are the index.
+//!
+//! ```text
+//! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           margin 1 before, 0 behind
+//! select(0 < i && i < n - 1, x[i - 1] + .., y)    ->   x[i - 1] + ..      margin 1 before, 1 behind
+//! x[(i + 2) % n]                                  ->   x[i + 2]           margin 0 before, 2 behind
+//! ```
+//!
+//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where margins that depend on no call decide them; the margins are the least that do. The
+//! code has the same bits there and leaves no record that the original does not leave. Elsewhere the original is what counts. Of an index that is shifted by what only the
+//! call knows nothing is decided: the sum might wrap.
+
+use super::element::opened;
+use super::items::Pass;
+use super::lower::cost;
+use crate::core::linear::{self, Linear, is_i64};
+use crate::core::{Graph, NodeId, Op};
+use crate::passes::simplify::simplify;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Of one axis: how many of the first and of the last indices are not meant.
+pub type Margin = (i64, i64);
+
+/// A margin has so many indices at most: what is decided behind wider ones is no edge.
+const MOST: i64 = 64;
+
+/// A pass whose elements keep margins.
+pub struct Inner {
+    /// The arrays that its items store, in their order, right within the margins.
+    pub arrays: Vec<NodeId>,
+    /// An axis each.
+    pub margins: Vec<Margin>,
+    /// Operations that an element has less.
+    pub saved: u32,
+}
+
+impl Inner {
+    /// Of a pass as it is, right everywhere.
+    pub fn everywhere(pass: &Pass) -> Inner {
+        let arrays = pass.items.iter().map(|it| it.node).collect();
+        Inner { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
+    }
+
+    /// Of a pass that stores arrays and nothing else.
+    pub fn of(g: &mut Graph, pass: &Pass) -> Inner {
+        let vars: Vec<_> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64)).collect();
+        let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
+        let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+        let (inner, margins) = away(g, &index, &pass.domain, &roots);
+        if inner == roots {
+            return Inner::everywhere(pass);
+        }
+        let saved = operations(g, &roots).saturating_sub(operations(g, &inner));
+        let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
+        let mut array = |body: NodeId| {
+            let lambda = g.close(&binders, body);
+            g.add(Op::Generate(pass.domain.clone(), lambda))
+        };
+        Inner { arrays: inner.into_iter().map(&mut array).collect(), margins, saved }
+    }
+}
+
+fn operations(g: &Graph, roots: &[NodeId]) -> u32 {
+    let open = g.reachable(roots.iter().copied()).into_iter().filter(|n| !g.is_closed(*n));
+    open.map(|n| cost(g.op(n))).sum()
+}
+
+/// The values of an element at `index`, in a domain of these extents, and the margins within which they are the roots' values.
+pub fn away(
+    g: &mut Graph,
+    index: &[NodeId],
+    extents: &[NodeId],
+    roots: &[NodeId],
+) -> (Vec<NodeId>, Vec<Margin>) {
+    let forms = extents.iter().map(|n| Linear::of(g, *n)).collect();
+    let mut facts = Facts { index, extents: forms, margins: vec![(0, 0); index.len()] };
+    let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
+    for n in g.reachable(roots.iter().copied()) {
+        let op = g.op(n).clone();
+        // what is nested has indices of its own
+        if g.is_closed(n) || op.lambda().is_some() {
+            continue;
+        }
+        let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
+        let changed = !op.operands().eq(operands.iter().copied());
+        let op = if changed { op.with(&operands, None) } else { op };
+        let before = g.set_loc(g.node(n).loc.clone());
+        let made = match facts.decide(g, &op) {
+            Some(known) => known,
+            None if changed => simplify(g, op),
+            None => n,
+        };
+        g.set_loc(before);
+        if made != n {
+            if g.node(n).bound {
+                g.mark_bound(made);
+            }
+            memo.insert(n, made);
+        }
+    }
+    let values = roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect();
+    (values, facts.margins)
+}
+
+/// What is assumed: each index lies within its axis, but for the margin.
+struct Facts<'a> {
+    index: &'a [NodeId],
+    extents: Vec<Linear>,
+    margins: Vec<Margin>,
+}
+
+impl Facts<'_> {
+    /// What an operation on indices is, with the margins made wide enough for it.
+    fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
+        use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
+        let (a, b) = match *op {
+            Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b)
+                if is_i64(g, a) =>
+            {
+                (a, b)
+            }
+            _ => return None,
+        };
+        let (first, second) = (Linear::of(g, a), Linear::of(g, b));
+        if !self.is_small(g, &first) || !self.is_small(g, &second) {
+            return None;
+        }
+        // forms that are not negative where it holds
+        let least = |form: Linear, by: i64| Linear { constant: form.constant - by, ..form };
+        let (down, up) = (first.minus(&second), second.minus(&first));
+        let (ge, gt, le, lt) = (down.clone(), least(down.clone(), 1), up.clone(), least(up.clone(), 1));
+        let truth = |g: &mut Graph, yes: Vec<Linear>, no: Vec<Linear>| {
+            let [yes_is, no_is] = [true, false].map(|b| g.lit(Lit::bool(b)));
+            let of = |forms: Vec<Linear>, is: NodeId| forms.into_iter().map(move |f| (vec![f], is));
+            of(yes, yes_is).chain(of(no, no_is)).collect::<Vec<_>>()
+        };
+        let choices = match op {
+            Op::Within(..) => vec![(vec![first, lt], g.lit(Lit::bool(true)))],
+            Op::Binary(Max, ..) => vec![(vec![ge], a), (vec![le], b)],
+            Op::Binary(Min, ..) => vec![(vec![le], a), (vec![ge], b)],
+            Op::Binary(Ge, ..) => truth(g, vec![ge], vec![lt]),
+            Op::Binary(Gt, ..) => truth(g, vec![gt], vec![le]),
+            Op::Binary(Le, ..) => truth(g, vec![le], vec![gt]),
+            Op::Binary(Lt, ..) => truth(g, vec![lt], vec![ge]),
+            Op::Binary(Eq, ..) => truth(g, vec![], vec![lt, gt]),
+            Op::Binary(Ne, ..) => truth(g, vec![lt, gt], vec![]),
+            Op::Binary(Rem, ..) => {
+                let once = linear::sub(g, a, b);
+                let below_twice = least(second.scaled(2).minus(&first), 1);
+                vec![(vec![first, lt], a), (vec![ge, below_twice], once)]
+            }
+            _ => return None,
+        };
+        self.choose(g, choices)
+    }
+
+    /// The choice whose forms are not negative within the narrowest margins, which are then assumed.
+    fn choose(&mut self, g: &Graph, choices: Vec<(Vec<Linear>, NodeId)>) -> Option<NodeId> {
+        let needs = |forms: &[Linear]| {
+            forms.iter().try_fold(self.margins.clone(), |margins, form| self.widened(g, margins, form))
+        };
+        let possible = choices.iter().filter_map(|(forms, node)| Some((needs(forms)?, *node)));
+        let (margins, node) = possible.min_by_key(|(m, _)| m.iter().map(|m| m.0 + m.1).sum::<i64>())?;
+        self.margins = margins;
+        Some(node)
+    }
+
+    /// The margins made so wide that a form of one index is not negative.
+    fn widened(&self, g: &Graph, mut margins: Vec<Margin>, form: &Linear) -> Option<Vec<Margin>> {
+        let mut own = self.index.iter().enumerate().filter(|(_, i)| form.terms.contains_key(i));
+        let Some((axis, i)) = own.next() else {
+            return form.at_least(g, 0).then_some(margins);
+        };
+        let mut rest = form.clone();
+        let k = rest.terms.remove(i)?;
+        if k < 0 {
+            // it is least at the last index
+            rest = rest.minus(&self.extents[axis].scaled(-k));
+            rest.constant -= k;
+        }
+        let missing = (-rest.constant).max(0);
+        let margin = (missing + k.abs() - 1) / k.abs();
+        if own.next().is_some() || margin > MOST || !rest.at_least(g, -missing) {
+            return None;
+        }
+        let side = if k > 0 { &mut margins[axis].0 } else { &mut margins[axis].1 };
+        *side = margin.max(*side);
+        Some(margins)
+    }
+
+    /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums themselves, few times each.
+    fn is_small(&self, g: &Graph, form: &Linear) -> bool {
+        let is_extent = |t: &NodeId| {
+            self.extents
+                .iter()
+                .any(|e| e.terms.len() == 1 && e.terms.get(t) == Some(&1) && e.constant.abs() < 1 << 40)
+        };
+        let known = |t: &NodeId| self.index.contains(t) || matches!(g.op(*t), Op::Len(..)) || is_extent(t);
+        form.constant.unsigned_abs() < 1 << 40
+            && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 6 && known(t))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::parse;
+    use crate::passes::pipeline;
+    use crate::schedule::items;
+    use crate::schedule::stencil::stencils;
+
+    /// Of the only pass of a function: margins, and the taps that are seen within them.
+    fn of(text: &str) -> (Vec<Margin>, Vec<Vec<i64>>) {
+        let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
+        let pass = items::passes(&f).unwrap().remove(0);
+        let mut g = f.graph.clone();
+        let inner = Inner::of(&mut g, &pass);
+        let found = stencils(&mut g, &pass.domain, &inner.arrays);
+        let mut taps: Vec<_> = found.iter().flat_map(|s| s.taps.iter().cloned()).collect();
+        taps.sort();
+        (inner.margins, taps)
+    }
+
+    /// Of elements of a vector of `n` that are made of `body` at %i.
+    fn vector(body: &str) -> (Vec<Margin>, Vec<Vec<i64>>) {
+        of(&format!(
+            "func @f(%x: [f32], %k: i64) -> (r: [f32]) {{
+  %n = len %x
+  %last = sub %n, 1i64
+  %n2 = add %n, %n
+  %end = sub %n2, 1i64
+  %r = generate %n (%i: i64) {{
+    %b = sub %i, 2i64
+    %a = add %i, 3i64
+{body}    yield %r
+  }}
+  return %r
+}}"
+        ))
+    }
+
+    #[test]
+    fn clamped() {
+        let body = "    %l = max %b, 0i64
+    %p = elem %x, %l
+    %h = min %a, %last
+    %q = elem %x, %h
+    %r = add %p, %q
+";
+        assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![3]]));
+    }
+
+    #[test]
+    fn mirrored() {
+        let body = "    %o = sub -1i64, %b
+    %l = max %b, %o
+    %e = sub %end, %l
+    %m = min %l, %e
+    %p = elem %x, %m
+    %h = sub %end, %a
+    %s = min %a, %h
+    %q = elem %x, %s
+    %r = add %p, %q
+";
+        assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![3]]));
+    }
+
+    #[test]
+    fn wrapped() {
+        let body = "    %up = add %b, %n
+    %below = lt %b, 0i64
+    %s = select %below, %up, %b
+    %p = elem %x, %s
+    %m = rem %a, %n
+    %q = elem %x, %m
+    %back = add %up, 1i64
+    %w = rem %back, %n
+    %t = elem %x, %w
+    %s1 = add %p, %q
+    %r = add %s1, %t
+";
+        assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![-1], vec![3]]));
+    }
+
+    #[test]
+    fn chosen() {
+        let body = "    %c1 = ge %b, 0i64
+    %c2 = lt %a, %n
+    %c3 = ne %i, %last
+    %c4 = eq %i, 0i64
+    %c = and %c1, %c2
+    %p = at %x, %b
+    %q = at %x, %a
+    %s = add %p, %q
+    %t = select %c, %s, 0f32
+    %u = select %c3, %t, %p
+    %r = select %c4, 1f32, %u
+";
+        assert_eq!(vector(body), (vec![(2, 3)], vec![vec![-2], vec![3]]));
+    }
+
+    /// Nothing is decided by what only a call knows, nor by half of a vector.
+    #[test]
+    fn undecided() {
+        let body = "    %j = add %i, %k
+    %c = lt %j, %n
+    %twice = mul %i, 2i64
+    %d = lt %twice, %n
+    %far = lt %i, 65i64
+    %m = rem %i, 4i64
+    %c1 = and %c, %d
+    %c2 = and %c1, %far
+    %s = select %c2, %m, %j
+    %r = at %x, %s
+";
+        assert_eq!(vector(body), (vec![(0, 0)], vec![]));
+    }
+
+    #[test]
+    fn larger_than_the_array() {
+        let text = "func @f(%x: [[f32]]) -> (r: [[f32]]) {
+  %n = len %x
+  %n1 = len %x axis 1
+  %last = sub %n, 1i64
+  %last1 = sub %n1, 1i64
+  %m = add %n, 3i64
+  %m1 = add %n1, 1i64
+  %r = generate %m, %m1 (%i: i64, %j: i64) {
+    %b = sub %i, 1i64
+    %l = max %b, 0i64
+    %c = min %l, %last
+    %o = min %j, %last1
+    %p = elem %x, %c, %o
+    yield %p
+  }
+  return %r
+}";
+        assert_eq!(of(text), (vec![(1, 2), (0, 1)], vec![vec![-1, 0]]));
+    }
+}
