@@ -148,6 +148,7 @@ fn conditions(plan: &Plan, l: &Launch, v: &GpuVersion) -> String {
         (!aligned.is_empty(), format!("{} at 16 bytes", aligned.join(" "))),
         (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
         (v.steps > 0, format!("up to {} steps at once", v.steps)),
+        (v.extent > 0, format!("axes of {} or more", v.extent)),
         (v.narrow, "31-bit indices".into()),
         (v.separate, "outputs apart from inputs".into()),
     ];

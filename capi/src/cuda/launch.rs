@@ -247,6 +247,7 @@ impl Call<'_> {
                 && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
                 && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
+                && domain(l, ws).iter().all(|n| *n >= v.extent.into())
                 && (v.least == 0
                     || v.grid.blocks(&domain(l, ws), segment as u64, v.threads, 1) >= v.least.into())
         };

@@ -59,6 +59,8 @@ pub enum Expr {
     Place(Gpu),
     /// GPU: the value of the lane so many higher; this lane's own where there is none. All lanes of the warp take part.
     ShuffleDown(Box<Expr>, u32),
+    /// GPU: the same of the lane so many lower.
+    ShuffleUp(Box<Expr>, u32),
     /// GPU: the value of the warp's lane 0. All lanes of the warp take part.
     Broadcast(Box<Expr>),
 }
@@ -72,7 +74,7 @@ pub enum Gpu {
     Block,
     /// How many blocks the grid has.
     Blocks,
-    /// How many tiles every 128 threads take, chosen at launch.
+    /// How many tiles every 128 threads take, chosen at launch; in a kernel that makes several steps of an iteration, how many.
     Span,
 }
 
@@ -182,6 +184,8 @@ pub struct Kernel {
     pub shared: Vec<(String, Ty, u32)>,
     /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
     pub narrow: bool,
+    /// It makes several steps of an iteration: [`Gpu::Span`] says how many.
+    pub steps: bool,
     /// Over tiles; on a GPU: each thread.
     pub main: Option<Vec<Stmt>>,
     /// Once.
@@ -244,7 +248,7 @@ impl Kernel {
             Expr::Cast(ty, _) => *ty,
             Expr::TileBegin | Expr::TileEnd => Ty::I64,
             Expr::Place(_) => Ty::I32,
-            Expr::ShuffleDown(a, _) | Expr::Broadcast(a) => self.ty(a),
+            Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::Broadcast(a) => self.ty(a),
         }
     }
 }
@@ -257,6 +261,7 @@ macro_rules! operands {
             | Expr::Unary(_, a)
             | Expr::Cast(_, a)
             | Expr::ShuffleDown(a, _)
+            | Expr::ShuffleUp(a, _)
             | Expr::Broadcast(a) => $f(a),
             Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| $f(e)),
             Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| $f(e)),

@@ -43,6 +43,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                     k.blocks = u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
                 }
                 k.narrow = c.eat("narrow");
+                k.steps = c.eat("steps");
             }
             "shared" => {
                 let shared = sized(c)?;
@@ -249,12 +250,12 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         c.expect("]")?;
         return Ok(if c.eat("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
     }
-    if word == "shuffle_down" {
+    if word == "shuffle_down" || word == "shuffle_up" {
         let by = u32::try_from(c.number()?).map_err(|_| c.error("a warp has 32 lanes"))?;
         c.expect("(")?;
         let e = boxed(c, k)?;
         c.expect(")")?;
-        return Ok(Expr::ShuffleDown(e, by));
+        return Ok(if word == "shuffle_up" { Expr::ShuffleUp(e, by) } else { Expr::ShuffleDown(e, by) });
     }
     let cast = if word == "cast" { Some(c.elem()?) } else { None };
     if c.eat("(") {

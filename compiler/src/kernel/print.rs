@@ -10,7 +10,8 @@ impl Display for Kernel {
         if self.threads > 0 {
             let narrow = if self.narrow { " narrow" } else { "" };
             let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
-            writeln!(f, "  threads {}{blocks}{narrow}", self.threads)?;
+            let steps = if self.steps { " steps" } else { "" };
+            writeln!(f, "  threads {}{blocks}{narrow}{steps}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };
@@ -149,6 +150,7 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::TileEnd => "tile_end".into(),
         Expr::Place(g) => g.name().into(),
         Expr::ShuffleDown(a, by) => format!("shuffle_down {by}({})", x(a)),
+        Expr::ShuffleUp(a, by) => format!("shuffle_up {by}({})", x(a)),
         Expr::Broadcast(a) => format!("broadcast({})", x(a)),
     }
 }

@@ -94,6 +94,7 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "narrow": v.narrow,
         "longest": v.longest,
         "steps": v.steps,
+        "extent": v.extent,
         "flat": v.flat,
         "separate": v.separate,
         "aligned": v.aligned,

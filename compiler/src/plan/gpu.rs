@@ -44,6 +44,8 @@ pub struct GpuVersion {
     pub separate: bool,
     /// Condition, if not 0: the launch is all that an iteration repeats. One launch makes up to so many steps of it; how many is its last parameter.
     pub steps: u32,
+    /// Condition: every extent of the index space is at least so long.
+    pub extent: u32,
 }
 
 /// The number of blocks of a launch over n elements.
@@ -130,6 +132,9 @@ impl Display for GpuKernel {
             if v.steps > 0 {
                 write!(f, " steps {}", v.steps)?;
             }
+            if v.extent > 0 {
+                write!(f, " extent {}", v.extent)?;
+            }
             for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned)] {
                 if !list.is_empty() {
                     let list: Vec<String> = list.iter().map(u32::to_string).collect();
@@ -215,6 +220,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
+    let extent = if c.eat("extent") { number(c)? } else { 0 };
     let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
     Ok(GpuVersion {
         entry,
@@ -228,6 +234,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         longest,
         separate,
         steps,
+        extent,
     })
 }
 
@@ -249,7 +256,7 @@ mod tests {
     fn reads_back() {
         let text = "gpu @f_0 {
   version f_0 threads 256 elements 2048 contiguous narrow separate flat 1 aligned 0, 2
-  version f_0_steps threads 256 plane 56 by 120 contiguous steps 4 aligned 0
+  version f_0_steps threads 256 plane 56 by 120 contiguous steps 4 extent 2 aligned 0
   version f_0_any threads 128 tiles 1 to 2
   version f_0_large threads 256 plane 128 by 128 blocks 128 narrow
 }

@@ -154,6 +154,12 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.scheduler.f.stencil
     }
 
+    /// The state, if this is the only pass of the step of an iteration of one state.
+    pub fn repeated(&self) -> Option<NodeId> {
+        let f = self.scheduler.f;
+        (self.scheduler.repeated && f.results.len() == 1).then_some(NodeId(0))
+    }
+
     /// The function's results' values.
     pub fn result(&self, i: u32) -> NodeId {
         self.scheduler.f.results[i as usize].value

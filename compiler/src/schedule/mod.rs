@@ -9,6 +9,7 @@
 mod approximate;
 pub mod cpu;
 pub mod cuda;
+mod edges;
 pub mod element;
 pub mod host;
 pub mod inside;

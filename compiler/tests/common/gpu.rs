@@ -346,6 +346,7 @@ impl Call<'_> {
         let mut chosen = |v: &usize| {
             let forced = self.how.version == Some(*v);
             (versions[*v].steps == 0 || several)
+                && extents.iter().all(|n| *n >= versions[*v].extent.into())
                 && self.holds(l, &laid, n, &versions[*v])
                 && (forced || enough(&versions[*v]))
         };

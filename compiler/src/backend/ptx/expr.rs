@@ -50,6 +50,10 @@ impl Emitter<'_> {
                 let v = self.value(a);
                 self.shuffle(dest, ty, &v, &format!("down.b32 {{d}}, {{a}}, {by}, 31, 0xffffffff;"));
             }
+            Expr::ShuffleUp(a, by) => {
+                let v = self.value(a);
+                self.shuffle(dest, ty, &v, &format!("up.b32 {{d}}, {{a}}, {by}, 0, 0xffffffff;"));
+            }
             Expr::Broadcast(a) => {
                 let v = self.value(a);
                 // the lanes also see each other's memory accesses from here on

@@ -120,8 +120,9 @@ impl Params {
         if !k.sites.is_empty() {
             list.push(Param { note: "records".into(), pointer: Some(8) });
         }
-        if !k.scratch.is_empty() {
-            list.push(Param { note: "span".into(), pointer: None });
+        if !k.scratch.is_empty() || k.steps {
+            let note = if k.steps { "steps" } else { "span" };
+            list.push(Param { note: note.into(), pointer: None });
         }
         Params { list, strides, ins, slots, scratch, counters, records }
     }

@@ -124,6 +124,11 @@ impl<'k> Machine<'k, '_> {
                 let from = |l: usize| if l + (*by as usize) < WARP as usize { l + *by as usize } else { l };
                 Lanes::each(a.ty, mask, |l| a.at(from(l)))
             }
+            Expr::ShuffleUp(a, by) => {
+                let a = self.eval(w, a, mask, at)?;
+                self.whole_warp(w, mask, at)?;
+                Lanes::each(a.ty, mask, |l| a.at(l.checked_sub(*by as usize).unwrap_or(l)))
+            }
             Expr::Broadcast(a) => {
                 let a = self.eval(w, a, mask, at)?;
                 self.whole_warp(w, mask, at)?;

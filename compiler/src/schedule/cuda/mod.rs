@@ -17,6 +17,7 @@ mod reduce;
 mod rows;
 mod segments;
 mod stages;
+mod steps;
 mod tile;
 mod tree;
 mod window;
@@ -89,6 +90,9 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let cost = cost.saturating_sub(inner.saved);
     let v = neighbours(l, pass, cost);
     let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
+    if let Some(plan) = steps::Plan::of(l, pass, &inner) {
+        several_steps(l, name, pass, &plan, &mut out)?;
+    }
     let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
         // versions of one shape have one body: they differ in what may be assumed of it
@@ -122,6 +126,28 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     Ok(out)
 }
 
+/// The version that makes several steps of an iteration at once.
+fn several_steps(
+    l: &mut Lower,
+    name: &str,
+    pass: &Pass,
+    plan: &steps::Plan,
+    out: &mut GpuPass,
+) -> Result<()> {
+    l.begin("", false);
+    (l.k.threads, l.k.steps) = (steps::THREADS, true);
+    l.k.blocks = 2;
+    let rest = steps::main(l, pass, plan)?;
+    let mut k = finished(l, rest, false);
+    k.name = format!("{name}_steps");
+    k.arrays.iter_mut().for_each(|a| a.noalias = true);
+    let [rows, columns] = plan.block().map(|n| n as u32);
+    let (steps, extent) = (plan.steps as u32, plan.least() as u32);
+    let conditions =
+        Conditions { contiguous: true, narrow: true, separate: true, steps, extent, ..Conditions::default() };
+    push(out, k, Grid::Plane(rows, columns), conditions, Vec::new(), None)
+}
+
 /// A body that several versions may have.
 struct Lowered {
     shape: (bool, bool),
@@ -136,6 +162,9 @@ struct Conditions {
     narrow: bool,
     separate: bool,
     large: bool,
+    /// Steps of an iteration at once, and the least extent for it.
+    steps: u32,
+    extent: u32,
 }
 
 impl Conditions {
@@ -176,7 +205,8 @@ fn push(
         narrow: c.narrow,
         longest,
         separate: c.separate,
-        steps: 0,
+        steps: c.steps,
+        extent: c.extent,
     });
     out.kernels.push(k);
     Ok(())
@@ -184,8 +214,8 @@ fn push(
 
 /// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
 fn versions(l: &Lower, writes: bool, sequential: bool, large: bool) -> Vec<(&'static str, Conditions)> {
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, large: false };
-    let any = |narrow| Conditions { contiguous: false, narrow, separate: false, large: false };
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, ..Conditions::default() };
+    let any = |narrow| Conditions { narrow, ..Conditions::default() };
     let mut list = Vec::new();
     if !sequential {
         if large {
@@ -233,7 +263,7 @@ fn body(
 ) -> Result<(Kernel, Grid)> {
     l.begin("", shape.strided);
     l.k.threads = shape.threads;
-    let (mut rest, grid) = if pass.sequential {
+    let (rest, grid) = if pass.sequential {
         (fold::main(l, pass, scalars)?, Grid::One)
     } else if has_reduction(&l.g, pass) {
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
@@ -256,18 +286,24 @@ fn body(
     } else {
         map(l, pass, inner, shape, cost)?
     };
+    let mut k = finished(l, rest, shape.strided);
+    if !matches!(grid, Grid::Tiles(..)) {
+        k.scratch.clear();
+    }
+    Ok((k, grid))
+}
+
+/// The kernel with that body behind what is computed before it.
+fn finished(l: &mut Lower, mut rest: Vec<Stmt>, strided: bool) -> Kernel {
     let mut all = std::mem::take(&mut l.prologue);
     all.append(&mut rest);
     l.k.main = Some(all);
     let accessed = std::mem::take(&mut l.vectors);
-    let mut k = l.finished(shape.strided, false);
-    if !matches!(grid, Grid::Tiles(..)) {
-        k.scratch.clear();
-    }
+    let mut k = l.finished(strided, false);
     for i in accessed {
         k.arrays[i as usize].aligned = true;
     }
-    Ok((k, grid))
+    k
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.

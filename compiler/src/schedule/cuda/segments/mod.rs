@@ -51,8 +51,8 @@ enum Way {
 
 /// The versions: suffix, conditions, greatest length of a segment, way.
 fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, large: false };
-    let any = |narrow| Conditions { contiguous: false, narrow, separate: false, large: false };
+    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, ..Conditions::default() };
+    let any = |narrow| Conditions { narrow, ..Conditions::default() };
     if along == Along::Columns {
         let most = Some(columns::LONGEST);
         return vec![

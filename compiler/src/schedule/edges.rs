@@ -1,0 +1,271 @@
+//! An element's code that is right at the edges, too, and reads arrays only at constant distances from its own indices: what is kept around an element in
+//! registers then serves every element.
+//!
+//! ```text
+//! x[min(max(i - 1, 0), n - 1)]                          ->   select(i == 0, x[i], x[i - 1])
+//! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
+//! ```
+//!
+//! A read at an index that is no element of the domain may give anything there: it is not selected. Extents are so long that no index is near both ends.
+
+use super::inside::{Margin, away};
+use crate::core::linear::{self, Linear};
+use crate::core::{Graph, NodeId, Op};
+use crate::passes::simplify::simplify;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Longer than any axis; what a length is compared with that must not be thought short.
+const ENDLESS: i64 = 1 << 40;
+
+/// An element.
+pub struct Everywhere {
+    /// Its value.
+    pub value: NodeId,
+    /// How long each axis must be.
+    pub least: i64,
+}
+
+/// The domain of an element.
+pub struct Domain<'a> {
+    /// The element's indices: variables.
+    pub index: &'a [NodeId],
+    /// How far each axis goes.
+    pub extents: &'a [NodeId],
+    /// The least and the greatest distance at which an array may be read, an axis each.
+    pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
+}
+
+/// The element as it is wanted, if it can be had.
+pub fn everywhere(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Everywhere> {
+    let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
+    let root = edges.selected(g, root);
+    let value = edges.rewritten(g, root)?;
+    let bad = |n: NodeId| {
+        let op = g.op(n);
+        !g.is_closed(n) && (op.lambda().is_some() || op.may_record(g))
+    };
+    if g.reachable([value]).into_iter().any(bad) {
+        return None;
+    }
+    Some(Everywhere { value, least: edges.least })
+}
+
+struct Edges<'a> {
+    domain: &'a Domain<'a>,
+    selected: HashMap<NodeId, NodeId>,
+    read: HashMap<NodeId, NodeId>,
+    least: i64,
+}
+
+impl Edges<'_> {
+    /// The node with the arms of selects as they are where they are selected.
+    fn selected(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        if g.is_closed(n) || g.op(n).lambda().is_some() {
+            return n;
+        }
+        if let Some(known) = self.selected.get(&n) {
+            return *known;
+        }
+        let mut op = g.op(n).clone();
+        if let Op::Select(c, a, b) = op {
+            let (values, margins) = away(g, self.domain.index, self.domain.extents, &[c]);
+            let arm =
+                |edges: &Self, g: &mut Graph, arm: NodeId| edges.within(g, arm, &margins).unwrap_or(arm);
+            op = match g.as_lit(values[0]).map(Lit::as_bool) {
+                Some(true) => Op::Select(c, arm(self, g, a), b),
+                Some(false) => Op::Select(c, a, arm(self, g, b)),
+                None => op,
+            };
+        }
+        let operands: Vec<NodeId> = op.operands().map(|o| self.selected(g, o)).collect();
+        let made = rebuilt(g, n, op.with(&operands, None));
+        self.selected.insert(n, made);
+        made
+    }
+
+    /// A value where the indices keep these margins.
+    fn within(&self, g: &mut Graph, n: NodeId, margins: &[Margin]) -> Option<NodeId> {
+        let (values, needed) = away(g, self.domain.index, self.domain.extents, &[n]);
+        let narrower = needed.iter().zip(margins).all(|(n, m)| n.0 <= m.0 && n.1 <= m.1);
+        narrower.then(|| self.proven(g, values[0], margins, &mut HashMap::default()))
+    }
+
+    /// Total reads that are inside there become plain ones.
+    fn proven(
+        &self,
+        g: &mut Graph,
+        n: NodeId,
+        margins: &[Margin],
+        memo: &mut HashMap<NodeId, NodeId>,
+    ) -> NodeId {
+        if g.is_closed(n) || g.op(n).lambda().is_some() {
+            return n;
+        }
+        if let Some(known) = memo.get(&n) {
+            return *known;
+        }
+        let op = g.op(n).clone();
+        let operands: Vec<NodeId> = op.operands().map(|o| self.proven(g, o, margins, memo)).collect();
+        let op = match op.with(&operands, None) {
+            Op::At(x, at) if self.is_inside(g, x, &at, margins) => Op::Elem(x, at),
+            op => op,
+        };
+        let made = rebuilt(g, n, op);
+        memo.insert(n, made);
+        made
+    }
+
+    fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], margins: &[Margin]) -> bool {
+        let Domain { index, extents, .. } = *self.domain;
+        at.len() == index.len()
+            && (0..at.len()).all(|axis| {
+                let length = g.add(Op::Len(x, axis as u8));
+                let tap = distance(g, at[axis], index[axis]);
+                length == extents[axis] && tap.is_some_and(|t| -t <= margins[axis].0 && t <= margins[axis].1)
+            })
+    }
+
+    /// The node with every read at constant distances.
+    fn rewritten(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
+        if g.is_closed(n) || g.op(n).lambda().is_some() {
+            return Some(n);
+        }
+        if let Some(known) = self.read.get(&n) {
+            return Some(*known);
+        }
+        let op = g.op(n).clone();
+        let made = match &op {
+            Op::Elem(x, at) if at.len() == self.domain.index.len() => {
+                self.reads(g, *x, at, &mut Vec::new())?
+            }
+            Op::Elem(..) | Op::At(..) => return None,
+            op => {
+                let mut operands = Vec::new();
+                for o in op.operands() {
+                    operands.push(self.rewritten(g, o)?);
+                }
+                rebuilt(g, n, op.with(&operands, None))
+            }
+        };
+        self.read.insert(n, made);
+        Some(made)
+    }
+
+    /// The element of `x` at these indices, of which `taps` are found already: a choice among constant distances.
+    fn reads(&mut self, g: &mut Graph, x: NodeId, at: &[NodeId], taps: &mut Vec<i64>) -> Option<NodeId> {
+        let Domain { index, extents, reach } = *self.domain;
+        let axis = taps.len();
+        if axis == index.len() {
+            let place = |g: &mut Graph, (i, t): (&NodeId, &i64)| {
+                let by = g.lit(Lit::i64(*t));
+                linear::add(g, *i, by)
+            };
+            let at = index.iter().zip(taps.iter()).map(|pair| place(g, pair)).collect();
+            return Some(g.add(Op::Elem(x, at)));
+        }
+        let (own, length) = (index[axis], extents[axis]);
+        let (first, last) = *reach(x).get(axis)?;
+        let choices = match distance(g, at[axis], own) {
+            Some(tap) => Choices { tap, before: vec![], behind: vec![] },
+            None => self.choices(g, at[axis], axis)?,
+        };
+        let all = choices.before.iter().chain(&choices.behind).chain([&choices.tap]);
+        if !all.into_iter().all(|t| (first..=last).contains(t)) {
+            return None;
+        }
+        let mut with = |edges: &mut Self, g: &mut Graph, tap: i64| {
+            taps.push(tap);
+            let value = edges.reads(g, x, at, taps);
+            taps.pop();
+            value
+        };
+        let mut value = with(self, g, choices.tap)?;
+        for (d, tap) in (0..).zip(&choices.behind) {
+            let behind = g.lit(Lit::i64(d + 1));
+            let place = linear::sub(g, length, behind);
+            let there = g.add(Op::Binary(BinaryOp::Eq, own, place));
+            let other = with(self, g, *tap)?;
+            value = g.add(Op::Select(there, other, value));
+        }
+        for (d, tap) in (0..).zip(&choices.before) {
+            let place = g.lit(Lit::i64(d));
+            let there = g.add(Op::Binary(BinaryOp::Eq, own, place));
+            let other = with(self, g, *tap)?;
+            value = g.add(Op::Select(there, other, value));
+        }
+        Some(value)
+    }
+
+    /// Where an index of one axis lies, which is clamped, mirrored or the like.
+    fn choices(&mut self, g: &mut Graph, at: NodeId, axis: usize) -> Option<Choices> {
+        let (own, length) = (self.domain.index[axis], self.domain.extents[axis]);
+        if g.node(at).free != g.node(own).free {
+            return None;
+        }
+        let (values, margins) = away(g, self.domain.index, self.domain.extents, &[at]);
+        let tap = distance(g, values[0], own)?;
+        let (before, behind) = margins[axis];
+        // the length as a variable, so that margins of it say how long it must be
+        let (_, n) = g.fresh_var(Ty::I64);
+        let endless = g.lit(Lit::i64(ENDLESS));
+        let mut near = |g: &mut Graph, place: NodeId| {
+            let there = replaced(g, at, &[(length, n), (own, place)], &mut HashMap::default());
+            let (values, needed) = away(g, &[n], &[endless], &[there]);
+            self.least = self.least.max(needed[0].0);
+            distance(g, values[0], place)
+        };
+        let mut choices = Choices { tap, before: Vec::new(), behind: Vec::new() };
+        for d in 0..before {
+            let place = g.lit(Lit::i64(d));
+            choices.before.push(near(g, place)?);
+        }
+        for d in 0..behind {
+            let back = g.lit(Lit::i64(d + 1));
+            let place = linear::sub(g, n, back);
+            choices.behind.push(near(g, place)?);
+        }
+        self.least = self.least.max(before + behind + 1);
+        Some(choices)
+    }
+}
+
+/// How far an index is from the element's own: away from the ends, and at each index near them.
+struct Choices {
+    tap: i64,
+    before: Vec<i64>,
+    behind: Vec<i64>,
+}
+
+/// The constant that an index is beyond another one.
+fn distance(g: &mut Graph, at: NodeId, own: NodeId) -> Option<i64> {
+    Linear::of(g, at).minus(&Linear::of(g, own)).as_constant()
+}
+
+fn rebuilt(g: &mut Graph, old: NodeId, op: Op) -> NodeId {
+    if *g.op(old) == op {
+        return old;
+    }
+    let before = g.set_loc(g.node(old).loc.clone());
+    let made = g.add(op);
+    g.set_loc(before);
+    if g.node(old).bound {
+        g.mark_bound(made);
+    }
+    made
+}
+
+/// The node with others in the places of some.
+fn replaced(g: &mut Graph, n: NodeId, by: &[(NodeId, NodeId)], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+    if let Some((_, new)) = by.iter().find(|(old, _)| *old == n) {
+        return *new;
+    }
+    if let Some(known) = memo.get(&n) {
+        return *known;
+    }
+    let op = g.op(n).clone();
+    let operands: Vec<NodeId> = op.operands().map(|o| replaced(g, o, by, memo)).collect();
+    let made = if op.lambda().is_some() { n } else { simplify(g, op.with(&operands, None)) };
+    memo.insert(n, made);
+    made
+}
