@@ -35,9 +35,10 @@ fn by_hand(a: &Value, k: usize) -> Value {
 fn steps_follow_each_other() {
     let f = lower(["a", "k"], ["r"], |a: MExp<f32>, k: SExp<i64>| a.iterate(k, jacobi));
     assert_eq!(rules(&f)[0], "count iterate: k");
-    for (rows, cols) in [(3, 3), (4, 5), (9, 130), (70, 12)] {
+    for (rows, cols) in [(3, 3), (4, 5), (9, 132), (130, 268)] {
         let a = numbers(rows, cols);
-        for k in [0, 1, 2, 3, 4, 5, 9] {
+        for k in if rows < 100 { &[0, 1, 2, 3, 4, 5, 9][..] } else { &[5, 11] } {
+            let k = *k;
             let found = everywhere(&f, &[a.clone(), scalar(k as i64)]);
             assert_eq!(found, [by_hand(&a, k)], "{rows} x {cols}, {k} steps");
         }

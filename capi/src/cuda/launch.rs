@@ -112,7 +112,7 @@ impl Call<'_> {
         let mut launches = std::mem::take(&mut ws.frame.launches);
         launches.clear();
         let mut needs = Needs::default();
-        let decided = self.decide_all(&self.entry.plan.steps, false, ws, &mut needs, &mut launches);
+        let decided = self.decide_all(&self.entry.plan.steps, 1, ws, &mut needs, &mut launches);
         ws.frame.launches = launches;
         decided?;
         for (_, wanted) in &ws.detours {
@@ -130,7 +130,7 @@ impl Call<'_> {
     fn decide_all(
         &self,
         steps: &[Step],
-        several: bool,
+        each: i64,
         ws: &mut Workspace,
         needs: &mut Needs,
         launches: &mut Vec<Prepared>,
@@ -141,7 +141,7 @@ impl Call<'_> {
             match step {
                 Step::Alloc(_) | Step::Free(_) => {}
                 Step::Launch(l) => {
-                    let p = self.decide(l, several, ws)?;
+                    let p = self.decide(l, each, ws)?;
                     needs.of(l, &p);
                     launches.push(p);
                 }
@@ -150,7 +150,7 @@ impl Call<'_> {
                     at += r.inside();
                     for turn in 0..turns.count.min(DIFFERENT_TURNS) {
                         repeat::bind(&self.entry.plan, r, turn, turns.count, &mut ws.spans);
-                        self.decide_all(turns.body, turns.each > 1, ws, needs, launches)?;
+                        self.decide_all(turns.body, turns.each, ws, needs, launches)?;
                     }
                 }
             }
@@ -163,25 +163,24 @@ impl Call<'_> {
         let steps_wanted = repeat::count(r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
         let one = Turns { body, count, each: 1, steps: steps_wanted };
-        let ([Step::Launch(l)], true) = (body, steps_wanted > 1) else { return Ok(one) };
-        let versions = &self.images.kernels[l.kernel as usize].versions;
-        let Some(each) = versions.iter().map(|v| v.steps).find(|n| *n > 0) else { return Ok(one) };
-        let each = i64::from(each);
+        let [Step::Launch(l)] = body else { return Ok(one) };
+        let kernel = &self.images.kernels[l.kernel as usize];
+        let Some(each) = kernel.steps_at_once(steps_wanted) else { return Ok(one) };
         let count = (steps_wanted - 1) / each + 1;
         for turn in 0..count.min(DIFFERENT_TURNS) {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let n = elements(l, ws)?;
-            if i64::from(self.version(l, n, 0, true, ws)?.1.steps) != each {
+            if i64::from(self.version(l, n, 0, each, ws)?.1.steps) != each {
                 return Ok(one);
             }
         }
         Ok(Turns { body, count, each, steps: steps_wanted })
     }
 
-    fn decide(&self, l: &Launch, several: bool, ws: &Workspace) -> Result<Prepared> {
+    fn decide(&self, l: &Launch, each: i64, ws: &Workspace) -> Result<Prepared> {
         let n = elements(l, ws)?;
         let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
-        let (number, version) = self.version(l, n, segment, several, ws)?;
+        let (number, version) = self.version(l, n, segment, each, ws)?;
         let segment = segment as u64;
         let (n, device) = (n as u64, self.gpu.device);
         let tiles = n.div_ceil(TILE as u64);
@@ -226,13 +225,13 @@ impl Call<'_> {
         Ok(Prepared { function, version, blocks, span, scratch })
     }
 
-    /// The first version whose conditions hold.
+    /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.
     fn version(
         &self,
         l: &Launch,
         n: i64,
         segment: i64,
-        several: bool,
+        each: i64,
         ws: &Workspace,
     ) -> Result<(usize, &'static GpuVersion)> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
@@ -241,7 +240,7 @@ impl Call<'_> {
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
         let holds = |v: &&GpuVersion| {
             (!v.contiguous || contiguous)
-                && (v.steps == 0 || several)
+                && (v.steps == 0 || i64::from(v.steps) == each)
                 && (!v.separate || !writes_an_input(l, ws))
                 && v.flat.iter().all(|i| array(i).is_some_and(Span::is_flat))
                 && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))

@@ -42,7 +42,8 @@ pub struct GpuVersion {
     pub longest: Option<u32>,
     /// Condition: no array that it writes is one that it reads.
     pub separate: bool,
-    /// Condition, if not 0: the launch is all that an iteration repeats. One launch makes up to so many steps of it; how many is its last parameter.
+    /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many steps of it at once: how many is its last parameter.
+    /// Of several such versions the one with the fewest steps that are enough for the whole iteration, else the one with the most.
     pub steps: u32,
     /// Condition: every extent of the index space is at least so long.
     pub extent: u32,
@@ -98,6 +99,15 @@ impl Grid {
             }
             Grid::One => 1,
         }
+    }
+}
+
+impl GpuKernel {
+    /// How many steps the version makes at once that an iteration of so many steps takes, if there is one.
+    pub fn steps_at_once(&self, count: i64) -> Option<i64> {
+        let steps = || self.versions.iter().map(|v| i64::from(v.steps)).filter(|n| *n > 0);
+        let enough = steps().filter(|n| *n >= count).min();
+        if count > 1 { enough.or(steps().max()) } else { None }
     }
 }
 

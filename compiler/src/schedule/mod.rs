@@ -80,7 +80,8 @@ fn scheduled(f: &Function, first_kernel: u32, cuda: bool, repeated: bool) -> Res
         slots: HashMap::default(),
         equations,
         cuda,
-        repeated,
+        // only what is alone can be done several times in one launch
+        repeated: repeated && passes.len() == 1,
         kernels: Vec::new(),
         gpu: Vec::new(),
         before: Vec::new(),
@@ -122,7 +123,7 @@ pub struct Scheduler<'a> {
     equations: Equations,
     /// Whether GPU code is wanted, and what there is of it.
     cuda: bool,
-    /// The function is the step of an iteration.
+    /// The function is the step of an iteration, in one pass.
     repeated: bool,
     kernels: Vec<Versions>,
     gpu: Vec<cuda::GpuPass>,

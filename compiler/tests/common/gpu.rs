@@ -143,6 +143,9 @@ struct Call<'a> {
     entries: Vec<String>,
 }
 
+/// Of an iteration: how many steps the version makes at once at most, and how many it makes now.
+type Several = Option<(i64, i64)>;
+
 /// Calls entry `i` of a program.
 pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<Called, Failure> {
     let plan = &compiled.plans[i];
@@ -271,8 +274,7 @@ impl Call<'_> {
         }]
     }
 
-    /// `several`: how many steps of an iteration a launch makes, if its version can.
-    fn run(&mut self, steps: &[Step], several: Option<u32>) -> Result<(), Failure> {
+    fn run(&mut self, steps: &[Step], several: Several) -> Result<(), Failure> {
         let mut at = 0;
         while let Some(step) = steps.get(at) {
             at += 1;
@@ -299,7 +301,7 @@ impl Call<'_> {
         let turns = (count - 1) / each + 1;
         for turn in 0..turns {
             self.bind_states(r, turn, turns);
-            let now = (each > 1).then(|| (count - turn * each).min(each) as u32);
+            let now = (each > 1).then(|| (each, (count - turn * each).min(each)));
             self.run(body, now)?;
         }
         Ok(())
@@ -307,13 +309,18 @@ impl Call<'_> {
 
     /// Of a version that can, if it fits wherever the states are.
     fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
-        let ([Step::Launch(l)], true) = (body, count > 1) else { return Ok(1) };
-        let versions = &self.compiled.gpu[l.kernel as usize].versions;
-        let Some(each) = versions.iter().map(|v| i64::from(v.steps)).find(|n| *n > 0) else { return Ok(1) };
+        let [Step::Launch(l)] = body else { return Ok(1) };
+        let kernel = &self.compiled.gpu[l.kernel as usize];
+        let versions = &kernel.versions;
+        // the version that is wanted, if it can
+        let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps));
+        let Some(each) = wanted.filter(|n| *n > 0 && count > 1).or(kernel.steps_at_once(count)) else {
+            return Ok(1);
+        };
         let turns = (count - 1) / each + 1;
         for turn in 0..turns.min(3) {
             self.bind_states(r, turn, turns);
-            match self.choose(l, true) {
+            match self.choose(l, Some((each, each))) {
                 Some(v) if versions[v].steps > 0 => {}
                 _ => return Ok(1),
             }
@@ -334,7 +341,7 @@ impl Call<'_> {
     }
 
     /// The version that the runtime would choose, or the one that is wanted, if it can.
-    fn choose(&self, l: &Launch, several: bool) -> Option<usize> {
+    fn choose(&self, l: &Launch, several: Several) -> Option<usize> {
         let versions = &self.compiled.gpu[l.kernel as usize].versions;
         let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
         let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
@@ -345,7 +352,7 @@ impl Call<'_> {
         };
         let mut chosen = |v: &usize| {
             let forced = self.how.version == Some(*v);
-            (versions[*v].steps == 0 || several)
+            (versions[*v].steps == 0 || several.is_some_and(|s| s.0 == i64::from(versions[*v].steps)))
                 && extents.iter().all(|n| *n >= versions[*v].extent.into())
                 && self.holds(l, &laid, n, &versions[*v])
                 && (forced || enough(&versions[*v]))
@@ -354,7 +361,7 @@ impl Call<'_> {
         self.how.version.filter(|v| *v < versions.len()).filter(chosen).or(first)
     }
 
-    fn launch(&mut self, l: &Launch, several: Option<u32>) -> Result<(), Failure> {
+    fn launch(&mut self, l: &Launch, several: Several) -> Result<(), Failure> {
         let gpu = &self.compiled.gpu[l.kernel as usize];
         if let Some(why) = &gpu.absent {
             return Err(Failure::Absent(why.clone()));
@@ -364,7 +371,7 @@ impl Call<'_> {
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
         let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        let Some(version) = self.choose(l, several.is_some()) else {
+        let Some(version) = self.choose(l, several) else {
             return Err(Failure::Rules(format!("no version of {} can run", l.name)));
         };
         let (kernel, v) =
@@ -391,7 +398,7 @@ impl Call<'_> {
             }
             Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
             // where there are no tiles, the last parameter is the number of steps
-            _ => several.unwrap_or(1),
+            _ => several.map_or(1, |s| s.1 as u32),
         };
         let blocks = v.grid.blocks(&extents, segment as u64, v.threads, span) as u32;
         if blocks == 0 {

@@ -90,8 +90,11 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let cost = cost.saturating_sub(inner.saved);
     let v = neighbours(l, pass, cost);
     let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
-    if let Some(plan) = steps::Plan::of(l, pass, &inner) {
-        several_steps(l, name, pass, &plan, &mut out)?;
+    if let Some(mut plan) = steps::Plan::of(l, pass, &inner) {
+        for n in plan.versions.clone() {
+            plan = plan.with(n);
+            several_steps(l, name, pass, &plan, n, &mut out)?;
+        }
     }
     let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
@@ -126,23 +129,24 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     Ok(out)
 }
 
-/// The version that makes several steps of an iteration at once.
+/// The version that makes so many steps of an iteration at once.
 fn several_steps(
     l: &mut Lower,
     name: &str,
     pass: &Pass,
     plan: &steps::Plan,
+    steps: i64,
     out: &mut GpuPass,
 ) -> Result<()> {
     l.begin("", false);
     (l.k.threads, l.k.steps) = (steps::THREADS, true);
-    l.k.blocks = 2;
+    l.k.blocks = plan.blocks(l);
     let rest = steps::main(l, pass, plan)?;
     let mut k = finished(l, rest, false);
-    k.name = format!("{name}_steps");
+    k.name = format!("{name}_steps{steps}");
     k.arrays.iter_mut().for_each(|a| a.noalias = true);
     let [rows, columns] = plan.block().map(|n| n as u32);
-    let (steps, extent) = (plan.steps as u32, plan.least() as u32);
+    let (steps, extent) = (steps as u32, plan.least() as u32);
     let conditions =
         Conditions { contiguous: true, narrow: true, separate: true, steps, extent, ..Conditions::default() };
     push(out, k, Grid::Plane(rows, columns), conditions, Vec::new(), None)
