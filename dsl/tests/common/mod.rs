@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 #[path = "../../../compiler/tests/common/gpu.rs"]
-mod gpu;
+pub mod gpu;
 
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, verify};
