@@ -27,6 +27,7 @@ use crate::schedule::items::{Pass, is_nested, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// Rows of a lane.
 const ROWS: i64 = 8;
@@ -46,7 +47,7 @@ pub struct Plan {
     /// Others, of which an element reads its own one.
     others: Vec<NodeId>,
     /// What an element reads of the state: distances of rows and columns.
-    taps: Vec<[i64; 2]>,
+    taps: BTreeSet<[i64; 2]>,
     /// How far that reaches: rows, columns.
     reach: [i64; 2],
     /// Neighbours of a lane.
@@ -110,7 +111,10 @@ impl Plan {
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let lambda = l.g.close(&binders, edge.value);
         let edge = Everywhere { value: l.g.add(Op::Generate(pass.domain.clone(), lambda)), ..edge };
-        let taps = own.taps.iter().map(|t| [t[0], t[1]]).collect();
+        // at the edges there may be other distances
+        let there = stencil::stencils(&mut l.g, &pass.domain, &[edge.value]);
+        let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
+        let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, margins) = (inner.arrays[0], inner.margins.clone());
         Some(Plan { state, others, taps, reach, v, inner, margins, edge, versions, steps })
     }
