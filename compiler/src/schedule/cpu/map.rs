@@ -4,6 +4,7 @@
 //! local buffers (see `Stores`).
 
 use super::Stores;
+use super::away::{Away, Part};
 use super::each::each;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -23,26 +24,46 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let mut elements = each(l, "i", &Expr::Reg(lo), &Expr::Reg(hi), &mut |l, i, conditions, out| {
-            let vars = [(index, i.clone())];
-            if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, Some(index), out);
+        let away = if pass.domain.len() == 1 { Away::of(l, pass, &items) } else { None };
+        let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &[index]));
+        let (mut elements, mut looks) = (Vec::new(), false);
+        let whole = (Expr::Reg(lo), Expr::Reg(hi));
+        let parts = match &away {
+            Some(away) => {
+                let parts = away.parts(l, &[n.clone()], &[], (&whole.0, &whole.1), &mut elements);
+                parts.into_iter().collect()
             }
-            let values = l.region(&vars, &roots, Some(index), i, out)?;
-            stores.store(l, values, i, i, out);
-            Ok(vec![])
-        })?;
+            None => vec![Part { begin: whole.0, end: whole.1, inner: false }],
+        };
+        for part in parts {
+            let before = l.cost;
+            let roots = if part.inner { &inner } else { &roots };
+            let mut loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
+                let vars = [(index, i.clone())];
+                if let Some(conditions) = conditions {
+                    return l.conditions(&vars, conditions, Some(index), out);
+                }
+                let values = l.region(&vars, roots, Some(index), i, out)?;
+                stores.store(l, values, i, i, out);
+                Ok(vec![])
+            })?;
+            looks |= loops.len() > 1;
+            elements.append(&mut loops);
+            // the elements at the edges are few: what an element costs is what it costs away from them
+            if away.is_some() && !part.inner {
+                l.cost = before;
+            }
+        }
         let t = l.k.reg("t", Ty::I64);
         // a look ahead goes tile by tile, so that the tile is in the cache when it is computed
-        let (begin, end) = match elements.len() {
-            1 => (Expr::TileBegin, Expr::TileEnd),
-            _ => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
+        let (begin, end) = match looks {
+            false => (Expr::TileBegin, Expr::TileEnd),
+            true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
         };
         body.push(Stmt::Let(lo, begin.times(Expr::int(grain)), Default::default()));
         body.push(Stmt::Let(hi, end.times(Expr::int(grain)).min(n), Default::default()));
-        let by_tile = elements.len() > 1;
         body.append(&mut elements);
-        return Ok(if by_tile { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)] } else { body });
+        return Ok(if looks { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)] } else { body });
     }
     let t = l.k.reg("t", Ty::I64);
     let base = l.k.reg("base", Ty::I64);

@@ -1,6 +1,7 @@
 //! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
+mod away;
 pub mod columns;
 mod each;
 mod finish;

@@ -4,6 +4,7 @@
 //! Where every array is read at the element's own indices only, and none has gaps between its rows, there are no rows: `map` counts through the elements.
 
 use super::Stores;
+use super::away::{Away, Part};
 use super::each::each;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
@@ -71,20 +72,37 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
             stores
         }
     };
+    // what is staged is at its edges all the time
+    let away = if staged || l.strided { None } else { Away::of(l, pass, &items) };
+    let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &index));
     walk.rows(l, &mut body, &mut |l, piece, out| {
-        let mut loops = each(l, "j", &piece.begin, &piece.end, &mut |l, j, conditions, out| {
-            let values = piece.outer.iter().cloned().chain([j.clone()]);
-            let vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(values).collect();
-            if let Some(conditions) = conditions {
-                return l.conditions_at(&vars, conditions, index.clone(), out);
+        let parts = match &away {
+            Some(away) => {
+                away.parts(l, &extents, &piece.outer, (&piece.begin, &piece.end), out).into_iter().collect()
             }
-            let at = piece.row.clone().plus(j.clone());
-            let values = l.region_at(&vars, &roots, (None, index.clone()), &at, out)?;
-            let in_tile = at.minus(walk.lo.clone());
-            stores.store_at(l, values, &piece.indices(j), &in_tile, out);
-            Ok(vec![])
-        })?;
-        out.append(&mut loops);
+            None => vec![Part { begin: piece.begin.clone(), end: piece.end.clone(), inner: false }],
+        };
+        for part in parts {
+            let before = l.cost;
+            let roots = if part.inner { &inner } else { &roots };
+            let mut loops = each(l, "j", &part.begin, &part.end, &mut |l, j, conditions, out| {
+                let values = piece.outer.iter().cloned().chain([j.clone()]);
+                let vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(values).collect();
+                if let Some(conditions) = conditions {
+                    return l.conditions_at(&vars, conditions, index.clone(), out);
+                }
+                let at = piece.row.clone().plus(j.clone());
+                let values = l.region_at(&vars, roots, (None, index.clone()), &at, out)?;
+                let in_tile = at.minus(walk.lo.clone());
+                stores.store_at(l, values, &piece.indices(j), &in_tile, out);
+                Ok(vec![])
+            })?;
+            out.append(&mut loops);
+            // the elements at the edges are few: what an element costs is what it costs away from them
+            if away.is_some() && !part.inner {
+                l.cost = before;
+            }
+        }
         Ok(())
     })?;
     if staged {

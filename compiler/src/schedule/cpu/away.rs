@@ -1,0 +1,77 @@
+//! A row's elements away from the edges, by code of their own: there clamps, reflections and wraps of indices are gone (`inside`), so that the C compiler sees neighbours.
+//!
+//! ```text
+//! begin           first                                   last       end
+//!   | as it is     |  where indices keep their margins     | as it is |        a row at an edge: first = last = end
+//! ```
+
+use crate::core::NodeId;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::{named, opened};
+use crate::schedule::inside::Inner;
+use crate::schedule::items::{Item, Pass};
+use crate::schedule::lower::Lower;
+
+/// Elements that have such code.
+pub struct Away {
+    inner: Inner,
+}
+
+/// A part of a row.
+pub struct Part {
+    /// From here on.
+    pub begin: Expr,
+    /// Up to here.
+    pub end: Expr,
+    /// All its elements keep the margins.
+    pub inner: bool,
+}
+
+impl Away {
+    /// None: nothing would be simpler away from the edges.
+    pub fn of(l: &mut Lower, pass: &Pass, items: &[&Item]) -> Option<Away> {
+        let inner = Inner::of(&mut l.g, pass);
+        (items.len() == pass.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
+            .then_some(Away { inner })
+    }
+
+    /// The elements at an index, right within the margins.
+    pub fn roots(&self, l: &mut Lower, index: &[NodeId]) -> Vec<NodeId> {
+        self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
+    }
+
+    /// Cuts the part from `begin` to `end` of the row with these indices along the axes before the last.
+    pub fn parts(
+        &self,
+        l: &mut Lower,
+        extents: &[Expr],
+        outer: &[Expr],
+        (begin, end): (&Expr, &Expr),
+        out: &mut Vec<Stmt>,
+    ) -> [Part; 3] {
+        let both = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
+        let mut kept: Option<Expr> = None;
+        for ((i, n), (before, behind)) in outer.iter().zip(extents).zip(&self.inner.margins) {
+            let low = Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(*before));
+            let high = Expr::binary(BinaryOp::Lt, i.clone(), n.clone().minus(Expr::int(*behind)));
+            let test = both(low, high);
+            kept = Some(kept.map_or(test.clone(), |all| both(all, test)));
+        }
+        let (before, behind) = self.inner.margins.last().copied().unwrap_or_default();
+        let width = extents.last().cloned().unwrap_or(Expr::int(0));
+        let greater = |a: Expr, b: Expr| Expr::binary(BinaryOp::Max, a, b);
+        let first = greater(begin.clone(), Expr::int(before)).min(end.clone());
+        let last = greater(begin.clone(), width.minus(Expr::int(behind))).min(end.clone());
+        let in_row = |e: Expr| match &kept {
+            Some(kept) => Expr::Select(Box::new(kept.clone()), Box::new(e), Box::new(end.clone())),
+            None => e,
+        };
+        let first = named(l, "first", in_row(first), out);
+        let last = greater(first.clone(), in_row(last));
+        let last = named(l, "last", last, out);
+        debug_assert_eq!(l.k_ty(&last), Ty::I64);
+        let part = |begin: &Expr, end: &Expr, inner| Part { begin: begin.clone(), end: end.clone(), inner };
+        [part(begin, &first, false), part(&first, &last, true), part(&last, end, false)]
+    }
+}
