@@ -121,6 +121,22 @@ shape_case clamped(std::size_t n) {
     return {"jacobi_clamped", n, n, n * n, 8.0 * double(n * n), 1, {{"c++", by_hand::jacobi_clamped}}, ours, expected};
 }
 
+// Where four steps reach the border they are checked against the bits of the interpreter elsewhere: here, of what is inside, the sum of all walks.
+shape_case steps(std::size_t n) {
+    const auto ours = [=](const side &s, plane &) { must(kernels_jacobi_steps(nullptr, matrix(s.x, n, n), 4, matrix(s.out, n, n))); };
+    const auto expected = [=](const plane &d, std::size_t k) {
+        const std::size_t i = k / n, j = k % n;
+        if (i < 4 || j < 4 || i + 4 >= n || j + 4 >= n) return double(d.out[k]);
+        const double ways[5] = {1, 4, 6, 4, 1};
+        double sum = 0;
+        // left or right of one diagonal, and of the other
+        for (std::size_t p = 0; p < 5; ++p)
+            for (std::size_t q = 0; q < 5; ++q) sum += ways[p] * ways[q] * d.x[(i + p - q) * n + j + p + q - 4];
+        return sum / 256;
+    };
+    return {"jacobi_steps", n, n, n * n, 32.0 * double(n * n), 1, {{"c++", by_hand::jacobi_steps}}, ours, expected};
+}
+
 std::string named(const char *what, std::size_t rows, std::size_t cols) { return std::string(what) + " " + std::to_string(rows) + "x" + std::to_string(cols); }
 
 void sums(std::vector<shape_case> &all, std::size_t rows, std::size_t cols) {
@@ -205,6 +221,7 @@ std::vector<shape_case> cases_of(std::size_t n) {
         along("average63", n, 63, kernels_average63, by_hand::average63, average_weight),
         over("jacobi", side_of, 3, kernels_jacobi, by_hand::jacobi, of_neighbours),
         clamped(side_of),
+        steps(side_of),
         over("square3", side_of, 3, kernels_square3, by_hand::square3, square_weight),
         over("square5", side_of, 5, kernels_square5, by_hand::square5, square_weight),
         over("square7", side_of, 7, kernels_square7, by_hand::square7, square_weight),

@@ -13,7 +13,7 @@ struct plane {
 
 namespace by_hand { // gcc -O3 -march=native, OpenMP; threads of 1: without
 void difference(plane &, int threads), average15(plane &, int threads), average31(plane &, int threads), average63(plane &, int threads);
-void jacobi(plane &, int threads), jacobi_clamped(plane &, int threads);
+void jacobi(plane &, int threads), jacobi_clamped(plane &, int threads), jacobi_steps(plane &, int threads);
 void square3(plane &, int threads), square5(plane &, int threads), square7(plane &, int threads), square9(plane &, int threads);
 void row_sums(plane &, int threads), row_sums_simd(plane &, int threads), col_sums(plane &, int threads);
 void matvec(plane &, int threads), matvec_simd(plane &, int threads), outer(plane &, int threads), transpose(plane &, int threads);

@@ -1,4 +1,4 @@
-// A Jacobi step: where all neighbours are, with the edges held, and several steps in two matrices as a solver takes them.
+// A Jacobi step: where all neighbours are, with the edges held, and several steps: in two matrices as a solver takes them, and in one call. A swinging string.
 #include "common/check.hpp"
 #include "common/grid.hpp"
 #include <examples.hpp>
@@ -36,6 +36,33 @@ static void solve(std::size_t rows, std::size_t cols) {
             for (std::size_t j = 0; j < y.cols; ++j) x(i + 1, j + 1) = y(i, j);
     }
     CHECK_EXACT(a.to_host(), x.v);
+    // the same in one call, and none
+    const auto first = grid(rows, cols, 1).on_device();
+    CHECK_EXACT(examples::jacobi_steps(first, 10).to_host(), x.v);
+    CHECK_EXACT(examples::jacobi_steps(first, 0).to_host(), first.to_host());
+    arraygpu::gpu_matrix<float> own = grid(rows, cols, 1).on_device();
+    examples::jacobi_steps(own, 10, own); // the output is the input
+    CHECK_EXACT(own.to_host(), x.v);
+}
+
+// A string, plucked; the ends are held.
+static void swing(std::size_t n, int steps) {
+    std::vector<float> u(n), before;
+    for (std::size_t i = 1; i + 1 < n; ++i) u[i] = float(i % 7) / 4 - 0.5f;
+    before = u;
+    const arraygpu::gpu_vector<float> start(u);
+    const auto r = examples::waves(start, start, 0.25f, steps);
+    for (int k = 0; k < steps; ++k) {
+        std::vector<float> next = u;
+        for (std::size_t i = 1; i + 1 < n; ++i) {
+            const float bend = (u[i - 1] - 2 * u[i]) + u[i + 1];
+            next[i] = (2 * u[i] - before[i]) + 0.25f * bend;
+        }
+        before = u;
+        u = next;
+    }
+    CHECK_EXACT(r.u_new.to_host(), u);
+    CHECK_EXACT(r.before_new.to_host(), before);
 }
 
 int main() {
@@ -49,5 +76,7 @@ int main() {
         CHECK_EXACT(y.to_host(), inside(x).v);
         if (rows > 2 && cols > 2) solve(rows, cols);
     }
+    for (const std::size_t n : {3, 4, 1000, 5001})
+        for (const int steps : {0, 1, 2, 17}) swing(n, steps);
     return check::finish("jacobi");
 }

@@ -24,6 +24,7 @@ typedef int (*peer_run)(const struct peer_arrays *, void *stream);
      difference       out[i] = a[i + 1] - a[i]
      averageK         out[i] = w[0] a[i] + .. + w[K - 1] a[i + K - 1]
      jacobi           out = the mean of the four neighbours in a, 8192 x 8192
+     jacobi K steps   out = a after K such steps, its border kept
      squareK          out = a weighted sum over the K x K neighbours in a, 8192 x 8192
      row_sums RxC, col_sums RxC    out[i] = the sum of row or column i of a
      matvec RxC       out[i] = row i of a times b[0 .. C]

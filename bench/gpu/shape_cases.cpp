@@ -86,6 +86,32 @@ shape_case clamped() {
     return c;
 }
 
+double binomial(int n, int k) {
+    double c = 1;
+    for (int i = 0; i < k; ++i) c = c * (n - i) / (i + 1);
+    return k < 0 || k > n ? 0 : c;
+}
+// So many ways lead there in K steps, each a quarter of the step before; how far from the middle is what is left and right of a diagonal.
+template <int K> double of_walks(int dx, int dy) {
+    if ((dx + dy + K) % 2 != 0) return 0;
+    return binomial(K, (K + dx + dy) / 2) * binomial(K, (K + dx - dy) / 2) * std::pow(0.25, K);
+}
+
+// K steps that keep the border: of these, too, the edges go through the comparison of bits only.
+template <int K> shape_case steps() {
+    const std::string name = "jacobi " + std::to_string(K) + " steps";
+    shape_case c = over_plane(name.c_str(), {{"", "jacobi_steps", "jacobi_steps", place::centre}}, K, 4 * K, of_walks<K>);
+    static const std::int64_t count = K;
+    c.arguments = [](const arrays &d, place) {
+        agpu_arg k{};
+        k.kind = AGPU_ARG_SCALAR;
+        k.scalar = &count;
+        return std::vector<agpu_arg>{view(d.a, 0, SIDE, SIDE, SIDE), k, view(d.out, 0, SIDE, SIDE, SIDE, true)};
+    };
+    c.bytes *= K; // as if a step were a pass
+    return c;
+}
+
 shape_case sums(bool of_rows, std::size_t rows, std::size_t cols) {
     const char *function = of_rows ? "row_sums" : "col_sums";
     const std::size_t n = of_rows ? rows : cols, work = of_rows ? cols : rows;
@@ -181,6 +207,8 @@ std::vector<shape_case> shape_cases() {
         along("average63", "average63_direct", triangle(63)),
         over_plane("jacobi", jacobi, 1, 4, of_neighbours),
         clamped(),
+        steps<4>(),
+        steps<8>(),
         over_plane("square3", with_and_without("square3", "square3_direct"), 1, 18, of_square),
         over_plane("square5", with_and_without("square5", "square5_direct"), 2, 50, of_square),
         over_plane("square7", with_and_without("square7", "square7_direct"), 3, 98, of_square),

@@ -140,6 +140,37 @@ __global__ void jacobi_shared(const float *__restrict__ a, float *o) {
         o[long(y) * WIDTH + x] = 0.25f * ((t[ty + 1][tx] + t[ty + 1][tx + 2]) + (t[ty][tx + 1] + t[ty + 2][tx + 1]));
 }
 
+// T steps at once: a square in shared memory, of which each step spoils a ring
+template <int T> __global__ void __launch_bounds__(512) jacobi_steps(const float *__restrict__ a, float *o) {
+    __shared__ float s[2][64][64];
+    constexpr int B = 64 - 2 * T;
+    const int tx = threadIdx.x, ty = threadIdx.y, gx = blockIdx.x * B - T + tx, g0 = blockIdx.y * B - T, cx = min(max(gx, 0), WIDTH - 1);
+    const auto inner = [](int x, int y) { return x > 0 && y > 0 && x < WIDTH - 1 && y < HEIGHT - 1; };
+#pragma unroll
+    for (int r = 0; r < 8; r++) s[0][ty * 8 + r][tx] = a[long(min(max(g0 + ty * 8 + r, 0), HEIGHT - 1)) * WIDTH + cx];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < T; k++) {
+        const int xl = max(tx - 1, 0), xr = min(tx + 1, 63);
+        float n = s[k & 1][max(ty * 8 - 1, 0)][tx], c = s[k & 1][ty * 8][tx];
+#pragma unroll
+        for (int r = 0; r < 8; r++) {
+            const int y = ty * 8 + r;
+            const float d = s[k & 1][min(y + 1, 63)][tx], v = 0.25f * ((s[k & 1][y][xl] + s[k & 1][y][xr]) + (n + d));
+            s[(k & 1) ^ 1][y][tx] = inner(gx, g0 + y) ? v : c;
+            n = c;
+            c = d;
+        }
+        __syncthreads();
+    }
+    if (tx >= T && tx < 64 - T && gx < WIDTH)
+#pragma unroll
+        for (int r = 0; r < 8; r++) {
+            const int y = ty * 8 + r, gy = g0 + y;
+            if (y >= T && y < 64 - T && gy < HEIGHT) o[long(gy) * WIDTH + gx] = s[T & 1][y][tx];
+        }
+}
+
 __device__ float weight(int dx, int dy) { return 0.02f + 0.01f * (dx + 3 * dy); }
 
 template <int R> __device__ float square(const float *x, long at) {
@@ -548,6 +579,11 @@ int two_dimensions(void (*kernel)(const float *, float *), int across, int down,
     kernel<<<dim3(WIDTH / across, HEIGHT / down), threads, 0, as_stream(s)>>>(x->a, x->out);
     return launched();
 }
+template <int T> int steps(arrays x, void *s) {
+    constexpr int B = 64 - 2 * T;
+    jacobi_steps<T><<<dim3((WIDTH + B - 1) / B, (HEIGHT + B - 1) / B), dim3(64, 8), 0, as_stream(s)>>>(x->a, x->out);
+    return launched();
+}
 int reduction(void (*kernel)(const float *, float *), unsigned count, arrays x, void *s) {
     kernel<<<count, 256, 0, as_stream(s)>>>(x->a, x->out);
     return launched();
@@ -593,6 +629,8 @@ const peer list[] = {
     PLANE("jacobi", "hand_shared_32x16", 32, 16, dim3(32, 16), jacobi_shared),
     PLANE("jacobi", "hand_float4_rows4", 128, 16, dim3(32, 4), jacobi_rows<4>),
     PLANE("jacobi", "hand_float4_rows8", 128, 32, dim3(32, 4), jacobi_rows<8>),
+    PEER("jacobi 4 steps", "hand_square64", PEER_CENTRE, return steps<4>(x, s);),
+    PEER("jacobi 8 steps", "hand_square64", PEER_CENTRE, return steps<8>(x, s);),
     SQUARE("square3", 1),
     SQUARE("square5", 2),
     SQUARE("square7", 3),

@@ -68,6 +68,9 @@ static void stencils_wider_than_the_array() {
     CHECK_EXACT(examples::jacobi_clamped(filled(1, 1, 7)).to_host(), (host{7}));
     CHECK_EXACT(examples::gaussian3(filled(1, 1, 8)).to_host(), (host{8}));
     CHECK_ERROR(AGPU_ERROR_SHAPE, ({"jacobi_clamped", "m", "0"}), examples::jacobi_clamped(filled(0, 3)));
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"jacobi_steps", "iterate: k", "number of steps is -1"}), examples::jacobi_steps(filled(5, 5), -1));
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"jacobi_steps", "the part has the length 0"}), examples::jacobi_steps(filled(2, 5), 3));
+    CHECK_ERROR(AGPU_ERROR_SHAPE, ({"jacobi_steps", "m", "1"}), examples::jacobi_steps(filled(5, 1), 0));
     // mirrored, a margin is as wide as the vector at most; clamped, it repeats one element
     const auto [mirrored, clamped] = checks::margins(vector(host{1, 2, 3}));
     CHECK_EXACT(mirrored.to_host(), (host{3, 2, 1, 1, 2, 3, 3, 2}));

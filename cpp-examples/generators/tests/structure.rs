@@ -29,6 +29,9 @@ const EXAMPLES: &[(&str, Example)] = &[
     ("double_arr", (|| one().function("f", ["x"], "r", double_arr::double_arr), 1, 0)),
     ("jacobi", (|| one().function("f", ["m"], "r", jacobi::jacobi), 1, 0)),
     ("jacobi_clamped", (|| one().function("f", ["m"], "r", jacobi::jacobi_clamped), 1, 0)),
+    // the step, and the copy that no step makes
+    ("jacobi_steps", (|| one().function("f", ["m", "k"], "r", jacobi::jacobi_steps), 2, 0)),
+    ("waves", (|| one().function("f", ["u", "b", "c", "k"], ["x", "y"], jacobi::waves), 2, 0)),
     ("box3", (|| one().function("f", ["m"], "r", filters::box3), 1, 0)),
     ("gaussian3", (|| one().function("f", ["m"], "r", filters::gaussian3), 1, 0)),
     ("row_sums", (|| one().function("f", ["m"], "r", matrices::row_sums), 1, 0)),

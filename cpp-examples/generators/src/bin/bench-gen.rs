@@ -29,7 +29,11 @@ fn stencils(mut package: Package) -> Package {
                 kept(package.function(name(&format!("square{k}")), ["m"], "result", filters::square(k)));
         }
     }
-    package.function("jacobi_clamped", ["m"], "result", jacobi::jacobi_clamped).doc(jacobi::CLAMPED_DOC)
+    package
+        .function("jacobi_clamped", ["m"], "result", jacobi::jacobi_clamped)
+        .doc(jacobi::CLAMPED_DOC)
+        .function("jacobi_steps", ["m", "k"], "result", jacobi::jacobi_steps)
+        .doc(jacobi::STEPS_DOC)
 }
 
 /// Reductions of the rows and of the columns, products with vectors, all pairs.
