@@ -7,6 +7,7 @@ pub mod elementary;
 pub mod fast;
 pub mod fuse;
 pub mod half;
+pub mod hoist;
 pub mod lengths;
 pub mod pipeline;
 pub mod shapes;

@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, elementary, fast, fuse, half, lengths, shapes, simplify};
+use super::{cse, dce, elementary, fast, fuse, half, hoist, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 use std::rc::Rc;
@@ -21,6 +21,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "shapes", run: shapes::run },
     // every array expression becomes an index function of parameters
     Pass { name: "fuse", run: fuse::run },
+    // nested operations that depend on few of the indices around them are stored
+    Pass { name: "hoist", run: hoist::run },
     // now that every length is one of a parameter, equal ones get one name
     Pass { name: "lengths", run: lengths::run },
     // composed index functions leave sums of offsets and selects of constants behind

@@ -1,0 +1,233 @@
+//! Nested operations that depend on some of the indices around them, not on all, are computed once for each value of those, and stored: hoisting (Larsen, section 7), for part of
+//! the indices. What depends on none is a pass of its own anyway.
+//!
+//! ```text
+//! generate n, m (%i, %j) {                                 %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
+//!   %s = reduce .. over (generate m (%k) { x[%i, k] })  ->  generate n, m (%i, %j) {
+//!   x[%i, %j] / %s                                            x[%i, %j] / elem %t, %i
+//! }                                                        }
+//! ```
+//!
+//! So the rows of a matrix are divided by their lengths in two passes instead of one sum for each element. In a reduction of a whole matrix, whose elements are counted
+//! through, the row is `k / m`: that counts as an index of its own.
+//!
+//! What may leave a record stays where it is: it might not be needed.
+
+use crate::core::linear;
+use crate::core::{Function, Graph, NodeId, Op, Var};
+use crate::error::Result;
+use crate::passes::simplify::simplify;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Runs the pass.
+pub fn run(f: &Function) -> Result<Function> {
+    let mut out = f.clone();
+    let mut hoist = Hoist { done: HashMap::default(), nested: HashMap::default() };
+    for r in &mut out.results {
+        r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());
+    }
+    Ok(out)
+}
+
+/// An index around a node: the variable (or what follows from one and counts as an index), and how far it goes.
+#[derive(Clone, Copy)]
+struct Around {
+    index: NodeId,
+    extent: NodeId,
+}
+
+struct Hoist {
+    /// Of closed nodes.
+    done: HashMap<NodeId, NodeId>,
+    nested: HashMap<NodeId, bool>,
+}
+
+impl Hoist {
+    /// The node, rebuilt, inside of these indices.
+    fn node(&mut self, g: &mut Graph, n: NodeId, around: &mut Vec<Around>) -> NodeId {
+        self.rebuilt(g, n, around, &mut HashMap::default())
+    }
+
+    fn rebuilt(
+        &mut self,
+        g: &mut Graph,
+        n: NodeId,
+        around: &mut Vec<Around>,
+        memo: &mut HashMap<NodeId, NodeId>,
+    ) -> NodeId {
+        let closed = g.is_closed(n);
+        if let Some(known) = if closed { self.done.get(&n) } else { memo.get(&n) } {
+            return *known;
+        }
+        let mut made = n;
+        if !closed && let Some(stored) = self.stored(g, n, around) {
+            made = stored;
+        } else if self.has_nested(g, n) || closed {
+            let op = g.op(n).clone();
+            let operands: Vec<NodeId> = op.operands().map(|o| self.rebuilt(g, o, around, memo)).collect();
+            let before = g.set_loc(g.node(n).loc.clone());
+            let lambda = match &op {
+                Op::Generate(extents, lambda) => {
+                    let extents = extents.clone();
+                    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+                    Some(g.lambda(&types, |g, index| {
+                        let body = g.open(lambda, index);
+                        let outer = around.len();
+                        let own = index.iter().zip(&extents).map(|(i, n)| Around { index: *i, extent: *n });
+                        around.extend(own);
+                        if let ([k], [count]) = (index, &extents[..]) {
+                            around.extend(rows(g, *k, *count, body));
+                        }
+                        let body = self.node(g, body, around);
+                        around.truncate(outer);
+                        body
+                    }))
+                }
+                op => op.lambda().cloned(),
+            };
+            let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
+            if changed {
+                made = g.add(op.with(&operands, lambda));
+                if g.node(n).bound {
+                    g.mark_bound(made);
+                }
+            }
+            g.set_loc(before);
+        }
+        if closed {
+            self.done.insert(n, made)
+        } else {
+            memo.insert(n, made)
+        };
+        made
+    }
+
+    /// The value as an element of a stored array, if it is a nested operation that depends on some of the indices only.
+    fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
+        if around.len() < 2 || !g.ty(n).is_scalar() || !self.has_nested(g, n) {
+            return None;
+        }
+        let (needed, value) = dependence(g, n, around)?;
+        let extents: Vec<NodeId> = needed.iter().map(|a| a.0.extent).collect();
+        let records = |g: &Graph, n: NodeId| g.op(n).may_record(g);
+        if extents.iter().any(|n| !g.is_closed(*n))
+            || g.reachable([n]).into_iter().any(|m| !g.is_closed(m) && records(g, m))
+        {
+            return None;
+        }
+        let before = g.set_loc(g.node(n).loc.clone());
+        let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
+        let lambda = g.close(&vars, value);
+        let array = g.add(Op::Generate(extents, lambda));
+        // it may hold others of fewer indices
+        let array = self.node(g, array, &mut Vec::new());
+        let array = g.add(Op::Materialize(array));
+        let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
+        g.set_loc(before);
+        Some(element)
+    }
+
+    /// Whether it holds a reduction or a fold that depends on a variable.
+    fn has_nested(&mut self, g: &Graph, n: NodeId) -> bool {
+        if g.is_closed(n) {
+            return false;
+        }
+        if let Some(known) = self.nested.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let own = matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. });
+        let found = own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.has_nested(g, o));
+        self.nested.insert(n, found);
+        found
+    }
+}
+
+/// Of elements that are counted through: the row of element `k`, where the body takes it.
+fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
+    let mut found = Vec::new();
+    for n in g.reachable([body]) {
+        if let Op::Binary(BinaryOp::Div, a, width) = *g.op(n)
+            && a == k
+            && g.is_closed(width)
+        {
+            found.push((n, width));
+        }
+    }
+    let extent = |g: &mut Graph, width: NodeId| {
+        // rows times columns, of which there is at least one
+        let columns = match *g.op(width) {
+            Op::Binary(BinaryOp::Max, columns, _) => columns,
+            _ => width,
+        };
+        match *g.op(count) {
+            Op::Binary(BinaryOp::Mul, a, b) if b == columns => return a,
+            Op::Binary(BinaryOp::Mul, a, b) if a == columns => return b,
+            _ => {}
+        }
+        let one = g.lit(Lit::i64(1));
+        let before = linear::sub(g, width, one);
+        let up = linear::add(g, count, before);
+        simplify(g, Op::Binary(BinaryOp::Div, up, width))
+    };
+    found.into_iter().map(|(index, width)| Around { index, extent: extent(g, width) }).collect()
+}
+
+/// The indices that a value depends on, with a variable for each, and the value with these for them. None: it depends on all of them, or on something else.
+fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
+    // what follows from others comes first: where a row is taken, its variable is not needed
+    let mut order: Vec<Around> = around.to_vec();
+    order.sort_by_key(|a| matches!(g.op(a.index), Op::Var(..)));
+    let (mut needed, mut value) = (Vec::new(), n);
+    for a in order {
+        let (var, node) = g.fresh_var(Ty::I64);
+        let with = replaced(g, value, a.index, node, &mut HashMap::default());
+        if with != value {
+            needed.push((a, var));
+            value = with;
+        }
+    }
+    let own: HashSet<Var> = needed.iter().map(|a| a.1).collect();
+    let only_these = g.node(value).free.iter().all(|v| own.contains(v));
+    let variables = around.iter().filter(|a| matches!(g.op(a.index), Op::Var(..))).count();
+    let all = needed.iter().filter(|a| matches!(g.op(a.0.index), Op::Var(..))).count() == variables;
+    (only_these && !all && !needed.is_empty()).then_some((needed, value))
+}
+
+/// The node with another one in the place of one, also inside of lambdas.
+fn replaced(
+    g: &mut Graph,
+    n: NodeId,
+    old: NodeId,
+    new: NodeId,
+    memo: &mut HashMap<NodeId, NodeId>,
+) -> NodeId {
+    if n == old {
+        return new;
+    }
+    if g.is_closed(n) {
+        return n;
+    }
+    if let Some(known) = memo.get(&n) {
+        return *known;
+    }
+    let op = g.op(n).clone();
+    let operands: Vec<NodeId> = op.operands().map(|o| replaced(g, o, old, new, memo)).collect();
+    let before = g.set_loc(g.node(n).loc.clone());
+    let lambda = op.lambda().map(|l| {
+        let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
+        g.lambda(&types, |g, v| {
+            let body = g.open(l, v);
+            replaced(g, body, old, new, &mut HashMap::default())
+        })
+    });
+    let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
+    let made = if changed { g.add(op.with(&operands, lambda)) } else { n };
+    g.set_loc(before);
+    if changed && g.node(n).bound {
+        g.mark_bound(made);
+    }
+    memo.insert(n, made);
+    made
+}
