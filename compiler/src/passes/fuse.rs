@@ -18,28 +18,52 @@
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
+use super::recompute;
 use super::simplify::{extent, extents, simplify};
 use crate::core::linear::{self, Linear};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, rewrite::rewrite};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, rewrite::rewrite_from};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Runs the pass.
+/// Runs the pass: again, with one array more that is stored, as long as computing one wherever it is read costs more than storing it.
 pub fn run(f: &Function) -> Result<Function> {
+    let mut stored = HashSet::default();
+    loop {
+        let (out, fuse) = fused(f, &stored);
+        let asked = fuse.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
+        let Some(array) = recompute::too_expensive(&out.graph, asked) else { return Ok(out) };
+        let before = stored.len();
+        stored.extend(fuse.origins.iter().filter(|(_, new)| *new == array).map(|(old, _)| *old));
+        if stored.len() == before {
+            return Ok(out);
+        }
+    }
+}
+
+/// `stored`: arrays of the function that are stored.
+fn fused(f: &Function, stored: &HashSet<NodeId>) -> (Function, Fuse) {
     let mut fuse = Fuse::default();
-    let mut out = rewrite(f, true, &mut |g, op| fuse.scalar(g, op));
+    let mut out = rewrite_from(f, true, &mut |g, op, old| {
+        let made = fuse.scalar(g, op);
+        if g.ty(made).is_scalar() {
+            return made;
+        }
+        fuse.origins.push((old, made));
+        if stored.contains(&old) { fuse.stored(g, made) } else { made }
+    });
     for i in 0..out.results.len() {
         let value = out.results[i].value;
         if !out.graph.ty(value).is_scalar() {
-            // a result is stored anyway
-            let value = if let Op::Materialize(x) = *out.graph.op(value) { x } else { value };
-            if !matches!(out.graph.op(value), Op::Iterate { .. }) || out.is_read(value, i) {
-                out.results[i].value = fuse.generate(&mut out.graph, value);
-            }
+            // a result is stored anyway; what is stored for others, too, is copied
+            out.results[i].value = match *out.graph.op(value) {
+                Op::Materialize(x) if !out.is_read(value, i) => x,
+                Op::Iterate { .. } if !out.is_read(value, i) => value,
+                _ => fuse.generate(&mut out.graph, value),
+            };
         }
     }
-    Ok(out)
+    (out, fuse)
 }
 
 impl Function {
@@ -56,6 +80,8 @@ impl Function {
 struct Fuse {
     /// (array, indices, proven) -> its element
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
+    /// Arrays of the function, and what they became.
+    origins: Vec<(NodeId, NodeId)>,
 }
 
 impl Fuse {

@@ -10,5 +10,6 @@ pub mod half;
 pub mod hoist;
 pub mod lengths;
 pub mod pipeline;
+mod recompute;
 pub mod shapes;
 pub mod simplify;

@@ -1,0 +1,81 @@
+//! Which arrays are cheaper stored than computed wherever they are read: what [`super::fuse`] asks.
+//!
+//! An array whose elements are read at k places for each element of another is computed k times; on a GPU a thread that has a square of 4 by 4 elements (8 of a vector) computes
+//! the square and what is around it once. Against that stands a round trip through memory: 8 bytes an element, in which an H200 makes about 60 operations (2026-11-21:
+//! 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of multiply-adds). So stencils of stencils fuse as long as they are small: 3 x 3 of 3 x 3 does, 5 x 5 of 5 x 5 does not.
+//!
+//! An element with reductions of its own is stored where it is read at two places.
+
+use crate::core::{Graph, NodeId, Op};
+use crate::scalar::BinaryOp;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Operations in the time of a round trip.
+const ROUND_TRIP: f64 = 60.0;
+/// What a nested reduction costs at least.
+const NESTED: f64 = 1000.0;
+
+/// An array whose recomputation costs more than storing it. Of several the one with the cheapest elements: others may be expensive because of it. `elements`: where each array was asked for an element, and what that is.
+pub fn too_expensive<'a>(
+    g: &Graph,
+    elements: impl Iterator<Item = (NodeId, &'a [NodeId], NodeId)>,
+) -> Option<NodeId> {
+    let mut asked: HashMap<NodeId, (HashSet<&[NodeId]>, NodeId)> = HashMap::default();
+    for (array, index, element) in elements {
+        if matches!(g.op(array), Op::Map(..) | Op::Generate(..)) && g.is_closed(array) {
+            asked.entry(array).or_insert((HashSet::default(), element)).0.insert(index);
+        }
+    }
+    let cost = |(array, (places, element)): (&NodeId, &(HashSet<&[NodeId]>, NodeId))| {
+        let more = factor(places.len(), g.ty(*array).rank) - 1.0;
+        (*array, more * element_cost(g, *element))
+    };
+    let expensive = asked.iter().map(cost).filter(|(_, cost)| *cost > ROUND_TRIP);
+    // of equal ones always the same
+    expensive.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(array, _)| array)
+}
+
+/// How often an element is computed that is read at so many places.
+fn factor(places: usize, rank: u8) -> f64 {
+    let places = places as f64;
+    if rank == 1 {
+        return (8.0 + places - 1.0) / 8.0;
+    }
+    let side = places.sqrt().ceil();
+    ((4.0 + side - 1.0) / 4.0).powi(2)
+}
+
+/// Operations of an element, without what is computed once for all.
+fn element_cost(g: &Graph, element: NodeId) -> f64 {
+    let (mut seen, mut stack, mut cost) = (HashSet::default(), vec![element], 0.0);
+    while let Some(n) = stack.pop() {
+        if g.is_closed(n) || !seen.insert(n) {
+            continue;
+        }
+        let op = g.op(n);
+        cost += match op {
+            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } => NESTED,
+            Op::Unary(op, _) if op.is_elementary() => 20.0,
+            Op::Binary(op, ..) if op.is_elementary() => 40.0,
+            Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 8.0,
+            Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) => 1.0,
+            _ => 0.0,
+        };
+        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+    }
+    cost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::factor;
+
+    #[test]
+    fn more_places_cost_more() {
+        assert_eq!(factor(1, 1), 1.0);
+        assert_eq!(factor(1, 2), 1.0);
+        assert_eq!(factor(9, 1), 2.0);
+        assert_eq!(factor(25, 2), 4.0);
+        assert!(factor(5, 2) == factor(9, 2));
+    }
+}
