@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unistd.h>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -103,11 +103,7 @@ bool measure(const test_case &c, arrays &d, int asked, std::FILE *json, std::uin
 } // namespace
 
 int main(int count, char **arguments) {
-    // OpenMP's threads spin after each region; on the cores that the next row is measured on. The library reads this once, before main.
-    if (!std::getenv("OMP_WAIT_POLICY")) {
-        setenv("OMP_WAIT_POLICY", "passive", 1);
-        execv("/proc/self/exe", arguments);
-    }
+    let_openmp_sleep(arguments);
     const char *filter = count > 1 ? arguments[1] : "";
     std::FILE *json = std::fopen(RESULTS, "w");
     if (!json) {

@@ -75,5 +75,8 @@ long extra_memory(const test_case &, arrays &, int threads);
 // Nanoseconds of calls at n = 1 beyond direct C calls, as table and JSON lines.
 void call_overhead(std::FILE *json);
 
+// OpenMP's threads spin after each region, on the cores that the next row is measured on, unless the environment says otherwise before main: begins the program anew.
+void let_openmp_sleep(char **arguments);
+
 double median(std::vector<double> values);
 double now_ms();

@@ -14,7 +14,6 @@
 #include <kernels.h>
 #include <memory>
 #include <thread>
-#include <unistd.h>
 
 double average_weight(std::size_t taps, std::size_t i) {
     if (taps == 15) return double(spencer[i]) / 320;
@@ -281,11 +280,7 @@ bool measure(const shape_case &c, plane d, std::size_t n, int asked, std::FILE *
 } // namespace
 
 int main(int count, char **arguments) {
-    // as in bench.cpp: OpenMP's threads may not spin on the cores that the next row is measured on
-    if (!std::getenv("OMP_WAIT_POLICY")) {
-        setenv("OMP_WAIT_POLICY", "passive", 1);
-        execv("/proc/self/exe", arguments);
-    }
+    let_openmp_sleep(arguments);
     const char *filter = count > 1 ? arguments[1] : "";
     std::FILE *json = std::fopen(RESULTS, "w");
     if (!json) return std::fprintf(stderr, "cannot write %s\n", RESULTS), 1;

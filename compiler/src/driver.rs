@@ -8,6 +8,7 @@ use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::GpuKernel;
+use crate::schedule::form::Form;
 use crate::schedule::stencil::Kept;
 use crate::schedule::{self, Versions};
 
@@ -37,8 +38,8 @@ pub struct Compiled {
     pub stencils: Vec<Vec<Kept>>,
     /// The code of each kernel's versions, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
-    /// What the author should know: places that are slow on some target.
-    pub warnings: Vec<String>,
+    /// What the author should know: places that are slow on some target. Entry i is of the i-th function.
+    pub warnings: Vec<Vec<String>>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
 }
@@ -46,6 +47,8 @@ pub struct Compiled {
 /// One version of a kernel for GPUs.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
+    /// Its form, for reports.
+    pub form: Form,
     /// Kernel IR.
     pub kernel: Kernel,
     /// PTX, a module with one entry.
@@ -101,12 +104,13 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.functions.push(fused);
         out.plans.push(scheduled.plan);
         out.versions.extend(scheduled.kernels);
-        out.warnings.extend(scheduled.warnings);
+        out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
-            let code = |kernel: Kernel| GpuCode { ptx: backend::ptx::emit(&kernel), kernel };
+            let code =
+                |(kernel, form): (Kernel, _)| GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel };
             out.gpu.push(pass.launch);
             out.stencils.push(pass.stencils);
-            out.gpu_code.push(pass.kernels.into_iter().map(code).collect());
+            out.gpu_code.push(pass.kernels.into_iter().zip(pass.forms).map(code).collect());
         }
     }
     out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
@@ -135,11 +139,8 @@ impl Compiled {
     }
 
     /// What was decided for each function, and why.
-    pub fn explain(&self) -> String {
-        let one = |(f, p): (&Function, &Plan)| explain::function(f, p, &self.gpu, &self.stencils);
-        let functions = self.functions.iter().zip(&self.plans).map(one).collect::<Vec<_>>().join("\n");
-        let warnings: String = self.warnings.iter().map(|w| format!("warning: {w}\n")).collect();
-        functions + &warnings
+    pub fn explain(&self, options: &explain::Options, format: explain::Format) -> Result<String> {
+        explain::print(self, options, format)
     }
 }
 

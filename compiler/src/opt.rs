@@ -3,25 +3,38 @@
 use crate::core::{parse, print};
 use crate::driver;
 use crate::error::{Error, Result};
+use crate::explain::{self, Format};
 use crate::passes::pipeline;
 
 /// How it is called, without the file.
-pub const USAGE: &str =
-    "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c|ptx]... [--explain] [--locs]";
+pub const USAGE: &str = "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c|ptx]... [--explain[=text|json]] \
+     [--bandwidth GB/s] [--extent [FUNCTION.]PARAMETER=N[xN..]]... [--locs]";
+/// The options that are followed by a value.
+pub const WITH_VALUE: [&str; 4] = ["--dump-after", "--emit", "--bandwidth", "--extent"];
 
 /// Runs the options on a text. Without options it prints the fused form.
 pub fn run(text: &str, options: &[String]) -> Result<String> {
     let usage = |m: &str| Error::user("E0104", format!("{m}\noptions: {USAGE}"));
     let (mut dumps, mut stages) = (Vec::new(), Vec::new());
-    let (mut explain, mut locs) = (false, false);
+    let (mut explain, mut locs, mut sizes) = (None, false, explain::Options::default());
     let mut it = options.iter();
     while let Some(a) = it.next() {
         match a.as_str() {
             "--dump-after" => dumps.push(it.next().ok_or_else(|| usage("--dump-after needs a pass"))?),
             "--emit" => stages.push(it.next().ok_or_else(|| usage("--emit needs a stage"))?.as_str()),
-            "--explain" => explain = true,
+            "--explain" => explain = Some(Format::Text),
+            "--bandwidth" => {
+                let number = it.next().ok_or_else(|| usage("--bandwidth needs a number"))?;
+                sizes.bandwidth = Some(explain::Options::parse_bandwidth(number)?);
+            }
+            "--extent" => {
+                sizes.extents.push(it.next().ok_or_else(|| usage("--extent needs an extent"))?.parse()?);
+            }
             "--locs" => locs = true,
-            a => return Err(usage(&format!("there is no option {a}"))),
+            a => match a.strip_prefix("--explain=") {
+                Some(format) => explain = Some(format.parse()?),
+                None => return Err(usage(&format!("there is no option {a}"))),
+            },
         }
     }
     let all = |d: &str| dumps.iter().any(|x| *x == d || *x == "all");
@@ -40,10 +53,10 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
             })
         })?;
     }
-    if stages.is_empty() && dumps.is_empty() && !explain {
+    if stages.is_empty() && dumps.is_empty() && explain.is_none() {
         stages.push("fused");
     }
-    if !stages.is_empty() || explain {
+    if !stages.is_empty() || explain.is_some() {
         let compiled = driver::compile("module", functions)?;
         for s in &stages {
             match (*s, locs) {
@@ -51,8 +64,8 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
                 (s, _) => out.push_str(&compiled.emit(s)?),
             }
         }
-        if explain {
-            out.push_str(&compiled.explain());
+        if let Some(format) = explain {
+            out.push_str(&compiled.explain(&sizes, format)?);
         }
     }
     Ok(out)

@@ -12,6 +12,7 @@ use arguments::{arguments, value};
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::explain::Format;
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
 use common::rng;
@@ -101,7 +102,7 @@ fn products() {
             "@{}: two sides",
             f.name
         );
-        assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
+        assert!(compiled.warnings.concat().is_empty(), "{:?}", compiled.warnings);
         for (m, n, k) in [
             (0, 3, 4),
             (3, 4, 0),
@@ -142,7 +143,7 @@ fn warnings() {
         let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
         // products that begin with a stored matrix, matrices by vectors in panels, and records
         let loops = ["two", "product", "records", "vectors"].contains(&f.name.as_str());
-        assert_eq!(!compiled.warnings.is_empty(), loops, "@{}: {:?}", f.name, compiled.warnings);
+        assert_eq!(!compiled.warnings.concat().is_empty(), loops, "@{}: {:?}", f.name, compiled.warnings);
         let tiled = ["order", "pairs", "softmax"].contains(&f.name.as_str());
         let shared = |code: &driver::GpuCode| !code.kernel.shared.is_empty();
         assert!(!tiled || compiled.gpu_code.iter().flatten().all(shared), "@{}: a tile", f.name);
@@ -164,6 +165,7 @@ fn warnings() {
     let functions = parse::parse(text).unwrap();
     let compiled = driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap();
     let expected = "f: a nested operation (author.rs:12) is a sequential loop in each thread of a GPU";
-    assert_eq!(compiled.warnings, [expected]);
-    assert!(compiled.explain().ends_with(&format!("warning: {expected}\n")));
+    assert_eq!(compiled.warnings.concat(), [expected]);
+    let text = compiled.explain(&Default::default(), Format::Text).unwrap();
+    assert!(text.ends_with(&format!("  warning: {expected}\n")));
 }

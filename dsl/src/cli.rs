@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use arraygpu_compiler as compiler;
 use arraygpu_compiler::core::{Function, Type};
 use arraygpu_compiler::driver::Targets;
+use arraygpu_compiler::explain::{Extent, Format, Options};
 use arraygpu_compiler::package::model::c_type;
 use arraygpu_compiler::package::ptxas::Arch;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -41,8 +42,16 @@ struct Arguments {
     emit: Vec<Stage>,
 
     /// Print what was decided for each function, and why: kernels, what fused, what is stored, bytes moved
-    #[arg(long)]
-    explain: bool,
+    #[arg(long, value_parser = format, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|json")]
+    explain: Option<Format>,
+
+    /// With --explain: predict times at this bandwidth in GB/s, of reads and writes together
+    #[arg(long, value_parser = bandwidth, requires = "explain", value_name = "GB/s")]
+    bandwidth: Option<f64>,
+
+    /// With --explain: predict bytes and times for parameters of this size, `x=67108864`, `m=8192x8192`, `rmse.x=1000`; of a scalar its value
+    #[arg(long, value_parser = extent, requires = "explain", value_name = "[FUNCTION.]PARAMETER=N[xN..]")]
+    extent: Vec<Extent>,
 
     /// Print the functions with their C++ signatures
     #[arg(long)]
@@ -63,6 +72,18 @@ enum Target {
 
 /// An architecture, with clap's wish for an error that is a text.
 fn architecture(text: &str) -> std::result::Result<Arch, String> {
+    text.parse().map_err(|e: compiler::Error| e.message)
+}
+
+fn format(text: &str) -> std::result::Result<Format, String> {
+    text.parse().map_err(|e: compiler::Error| e.message)
+}
+
+fn bandwidth(text: &str) -> std::result::Result<f64, String> {
+    Options::parse_bandwidth(text).map_err(|e| e.message)
+}
+
+fn extent(text: &str) -> std::result::Result<Extent, String> {
     text.parse().map_err(|e: compiler::Error| e.message)
 }
 
@@ -126,7 +147,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     if arguments.list {
         let functions = package.functions()?;
         print(stdout, &functions.iter().map(|f| listed(package.name(), f)).collect::<String>())?;
-        if arguments.emit.is_empty() && !arguments.explain && arguments.out.is_none() {
+        if arguments.emit.is_empty() && arguments.explain.is_none() && arguments.out.is_none() {
             return Ok(());
         }
     }
@@ -134,7 +155,8 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     progress.say("compiling the functions");
     let has = |target| arguments.target.contains(&target);
     let compiled = package.compile_for(Targets { cpu: has(Target::Cpu), cuda: has(Target::Cuda) })?;
-    for warning in compiled.warnings.iter().filter(|_| !arguments.explain && !arguments.quiet) {
+    let unsaid = arguments.explain.is_none() && !arguments.quiet;
+    for warning in compiled.warnings.iter().flatten().filter(|_| unsaid) {
         eprintln!("{}: warning: {warning}", package.name());
     }
     for stage in &arguments.emit {
@@ -143,10 +165,11 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
         }
         print(stdout, &compiled.emit(stage.name())?)?;
     }
-    if arguments.explain {
-        print(stdout, &compiled.explain())?;
+    if let Some(format) = arguments.explain {
+        let options = Options { bandwidth: arguments.bandwidth, extents: arguments.extent.clone() };
+        print(stdout, &compiled.explain(&options, format)?)?;
     }
-    let only_prints = arguments.list || arguments.explain || !arguments.emit.is_empty();
+    let only_prints = arguments.list || arguments.explain.is_some() || !arguments.emit.is_empty();
     if only_prints && arguments.out.is_none() {
         return Ok(());
     }

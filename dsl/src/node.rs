@@ -6,7 +6,7 @@
 //! the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::iterate::Iteration;
-use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, next_number};
+use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
 use crate::stencil::Boundary;
 use arraygpu_compiler::Error;
 use arraygpu_compiler::core::Type;
@@ -167,7 +167,7 @@ thread_local! {
 }
 
 fn alloc(at: Place, ty: Type, op: Op, scopes: ScopeSet) -> NodeRef {
-    let node = Node { op, ty, scopes, at, number: next_number() };
+    let node = Node { op, ty, scopes, at: authors_place(at), number: next_number() };
     NODES.with(|a| &*a.alloc(node))
 }
 

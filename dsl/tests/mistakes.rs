@@ -171,6 +171,20 @@ fn command_lines() {
     assert!(printed(&["--help"]).contains("Usage: p-generator [OPTIONS]"));
     assert_eq!(printed(&["--list"]), "// x, and one.\nvoid p::f(float x, float& result);\n");
     assert!(printed(&["--explain"]).starts_with("f (mistakes.rs:"));
+    assert!(
+        printed(&["--explain=json", "--bandwidth", "4180", "--extent", "x=5"])
+            .starts_with("{\n  \"version\": 1,")
+    );
+    for (arguments, says) in [
+        (["--explain=yaml", "--quiet"], "`text` or `json`, not `yaml`"),
+        (["--explain", "--bandwidth=fast"], "`fast` is no bandwidth"),
+        (["--explain", "--extent=x"], "`x` is no extent"),
+        (["--explain", "--extent=y=5"], "no function has a parameter `y` of 1 dimension; there are f.x"),
+        (["--bandwidth=4180", "--quiet"], "--explain"),
+    ] {
+        let error = package().run_with(arguments).expect_err("wrong");
+        assert!(error.to_string().contains(says), "{arguments:?}: {error}");
+    }
     assert!(printed(&["--emit=core"]).starts_with("func @f(%x: f32) -> (result: f32) {\n"));
     let stages = printed(&["--emit=core,fused", "--emit=plan,kernel,c"]);
     for stage in ["; ---- core ----\nfunc @f", "; ---- fused ----\nfunc @f", "; ---- plan ----\nplan @f"] {

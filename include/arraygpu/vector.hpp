@@ -2,96 +2,28 @@
 #ifndef ARRAYGPU_VECTOR_HPP
 #define ARRAYGPU_VECTOR_HPP
 
-#include <arraygpu/core.hpp>
+#include <arraygpu/view.hpp>
 
 #include <initializer_list>
-#include <memory>
-#include <vector>
 
 namespace arraygpu {
 
 /// A part of a gpu_vector, not owned: cheap to copy, valid as long as the vector. `gpu_vector_view<const T>` cannot be written.
 /// Every gpu_vector is implicitly a view of all its elements.
-template <class T> class gpu_vector_view {
+template <class T> class gpu_vector_view : public detail::array_view<T, 1, arraygpu::gpu_vector_view> {
+    using base = detail::array_view<T, 1, arraygpu::gpu_vector_view>;
+
 public:
-    using value_type = std::remove_const_t<T>;
-    static_assert(detail::type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    using typename base::value_type;
 
     /// A view from C; it is checked when it is used.
-    explicit gpu_vector_view(const agpu_view &view) noexcept : view_(view) {}
+    explicit gpu_vector_view(const agpu_view &view) noexcept : base(view) {}
     gpu_vector_view(std::conditional_t<std::is_const_v<T>, const gpu_vector<value_type>, gpu_vector<value_type>> &vector)
-        : view_(vector.c_view()) {}
+        : base(vector.c_view()) {}
     template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
-    gpu_vector_view(gpu_vector_view<U> writable) noexcept : view_(writable.c_view()) {}
+    gpu_vector_view(gpu_vector_view<U> writable) noexcept : base(writable.c_view()) {}
 
-    std::size_t size() const noexcept { return std::size_t(view_.extent[0]); }
-    bool empty() const noexcept { return view_.extent[0] == 0; }
-    std::int64_t stride() const noexcept { return view_.stride[0]; }
-    const agpu_view &c_view() const noexcept { return view_; }
-
-    /// The elements.
-    std::vector<value_type> to_host() const {
-        if (view_.extent[0] < 0) throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements");
-        if constexpr (std::is_same_v<value_type, bool>) {
-            const std::unique_ptr<bool[]> bytes(new bool[size()]);
-            copy_to(bytes.get(), size());
-            return std::vector<bool>(bytes.get(), bytes.get() + size());
-        } else {
-            std::vector<value_type> host(size());
-            copy_to(host.data(), host.size());
-            return host;
-        }
-    }
-    /// The elements, into memory for `count` of them; `count` is the view's size.
-    void copy_to(value_type *host, std::size_t count) const {
-        detail::same_length("copy_to", view_.extent[0], count);
-        check(agpu_copy_to_host(host, view_, view_.extent[0]));
-    }
-
-    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
-    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
-        detail::same_length("copy_to_async", view_.extent[0], count);
-        check(agpu_copy_to_host_async(host, view_, view_.extent[0], options.c_call()));
-    }
-
-    /// Writes all elements from host memory; `count` is the view's size.
-    void copy_from(const value_type *host, std::size_t count) const {
-        writable();
-        detail::same_length("copy_from", view_.extent[0], count);
-        check(agpu_copy_from_host(view_, host, view_.extent[0]));
-    }
-    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
-    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
-        writable();
-        detail::same_length("copy_from_async", view_.extent[0], count);
-        check(agpu_copy_from_host_async(view_, host, view_.extent[0], options.c_call()));
-    }
-    /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
-    template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, value_type>::value && !detail::is_ours<C>::value>>
-    void copy_from(const C &host) const {
-        copy_from(host.data(), host.size());
-    }
-    template <class V = value_type, class = std::enable_if_t<std::is_same_v<V, bool>>>
-    void copy_from(const std::vector<bool> &host) const {
-        const std::unique_ptr<bool[]> bytes(new bool[host.size()]);
-        for (std::size_t i = 0; i < host.size(); ++i) bytes[i] = host[i];
-        copy_from(bytes.get(), host.size());
-    }
-    /// Writes all elements from a vector or view of the same size, which may overlap this one.
-    void copy_from(gpu_vector_view<const value_type> source) const {
-        writable();
-        check(agpu_copy(view_, source.c_view()));
-    }
-    /// Sets every element.
-    void fill(value_type value) const {
-        writable();
-        check(agpu_fill(view_, &value));
-    }
-
-private:
-    static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }
-
-    agpu_view view_;
+    std::int64_t stride() const noexcept { return base::view_.stride[0]; }
 };
 
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:

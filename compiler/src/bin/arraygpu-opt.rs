@@ -24,8 +24,7 @@ fn run(mut args: Vec<String>) -> Result<String> {
         return Ok(usage + "\n");
     }
     let is_file = |a: &String| !a.starts_with("--");
-    let options =
-        |at: usize, args: &[String]| at == 0 || !matches!(args[at - 1].as_str(), "--emit" | "--dump-after");
+    let options = |at: usize, args: &[String]| at == 0 || !opt::WITH_VALUE.contains(&args[at - 1].as_str());
     let at = (0..args.len()).find(|i| is_file(&args[*i]) && options(*i, &args));
     let file = args.remove(at.ok_or_else(|| Error::user("E0104", usage))?);
     opt::run(&read(&file)?, &args)

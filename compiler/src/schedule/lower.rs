@@ -6,11 +6,12 @@
 mod address;
 mod signature;
 
+use super::form::Form;
 use super::items::Pass;
 use super::rare::{self, Rare};
-use super::segments::Segments;
+use super::segments::{Along, Segments};
 use super::stencil::Kept;
-use super::{Scheduler, approximate, nested, records};
+use super::{Scheduler, approximate, items, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
@@ -90,6 +91,8 @@ pub struct Lower<'s, 'a> {
     pub rare: Rare,
     /// What was decided of stencils on GPUs.
     pub kept: Vec<Kept>,
+    /// The form of the version that was made last, for reports.
+    pub form: Form,
 }
 
 /// One region being lowered.
@@ -146,6 +149,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             segments: None,
             rare: Rare::default(),
             kept: Vec::new(),
+            form: Form::default(),
         }
     }
 
@@ -169,6 +173,16 @@ impl<'s, 'a> Lower<'s, 'a> {
     pub fn begin(&mut self, name: &str, strided: bool) {
         self.k = Kernel { name: name.into(), ..Kernel::default() };
         self.begin_part(strided, false);
+    }
+
+    /// The form of elements that are computed one by one.
+    pub fn form_of_elements(&self, pass: &Pass) -> Form {
+        match &self.segments {
+            Some(s) if s.along == Along::Rows => Form::SegmentedRows,
+            Some(_) => Form::SegmentedColumns,
+            None if pass.items.iter().any(|it| items::is_nested(&self.g, it)) => Form::Loops,
+            None => Form::Map,
+        }
     }
 
     /// Begins the `finish` of all versions.

@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod cuda;
 mod edges;
 pub mod element;
+pub mod form;
 pub mod host;
 pub mod inside;
 pub mod items;
@@ -31,6 +32,7 @@ use crate::core::{Function, NodeId, Op, Rule};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostId, HostRule, Launch, Place, Plan, Slot, Step};
+use form::Form;
 use items::{Item, Pass};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -45,6 +47,8 @@ pub struct Versions {
     pub in_place: Option<Kernel>,
     /// Any strides, otherwise as `in_place`. None without an index space.
     pub strided: Option<Kernel>,
+    /// The forms of the three, for reports.
+    pub forms: [Form; 3],
 }
 
 /// What the schedule makes of one function.

@@ -33,6 +33,8 @@ fn with_gpu(targets: Targets) -> Compiled {
         aligned: vec![],
         narrow: false,
         separate: false,
+        steps: 0,
+        extent: 0,
     };
     let vector = GpuVersion {
         entry: "saxpy_vector".into(),
@@ -47,6 +49,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         ..any.clone()
     };
     let code = |v: &GpuVersion| GpuCode {
+        form: Default::default(),
         kernel: kernel::parse::parse(&format!("kernel @{} {{ threads 256 }}", v.entry))
             .expect("kernel IR")
             .remove(0),

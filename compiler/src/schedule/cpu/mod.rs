@@ -14,6 +14,7 @@ mod rows;
 
 use super::Versions;
 use super::element::canonical;
+use super::form::Form;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
 use super::products;
@@ -29,12 +30,17 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         let before = l.cost;
         l.begin(&format!("{name}{suffix}"), strided);
         if !pass.domain.is_empty() {
+            l.form = l.form_of_elements(pass);
             let mut body = if pass.sequential {
+                l.form = Form::Fold;
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
                 let strips = l.segments.clone().filter(|s| columns::fits(s));
                 match (products::plan(l, pass).filter(|_| !staged), strips) {
-                    (Some(p), _) => product::main(l, pass, &p)?,
+                    (Some(p), _) => {
+                        l.form = Form::Product;
+                        product::main(l, pass, &p)?
+                    }
                     (_, Some(s)) => {
                         let long = columns::too_long(l, &s);
                         let strips = columns::main(l, pass, &s, staged)?;
@@ -44,6 +50,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
                     _ => map::main(l, pass, staged)?,
                 }
             } else {
+                l.form = Form::Reduction;
                 reduce::main(l, pass, staged)?
             };
             let mut all = std::mem::take(&mut l.prologue);
@@ -57,22 +64,28 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     };
     // the staged versions first: then the signature is complete when the kernels are finished
     let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
+    let mut forms = [Form::default(); 3];
     if !pass.domain.is_empty() {
         build(l, "_in_place", true, false)?;
         in_place = l.k.clone();
+        forms = [l.form; 3];
         any = Kernel { name: format!("{name}_strided"), ..in_place.clone() };
         // the addresses of matrices are written out, those of vectors are the backend's
         if l.signature.arrays.values().any(|a| a.ty.rank > 1) {
             build(l, "_strided", true, true)?;
             any = l.k.clone();
+            forms[2] = l.form;
         }
     }
     build(l, "", false, false)?;
+    if !pass.domain.is_empty() {
+        forms[0] = l.form;
+    }
     l.begin_finish();
     l.k.finish = finish::finish(l, pass, scalars)?;
     let contiguous = l.finished(false, stores);
     verify::verify(&contiguous)?;
-    let mut versions = Versions { contiguous, in_place: None, strided: None };
+    let mut versions = Versions { contiguous, in_place: None, strided: None, forms };
     if !pass.domain.is_empty() {
         l.k = in_place;
         // without outputs nothing can overlap

@@ -23,8 +23,9 @@ mod tree;
 mod window;
 
 use super::element::named as bind;
+use super::form::Form;
 use super::inside::Inner;
-use super::items::{Pass, has_reduction, is_store};
+use super::items::{Pass, has_reduction, is_nested, is_store};
 use super::lower::Lower;
 use super::products;
 use super::reduction::tiles;
@@ -48,6 +49,8 @@ pub struct GpuPass {
     pub launch: GpuKernel,
     /// Their code, in the same order.
     pub kernels: Vec<Kernel>,
+    /// Their forms, for reports.
+    pub forms: Vec<Form>,
     /// What was decided of its stencils, where arrays are contiguous.
     pub stencils: Vec<Kept>,
 }
@@ -70,14 +73,14 @@ struct Shape {
 /// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u32) -> Result<GpuPass> {
     let launch = GpuKernel { name: name.into(), ..GpuKernel::default() };
-    let mut out = GpuPass { launch, kernels: vec![], stencils: vec![] };
+    let mut out = GpuPass { launch, kernels: vec![], forms: vec![], stencils: vec![] };
     out.launch.absent = absent(l);
     if out.launch.absent.is_some() {
         return Ok(out);
     }
     if pass.domain.is_empty() {
         let k = alone(l, name, scalars)?;
-        push(&mut out, k, Grid::One, Conditions::default(), Vec::new(), None)?;
+        push(&mut out, k, Grid::One, Conditions::default(), Form::Scalars, Vec::new(), None)?;
         return Ok(out);
     }
     if segments::kernels(l, name, pass, cost, &mut out)? {
@@ -99,8 +102,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
         // versions of one shape have one body: they differ in what may be assumed of it
-        let (mut k, grid, flat) = match &lowered {
-            Some(done) if done.shape == conditions.shape() => (done.k.clone(), done.grid, done.flat.clone()),
+        let (mut k, grid, form, flat) = match &lowered {
+            Some(done) if done.shape == conditions.shape() => {
+                (done.k.clone(), done.grid, done.form, done.flat.clone())
+            }
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
@@ -115,15 +120,16 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 };
                 let (k, grid) = body(l, (pass, &inner), scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
-                lowered = Some(Lowered { shape: conditions.shape(), k: k.clone(), grid, flat: flat.clone() });
-                (k, grid, flat)
+                let (shape, form) = (conditions.shape(), l.form);
+                lowered = Some(Lowered { shape, k: k.clone(), grid, form, flat: flat.clone() });
+                (k, grid, form, flat)
             }
         };
         k.name = format!("{name}{suffix}");
         for a in &mut k.arrays {
             a.noalias = !writes || conditions.separate;
         }
-        push(&mut out, k, grid, conditions, flat, None)?;
+        push(&mut out, k, grid, conditions, form, flat, None)?;
     }
     out.stencils = std::mem::take(&mut l.kept);
     Ok(out)
@@ -149,7 +155,7 @@ fn several_steps(
     let (steps, extent) = (steps as u32, plan.least() as u32);
     let conditions =
         Conditions { contiguous: true, narrow: true, separate: true, steps, extent, ..Conditions::default() };
-    push(out, k, Grid::Plane(rows, columns), conditions, Vec::new(), None)
+    push(out, k, Grid::Plane(rows, columns), conditions, Form::Steps, Vec::new(), None)
 }
 
 /// A body that several versions may have.
@@ -157,6 +163,7 @@ struct Lowered {
     shape: (bool, bool),
     k: Kernel,
     grid: Grid,
+    form: Form,
     flat: Vec<u32>,
 }
 
@@ -187,6 +194,7 @@ fn push(
     mut k: Kernel,
     grid: Grid,
     c: Conditions,
+    form: Form,
     flat: Vec<u32>,
     longest: Option<u32>,
 ) -> Result<()> {
@@ -213,6 +221,7 @@ fn push(
         extent: c.extent,
     });
     out.kernels.push(k);
+    out.forms.push(form);
     Ok(())
 }
 
@@ -268,12 +277,15 @@ fn body(
     l.begin("", shape.strided);
     l.k.threads = shape.threads;
     let (rest, grid) = if pass.sequential {
+        l.form = Form::Fold;
         (fold::main(l, pass, scalars)?, Grid::One)
     } else if has_reduction(&l.g, pass) {
+        l.form = Form::Reduction;
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
     } else if let Some(p) = products::plan(l, pass) {
+        l.form = Form::Product;
         let squares = product::squares(l, &p);
         let square = squares[if shape.large { 0 } else { squares.len() - 1 }];
         l.k.threads = product::THREADS;
@@ -283,6 +295,7 @@ fn body(
             Grid::Plane(square.size as u32, square.size as u32),
         )
     } else if let Some(tiled) = nest::plan(l, pass) {
+        l.form = Form::Nest;
         l.k.threads = nest::THREADS;
         // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6 TFLOP/s of bodies in order, with 74 registers 37.2
         l.k.blocks = 2;
@@ -328,12 +341,20 @@ fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Re
     let why = if let Err(Some(why)) = plan { why.into() } else { why };
     if let Ok(plan) = plan {
         keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
+        l.form = Form::Stencil(plan.strategy(), pass.domain.len() as u8);
         let (rows, columns) = plan.block();
         l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
         return Ok((rows::main(l, pass, inner, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
     }
     let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
     keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
+    let ways: Vec<Strategy> =
+        stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
+    l.form = match ways.iter().find(|s| **s != Strategy::Direct).or(ways.first()) {
+        Some(way) => Form::Stencil(*way, pass.domain.len() as u8),
+        None if pass.items.iter().any(|it| is_nested(&l.g, it)) => Form::Loops,
+        None => Form::Map,
+    };
     l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
     Ok((map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32)))
 }

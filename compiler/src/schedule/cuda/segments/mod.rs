@@ -85,7 +85,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
                 Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false, large: false };
             let (mut k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
             k.name = format!("{name}{suffix}");
-            push(out, k, grid, conditions, Vec::new(), longest)?;
+            push(out, k, grid, conditions, l.form, Vec::new(), longest)?;
             continue;
         }
         l.begin("", !conditions.contiguous);
@@ -114,7 +114,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         }
         accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
         k.name = format!("{name}{suffix}");
-        push(out, k, grid, conditions, flat, longest)?;
+        push(out, k, grid, conditions, l.form_of_elements(pass), flat, longest)?;
     }
     Ok(true)
 }

@@ -1,0 +1,171 @@
+//! One kernel: what it computes, what is hoisted, the bytes that it moves.
+
+use super::body::{self, Body};
+use super::formula::Sum;
+use super::model::{Amount, Array, Computed, Hoisted, Kernel, Line};
+use super::scope::{Scope, Unit, Units, next_of};
+use super::{predicted, reason, versions};
+use crate::core::{NodeId, Op, verify};
+use crate::driver::Compiled;
+use crate::plan::{Access, Place};
+use crate::schedule::items::{self, Item, Pass};
+
+/// The kernel of launch `at`; the bytes that all of its launches move, and how many these are.
+pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>) -> (Kernel, Sum, Sum) {
+    let unit = &units.list[at];
+    let (index, l) = (unit.scope, unit.launch);
+    let none = Pass { domain: Vec::new(), sequential: false, iteration: None, items: Vec::new() };
+    let scope = &mut units.scopes[index];
+    let mut pass = unit.pass.map_or(none, |p| scope.passes[p].clone());
+    if let Some(copies) = &unit.copies {
+        pass.domain.clone_from(&copies.extents);
+    }
+    let body = Body::of(&mut scope.formulas.g, pass.items.iter().map(|it| it.node), &pass.domain);
+    let read: Vec<Vec<NodeId>> = l.arrays.iter().map(|a| extents(scope, a, &pass, &body)).collect();
+
+    let (unit, scope) = (&units.list[at], &units.scopes[index]);
+    let (arrays, bytes) = arrays(units, unit, &read);
+    let each = bytes.amount();
+    let (mut all, mut times) = (bytes.clone(), Sum::default());
+    times.add(&scope.formulas, 1, &[]);
+    for n in &scope.times {
+        times.times(n);
+        all.times(n);
+    }
+    let launches = unit.copies.as_ref().map_or_else(|| times.amount(), |c| c.when.clone());
+    if unit.copies.is_some() {
+        (all, times) = Default::default();
+    }
+    let g = &scope.f.graph;
+    let kernel = Kernel {
+        name: l.name.clone(),
+        launches,
+        index_space: pass.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
+        apart: unit.pass.filter(|p| *p > 0).map(|p| reason(g, &scope.passes[..p], &pass)),
+        computes: computes(units, unit, &pass, &body),
+        hoisted: hoisted(scope, &pass, &body),
+        arrays,
+        bytes_per_element: match pass.domain.is_empty() {
+            true => None,
+            false => bytes.per(&scope.formulas, &pass.domain),
+        },
+        predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, bandwidth),
+        bytes: each,
+        operations_per_element: body.operations(&scope.formulas).map(|sum| sum.amount()),
+        scratch_bytes_per_tile: l.scratch.iter().map(|ty| ty.size() as u64).sum(),
+        cpu: versions::cpu(c, l),
+        gpu: versions::gpu(c, l, &|place| units.name(place)),
+    };
+    (kernel, all, times)
+}
+
+/// The items of the pass, and the scalars that its end computes.
+fn computes(units: &Units, unit: &Unit, pass: &Pass, body: &Body) -> Vec<Computed> {
+    let f = &units.scopes[unit.scope].f;
+    let result = |it: &Item| {
+        let index = it.result.map(|r| r as usize).or(f.results.iter().position(|r| r.value == it.node))?;
+        Some(match unit.scope {
+            0 => f.results[index].name.clone(),
+            _ => next_of(&f.params[index].name),
+        })
+    };
+    let item = |(it, lines): (&Item, &Vec<Line>)| {
+        let (what, value) = match f.graph.op(it.node) {
+            Op::Reduce { .. } => ("reduces", result(it)),
+            Op::Dot { .. } | Op::PanelDot { .. } => ("reduces by multiply-add", result(it)),
+            Op::Fold { .. } => ("folds", result(it)),
+            _ => ("stores", Some(result(it).unwrap_or_else(|| "a temporary".into()))),
+        };
+        Computed { what, value, lines: lines.clone() }
+    };
+    let mut out: Vec<Computed> = pass.items.iter().zip(&body.lines).map(item).collect();
+    if unit.copies.is_some() {
+        out.push(Computed {
+            what: "copies",
+            value: Some("what an iteration begins with".into()),
+            lines: vec![],
+        });
+    }
+    for place in &unit.launch.slots {
+        let Place::Result(r) = place else { continue };
+        let result = &f.results[*r as usize];
+        if out.iter().all(|known| known.value.as_ref() != Some(&result.name)) {
+            let lines = Body::of_scalar(&f.graph, result.value);
+            out.push(Computed { what: "then computes", value: Some(result.name.clone()), lines });
+        }
+    }
+    out
+}
+
+/// What the elements' code has taken out of its loops.
+fn hoisted(scope: &Scope, pass: &Pass, body: &Body) -> Vec<Hoisted> {
+    let (f, g) = (&scope.formulas, &scope.formulas.g);
+    let mut list: Vec<(NodeId, Hoisted)> = Vec::new();
+    let mut add = |n: NodeId, to: String| {
+        if list.iter().any(|(known, _)| *known == n) {
+            return;
+        }
+        let Some(operation) = body::name(g.op(n)) else { return };
+        let place = g.node(n).loc.first().map(Into::into);
+        let of = match g.op(n) {
+            Op::At(x, _) | Op::Elem(x, _) => match g.op(*x) {
+                Op::Param(i) => Some(scope.f.params[*i as usize].name.clone()),
+                _ => Some("a temporary".into()),
+            },
+            _ => (to == "host").then(|| f.exact(n)),
+        };
+        list.push((n, Hoisted { operation, of, place, to }));
+    };
+    for out in body.hoisted() {
+        let n = out.node;
+        if !out.closed {
+            add(n, "loop".into());
+            continue;
+        }
+        // a reduction that depends on no element is a pass of its own
+        for needed in items::needs(g, n).into_iter().filter(|n| g.ty(*n).is_scalar()) {
+            if let Some(launch) = scope.launch_of(needed) {
+                add(needed, launch.name.clone());
+            }
+        }
+        add(n, if verify::runs_on_host(g, n) { "host" } else { "thread" }.into());
+    }
+    // one that depends on some of the indices is stored for each value of those
+    for array in body.arrays().filter(|n| body.read(*n).as_ref() != Some(&pass.domain)) {
+        let Op::Materialize(x) = *g.op(array) else { continue };
+        let nested = items::is_nested(g, &Item { node: array, result: None });
+        if let (true, Some(lambda), Some(launch)) = (nested, g.op(x).lambda(), scope.launch_of(array)) {
+            add(lambda.body, launch.name.clone());
+        }
+    }
+    list.into_iter().map(|(_, h)| h).collect()
+}
+
+/// What the kernel accesses, and the bytes of all.
+fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum) {
+    let f = &units.scopes[unit.scope].formulas;
+    let (mut list, mut all) = (Vec::new(), Sum::default());
+    for ((place, access), extents) in unit.launch.arrays.iter().zip(read) {
+        let elem = units.slot(place).ty.elem;
+        let mut bytes = Sum::default();
+        bytes.add(f, elem.size() as u64, extents);
+        all.extend(&bytes);
+        let access = match access {
+            Access::Pointwise => "pointwise",
+            Access::Anywhere => "anywhere",
+            Access::Write => "write",
+        };
+        let name = units.name(place);
+        list.push(Array { name, element: elem.name(), access, bytes: bytes.amount() });
+    }
+    (list, all)
+}
+
+/// The extents of what is accessed of an array: the index space, or the one region that all reads have, or else all of it. Copies read what they write.
+fn extents(scope: &mut Scope, (place, access): &(Place, Access), pass: &Pass, body: &Body) -> Vec<NodeId> {
+    let node = scope.stored.get(place).copied();
+    match (access, node) {
+        (Access::Pointwise | Access::Write, _) | (_, None) => pass.domain.clone(),
+        (_, Some(node)) => body.read(node).unwrap_or_else(|| scope.formulas.extents(node)),
+    }
+}

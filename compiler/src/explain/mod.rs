@@ -1,0 +1,195 @@
+//! `--explain`: what was decided for each function, and why. [`report`] fills the data of [`model`] once; `text` and JSON print it.
+
+mod body;
+mod formula;
+mod kernel;
+pub mod model;
+mod scope;
+mod sizes;
+mod text;
+mod versions;
+
+pub use sizes::Extent;
+
+use crate::core::{Graph, NodeId, Op, Rule};
+use crate::driver::{Compiled, on_big_stack};
+use crate::error::{Error, Result};
+use crate::loc::Loc;
+use crate::plan::{Plan, Slot, Step};
+use crate::schedule::items::{self, Pass};
+use formula::{Formulas, Sum, enclosed};
+use model::{Amount, Check, Predicted, Report, Temporary};
+use scope::Units;
+use std::str::FromStr;
+
+/// Microseconds between launches that follow each other on a stream, measured on an H200.
+const LAUNCH_US: f64 = 2.7;
+
+/// How it is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs: `docs/explain.md`.
+    Json,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Format> {
+        match text {
+            "text" => Ok(Format::Text),
+            "json" => Ok(Format::Json),
+            _ => Err(Error::user("E0110", format!("--explain is `text` or `json`, not `{text}`"))),
+        }
+    }
+}
+
+/// What times are predicted for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// GB/s, of reads and writes together.
+    pub bandwidth: Option<f64>,
+    /// Sizes of parameters.
+    pub extents: Vec<Extent>,
+}
+
+impl Options {
+    /// The bandwidth of a text.
+    pub fn parse_bandwidth(text: &str) -> Result<f64> {
+        let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+        number.ok_or_else(|| {
+            Error::user("E0111", format!("`{text}` is no bandwidth: it must be a number of GB/s above 0"))
+        })
+    }
+}
+
+/// The report on a compiled program.
+pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> {
+    let report = report(c, options)?;
+    match format {
+        Format::Text => Ok(text::print(&report)),
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&report);
+            text.map(|t| t + "\n").map_err(|e| Error::bug("E0112", format!("the report has no JSON: {e}")))
+        }
+    }
+}
+
+/// The same as data.
+pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
+    sizes::check(&options.extents, &c.functions)?;
+    let functions =
+        on_big_stack(|| (0..c.functions.len()).map(|i| function(c, i, options)).collect::<Result<Vec<_>>>())?;
+    Ok(Report {
+        version: model::VERSION,
+        package: c.name.clone(),
+        bandwidth_gb_s: options.bandwidth,
+        functions,
+    })
+}
+
+fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function> {
+    let (f, plan) = (&c.functions[i], &c.plans[i]);
+    let mut formulas = Formulas::new(f, plan);
+    sizes::apply(&options.extents, f, &mut formulas)?;
+    let mut units = Units::of(c, i, formulas)?;
+    let (mut kernels, mut bytes, mut launches) = (Vec::new(), Sum::default(), Sum::default());
+    for at in 0..units.list.len() {
+        let (kernel, moved, times) = kernel::kernel(c, &mut units, at, options.bandwidth);
+        kernels.push(kernel);
+        bytes.extend(&moved);
+        launches.extend(&times);
+    }
+    let (bytes, launches) = (bytes.amount(), launches.amount());
+    Ok(model::Function {
+        name: f.name.clone(),
+        place: f.loc.as_ref().map(Into::into),
+        fast_math: f.fast,
+        predicted: predicted(&bytes, &launches, options.bandwidth),
+        bytes,
+        launches,
+        checks: checks(&units),
+        temporaries: temporaries(plan, &mut units.scopes[0].formulas),
+        kernels,
+        warnings: c.warnings[i].clone(),
+    })
+}
+
+/// The time of moving so many bytes in so many launches.
+fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64>) -> Option<Predicted> {
+    let bandwidth = bandwidth?;
+    let fixed = match launches.formula.parse::<u64>() {
+        Ok(n) => format!("{:.1} us", LAUNCH_US * n as f64),
+        Err(_) => format!("{LAUNCH_US} us * {}", enclosed(launches.formula.clone())),
+    };
+    let us = bytes.value.zip(launches.value).map(|(bytes, launches)| {
+        // to a thousandth: more would say what nobody knows
+        let us = bytes as f64 / bandwidth / 1e3 + LAUNCH_US * launches as f64;
+        (us * 1e3).round() / 1e3
+    });
+    Some(Predicted { formula: format!("{} / {bandwidth} ns + {fixed}", enclosed(bytes.formula.clone())), us })
+}
+
+/// Arrays and scalars that stay on the device between launches.
+fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
+    let host = formulas.host(plan);
+    let has_memory = |t: u32| plan.steps.iter().any(|s| matches!(s, Step::Alloc(n) if *n == t));
+    let of = |slot: &Slot| {
+        let extents: Vec<NodeId> = slot.extents.iter().map(|h| host[h.0 as usize]).collect();
+        let mut bytes = Sum::default();
+        bytes.add(formulas, slot.ty.elem.size() as u64, &extents);
+        Temporary {
+            name: slot.name.clone(),
+            element: slot.ty.elem.name(),
+            extents: extents.iter().map(|n| formulas.amount(*n)).collect(),
+            bytes: bytes.amount(),
+        }
+    };
+    let kept = plan.temps.iter().zip(0..).filter(|(s, t)| s.ty.is_scalar() || has_memory(*t));
+    kept.map(|(s, _)| of(s)).collect()
+}
+
+/// The shape rules of the function, and of the steps that it repeats.
+fn checks(units: &Units) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for scope in &units.scopes {
+        for r in &scope.f.requires {
+            let relation = if r.rule == Rule::Same { "==" } else { "<=" };
+            let [a, b] = [r.a, r.b].map(|n| scope.formulas.exact(n));
+            checks.push(Check {
+                rule: r.rule.name(),
+                condition: format!("{a} {relation} {b}"),
+                subject: r.subject.clone(),
+                place: r.loc.first().map(Into::into),
+            });
+        }
+    }
+    checks
+}
+
+/// Why a pass is not part of an earlier one.
+fn reason(g: &Graph, before: &[Pass], p: &Pass) -> String {
+    let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
+    let waits = p.items.iter().flat_map(|it| items::needs_of_item(g, it)).find(|n| earlier.contains(n));
+    match waits {
+        Some(n) => {
+            let at = g.node(n).loc.first().map(|l| format!(" of {}", Loc::short(l))).unwrap_or_default();
+            let what = match g.op(n) {
+                Op::Materialize(_) => "stored array",
+                Op::Iterate { .. } => "iteration",
+                _ => "reduction",
+            };
+            format!("each element needs the {what}{at}, which is known only after a whole pass")
+        }
+        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
+            "the budget of a pass is {} results, {} operations and {} arrays",
+            items::MAX_ITEMS,
+            items::MAX_NODES,
+            items::MAX_ARRAYS
+        ),
+        None if p.sequential => "a fold runs in order, the other pass does not".into(),
+        None => "its index space is another one: the lengths are not known to be equal".into(),
+    }
+}

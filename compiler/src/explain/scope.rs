@@ -1,0 +1,212 @@
+//! The launches of a plan beside what they were made of: passes of the function, and of the steps that its iterations call.
+
+use super::formula::Formulas;
+use super::model::Amount;
+use crate::core::{Function, NodeId, Op};
+use crate::driver::Compiled;
+use crate::error::Result;
+use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
+use crate::schedule::items::{self, Pass};
+use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
+
+/// A function, or the step of an iteration, in the terms of the function.
+pub struct Scope<'a> {
+    pub f: Rc<Function>,
+    pub passes: Vec<Pass>,
+    /// The launch of each pass.
+    pub launches: Vec<Option<&'a Launch>>,
+    pub formulas: Formulas,
+    /// What is stored at which place.
+    pub stored: HashMap<Place, NodeId>,
+    /// How often its launches run.
+    pub times: Vec<Amount>,
+}
+
+/// A launch.
+pub struct Unit<'a> {
+    pub launch: &'a Launch,
+    /// Index into [`Units::scopes`].
+    pub scope: usize,
+    /// Index into the passes of its scope; None: no pass over data, or a copy.
+    pub pass: Option<usize>,
+    /// It copies states.
+    pub copies: Option<Copies>,
+}
+
+/// What runs where an iteration has no steps.
+#[derive(Clone)]
+pub struct Copies {
+    /// When it does.
+    pub when: Amount,
+    /// The extents of the states.
+    pub extents: Vec<NodeId>,
+}
+
+/// All launches of a function's plan.
+pub struct Units<'a> {
+    compiled: &'a Compiled,
+    plan: &'a Plan,
+    /// What the states of iterations are called.
+    names: HashMap<Place, String>,
+    /// The function first.
+    pub scopes: Vec<Scope<'a>>,
+    pub list: Vec<Unit<'a>>,
+}
+
+impl<'a> Units<'a> {
+    /// Of a function, for which formulas know sizes.
+    pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
+        let f = Rc::new(compiled.functions[i].clone());
+        let params = 0..f.params.len() as u32;
+        let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
+        let stored = places.collect();
+        let plan = &compiled.plans[i];
+        let mut units =
+            Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
+        let scope = Scope {
+            passes: items::passes(&f)?,
+            launches: Vec::new(),
+            f,
+            formulas,
+            stored,
+            times: Vec::new(),
+        };
+        units.walk(scope, &plan.steps)?;
+        Ok(units)
+    }
+
+    /// The passes of a scope and the steps that they became, in one order.
+    fn walk(&mut self, scope: Scope<'a>, steps: &'a [Step]) -> Result<()> {
+        let at = self.scopes.len();
+        self.scopes.push(scope);
+        let (mut next, mut pass) = (0, 0);
+        while let Some(step) = steps.get(next) {
+            next += 1;
+            let current = Some(pass).filter(|p| *p < self.scopes[at].passes.len());
+            match step {
+                Step::Alloc(_) | Step::Free(_) => continue,
+                Step::Launch(launch) => {
+                    self.scopes[at].launched(launch, pass);
+                    self.list.push(Unit { launch, scope: at, pass: current, copies: None });
+                }
+                Step::Repeat(r) => {
+                    let (body, others) = steps[next..].split_at(r.body as usize);
+                    self.repeat(at, pass, r, body, &others[..r.otherwise as usize])?;
+                    next += r.inside();
+                }
+            }
+            pass += 1;
+        }
+        Ok(())
+    }
+
+    /// An iteration: the step's scope and launches, and the copies.
+    fn repeat(
+        &mut self,
+        at: usize,
+        pass: usize,
+        r: &Repeat,
+        body: &'a [Step],
+        otherwise: &'a [Step],
+    ) -> Result<()> {
+        let outer = &mut self.scopes[at];
+        outer.launches.push(None);
+        let Some((step, count, args)) = outer.passes.get(pass).and_then(|p| p.iteration.clone()) else {
+            return Ok(());
+        };
+        let f = outer.f.steps[step as usize].clone();
+        let formulas = Formulas::of_step(&f, &mut outer.formulas, &args);
+        let turns = outer.formulas.amount(count);
+        let mut stored = HashMap::default();
+        for (p, (arg, param)) in args.iter().zip(&f.params).enumerate() {
+            let Some(node) = f.graph.find(&Op::Param(p as u32)) else { continue };
+            match r.states.get(p) {
+                Some(s) => {
+                    stored.insert(Place::Temp(s.current), node);
+                    self.names.insert(Place::Temp(s.current), param.name.clone());
+                    self.names.insert(Place::Temp(s.next), next_of(&param.name));
+                }
+                None => stored
+                    .extend(outer.stored.iter().filter(|(_, n)| *n == arg).map(|(place, _)| (*place, node))),
+            }
+        }
+        for (s, which) in r.states.iter().zip(0..) {
+            let state = Op::Iterate { step, which, count, args: args.clone() };
+            outer.stored.extend(outer.formulas.g.find(&state).map(|n| (s.to, n)));
+        }
+        let mut times = outer.times.clone();
+        let when = Amount {
+            formula: format!("{} == 0", turns.formula),
+            value: turns.value.map(|n| u64::from(n == 0)),
+        };
+        let each = self.steps_of(body, turns.value);
+        times.push(at_once(turns, each));
+        let passes = items::passes(&f)?;
+        self.walk(Scope { f, passes, launches: Vec::new(), formulas, stored, times }, body)?;
+        for step in otherwise {
+            let Step::Launch(launch) = step else { continue };
+            let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
+            let state = r.states.iter().position(|s| writes(Place::Temp(s.next)));
+            let extents = state.map(|s| self.scopes[at].formulas.extents(args[s])).unwrap_or_default();
+            let copies = Some(Copies { when: when.clone(), extents });
+            self.list.push(Unit { launch, scope: at, pass: None, copies });
+        }
+        Ok(())
+    }
+
+    /// How many steps of an iteration of so many one launch makes on a GPU.
+    fn steps_of(&self, body: &[Step], count: Option<u64>) -> u64 {
+        let [Step::Launch(l)] = body else { return 1 };
+        let count = count.and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX);
+        let kernel = self.compiled.gpu.get(l.kernel as usize);
+        kernel.and_then(|k| k.steps_at_once(count)).map_or(1, |n| n.unsigned_abs())
+    }
+
+    /// What reports call the array at a place.
+    pub fn name(&self, place: &Place) -> String {
+        self.names.get(place).cloned().unwrap_or_else(|| self.slot(place).name.clone())
+    }
+
+    /// Where a launch finds an array or a scalar.
+    pub fn slot(&self, place: &Place) -> &'a Slot {
+        match place {
+            Place::Param(i) => &self.plan.params[*i as usize],
+            Place::Result(i) => &self.plan.results[*i as usize],
+            Place::Temp(i) => &self.plan.temps[*i as usize],
+        }
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// The launch that computes a reduction or a stored array.
+    pub fn launch_of(&self, n: NodeId) -> Option<&'a Launch> {
+        let pass = self.passes.iter().position(|p| p.items.iter().any(|it| it.node == n))?;
+        self.launches.get(pass).copied().flatten()
+    }
+
+    /// Notes the launch of a pass, and where it stores what.
+    fn launched(&mut self, launch: &'a Launch, pass: usize) {
+        self.launches.push(Some(launch));
+        let Some(pass) = self.passes.get(pass) else { return };
+        let items = pass.items.iter().filter(|it| items::is_store(&self.f.graph, it));
+        let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
+        self.stored.extend(written.zip(items).map(|((place, _), it)| (*place, it.node)));
+    }
+}
+
+/// What a state is called after a step.
+pub fn next_of(state: &str) -> String {
+    format!("{state}_next")
+}
+
+/// How many launches make so many steps.
+fn at_once(turns: Amount, steps: u64) -> Amount {
+    match steps {
+        1 => turns,
+        n => Amount {
+            formula: format!("ceil({} / {n})", turns.formula),
+            value: turns.value.map(|k| k.div_ceil(n)),
+        },
+    }
+}

@@ -1,0 +1,192 @@
+//! The report as text.
+
+use super::model::{Computed, Cpu, Function, Gpu, Hoisted, Kernel, Line, Place, Predicted, Report};
+use std::fmt::Write;
+
+/// Kinds of operations that a place lists at most; more are a number.
+const MOST_KINDS: usize = 4;
+
+/// All functions, an empty line between them.
+pub fn print(r: &Report) -> String {
+    r.functions.iter().map(function).collect::<Vec<_>>().join("\n")
+}
+
+fn function(f: &Function) -> String {
+    let mut out = String::new();
+    let place = f.place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
+    let fast = if f.fast_math { ", fast_math: approximate on GPUs" } else { "" };
+    let _ = writeln!(
+        out,
+        "{}{place}: {}, {}, moves {} bytes{fast}",
+        f.name,
+        match f.launches.formula.as_str() {
+            "1" => "1 launch".into(),
+            _ => format!("{} launches", f.launches),
+        },
+        count(f.temporaries.len(), "temporary", "temporaries"),
+        f.bytes
+    );
+    prediction(&mut out, "  ", f.predicted.as_ref());
+    for t in &f.temporaries {
+        let extents: Vec<String> = t.extents.iter().map(|e| e.formula.clone()).collect();
+        let of = if extents.is_empty() { "one".into() } else { extents.join(" by ") };
+        let _ = writeln!(out, "  keeps {}: {of} {}, {} bytes", t.name, t.element, t.bytes);
+    }
+    for k in &f.kernels {
+        kernel(&mut out, k, f.kernels.len() > 1);
+    }
+    for c in &f.checks {
+        let at = c.place.as_ref().map(|p| format!(" {}", short(p))).unwrap_or_default();
+        let _ = writeln!(out, "  checked before anything runs: {} ({}){at}", c.condition, c.subject);
+    }
+    for w in &f.warnings {
+        let _ = writeln!(out, "  warning: {w}");
+    }
+    out
+}
+
+fn count(n: usize, one: &str, many: &str) -> String {
+    match n {
+        0 => format!("no {many}"),
+        1 => format!("1 {one}"),
+        _ => format!("{n} {many}"),
+    }
+}
+
+impl std::fmt::Display for super::model::Amount {
+    /// The formula, and its value where that is known and says more.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.formula)?;
+        match self.value.filter(|n| n.to_string() != self.formula) {
+            Some(n) => write!(f, " = {n}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn prediction(out: &mut String, pad: &str, p: Option<&Predicted>) {
+    if let Some(p) = p {
+        let us = p.us.map(|us| format!(" = {us:.1} us")).unwrap_or_default();
+        let _ = writeln!(out, "{pad}predicted: {}{us}", p.formula);
+    }
+}
+
+fn kernel(out: &mut String, k: &Kernel, of_many: bool) {
+    let space: Vec<String> = k.index_space.iter().map(|n| n.to_string()).collect();
+    let space = if space.is_empty() { "scalars only".into() } else { format!("over {}", space.join(" by ")) };
+    let times = match k.launches.formula.as_str() {
+        "1" => String::new(),
+        _ if k.computes.iter().any(|c| c.what == "copies") => format!(", if {}", k.launches.formula),
+        _ => format!(", {} times", k.launches),
+    };
+    let _ = writeln!(out, "  {}: {space}{times}", k.name);
+    if let Some(why) = &k.apart {
+        let _ = writeln!(out, "    apart: {why}");
+    }
+    k.computes.iter().for_each(|c| computed(out, c));
+    k.hoisted.iter().for_each(|h| hoisted(out, h));
+    moves(out, k);
+    if let Some(n) = &k.operations_per_element {
+        let what = if n.formula == "1" { "operation" } else { "operations" };
+        let _ = writeln!(out, "    computes {n} {what} an element");
+    }
+    if of_many {
+        prediction(out, "    ", k.predicted.as_ref());
+    }
+    k.cpu.iter().for_each(|c| on_cpu(out, c));
+    k.gpu.iter().for_each(|g| on_gpu(out, g));
+}
+
+fn computed(out: &mut String, c: &Computed) {
+    let value = c.value.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
+    let lines: Vec<String> = c.lines.iter().map(line).collect();
+    let from = if lines.is_empty() { String::new() } else { format!(": {}", lines.join(", ")) };
+    let _ = writeln!(out, "    {}{value}{from}", c.what);
+}
+
+/// `stats.rs:12:5 (2 add, mul)`
+fn line(l: &Line) -> String {
+    let kinds: Vec<String> = l
+        .operations
+        .iter()
+        .map(|(name, n)| if *n == 1 { name.to_string() } else { format!("{n} {name}") })
+        .collect();
+    match kinds.len() {
+        0 => short(&l.place),
+        1..=MOST_KINDS => format!("{} ({})", short(&l.place), kinds.join(", ")),
+        _ => format!("{} ({} operations)", short(&l.place), l.operations.values().sum::<u64>()),
+    }
+}
+
+fn hoisted(out: &mut String, h: &Hoisted) {
+    let to = match h.to.as_str() {
+        "host" => "on the host".into(),
+        "thread" => "once a thread".into(),
+        "loop" => "before the nested loop".into(),
+        kernel => format!("in {kernel}"),
+    };
+    let what = match (&h.of, h.to.as_str()) {
+        (Some(formula), "host") => formula.clone(),
+        (Some(array), _) => format!("{} {array}", h.operation),
+        (None, _) => h.operation.into(),
+    };
+    let place = h.place.as_ref().map(|p| format!(" ({})", short(p))).unwrap_or_default();
+    let _ = writeln!(out, "    hoisted {to}: {what}{place}");
+}
+
+fn moves(out: &mut String, k: &Kernel) {
+    let parts: Vec<String> = k
+        .arrays
+        .iter()
+        .map(|a| match a.access {
+            "pointwise" => format!("reads {}", a.name),
+            "write" => format!("writes {}", a.name),
+            _ => format!("reads {} by other indices ({})", a.name, a.bytes.formula),
+        })
+        .collect();
+    let each = k.bytes_per_element.map(|n| format!("{n} bytes an element, ")).unwrap_or_default();
+    if !parts.is_empty() {
+        let _ = writeln!(out, "    moves {each}{} bytes in all: {}", k.bytes, parts.join(", "));
+    }
+    if k.scratch_bytes_per_tile > 0 {
+        let _ = writeln!(out, "    leaves {} bytes a tile for the join", k.scratch_bytes_per_tile);
+    }
+}
+
+fn on_cpu(out: &mut String, c: &Cpu) {
+    let unit = count(c.unit as usize, "element", "elements");
+    let _ = writeln!(out, "    on a CPU, {unit} a unit of work, the first that may run:");
+    let rows = c.versions.iter().map(|v| (v.name.as_str(), v.strategy_in_words.clone(), &v.conditions[..]));
+    versions(out, &rows.collect::<Vec<_>>());
+}
+
+fn on_gpu(out: &mut String, g: &Gpu) {
+    if let Some(why) = &g.absent {
+        let _ = writeln!(out, "    not on a GPU: {why}");
+        return;
+    }
+    let _ = writeln!(out, "    on a GPU, the first that may run:");
+    let rows = g.versions.iter().map(|v| {
+        let words = format!("{}; {} threads, {}", v.strategy_in_words, v.threads, v.block);
+        (v.entry.as_str(), words, &v.conditions[..])
+    });
+    versions(out, &rows.collect::<Vec<_>>());
+    for s in &g.stencils {
+        let _ = writeln!(out, "    {}", s.in_words);
+    }
+}
+
+fn versions(out: &mut String, rows: &[(&str, String, &[String])]) {
+    let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
+    for (name, words, conditions) in rows {
+        let held =
+            if conditions.is_empty() { String::new() } else { format!("; if {}", conditions.join(", ")) };
+        let _ = writeln!(out, "      {name:width$}  {words}{held}");
+    }
+}
+
+/// The file without its folders.
+fn short(p: &Place) -> String {
+    let file = p.file.rsplit(['/', '\\']).next().unwrap_or(&p.file);
+    format!("{file}:{}:{}", p.line, p.column)
+}

@@ -1,0 +1,94 @@
+//! The versions of a kernel and when each runs.
+
+use super::model::{Cpu, CpuVersion, Gpu, GpuVersion};
+use crate::core::TILE;
+use crate::driver::Compiled;
+use crate::plan::gpu::{self, Grid};
+use crate::plan::{Launch, Place};
+
+/// On CPUs, if it was compiled for them.
+pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
+    let versions = c.versions.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
+    let none = || Vec::new();
+    let stores = versions.in_place.is_some();
+    let first = match (&versions.strided, stores) {
+        (None, _) => none(),
+        (Some(_), false) => vec!["strides of 1".into()],
+        (Some(_), true) => vec!["strides of 1".into(), "outputs apart from inputs".into()],
+    };
+    let kernels = [
+        (Some(&versions.contiguous), first),
+        (versions.in_place.as_ref(), vec!["strides of 1".to_string()]),
+        (versions.strided.as_ref(), none()),
+    ];
+    let version = |((kernel, conditions), form): ((Option<&crate::kernel::Kernel>, Vec<String>), _)| {
+        let form: crate::schedule::form::Form = form;
+        Some(CpuVersion {
+            name: kernel?.name.clone(),
+            strategy: form.name(),
+            strategy_in_words: form.to_string(),
+            conditions,
+        })
+    };
+    Some(Cpu {
+        unit: l.grain,
+        versions: kernels.into_iter().zip(versions.forms).filter_map(version).collect(),
+    })
+}
+
+/// On GPUs, if it was compiled for them.
+pub fn gpu(c: &Compiled, l: &Launch, name: &dyn Fn(&Place) -> String) -> Option<Gpu> {
+    let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
+    let version = |(v, code): (&gpu::GpuVersion, &crate::driver::GpuCode)| GpuVersion {
+        entry: v.entry.clone(),
+        strategy: code.form.name(),
+        strategy_in_words: code.form.to_string(),
+        threads: v.threads,
+        block: block(v),
+        conditions: conditions(l, v, name),
+    };
+    let stencils = c.stencils.get(l.kernel as usize).into_iter().flatten();
+    Some(Gpu {
+        absent: kernel.absent.clone(),
+        versions: kernel.versions.iter().zip(code).map(version).collect(),
+        stencils: stencils.map(Into::into).collect(),
+    })
+}
+
+/// What a block computes.
+fn block(v: &gpu::GpuVersion) -> String {
+    match v.grid {
+        Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
+        Grid::Plane(rows, cols) => {
+            format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
+        }
+        Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
+        Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
+        Grid::Segments(n) => format!("{n} segments a block"),
+        Grid::Chunks(least, most) => {
+            format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
+        }
+        Grid::Strips(n, least, most) => {
+            format!("{n} segments a block, {} to {} columns of a tile", 8 * least, 8 * most)
+        }
+        Grid::One => "one block".into(),
+    }
+}
+
+/// What must hold for a version to run.
+fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
+    let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
+    let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
+    let conditions = [
+        (v.least > 0, format!("{} blocks or more", v.least)),
+        (v.contiguous, "strides of 1".to_string()),
+        (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
+        (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
+        (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
+        (v.steps > 0, format!("up to {} steps at once", v.steps)),
+        (v.extent > 0, format!("axes of {} or more", v.extent)),
+        (v.narrow, "31-bit indices".into()),
+        (v.separate, "outputs apart from inputs".into()),
+    ];
+    conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect()
+}

@@ -1,0 +1,151 @@
+//! `--explain` with sizes and a bandwidth, as JSON, and what is wrong with its options. The texts are in `files/` and with the generators of the examples.
+
+use arraygpu_compiler::opt;
+use serde_json::Value;
+
+const PROGRAM: &str = "func @dot(%x: [f32], %y: [f32]) -> (r: f32) {
+  %p = len %x
+  %q = len %y
+  require same %p, %q \"dot: x, y\" !author.rs:1:2
+  %0 = dot from 0f32 over %x, %y
+  return %0
+}
+func @sums(%x: [[f32]]) -> (r: [f32]) {
+  %n = len %x
+  %m = len %x axis 1
+  %0 = generate %n (%i: i64) {
+    %1 = generate %m (%k: i64) {
+      %2 = at %x, %i, %k
+      yield %2
+    }
+    %3 = reduce (%a: f32, %b: f32) from 0f32 over %1 {
+      %4 = add %a, %b
+      yield %4
+    } !author.rs:7:8
+    yield %3
+  }
+  return %0
+}
+func @part(%x: [f32], %start: i64, %count: i64) -> (r: [f32]) {
+  %0 = generate %count (%i: i64) {
+    %1 = add %i, %start
+    %2 = at %x, %1
+    %3 = cast f32 %start
+    %4 = mul %2, %3
+    yield %4
+  }
+  return %0
+}
+";
+
+fn explained(options: &[&str]) -> Result<String, String> {
+    let options: Vec<String> = options.iter().map(|o| o.to_string()).collect();
+    opt::run(PROGRAM, &options).map_err(|e| e.to_string())
+}
+
+fn json(options: &[&str]) -> Value {
+    let all = [&["--explain=json"], options].concat();
+    serde_json::from_str(&explained(&all).unwrap_or_else(|e| panic!("{options:?}: {e}"))).expect("JSON")
+}
+
+/// The text of one function.
+fn of<'a>(text: &'a str, name: &str) -> &'a str {
+    text.split("\n\n").find(|t| t.starts_with(name)).expect("the function")
+}
+
+#[test]
+fn bytes_and_times() {
+    let text = explained(&["--explain", "--bandwidth", "1000", "--extent", "x=1000000"]).unwrap();
+    let dot = of(&text, "dot");
+    // y is as long as x
+    assert!(dot.starts_with("dot: 1 launch, no temporaries, moves 8 * len(x) = 8000000 bytes\n"), "{dot}");
+    assert!(dot.contains("\n  predicted: (8 * len(x)) / 1000 ns + 2.7 us = 10.7 us\n"), "{dot}");
+    // of the matrix nothing is known: x was said to have one dimension
+    let sums = of(&text, "sums");
+    assert!(
+        sums.starts_with("sums: 1 launch, no temporaries, moves 4 * rows(x) + 4 * rows(x) * cols(x) bytes\n")
+    );
+    assert!(
+        sums.contains("\n  predicted: (4 * rows(x) + 4 * rows(x) * cols(x)) / 1000 ns + 2.7 us\n"),
+        "{sums}"
+    );
+    let text = explained(&["--explain", "--extent", "sums.x=10x2000"]).unwrap();
+    assert!(of(&text, "sums").contains("moves 4 * rows(x) + 4 * rows(x) * cols(x) = 80040 bytes\n"));
+    assert!(of(&text, "sums").contains("computes cols(x) = 2000 operations an element\n"));
+    assert!(of(&text, "dot").starts_with("dot: 1 launch, no temporaries, moves 8 * len(x) bytes\n"));
+    assert!(!text.contains("predicted: "), "no bandwidth, no time");
+}
+
+#[test]
+fn scalar_parameters() {
+    let report = json(&["--extent", "count=100", "--extent", "start=7", "--extent", "part.x=1000"]);
+    let part = &report["functions"][2];
+    // reads by `at` of one region: as many elements as there are indices
+    assert_eq!(part["bytes"]["formula"], "8 * count");
+    assert_eq!(part["bytes"]["value"], 800);
+    let kernel = &part["kernels"][0];
+    assert_eq!(kernel["index_space"][0]["value"], 100);
+    assert_eq!(kernel["bytes_per_element"], 8);
+    let hoisted = kernel["hoisted"].as_array().expect("a list");
+    assert_eq!(hoisted.len(), 1);
+    assert_eq!((&hoisted[0]["to"], &hoisted[0]["of"]), (&"host".into(), &"f32(start)".into()));
+}
+
+#[test]
+fn fields() {
+    let report = json(&[]);
+    assert_eq!((&report["version"], &report["bandwidth_gb_s"]), (&1.into(), &Value::Null));
+    let names: Vec<_> = report["functions"].as_array().expect("a list").iter().map(|f| &f["name"]).collect();
+    assert_eq!(names, ["dot", "sums", "part"]);
+    let sums = &report["functions"][1]["kernels"][0];
+    assert_eq!(sums["operations_per_element"]["formula"], "cols(x)");
+    assert_eq!((&sums["bytes_per_element"], &sums["scratch_bytes_per_tile"]), (&Value::Null, &4.into()));
+    let line = &sums["computes"][0]["lines"][0];
+    assert_eq!(line["place"]["file"], "author.rs");
+    assert_eq!((&line["place"]["line"], &line["operations"]["reduce"]), (&7.into(), &1.into()));
+    let strategies = |target: &str| -> Vec<&Value> {
+        sums[target]["versions"].as_array().expect("a list").iter().map(|v| &v["strategy"]).collect()
+    };
+    assert!(strategies("cpu").iter().all(|s| *s == "segmented-rows"));
+    assert!(strategies("gpu").iter().all(|s| *s == "segmented-rows"));
+    let check = &report["functions"][0]["checks"][0];
+    assert_eq!(check["condition"], "len(x) == len(y)");
+    assert_eq!((&check["rule"], &check["place"]["column"]), (&"same".into(), &2.into()));
+}
+
+/// What depends on a row only is said to be computed in the kernel before.
+#[test]
+fn hoisted_rows() {
+    let options = ["--explain=json".to_string()];
+    let text = opt::run(include_str!("files/hoisted_rows.core"), &options).expect("compiled");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let kernels = report["functions"][0]["kernels"].as_array().expect("a list");
+    let hoisted: Vec<&Value> = kernels.iter().map(|k| &k["hoisted"]).collect();
+    assert_eq!(*hoisted[0], Value::Array(vec![]));
+    for list in &hoisted[1..] {
+        assert_eq!((&list[0]["operation"], &list[0]["to"]), (&"sqrt".into(), &"normalised_0".into()));
+    }
+}
+
+#[test]
+fn mistakes() {
+    for (options, says) in [
+        (["--extent", "x=3x"], "error[E0107]: `x=3x` is no extent: it must be"),
+        (["--extent", "x=-1"], "error[E0107]"),
+        (
+            ["--extent", "z=5"],
+            "error[E0108]: --extent: no function has a parameter `z` of 1 dimension; there are dot.x, ",
+        ),
+        (["--extent", "x=1x2x3"], "a parameter `x` of 3 dimensions"),
+        (["--extent", "mean.x=5"], "there is no function `mean` with a parameter `x`"),
+        (["--bandwidth", "0"], "error[E0111]: `0` is no bandwidth"),
+        (["--bandwidth", "inf"], "error[E0111]"),
+    ] {
+        let error = explained(&[&["--explain"], &options[..]].concat()).expect_err(says);
+        assert!(error.contains(says), "{options:?}: {error}");
+    }
+    let error = explained(&["--explain", "--extent", "x=5", "--extent", "dot.y=6"]).expect_err("unequal");
+    let expected = "error[E0109]: --extent: dot: dot: x, y: the lengths 5 and 6 differ\n  --> author.rs:1:2";
+    assert_eq!(error, expected);
+    assert!(explained(&["--explain=yaml"]).expect_err("no format").contains("error[E0110]"));
+}

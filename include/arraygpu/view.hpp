@@ -1,0 +1,113 @@
+// What views of any rank share. Included by arraygpu.hpp.
+#ifndef ARRAYGPU_VIEW_HPP
+#define ARRAYGPU_VIEW_HPP
+
+#include <arraygpu/core.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace arraygpu {
+namespace detail {
+
+/// A part of an array of this rank, not owned; `View<T>` is the class that it is the base of. Elements go to and from the host in row-major order.
+template <class T, std::size_t Rank, template <class> class View> class array_view {
+public:
+    using value_type = std::remove_const_t<T>;
+    static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+
+    /// A view from C; it is checked when it is used.
+    explicit array_view(const agpu_view &view) noexcept : view_(view) {}
+
+    /// The number of elements.
+    std::size_t size() const noexcept {
+        std::size_t n = 1;
+        for (std::size_t axis = 0; axis < Rank; ++axis) n *= std::size_t(view_.extent[axis]);
+        return n;
+    }
+    bool empty() const noexcept { return size() == 0; }
+    const agpu_view &c_view() const noexcept { return view_; }
+
+    /// The elements, one row after another.
+    std::vector<value_type> to_host() const {
+        countable();
+        if constexpr (std::is_same_v<value_type, bool>) {
+            const std::unique_ptr<bool[]> bytes(new bool[size()]);
+            copy_to(bytes.get(), size());
+            return std::vector<bool>(bytes.get(), bytes.get() + size());
+        } else {
+            std::vector<value_type> host(size());
+            copy_to(host.data(), host.size());
+            return host;
+        }
+    }
+    /// The elements, into memory for `count` of them; `count` is the view's size.
+    void copy_to(value_type *host, std::size_t count) const {
+        all("copy_to", count);
+        check(agpu_copy_to_host(host, view_, std::int64_t(count)));
+    }
+    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
+    void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
+        all("copy_to_async", count);
+        check(agpu_copy_to_host_async(host, view_, std::int64_t(count), options.c_call()));
+    }
+    /// Writes all elements from host memory; `count` is the view's size.
+    void copy_from(const value_type *host, std::size_t count) const {
+        writable();
+        all("copy_from", count);
+        check(agpu_copy_from_host(view_, host, std::int64_t(count)));
+    }
+    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
+    void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
+        writable();
+        all("copy_from_async", count);
+        check(agpu_copy_from_host_async(view_, host, std::int64_t(count), options.c_call()));
+    }
+    /// Writes all elements from a std::vector, std::array, std::span, ... of as many.
+    template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
+    void copy_from(const C &host) const {
+        copy_from(host.data(), host.size());
+    }
+    template <class V = value_type, class = std::enable_if_t<std::is_same_v<V, bool>>>
+    void copy_from(const std::vector<bool> &host) const {
+        const std::unique_ptr<bool[]> bytes(new bool[host.size()]);
+        for (std::size_t i = 0; i < host.size(); ++i) bytes[i] = host[i];
+        copy_from(bytes.get(), host.size());
+    }
+    /// Writes all elements from an array or view of the same extents, which may overlap this one.
+    void copy_from(View<const value_type> source) const {
+        writable();
+        check(agpu_copy(view_, source.c_view()));
+    }
+    /// Sets every element.
+    void fill(value_type value) const {
+        writable();
+        check(agpu_fill(view_, &value));
+    }
+
+protected:
+    void all(const char *what, std::size_t count) const {
+        if constexpr (Rank == 1) return same_length(what, view_.extent[0], count);
+        if (count == size()) return;
+        std::string shape;
+        for (std::size_t axis = 0; axis < Rank; ++axis) shape += (axis ? " x " : "") + std::to_string(view_.extent[axis]);
+        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the view is " + shape + ", the host has " + std::to_string(count) + " elements");
+    }
+    /// A made-up view would ask for any memory.
+    void countable() const {
+        if constexpr (Rank > 1) {
+            agpu_view checked{};
+            check(agpu_view_transpose(view_, 0, 0, &checked));
+        } else if (view_.extent[0] < 0) {
+            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements");
+        }
+    }
+    static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }
+
+    agpu_view view_;
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_VIEW_HPP
