@@ -2,7 +2,7 @@
 //!
 //! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
 //! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
-//! is not full, goes element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
+//! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::elements::{Elements, single, stored, words};
 use super::ends::Ends;

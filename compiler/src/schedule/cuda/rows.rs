@@ -9,8 +9,9 @@
 //!     store the rows that are complete
 //! ```
 //!
-//! A line is loaded once for all rows of the thread that read it. Threads at the edges, whose rows, columns or loads are not all inside, go element by element.
-//! Axes before the last two are counted by the blocks. With arrays of any strides a lane has one column.
+//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose rows, columns or loads are not all inside, would take goes element by
+//! element (`edges`). Axes before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns are 32 apart and each is loaded by itself;
+//! with arrays of any strides a lane has one column.
 
 use super::patch::Patches;
 use super::plane::{self, Cut, Place, Reach, Room};
