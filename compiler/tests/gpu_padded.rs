@@ -101,10 +101,8 @@ fn matrix(ty: Ty, boundary: Boundary, taps: &[(i64, i64)]) -> String {
 /// Whether full blocks of the first version load several neighbours of an array at once, and nothing under a condition.
 fn is_wide(c: &Compiled) -> bool {
     let main = c.gpu_code[0][0].kernel.main.as_deref().unwrap_or_default();
-    let Some(Stmt::If(_, full, _)) = main.iter().rev().find(|s| matches!(s, Stmt::If(..))) else {
-        return false;
-    };
-    full.iter().any(|s| matches!(s, Stmt::LoadVec(_, Mem::Array(_), _)))
+    let wide = |s: &Stmt| matches!(s, Stmt::LoadVec(_, Mem::Array(_), _));
+    main.iter().any(|s| matches!(s, Stmt::If(_, full, _) if full.iter().any(wide)))
 }
 
 #[test]

@@ -87,13 +87,14 @@ fn matrix(ty: Ty, taps: &[(i64, i64)], pointwise: bool) -> String {
 #[test]
 fn windows_of_vectors() {
     let all: Vec<i64> = (0..15).collect();
-    let cases: [(Ty, &[i64]); 10] = [
+    let cases: [(Ty, &[i64]); 11] = [
         (Ty::F32, &[0, 3]),
         (Ty::F32, &[0, 1]),
         (Ty::F32, &[3]),
         (Ty::F32, &all),
         (Ty::F32, &[0, 9, 40]),
         (Ty::F64, &[0, 1, 2]),
+        (Ty::F64, &all[..10]),
         (Ty::I64, &[2, 5]),
         (Ty::U8, &[0, 1, 5, 17]),
         (Ty::I16, &[1, 2, 3]),
@@ -222,7 +223,7 @@ fn rows_of_matrices() {
             let mut args = vec![x];
             args.extend(pointwise.then(|| numbers(ty, rows, columns, &mut rng)));
             let entries = check(&c, &args, &format!("{ty} {taps:?}, {rows} x {columns}"));
-            for entry in ["f_0", "f_0_wide", "f_0_any"] {
+            for entry in ["f_0", "f_0_wide", "f_0_unaligned", "f_0_any"] {
                 // one element after another, only matrices without gaps are done by vectors
                 let possible = rows * columns > 0 && (strategy != Strategy::Direct || entry == "f_0_any");
                 assert!(!possible || entries.iter().any(|e| e == entry), "{entry} did not run");

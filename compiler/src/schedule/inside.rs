@@ -26,6 +26,7 @@ pub type Margin = (i64, i64);
 const MOST: i64 = 64;
 
 /// A pass whose elements keep margins.
+#[derive(Clone)]
 pub struct Inner {
     /// The arrays that its items store, in their order, right within the margins.
     pub arrays: Vec<NodeId>,
@@ -40,6 +41,11 @@ impl Inner {
     pub fn everywhere(pass: &Pass) -> Inner {
         let arrays = pass.items.iter().map(|it| it.node).collect();
         Inner { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
+    }
+
+    /// Whether it differs from the pass at the edges.
+    pub fn has_margins(&self) -> bool {
+        self.margins.iter().any(|m| *m != (0, 0))
     }
 
     /// Of a pass that stores arrays and nothing else.
@@ -73,20 +79,41 @@ pub fn away(
     extents: &[NodeId],
     roots: &[NodeId],
 ) -> (Vec<NodeId>, Vec<Margin>) {
+    let (memo, margins) = decided(g, index, extents, roots);
+    (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), margins)
+}
+
+/// The same of all nodes that are others within the margins.
+pub fn decided(
+    g: &mut Graph,
+    index: &[NodeId],
+    extents: &[NodeId],
+    roots: &[NodeId],
+) -> (HashMap<NodeId, NodeId>, Vec<Margin>) {
     let forms = extents.iter().map(|n| Linear::of(g, *n)).collect();
     let mut facts = Facts { index, extents: forms, margins: vec![(0, 0); index.len()] };
-    let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
+    let memo = rebuilt(g, roots, HashMap::default(), &mut |g, op| facts.decide(g, op));
+    (memo, facts.margins)
+}
+
+/// Rebuilds what the roots need, bottom-up; `memo` maps what is replaced. `rule` may know what an operation on rebuilt operands is.
+pub fn rebuilt(
+    g: &mut Graph,
+    roots: &[NodeId],
+    mut memo: HashMap<NodeId, NodeId>,
+    rule: &mut dyn FnMut(&mut Graph, &Op) -> Option<NodeId>,
+) -> HashMap<NodeId, NodeId> {
     for n in g.reachable(roots.iter().copied()) {
         let op = g.op(n).clone();
         // what is nested has indices of its own
-        if g.is_closed(n) || op.lambda().is_some() {
+        if g.is_closed(n) || op.lambda().is_some() || memo.contains_key(&n) {
             continue;
         }
         let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
         let changed = !op.operands().eq(operands.iter().copied());
         let op = if changed { op.with(&operands, None) } else { op };
         let before = g.set_loc(g.node(n).loc.clone());
-        let made = match facts.decide(g, &op) {
+        let made = match rule(g, &op) {
             Some(known) => known,
             None if changed => simplify(g, op),
             None => n,
@@ -99,8 +126,7 @@ pub fn away(
             memo.insert(n, made);
         }
     }
-    let values = roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect();
-    (values, facts.margins)
+    memo
 }
 
 /// What is assumed: each index lies within its axis, but for the margin.

@@ -7,6 +7,7 @@
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
 mod approximate;
+pub mod borders;
 pub mod cpu;
 pub mod cuda;
 mod edges;

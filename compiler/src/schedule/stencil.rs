@@ -159,7 +159,7 @@ pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils:
 }
 
 /// Shift and constants of a read's indices, if that is what they are beside the domain's.
-fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
+pub fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
     if at.len() != index.len() {
         return None;
     }

@@ -41,6 +41,11 @@ impl Elements {
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
+    /// The index from which they count: in the graph, and in the kernel.
+    pub fn base(&self) -> &(NodeId, Expr) {
+        &self.base
+    }
+
     /// The number of the first element of each group of neighbours.
     pub fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.indices.len()).step_by(self.v as usize)
@@ -67,9 +72,9 @@ impl Elements {
         (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
     }
 
-    /// Loads what is read at the elements' own indices, unless it is there already.
-    pub fn load(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
-        let arrays: Vec<NodeId> = l.pointwise.iter().copied().collect();
+    /// Loads what is read at the elements' own indices, unless it is there already, or will come from elsewhere.
+    pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
+        let arrays: Vec<NodeId> = l.pointwise.iter().filter(|x| !elsewhere.contains(x)).copied().collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
         for x in arrays {
             // a matrix of any strides has an address for each element
@@ -115,22 +120,39 @@ impl Elements {
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, None, &self.at(j), out)).collect()
     }
 
-    /// Stores the items' values, each element's in the items' order.
-    pub fn store(&self, l: &mut Lower, items: &[&Item], values: &[&[Expr]], out: &mut Vec<Stmt>) {
+    /// Stores the items' values, each element's in the items' order; with an index behind the last element only what is before it, one by one.
+    pub fn store(
+        &self,
+        l: &mut Lower,
+        items: &[&Item],
+        values: &[&[Expr]],
+        end: Option<&Expr>,
+        out: &mut Vec<Stmt>,
+    ) {
         let mut stores = Vec::new();
+        let width = if end.is_some() { 1 } else { self.v as usize };
         for (which, item) in items.iter().enumerate() {
             let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
             let extents = domain(&l.g, item.node);
-            for (g, group) in values.chunks(self.v as usize).enumerate() {
-                let at = self.at(g * self.v as usize);
-                let at = l.place(mem, &extents, &at);
+            for (g, group) in values.chunks(width).enumerate() {
+                let at = self.at(g * width);
+                let to = l.place(mem, &extents, &at);
                 let list: Vec<Expr> =
                     group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k, out)).collect();
-                if self.v == 1 {
-                    stores.extend(list.into_iter().map(|e| Stmt::Store(mem, at.clone(), e)));
-                } else {
+                if width > 1 {
                     l.vector(mem);
-                    stores.push(Stmt::StoreVec(mem, at, list));
+                    stores.push(Stmt::StoreVec(mem, to, list));
+                    continue;
+                }
+                for e in list {
+                    let store = Stmt::Store(mem, to.clone(), e);
+                    stores.push(match end {
+                        Some(end) => {
+                            let inside = Expr::binary(BinaryOp::Lt, at.clone(), end.clone());
+                            Stmt::If(inside, vec![store], vec![])
+                        }
+                        None => store,
+                    });
                 }
             }
         }

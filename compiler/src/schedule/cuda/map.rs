@@ -2,9 +2,10 @@
 //!
 //! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
 //! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
-//! is not full, goes element by element. Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
+//! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::elements::{Elements, single, stored, words};
+use super::ends::Ends;
 use super::tile;
 use super::window::{self, Window};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
@@ -12,9 +13,10 @@ use crate::core::{NodeId, Strategy};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::borders::Borders;
 use crate::schedule::element::element;
 use crate::schedule::inside::{Inner, Margin};
-use crate::schedule::items::Pass;
+use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
 
@@ -40,6 +42,10 @@ pub fn blocks(cost: u32, each: i64) -> u32 {
 /// for more than the turns that smaller blocks take in loading and computing.
 const GROUPS_OF_A_TILE: i64 = 4;
 
+/// Words of registers of a window up to which blocks at the ends share the code of full ones: then 15 taps take the same time however the vector ends (0.132 ms
+/// of 2^26 elements; apart, with what is mirrored 0.144). Wider ones get more registers by it: 31 taps 0.165 in place of 0.136.
+const MOST_JOINED: i64 = 20;
+
 /// How a map is done.
 pub struct Plan {
     /// What is loaded around the elements.
@@ -47,8 +53,7 @@ pub struct Plan {
     /// Elements of a block.
     pub per_block: i64,
     /// What full blocks compute, and how far from the ends they are.
-    arrays: Vec<NodeId>,
-    margin: Margin,
+    inner: Inner,
 }
 
 impl Plan {
@@ -74,15 +79,25 @@ impl Plan {
         }
         // where elements are counted through rows, blocks keep no distance from the edges
         let all = Inner::everywhere(pass);
-        let inner = if is_vector { inner } else { &all };
-        Plan { windows, per_block, arrays: inner.arrays.clone(), margin: inner.margins[0] }
+        let inner = if is_vector { inner.clone() } else { all };
+        Plan { windows, per_block, inner }
     }
 }
 
 impl Plan {
+    /// Whether what threads hold in registers may be set by either of two branches.
+    fn is_small(&self, l: &Lower) -> bool {
+        let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
+        window::words(l, &own) <= MOST_JOINED
+    }
+
+    fn margin(&self) -> Margin {
+        self.inner.margins[0]
+    }
+
     /// Whether only a block that is not full goes element by element.
     fn is_even(&self) -> bool {
-        self.windows.is_empty() && self.margin == (0, 0)
+        self.windows.is_empty() && self.margin() == (0, 0)
     }
 
     /// How a stencil is kept, and the bytes of it that a block loads for each element.
@@ -117,62 +132,139 @@ fn shift(power: i64) -> Expr {
 
 pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
     let items = stored(l, pass);
-    let (count, per_block) = (l.count_node(), plan.per_block);
+    let count = l.count_node();
     let n = l.host(count);
     let mut out = Vec::new();
     let block = match shape.descending {
         true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
         false => Expr::Place(Gpu::Block),
     };
-    let start = wide(block.clone()).times(Expr::int(per_block));
+    let start = wide(block.clone()).times(Expr::int(plan.per_block));
     let start = bind(l, "start", start, &mut out);
-    let mut full = Vec::new();
-    let first = start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
-    let first = bind(l, "first", first, &mut full);
-    let apart = i64::from(shape.threads) * shape.v;
-    let groups = (0..per_block / apart).map(|u| u * apart).collect();
-    let elements = Elements::new(l, first, groups, shape.v);
-    let mut windows = plan.windows.clone();
-    window::load(l, &windows, &elements, false, &mut full);
-    elements.load(l, &mut full);
-    tile::fill(l, &mut windows, shape.v, &start, &mut full);
-    let tiled = windows.iter().any(|w| w.tile.is_some());
-    let parts = if tiled {
-        elements.firsts().map(|g| elements.group(g / shape.v as usize)).collect()
-    } else {
-        vec![elements]
-    };
-    for elements in parts {
-        window::load(l, &windows, &elements, true, &mut full);
-        let make = |l: &mut Lower, _, i| plan.arrays.iter().map(|a| element(l, *a, i)).collect();
-        let values = elements.values(l, &[], make, &mut full)?;
-        elements.store(l, &items, &values.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut full);
+    let mut work = Work { items: &items, shape, plan, start, end: n, borders: None };
+    let shifted = plan.windows.iter().any(|w| w.is_shifted(l));
+    let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l);
+    let borders = if joined { Borders::of(l, pass, &plan.inner) } else { None };
+    work.borders = borders.as_ref();
+    let is_full = work.is_full(l, block, count);
+    if work.borders.is_some() {
+        let is_full = bind(l, "full", is_full, &mut out);
+        work.elements(l, Some(is_full), &mut out)?;
+        return Ok(out);
     }
-    l.loaded = None;
-
-    let i = l.k.reg("i", Ty::I64);
-    let mut rest = Vec::new();
-    let end = match plan.is_even() {
-        true => n.clone(),
-        false => bind(l, "end", n.clone().min(start.clone().plus(Expr::int(per_block))), &mut rest),
-    };
-    rest.push(Stmt::Var(i, start.clone().plus(wide(thread()))));
-    let mut body = Vec::new();
-    let at = bind(l, "at", Expr::Reg(i), &mut body);
-    single(l, &items, &at, &mut body)?;
-    body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
-    rest.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
-    // a block number has 31 bits: cheaper than to compare indices
-    let limit = window::limit(l, &plan.windows, shape.v, (count, plan.margin.1));
-    let full_blocks = Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, limit, shift(per_block))));
-    let mut is_full = Expr::binary(BinaryOp::Lt, block, full_blocks);
-    let tests = [
-        window::inside(&plan.windows, shape.v, plan.margin.0, &start),
-        tile::inside(l, &plan.windows, &start, per_block),
-    ];
-    for inside in tests.into_iter().flatten() {
-        is_full = Expr::binary(BinaryOp::And, is_full, inside);
-    }
+    let (mut full, mut rest) = (Vec::new(), Vec::new());
+    work.elements(l, None, &mut full)?;
+    work.rest(l, &mut rest)?;
     out.push(Stmt::If(is_full, full, rest));
     Ok(out)
+}
+
+/// The elements of a block.
+struct Work<'a> {
+    items: &'a [&'a Item],
+    shape: Shape,
+    plan: &'a Plan,
+    start: Expr,
+    end: Expr,
+    /// What blocks at the ends read; None: they go element by element.
+    borders: Option<&'a Borders>,
+}
+
+impl Work<'_> {
+    /// Whether all elements of the block are inside, and all that it loads.
+    fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
+        let &Work { plan, shape, .. } = self;
+        // a block number has 31 bits: cheaper than to compare indices
+        let limit = window::limit(l, &plan.windows, shape.v, (count, plan.margin().1));
+        let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(plan.per_block));
+        let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
+        let tests = [
+            window::inside(&plan.windows, shape.v, plan.margin().0, &self.start),
+            tile::inside(l, &plan.windows, &self.start, plan.per_block),
+        ];
+        for inside in tests.into_iter().flatten() {
+            is_full = Expr::binary(BinaryOp::And, is_full, inside);
+        }
+        is_full
+    }
+
+    /// The thread's elements together. Where the block may be at an end it is said whether it is full: else what is read is found one by one, and what is inside
+    /// stored so.
+    fn elements(&self, l: &mut Lower, is_full: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
+        let &Work { items, shape, plan, .. } = self;
+        let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
+        let first = bind(l, "first", first, out);
+        let apart = i64::from(shape.threads) * shape.v;
+        let groups = (0..plan.per_block / apart).map(|u| u * apart).collect();
+        let elements = Elements::new(l, first, groups, shape.v);
+        let mut windows = plan.windows.clone();
+        tile::declare(l, &mut windows, shape.v, out);
+        let mut full = Vec::new();
+        window::load(l, &windows, &elements, false, &mut full);
+        let tiles = windows.iter().filter(|w| w.tile.is_some() && !w.is_shifted(l));
+        let tiles: Vec<NodeId> = tiles.map(|w| w.array).collect();
+        elements.load(l, &tiles, &mut full);
+        tile::fill(l, &windows, &self.start, &mut full);
+        match (&is_full, self.borders) {
+            (Some(is_full), Some(borders)) => {
+                let mut over = Vec::new();
+                let ends = Ends {
+                    windows: &windows,
+                    elements: &elements,
+                    borders,
+                    start: &self.start,
+                    shape,
+                    per_block: plan.per_block,
+                };
+                ends.load(l, (&mut full, &mut over), out)?;
+                out.push(Stmt::If(is_full.clone(), full, over));
+            }
+            _ => out.append(&mut full),
+        }
+        let parts = if windows.iter().any(|w| w.tile.is_some()) {
+            out.push(Stmt::Barrier);
+            elements.firsts().map(|g| elements.group(g / shape.v as usize)).collect()
+        } else {
+            vec![elements]
+        };
+        for elements in parts {
+            window::load(l, &windows, &elements, true, out);
+            let make = |l: &mut Lower, _, i| plan.inner.arrays.iter().map(|a| element(l, *a, i)).collect();
+            let values = elements.values(l, &[], make, out)?;
+            let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
+            match &is_full {
+                Some(is_full) => {
+                    let (mut full, mut some) = (Vec::new(), Vec::new());
+                    elements.store(l, items, &values, None, &mut full);
+                    elements.store(l, items, &values, Some(&self.end), &mut some);
+                    // a load before an `if` would read as a guarded one
+                    out.push(Stmt::Note("results".into()));
+                    out.push(Stmt::If(is_full.clone(), full, some));
+                }
+                None => elements.store(l, items, &values, None, out),
+            }
+        }
+        l.loaded = None;
+        Ok(())
+    }
+
+    /// The block's elements one by one.
+    fn rest(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        let &Work { items, shape, plan, .. } = self;
+        let i = l.k.reg("i", Ty::I64);
+        let end = match plan.is_even() {
+            true => self.end.clone(),
+            false => {
+                let end = self.end.clone().min(self.start.clone().plus(Expr::int(plan.per_block)));
+                bind(l, "end", end, out)
+            }
+        };
+        out.push(Stmt::Var(i, self.start.clone().plus(wide(thread()))));
+        let mut body = Vec::new();
+        let at = bind(l, "at", Expr::Reg(i), &mut body);
+        single(l, items, &at, &mut body)?;
+        body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
+        Ok(())
+    }
 }

@@ -5,7 +5,9 @@
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
 mod choice;
+mod edges;
 mod elements;
+mod ends;
 mod fold;
 mod levels;
 mod map;
@@ -56,10 +58,12 @@ pub struct GpuPass {
 }
 
 /// How the elements of a pass lie in a thread's registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Shape {
     /// Neighbours of each thread, accessed at once.
     v: i64,
+    /// Of planes: a thread's columns are as far apart as a warp is wide, so that a warp's accesses are one line of memory at any alignment.
+    unaligned: bool,
     /// Strided arrays, else contiguous.
     strided: bool,
     /// Threads of a block.
@@ -99,8 +103,9 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
             several_steps(l, name, pass, &plan, n, &mut out)?;
         }
     }
+    let plane = v > 1 && squares == 0 && in_rows(l, pass, &inner, v);
     let mut lowered: Option<Lowered> = None;
-    for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1) {
+    for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane) {
         // versions of one shape have one body: they differ in what may be assumed of it
         let (mut k, grid, form, flat) = match &lowered {
             Some(done) if done.shape == conditions.shape() => {
@@ -109,6 +114,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
+                    unaligned: conditions.unaligned,
                     strided: !conditions.contiguous,
                     descending: l.follows,
                     large: conditions.large,
@@ -160,7 +166,7 @@ fn several_steps(
 
 /// A body that several versions may have.
 struct Lowered {
-    shape: (bool, bool),
+    shape: (bool, bool, bool),
     k: Kernel,
     grid: Grid,
     form: Form,
@@ -170,6 +176,7 @@ struct Lowered {
 #[derive(Clone, Copy, Default)]
 struct Conditions {
     contiguous: bool,
+    unaligned: bool,
     narrow: bool,
     separate: bool,
     large: bool,
@@ -180,8 +187,8 @@ struct Conditions {
 
 impl Conditions {
     /// Versions that agree in this have one body.
-    fn shape(self) -> (bool, bool) {
-        (self.contiguous, self.large)
+    fn shape(self) -> (bool, bool, bool) {
+        (self.contiguous, self.unaligned, self.large)
     }
 }
 
@@ -226,7 +233,13 @@ fn push(
 }
 
 /// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
-fn versions(l: &Lower, writes: bool, sequential: bool, large: bool) -> Vec<(&'static str, Conditions)> {
+fn versions(
+    l: &Lower,
+    writes: bool,
+    sequential: bool,
+    large: bool,
+    plane: bool,
+) -> Vec<(&'static str, Conditions)> {
     let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, ..Conditions::default() };
     let any = |narrow| Conditions { narrow, ..Conditions::default() };
     let mut list = Vec::new();
@@ -240,6 +253,9 @@ fn versions(l: &Lower, writes: bool, sequential: bool, large: bool) -> Vec<(&'st
             list.push(("_in_place", unit(true, false)));
         }
         list.push(("_wide", unit(false, false)));
+        if plane {
+            list.push(("_unaligned", Conditions { unaligned: true, ..unit(true, writes) }));
+        }
     }
     list.extend([("_any", any(true)), ("_any_wide", any(false))]);
     list
@@ -333,17 +349,28 @@ fn inner(l: &mut Lower, pass: &Pass) -> Inner {
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Inner::everywhere(pass) }
 }
 
+/// Whether a map goes by rows in registers where arrays lie as they may.
+fn in_rows(l: &mut Lower, pass: &Pass, inner: &Inner, v: i64) -> bool {
+    if pass.domain.len() < 2 || has_reduction(&l.g, pass) || nest::plan(l, pass).is_some() {
+        return false;
+    }
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    let shape = Shape { v, unaligned: true, threads: map::THREADS, ..Shape::default() };
+    rows::Plan::of(l, (pass, inner), &stencils, choice::strategy(l, &stencils, false).0, shape).is_ok()
+}
+
 /// A map, with what is read around its elements kept as the author or the cost model says.
 fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Result<(Vec<Stmt>, Grid)> {
     let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-    let (strategy, why) = choice::strategy(l, &stencils);
+    let (strategy, why) = choice::strategy(l, &stencils, inner.has_margins());
     let plan = rows::Plan::of(l, (pass, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plan { why.into() } else { why };
     if let Ok(plan) = plan {
         keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
         l.form = Form::Stencil(plan.strategy(), pass.domain.len() as u8);
         let (rows, columns) = plan.block();
-        l.k.blocks = map::blocks(cost, rows * columns / i64::from(shape.threads));
+        let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
+        l.k.blocks = plan.blocks(l, inner, shape).unwrap_or(others);
         return Ok((rows::main(l, pass, inner, shape, &plan)?, Grid::Plane(rows as u32, columns as u32)));
     }
     let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
@@ -359,7 +386,7 @@ fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Re
     Ok((map::main(l, pass, shape, &plan)?, Grid::Elements(plan.per_block as u32)))
 }
 
-/// Notes what was decided of the stencils of contiguous arrays.
+/// Notes what was decided of the stencils of contiguous arrays that lie well.
 fn keep(
     l: &mut Lower,
     stencils: &[Stencil],
@@ -367,7 +394,7 @@ fn keep(
     how: impl Fn(&Lower, &Stencil) -> (Strategy, f64),
     why: &str,
 ) {
-    for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided) {
+    for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned) {
         let (strategy, loaded) = how(l, s);
         let kept = Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why);
         l.kept.push(kept);

@@ -7,7 +7,7 @@
 //! A thread's lines lie at constant distances from one place in the patch, so that their addresses cost nothing.
 
 use super::elements::bind_all;
-use super::plane::{self, Cut, Place, ROWS, Reach, lane, warp};
+use super::plane::{self, Cut, Place, Reach, Room, lane, warp};
 use super::rows::Line;
 use super::{bind, int32, thread, wide, window};
 use crate::core::NodeId;
@@ -48,7 +48,7 @@ impl Patches {
             let (start, end) = line.columns();
             let start = start.div_euclid(width) * width;
             let end = (end - cut.v + cut.columns + width - 1).div_euclid(width) * width;
-            let below = row + 1 - ROWS + cut.rows;
+            let below = row + 1 - cut.down + cut.rows;
             match all.iter_mut().find(|p| p.array == line.array && p.outer == outer) {
                 Some(p) => {
                     let (rows_end, columns_end) = (p.first.0 + p.rows, p.first.1 + p.columns);
@@ -76,7 +76,7 @@ impl Patches {
         }
         for p in &mut all {
             p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
-            let row = warp().times(int32((ROWS * p.columns) as i32));
+            let row = warp().times(int32((cut.down * p.columns) as i32));
             p.own = row.plus(lane().times(int32(cut.v as i32)));
         }
         Some(Patches(all))
@@ -107,7 +107,8 @@ impl Patches {
                 reaches.push(Reach { array: p.array, axis, first, end });
             }
         }
-        plane::fits(l, pass, &place.block, &sizes, &reaches)
+        let room = Room::of(l, pass, &place.block, &sizes, &reaches);
+        room.holds(&place.block[place.block.len() - 1], cut.columns)
     }
 
     /// Loads them all, and waits for it.

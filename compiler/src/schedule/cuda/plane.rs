@@ -1,24 +1,44 @@
-//! Maps over rows and columns: which block and thread takes what, what of it is inside, and the elements at the edges.
+//! Maps over rows and columns: which block and thread takes what, and what of it is inside.
 
 use super::{Shape, bind, int32, thread, wide, window};
 use crate::core::{NodeId, linear};
-use crate::error::Result;
-use crate::kernel::{Expr, Gpu, Mem, Stmt};
+use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::{canonical, opened};
 use crate::schedule::inside::Margin;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 
-/// Rows of a thread.
-pub const ROWS: i64 = 4;
-
-/// How a plane is cut: columns of a lane, and rows and columns of a block.
+/// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and columns of a block.
 #[derive(Clone, Copy)]
 pub struct Cut {
+    pub down: i64,
     pub v: i64,
+    pub apart: i64,
     pub rows: i64,
     pub columns: i64,
+}
+
+impl Cut {
+    /// Of a block of so many warps below each other, whose lanes have neighbouring columns, or with all columns of one turn before the next.
+    pub fn new(down: i64, v: i64, neighbours: bool, threads: u32) -> Cut {
+        let (apart, warps) = (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
+        Cut { down, v, apart, rows: warps * down, columns: i64::from(WARP) * v }
+    }
+
+    /// The thread's columns, from its first.
+    pub fn columns(self) -> impl Iterator<Item = i64> {
+        (0..self.v).map(move |k| k * self.apart)
+    }
+
+    /// Columns from a thread's first to behind its last.
+    pub fn span(self) -> i64 {
+        (self.v - 1) * self.apart + 1
+    }
+
+    /// Columns from a lane's first to the next one's.
+    pub fn step(self) -> i64 {
+        if self.apart == 1 { self.v } else { 1 }
+    }
 }
 
 /// Where a thread is: for each axis the variable of its first index, and its register; and the first index of its block.
@@ -99,10 +119,25 @@ pub fn place(l: &mut Lower, pass: &Pass, shape: Shape, cut: Cut, out: &mut Vec<S
             own = bind(l, "own", number.minus(before.clone().times(blocks)), out);
             number = before;
         }
-        let first = wide(own).times(Expr::int(each));
+        if axis + 2 == rank {
+            // the last rows come first: at the end of the launch no block is left with edges, which take longer
+            let blocks = l.host(pass.domain[axis]).plus(Expr::int(each - 1));
+            let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
+            let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));
+            let blocks = Expr::Select(
+                Box::new(is_first),
+                Box::new(Expr::Cast(Ty::I32, Box::new(blocks))),
+                Box::new(own),
+            );
+            own = bind(l, "turned", blocks.minus(int32(1)), out);
+        }
+        let mut first = wide(own).times(Expr::int(each));
+        if axis + 1 == rank {
+            first = bind(l, "left", first, out);
+        }
         let in_block = match rank - 1 - axis {
-            0 => wide(lane()).times(Expr::int(cut.v)),
-            1 => wide(warp()).times(Expr::int(ROWS)),
+            0 => wide(lane()).times(Expr::int(cut.step())),
+            1 => wide(warp()).times(Expr::int(cut.down)),
             _ => Expr::int(0),
         };
         block.push(first.clone());
@@ -125,77 +160,69 @@ pub fn warp() -> Expr {
     Expr::binary(BinaryOp::Shr, thread(), int32(5))
 }
 
-/// Whether all of so many elements along each axis, from these first ones on, are inside and keep their margins, and what is loaded around them is inside.
-pub fn fits(
-    l: &mut Lower,
-    (pass, margins): (&Pass, &[Margin]),
-    firsts: &[Expr],
-    sizes: &[i64],
-    reaches: &[Reach],
-) -> Expr {
-    let mut all: Option<Expr> = None;
-    for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
-        let mine = || reaches.iter().filter(|r| r.axis == axis);
-        let mut tests = Vec::new();
-        let margin = margins[axis];
-        let first = mine().map(|r| r.first).min().unwrap_or(0).min(-margin.0);
-        if first < 0 {
-            tests.push(Expr::binary(BinaryOp::Ge, own.clone(), Expr::int(-first)));
-        }
-        let mut needs: Vec<(NodeId, i64)> = Vec::new();
-        for r in mine() {
-            let beyond = r.end - size;
-            match needs.iter_mut().find(|n| n.0 == r.array) {
-                Some(n) => n.1 = n.1.max(beyond),
-                None => needs.push((r.array, beyond)),
-            }
-        }
-        let n = l.host(pass.domain[axis]);
-        let end = window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
-        // along outer axes there is one index, which is inside
-        if axis + 2 >= firsts.len() || end != n {
-            tests.push(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end));
-        }
-        for test in tests {
-            all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
-        }
-    }
-    all.unwrap_or(Expr::Lit(Lit::bool(true)))
+/// Where all that is computed and loaded from a first element on is inside, and keeps its margins.
+pub struct Room {
+    /// Along all axes but the last.
+    pub rows: Option<Expr>,
+    /// The least first column.
+    pub left: i64,
+    /// Behind the greatest last column.
+    pub right: Expr,
 }
 
-/// The elements of a thread at the edges, one after another.
-pub fn edge(l: &mut Lower, pass: &Pass, items: &[&Item], v: i64, place: &Place) -> Result<Vec<Stmt>> {
-    let rank = pass.domain.len();
-    let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
-    let mut body = Vec::new();
-    let mut index: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-    index[rank - 2] = bind(l, "i", index[rank - 2].clone().plus(Expr::Reg(r)), &mut body);
-    index[rank - 1] = bind(l, "j", index[rank - 1].clone().plus(Expr::Reg(c)), &mut body);
-    let vars: Vec<(NodeId, Expr)> = index.iter().map(|e| (l.g.fresh_var(Ty::I64).1, e.clone())).collect();
-    let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
-    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &own)).collect();
-    let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
-    // what records name
-    let number = index
-        .iter()
-        .zip(&extents)
-        .skip(1)
-        .fold(index[0].clone(), |k, (i, n)| k.times(n.clone()).plus(i.clone()));
-    let mut element = Vec::new();
-    let values = l.region_at(&vars, &roots, (None, own), &number, &mut element)?;
-    let mut stores = Vec::new();
-    for (item, e) in items.iter().zip(values) {
-        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-        let e = bind(l, "value", e, &mut element);
-        let (last, before) = index.split_last().map_or((Expr::int(0), &[][..]), |(j, i)| (j.clone(), i));
-        let to = along(l, mem, before);
-        let last = if l.strided { last.times(l.stride(mem, rank as u8 - 1)) } else { last };
-        stores.push(Stmt::Store(mem, to.plus(last), canonical(e, ty, &mut l.k, &mut element)));
+impl Room {
+    /// For so many elements along each axis, and what is loaded around them.
+    pub fn of(
+        l: &mut Lower,
+        (pass, margins): (&Pass, &[Margin]),
+        firsts: &[Expr],
+        sizes: &[i64],
+        reaches: &[Reach],
+    ) -> Room {
+        let rank = firsts.len();
+        let (mut rows, mut last) = (None, (0, Expr::int(0)));
+        for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
+            let mine = || reaches.iter().filter(|r| r.axis == axis);
+            let margin = margins[axis];
+            let first = -mine().map(|r| r.first).min().unwrap_or(0).min(-margin.0);
+            let mut needs: Vec<(NodeId, i64)> = Vec::new();
+            for r in mine() {
+                let beyond = r.end - size;
+                match needs.iter_mut().find(|n| n.0 == r.array) {
+                    Some(n) => n.1 = n.1.max(beyond),
+                    None => needs.push((r.array, beyond)),
+                }
+            }
+            let n = l.host(pass.domain[axis]);
+            let end = window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
+            if axis + 1 == rank {
+                last = (first, end);
+                continue;
+            }
+            rows = both(rows, from(own, first));
+            // along outer axes there is one index, which is inside
+            if axis + 2 == rank || end != n {
+                rows = both(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
+            }
+        }
+        Room { rows, left: last.0, right: last.1 }
     }
-    element.append(&mut stores);
-    let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
-    let is_inside = Expr::binary(BinaryOp::And, inside(rank - 2), inside(rank - 1));
-    body.push(Stmt::If(is_inside, element, vec![]));
-    let columns = vec![Stmt::Seq(c, Expr::int(0), Expr::int(v), body)];
-    Ok(vec![Stmt::Seq(r, Expr::int(0), Expr::int(ROWS), columns)])
+
+    /// Whether so many columns from `first` on have room.
+    pub fn holds(&self, first: &Expr, span: i64) -> Expr {
+        let all = both(self.rows.clone(), from(first, self.left));
+        let right = Expr::binary(BinaryOp::Le, plus(first.clone(), span), self.right.clone());
+        both(all, Some(right)).unwrap_or(Expr::Lit(Lit::bool(true)))
+    }
+}
+
+fn from(index: &Expr, least: i64) -> Option<Expr> {
+    (least > 0).then(|| Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(least)))
+}
+
+fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::And, a, b)),
+        (a, b) => a.or(b),
+    }
 }

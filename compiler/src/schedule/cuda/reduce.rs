@@ -161,7 +161,7 @@ impl Tile<'_> {
         let rows: Vec<Elements> =
             (0..self.batch).map(|row| Elements::new(l, first.clone(), offsets(row), 1)).collect();
         for row in &rows {
-            row.load(l, out);
+            row.load(l, &[], out);
         }
         for row in &rows {
             let mut vars: Vec<(NodeId, Expr)> = Vec::new();
@@ -181,7 +181,7 @@ impl Tile<'_> {
             };
             let values = row.values(l, &vars, make, out)?.remove(0);
             let (stores, sums) = values.split_at(self.items.len());
-            row.store(l, self.items, &[stores], out);
+            row.store(l, self.items, &[stores], None, out);
             *acc = Some(sums.iter().map(|e| bind(l, "acc", e.clone(), out)).collect());
         }
         l.loaded = Some(Default::default());

@@ -9,16 +9,19 @@
 //!     store the rows that are complete
 //! ```
 //!
-//! A line is loaded once for all rows of the thread that read it. Threads at the edges, whose rows, columns or loads are not all inside, go element by element.
-//! Axes before the last two are counted by the blocks. With arrays of any strides a lane has one column.
+//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose rows, columns or loads are not all inside, would take goes element by
+//! element (`edges`). Axes before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns are 32 apart and each is loaded by itself;
+//! with arrays of any strides a lane has one column.
 
 use super::patch::Patches;
-use super::plane::{self, Cut, Place, ROWS, Reach};
+use super::plane::{self, Cut, Place, Reach, Room};
 use super::window::{self, pieces};
-use super::{Shape, bind, stages};
-use crate::core::{NodeId, Strategy};
+use super::{Shape, bind, edges, stages};
+use crate::core::linear::is_i64;
+use crate::core::{NodeId, Op, Strategy};
 use crate::error;
-use crate::kernel::{Expr, Stmt, WARP};
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::Ty;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
@@ -29,6 +32,15 @@ use std::collections::BTreeMap;
 
 /// Registers of a thread that the lines which it needs at once may take.
 const MOST_WORDS: i64 = 160;
+
+/// Stencils of so many rows: a thread has eight rows in place of four, so that what it loads above and below them counts for less.
+const HIGH: i64 = 7;
+
+/// Elements of arrays around its own that an element reads, up to which the columns of threads that lie apart are as many as those that lie together; else two.
+const FEW: usize = 12;
+
+/// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the assembler takes 32 and waits for each line, or all that it likes.
+const BLOCKS: u32 = 4;
 
 /// What of one line of an array is loaded: constants beside the thread's first element.
 pub struct Line {
@@ -60,6 +72,10 @@ pub struct Plan {
     cut: Cut,
     /// Where the block keeps what is read; None: each thread loads its own.
     patches: Option<Patches>,
+    /// Elements of arrays that an element reads.
+    taps: usize,
+    /// The stencil has many rows.
+    high: bool,
 }
 
 impl Plan {
@@ -79,24 +95,44 @@ impl Plan {
         if stencil::may_record(&mut l.g, &pass.domain, &inner.arrays, &mine) {
             return Err(Some("an element may leave a record where it is not at an edge"));
         }
-        let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, shape.v)).collect();
+        let widest = mine.iter().map(|s| s.reach(pass.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
+        let height = widest.unwrap_or(1);
+        let taps = mine.iter().map(|s| s.taps.len()).sum::<usize>();
+        let v = if shape.unaligned && taps > FEW { shape.v.min(2) } else { shape.v };
+        let cut = Cut::new(if height < HIGH { 4 } else { 8 }, v, !shape.unaligned, shape.threads);
+        let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, cut)).collect();
         // with the first line of each row all that is read beside it
         lines.sort_by_key(Line::row);
         let words = |line: &Line| {
             let size = l.g.ty(line.array).elem.size() as i64;
             line.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum::<i64>()
         };
-        let widest = mine.iter().map(|s| s.reach(pass.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
         let all: i64 = lines.iter().map(words).sum();
-        let (total, at_once) = (ROWS + widest.unwrap_or(1) - 1, widest.unwrap_or(1));
-        if all * at_once / total.max(1) > MOST_WORDS {
+        if all * height / (cut.down + height - 1) > MOST_WORDS {
             return Err(Some("the lines that are needed at once take too many registers"));
         }
-        let rows = i64::from(shape.threads / WARP) * ROWS;
-        let cut = Cut { v: shape.v, rows, columns: i64::from(WARP) * shape.v };
-        let tiled = strategy == Strategy::Tile && !shape.strided;
+        let tiled = strategy == Strategy::Tile && !shape.strided && !shape.unaligned;
         let patches = if tiled { Patches::of(l, &lines, cut) } else { None };
-        Ok(Plan { lines, cut, patches })
+        Ok(Plan { lines, cut, patches, taps, high: height >= HIGH })
+    }
+
+    /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink to one value an element before the next line comes, and only where
+    /// they got faster: not of few rows by one or two columns.
+    pub fn blocks(&self, l: &mut Lower, inner: &Inner, shape: Shape) -> Option<u32> {
+        let axes = self.lines.first()?.at.len() + 1;
+        let index: Vec<NodeId> = (0..axes).map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        let roots: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut l.g, *a, &index)).collect();
+        let computes = |n: &NodeId| {
+            let op = matches!(
+                l.g.op(*n),
+                Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..)
+            );
+            op && !l.g.is_closed(*n) && !is_i64(&l.g, *n)
+        };
+        let operations = l.g.reachable(roots).into_iter().filter(computes).count();
+        let is_sum = operations <= 2 * self.taps + 8;
+        let wide = self.cut.v > 2 || self.high || !shape.unaligned && self.cut.v > 1;
+        (is_sum && wide && self.patches.is_none()).then_some(BLOCKS)
     }
 
     /// How it is called.
@@ -108,7 +144,7 @@ impl Plan {
     fn sizes(&self) -> Vec<i64> {
         let outer = self.lines.first().map_or(0, |line| line.at.len() - 1);
         let mut sizes = vec![1; outer];
-        sizes.extend([ROWS, self.cut.v]);
+        sizes.extend([self.cut.down, self.cut.span()]);
         sizes
     }
 
@@ -132,7 +168,7 @@ impl Plan {
             Some(patches) => {
                 size * patches.elements(s.array) as f64 / (self.cut.rows * self.cut.columns) as f64
             }
-            None => size * elements as f64 / (ROWS * self.cut.v) as f64,
+            None => size * elements as f64 / (self.cut.down * self.cut.v) as f64,
         }
     }
 
@@ -143,17 +179,19 @@ impl Plan {
 }
 
 /// The lines of one array that a thread's rows read.
-fn lines(l: &Lower, s: &Stencil, v: i64) -> Vec<Line> {
+fn lines(l: &Lower, s: &Stencil, cut: Cut) -> Vec<Line> {
     let mut columns: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
-    for (r, tap) in (0..ROWS).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
+    for (r, tap) in (0..cut.down).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
         let (column, before) = tap.split_last().unwrap_or((&0, &[]));
         let mut at = before.to_vec();
         at.iter_mut().next_back().into_iter().for_each(|row| *row += r);
         columns.entry(at).or_default().push(*column);
     }
-    let width = window::widest(l, s.array, v);
-    let line =
-        |(at, taps): (Vec<i64>, Vec<i64>)| Line { array: s.array, at, pieces: pieces(&taps, v, width) };
+    let width = if cut.apart == 1 { window::widest(l, s.array, cut.v) } else { 1 };
+    let line = |(at, taps): (Vec<i64>, Vec<i64>)| {
+        let lanes = taps.iter().flat_map(|t| cut.columns().map(move |k| t + k)).collect();
+        Line { array: s.array, at, pieces: pieces(&lanes, width) }
+    };
     columns.into_iter().map(line).collect()
 }
 
@@ -169,35 +207,44 @@ pub fn main(
     let (mut out, mut full) = (Vec::new(), Vec::new());
     let place = plane::place(l, pass, shape, plan.cut, &mut out);
     let within = (pass, inner.margins.as_slice());
-    let fits = match &plan.patches {
+    let work = Work { items: &items, arrays: &inner.arrays, plan, place: &place };
+    let (fits, all_fit, room) = match &plan.patches {
         Some(patches) => {
             let inside = patches.inside(l, within, plan.cut, &place);
+            let inside = bind(l, "inside", inside, &mut out);
             patches.fill(l, &place, &mut full);
-            inside
+            (inside.clone(), inside, None)
         }
         None => {
             let firsts: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-            plane::fits(l, within, &firsts, &plan.sizes(), &plan.reaches())
+            let room = Room::of(l, within, &firsts, &plan.sizes(), &plan.reaches());
+            let last = firsts.len() - 1;
+            let own = room.holds(&firsts[last], plan.cut.span());
+            (own, room.holds(&place.block[last], plan.cut.columns), Some(room))
         }
     };
-    l.loaded = Some(HashMap::default());
-    elements(l, (&items, &inner.arrays), plan, &place, &mut full)?;
-    l.loaded = None;
-    let edge = plane::edge(l, pass, &items, plan.cut.v, &place)?;
-    out.push(Stmt::If(fits, full, edge));
+    elements(l, &work, &mut full)?;
+    let edge = edges::elements(l, (pass, &items), plan.cut, &place, room.as_ref())?;
+    out.push(Stmt::If(fits, full, vec![]));
+    out.push(Stmt::If(all_fit, vec![], edge));
     Ok(out)
 }
 
+/// The elements of a thread.
+struct Work<'a> {
+    items: &'a [&'a Item],
+    /// What is computed.
+    arrays: &'a [NodeId],
+    plan: &'a Plan,
+    place: &'a Place,
+}
+
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
-fn elements(
-    l: &mut Lower,
-    (items, arrays): (&[&Item], &[NodeId]),
-    plan: &Plan,
-    place: &Place,
-    out: &mut Vec<Stmt>,
-) -> error::Result<()> {
+fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()> {
+    let &Work { items, arrays, plan, place, .. } = work;
+    l.loaded = Some(HashMap::default());
     let mut roots = Vec::new();
-    for (r, k) in (0..ROWS).flat_map(|r| (0..plan.cut.v).map(move |k| (r, k))) {
+    for (r, k) in (0..plan.cut.down).flat_map(|r| plan.cut.columns().map(move |k| (r, k))) {
         let mut at = vec![0; place.vars.len()];
         let rank = at.len();
         (at[rank - 2], at[rank - 1]) = (r, k);
@@ -220,22 +267,24 @@ fn elements(
     let mut stored = 0;
     for row in rows {
         for line in plan.lines.iter().filter(|line| line.row() == row) {
-            load(l, line, plan, place, out);
+            load(l, line, work, out);
         }
         stages.advance(l, row, &mut vars, out)?;
-        while stored < ROWS
+        while stored < plan.cut.down
             && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
         {
             let values = &roots[stored as usize * per_row..][..per_row];
-            store(l, items, plan, place, stored, (values, &vars), out)?;
+            store(l, work, stored, (values, &vars), out)?;
             stored += 1;
         }
     }
+    l.loaded = None;
     Ok(())
 }
 
 /// Loads a line into registers.
-fn load(l: &mut Lower, line: &Line, plan: &Plan, place: &Place, out: &mut Vec<Stmt>) {
+fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
+    let &Work { plan, place, .. } = work;
     // at which places it is read was said when the CPU's kernels were written
     let (mem, ty) = (l.input(line.array, true), l.g.ty(line.array).elem);
     let mut start = None;
@@ -271,25 +320,26 @@ fn load(l: &mut Lower, line: &Line, plan: &Plan, place: &Place, out: &mut Vec<St
 /// Computes what is left of a row's values, and stores them.
 fn store(
     l: &mut Lower,
-    items: &[&Item],
-    plan: &Plan,
-    place: &Place,
+    work: &Work,
     row: i64,
     (roots, vars): (&[NodeId], &[(NodeId, Expr)]),
     out: &mut Vec<Stmt>,
 ) -> error::Result<()> {
+    let &Work { items, plan, place, .. } = work;
     let values = l.region(vars, roots, None, &Expr::int(0), out)?;
     let mut at = vec![0; place.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
     for (which, item) in items.iter().enumerate() {
         let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
         let line = place.line(l, mem, &at);
-        let to = place.column(l, mem, &line, 0);
         let each = values.iter().skip(which).step_by(items.len());
-        let mut list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k, out)).collect();
-        if plan.cut.v == 1 {
-            out.push(Stmt::Store(mem, to, list.remove(0)));
+        let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k, out)).collect();
+        if plan.cut.span() == 1 || plan.cut.apart > 1 {
+            for (k, e) in plan.cut.columns().zip(list) {
+                out.push(Stmt::Store(mem, place.column(l, mem, &line, k), e));
+            }
         } else {
+            let to = place.column(l, mem, &line, 0);
             l.vector(mem);
             out.push(Stmt::StoreVec(mem, to, list));
         }

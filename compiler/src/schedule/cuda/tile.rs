@@ -10,9 +10,11 @@
 use super::elements::bind_all;
 use super::window::{self, Window};
 use super::{bind, int32, thread, wide};
-use crate::core::linear;
+use crate::core::{NodeId, linear};
+use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::borders::Borders;
 use crate::schedule::lower::Lower;
 
 /// Bytes of shared memory that every device gives a block.
@@ -37,6 +39,11 @@ pub struct Tile {
 }
 
 impl Tile {
+    /// Elements of memory.
+    fn size(&self) -> i64 {
+        self.len + 2 * self.pad
+    }
+
     /// Where the element so far from the thread's first one lies.
     pub fn place(&self, offset: i64) -> (Mem, Expr) {
         let own = self.own.clone().unwrap_or_else(|| int32(0));
@@ -55,29 +62,34 @@ pub fn place(l: &mut Lower, windows: &mut [Window], v: i64, per_block: i64) -> b
         let end = (end + per_block - v + width - 1).div_euclid(width) * width;
         let pad = if w.is_shifted(l) { width } else { 0 };
         let beyond = end - per_block;
-        w.tile = Some(Tile { mem: None, first, beyond, len: end - first, pad, width, own: None });
-        bytes += (end - first + 2 * pad) * l.g.ty(w.array).elem.size() as i64 + 16;
+        let tile = Tile { mem: None, first, beyond, len: end - first, pad, width, own: None };
+        bytes += tile.size() * l.g.ty(w.array).elem.size() as i64 + 16;
+        w.tile = Some(tile);
     }
     bytes <= MOST_BYTES
 }
 
-/// Fills the tiles of a block whose first element is `start`, and waits for it.
-pub fn fill(l: &mut Lower, windows: &mut [Window], v: i64, start: &Expr, out: &mut Vec<Stmt>) {
-    let threads = i64::from(l.k.threads);
-    let own = bind(l, "own", thread().times(int32(v as i32)), out);
-    let mut stores = Vec::new();
-    let mut any = false;
+/// Gives the tiles their memory.
+pub fn declare(l: &mut Lower, windows: &mut [Window], v: i64, out: &mut Vec<Stmt>) {
     for w in windows.iter_mut() {
-        let is_shifted = w.is_shifted(l);
         let Some(tile) = &mut w.tile else { continue };
-        let ty = l.g.ty(w.array).elem;
-        let mem = l.k.share("tile", ty, (tile.len + 2 * tile.pad) as u32);
-        (tile.mem, tile.own, any) = (Some(mem), Some(own.clone()), true);
+        let mem = l.k.share("tile", l.g.ty(w.array).elem, tile.size() as u32);
+        let own = bind(l, "own", thread().times(int32(v as i32)), out);
+        (tile.mem, tile.own) = (Some(mem), Some(own));
+    }
+}
+
+/// Fills the tiles of a block whose first element is `start`; who reads them waits for it.
+pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>) {
+    let threads = i64::from(l.k.threads);
+    let mut stores = Vec::new();
+    for w in windows {
+        let is_shifted = w.is_shifted(l);
+        let Some((tile, mem)) = w.tile.as_ref().and_then(|t| Some((t, t.mem?))) else { continue };
         let (from, skipped) = match is_shifted {
             true => shifted(l, w.shift, tile, out),
             false => (Expr::int(tile.first), None),
         };
-        let tile = tile.clone();
         let from = bind(l, "from", start.clone().plus(from), out);
         let accesses = tile.len / tile.width + i64::from(is_shifted);
         for round in 0..(accesses + threads - 1) / threads {
@@ -107,18 +119,52 @@ pub fn fill(l: &mut Lower, windows: &mut [Window], v: i64, start: &Expr, out: &m
         }
     }
     out.append(&mut stores);
-    if any {
-        out.push(Stmt::Barrier);
+}
+
+/// The same of a block whose loads may reach over an end: element by element.
+pub fn fill_over_ends(
+    l: &mut Lower,
+    windows: &[Window],
+    borders: &Borders,
+    start: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    for w in windows {
+        let Some((tile, mem)) = w.tile.as_ref().and_then(|t| Some((t, t.mem?))) else { continue };
+        let number = l.k.reg("number", Ty::I32);
+        out.push(Stmt::Var(number, thread()));
+        let mut body = Vec::new();
+        let place = Expr::Reg(number);
+        let at = start.clone().plus(Expr::int(tile.first)).plus(wide(place.clone()));
+        let at = bind(l, "at", at, &mut body);
+        let e = over_end(l, w.array, borders, &at, &mut body)?;
+        body.push(Stmt::Store(mem, place, e));
+        body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.threads as i32))));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), int32(tile.len as i32)), body));
     }
+    Ok(())
+}
+
+/// What is read at an index that may be outside.
+pub fn over_end(
+    l: &mut Lower,
+    array: NodeId,
+    borders: &Borders,
+    at: &Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let (_, index) = l.g.fresh_var(Ty::I64);
+    if let Some(node) = borders.value(l, array, &[index]) {
+        return Ok(l.region(&[(index, at.clone())], &[node], None, &Expr::int(0), out)?.remove(0));
+    }
+    let (mem, n) = (l.input(array, true), l.extent(array, 0));
+    let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
+    let inside = Expr::binary(BinaryOp::And, low, Expr::binary(BinaryOp::Lt, at.clone(), l.host(n)));
+    Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))
 }
 
 /// Where the loads of a shifted array begin, from the block's first element, and how many elements too early (i32).
-fn shifted(
-    l: &mut Lower,
-    shift: crate::core::NodeId,
-    tile: &Tile,
-    out: &mut Vec<Stmt>,
-) -> (Expr, Option<Expr>) {
+fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (Expr, Option<Expr>) {
     let first = l.g.lit(Lit::i64(tile.first));
     let begin = linear::add(&mut l.g, shift, first);
     let begin = l.host(begin);

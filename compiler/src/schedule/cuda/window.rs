@@ -39,7 +39,8 @@ impl Window {
     /// Of a vector that is read at these distances.
     fn of(l: &Lower, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
-        let pieces = pieces(&taps, v, widest(l, s.array, v));
+        let lanes = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
+        let pieces = pieces(&lanes, widest(l, s.array, v));
         Window { array: s.array, shift: s.shift[0], pieces, tile: None }
     }
 
@@ -79,9 +80,8 @@ pub fn widest(l: &Lower, array: NodeId, v: i64) -> i64 {
     v.min(16 / l.g.ty(array).elem.size() as i64)
 }
 
-/// The accesses by which `v` neighbours get what they read at these distances: of each aligned group of `width` the least aligned part that holds all of it.
-pub fn pieces(taps: &[i64], v: i64, width: i64) -> Vec<(i64, i64)> {
-    let lanes: BTreeSet<i64> = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
+/// The accesses that load these elements: of each aligned group of `width` the least aligned part that holds all that is needed of it.
+pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
     let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(width) * width).collect();
     let part = |group: &i64| {
         let mut of = lanes.range(group..&(group + width));
@@ -187,7 +187,10 @@ pub fn end(l: &mut Lower, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId
 mod tests {
     #[test]
     fn least_aligned_accesses() {
-        let pieces = |taps: &[i64], v| super::pieces(taps, v, v);
+        let of = |taps: &[i64], v, width| {
+            super::pieces(&taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect(), width)
+        };
+        let pieces = |taps: &[i64], v| of(taps, v, v);
         assert_eq!(pieces(&[0], 4), [(0, 4)]);
         assert_eq!(pieces(&[0, 1], 4), [(0, 4), (4, 1)]);
         assert_eq!(pieces(&[0, 2], 4), [(0, 4), (4, 2)]);
@@ -198,6 +201,6 @@ mod tests {
         assert_eq!(pieces(&[0, 8], 4), [(0, 4), (8, 4)]);
         assert_eq!(pieces(&[0, 1], 1), [(0, 1), (1, 1)]);
         assert_eq!(pieces(&[-2, 3], 2), [(-2, 2), (3, 1), (4, 1)]);
-        assert_eq!(super::pieces(&[0, 1], 4, 2), [(0, 2), (2, 2), (4, 1)]);
+        assert_eq!(of(&[0, 1], 4, 2), [(0, 2), (2, 2), (4, 1)]);
     }
 }

@@ -81,8 +81,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
     let Some(s) = l.segments.clone() else { return Ok(false) };
     for (suffix, conditions, longest, way) in versions(s.along) {
         if way == Way::Threads {
-            let shape =
-                Shape { v: 1, strided: true, threads: super::map::THREADS, descending: false, large: false };
+            let shape = Shape { v: 1, strided: true, threads: super::map::THREADS, ..Shape::default() };
             let (mut k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
             k.name = format!("{name}{suffix}");
             push(out, k, grid, conditions, l.form, Vec::new(), longest)?;

@@ -1,0 +1,171 @@
+//! What stands beyond the edges of arrays that are read around an element's own indices.
+//!
+//! ```text
+//! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]    ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
+//! ```
+//!
+//! If all reads of an array read it alike, an element at an edge is computed as any other once what it reads is there: the same code serves both, and each
+//! element beyond an edge is found once for all that read it. Arrays that are read inside only are read so, too: what lies outside is read by no one who matters.
+
+use super::element::opened;
+use super::inside::{self, Inner};
+use super::items::Pass;
+use super::lower::Lower;
+use super::stencil;
+use crate::core::linear;
+use crate::core::{Graph, NodeId, Op};
+use crate::passes::simplify::simplify;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use indexmap::IndexMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// An array's element at any indices.
+struct Border {
+    at: Vec<NodeId>,
+    value: NodeId,
+    /// Nothing but the array.
+    is_plain: bool,
+}
+
+/// Of all arrays that a pass reads.
+pub struct Borders(IndexMap<NodeId, Border>);
+
+/// A read of an array at a constant distance: the node that stands for it in the original.
+struct Read {
+    node: NodeId,
+    array: NodeId,
+    tap: Vec<i64>,
+}
+
+impl Borders {
+    /// None: the elements at the edges are not made as others are, or may leave a record.
+    pub fn of(l: &mut Lower, pass: &Pass, inner: &Inner) -> Option<Borders> {
+        let g = &mut l.g;
+        let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+        let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+        let wanted: Vec<NodeId> = inner.arrays.iter().map(|a| opened(g, *a, &index)).collect();
+        let memo = match wanted == roots {
+            true => HashMap::default(),
+            false => inside::decided(g, &index, &pass.domain, &roots).0,
+        };
+        let reads = reads(g, &index, &roots, &memo)?;
+        // nothing else was decided but what is read
+        let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
+        let made = inside::rebuilt(g, &roots, seeds, &mut |_, _| None);
+        let same = roots.iter().zip(&wanted).all(|(n, w)| made.get(n).unwrap_or(n) == w);
+        if !same {
+            return None;
+        }
+        let mut found: IndexMap<NodeId, Border> = IndexMap::new();
+        for read in reads {
+            let at: Vec<NodeId> = match found.get(&read.array) {
+                Some(border) => border.at.clone(),
+                None => index.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect(),
+            };
+            let value = moved(&mut l.g, &read, &index, &at);
+            let plain = l.g.add(Op::Elem(read.array, at.clone()));
+            let border = found.entry(read.array).or_insert(Border { at, value, is_plain: false });
+            if border.value == plain {
+                border.value = value;
+            }
+            if value != plain && value != border.value {
+                return None;
+            }
+        }
+        let all = found.iter_mut().all(|(array, border)| border.settle(l, *array));
+        all.then_some(Borders(found))
+    }
+
+    /// What stands at these indices; None: the array itself, and outside of it there is nothing to load.
+    pub fn value(&self, l: &mut Lower, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        let border = self.0.get(&array).filter(|b| !b.is_plain)?;
+        Some(border.at.iter().zip(index).fold(border.value, |n, (from, to)| l.replace(n, *from, *to)))
+    }
+}
+
+impl Border {
+    /// Whether it is the array itself inside, and reads nothing else; it then never reads outside.
+    fn settle(&mut self, l: &mut Lower, array: NodeId) -> bool {
+        let other = |n: &NodeId| {
+            let op = l.g.op(*n);
+            let reads = matches!(op, Op::Elem(x, _) if *x != array);
+            !l.g.is_closed(*n) && (reads || op.lambda().is_some() || op.may_record(&l.g))
+        };
+        if l.g.reachable([self.value]).iter().any(other) {
+            return false;
+        }
+        let extents: Vec<NodeId> = (0..self.at.len() as u8).map(|axis| l.extent(array, axis)).collect();
+        let (inner, margins) = inside::away(&mut l.g, &self.at, &extents, &[self.value]);
+        let plain = l.g.add(Op::Elem(array, self.at.clone()));
+        self.is_plain = self.value == plain;
+        if inner != [plain] || margins.iter().any(|m| *m != (0, 0)) {
+            return false;
+        }
+        let made = inside::rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {
+            let Op::Elem(x, index) = op else { return None };
+            let index = index.iter().zip(&extents).map(|(i, n)| clamped(g, *i, *n)).collect();
+            Some(g.add(Op::Elem(*x, index)))
+        });
+        self.value = made.get(&self.value).copied().unwrap_or(self.value);
+        true
+    }
+}
+
+/// An index that is inside of `n` elements, if there are any.
+fn clamped(g: &mut Graph, i: NodeId, n: NodeId) -> NodeId {
+    let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
+    let last = linear::sub(g, n, one);
+    let low = simplify(g, Op::Binary(BinaryOp::Max, i, zero));
+    simplify(g, Op::Binary(BinaryOp::Min, low, last))
+}
+
+/// What of the original stands for reads at constant distances, if nothing else is read.
+fn reads(
+    g: &mut Graph,
+    index: &[NodeId],
+    roots: &[NodeId],
+    memo: &HashMap<NodeId, NodeId>,
+) -> Option<Vec<Read>> {
+    let (mut seen, mut stack, mut out) = (HashSet::default(), roots.to_vec(), Vec::new());
+    while let Some(n) = stack.pop() {
+        if g.is_closed(n) || !seen.insert(n) {
+            continue;
+        }
+        let image = memo.get(&n).copied().unwrap_or(n);
+        if let Op::Elem(array, at) = g.op(image).clone() {
+            let (shift, tap) = stencil::tap(g, &at, index)?;
+            if shift.iter().any(|s| g.as_lit(*s).is_none()) {
+                return None;
+            }
+            out.push(Read { node: n, array, tap });
+            continue;
+        }
+        let op = g.op(n);
+        if op.lambda().is_some() || op.may_record(g) || matches!(op, Op::Elem(..)) {
+            return None;
+        }
+        stack.extend(op.operands());
+    }
+    Some(out)
+}
+
+/// A read as a function of where it reads, in a form that equal functions share; nothing else may be read by it.
+fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId {
+    let mut env = HashMap::default();
+    for ((own, e), by) in index.iter().zip(at).zip(&read.tap) {
+        let by = g.lit(Lit::i64(*by));
+        let to = linear::sub(g, *e, by);
+        if let Op::Var(var, _) = *g.op(*own) {
+            env.insert(var, to);
+        }
+    }
+    let n = g.substitute(read.node, &env);
+    let made = inside::rebuilt(g, &[n], HashMap::default(), &mut |g, op| {
+        let op = match *op {
+            Op::Binary(o, a, b) if o.is_commutative() && b < a => Op::Binary(o, b, a),
+            _ => op.clone(),
+        };
+        Some(simplify(g, op))
+    });
+    made.get(&n).copied().unwrap_or(n)
+}

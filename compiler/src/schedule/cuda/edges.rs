@@ -1,0 +1,112 @@
+//! The elements at the edges of rows and columns: what no thread takes with its neighbours.
+//!
+//! Of a warp at the left or right edge a lane or two have elements at the edge. All lanes share them: each takes one, of the warp's rows side by side, until there are no
+//! more. A warp whose rows are at an edge takes all of its elements so.
+//!
+//! ```text
+//! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns a lane, lane 0 at the edge: 4 rows by 4 columns
+//! row        0 0 0 0 - - .. 1 1 ..
+//! column     0 1 2 3 - - .. 0 1 ..
+//! ```
+
+use super::plane::{Cut, Place, Room, along, lane};
+use super::{bind, int32, wide};
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt, WARP};
+use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::{canonical, opened};
+use crate::schedule::items::{Item, Pass};
+use crate::schedule::lower::Lower;
+
+/// The elements of a warp whose lanes do not all have room, but for those of lanes that have it. None: no lane has it.
+pub fn elements(
+    l: &mut Lower,
+    (pass, items): (&Pass, &[&Item]),
+    cut: Cut,
+    place: &Place,
+    room: Option<&Room>,
+) -> Result<Vec<Stmt>> {
+    let rank = pass.domain.len();
+    let mut out = Vec::new();
+    let (before, from) = match room {
+        Some(room) => lanes(l, cut, place, room, &mut out),
+        None => (int32(0), int32(0)),
+    };
+    let some = before.clone().plus(int32(WARP as i32)).minus(from.clone());
+    let count = bind(l, "count", some.times(int32(cut.v as i32)), &mut out);
+    // lanes side by side in a row
+    let beside = i64::from(WARP) / cut.down;
+    let down = Expr::binary(BinaryOp::Shr, lane(), int32(beside.ilog2() as i32));
+    let mut index: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
+    index[rank - 2] = bind(l, "i", index[rank - 2].clone().plus(wide(down)), &mut out);
+    let number = l.k.reg("number", Ty::I32);
+    out.push(Stmt::Var(number, Expr::binary(BinaryOp::And, lane(), int32(beside as i32 - 1))));
+
+    let mut body = Vec::new();
+    let shift = int32(cut.v.ilog2() as i32);
+    let of = bind(l, "of", Expr::binary(BinaryOp::Shr, Expr::Reg(number), shift), &mut body);
+    let is_before = Expr::binary(BinaryOp::Lt, of.clone(), before.clone());
+    let behind = of.clone().plus(from.minus(before));
+    let of = Expr::Select(Box::new(is_before), Box::new(of), Box::new(behind));
+    let own = Expr::binary(BinaryOp::And, Expr::Reg(number), int32(cut.v as i32 - 1));
+    let own = if cut.apart == 1 { own } else { own.times(int32(cut.apart as i32)) };
+    let right = of.times(int32(cut.step() as i32)).plus(own);
+    index[rank - 1] = bind(l, "j", place.block[rank - 1].clone().plus(wide(right)), &mut body);
+    let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
+    let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
+    let is_inside = Expr::binary(BinaryOp::And, inside(rank - 2), inside(rank - 1));
+    body.push(Stmt::If(is_inside, element(l, items, &index, &extents)?, vec![]));
+    body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(beside as i32))));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), count), body));
+    Ok(out)
+}
+
+/// How many of the first lanes have no room, and the first of the last ones that have none: 0 and 0 if none has it.
+fn lanes(l: &mut Lower, cut: Cut, place: &Place, room: &Room, out: &mut Vec<Stmt>) -> (Expr, Expr) {
+    let left = place.block[place.block.len() - 1].clone();
+    let step = cut.step();
+    let number = |columns: Expr| {
+        let lanes = Expr::binary(BinaryOp::Shr, columns, Expr::int(i64::from(step.ilog2())));
+        Expr::binary(BinaryOp::Max, lanes, Expr::int(0)).min(Expr::int(i64::from(WARP)))
+    };
+    let before = number(Expr::int(room.left + step - 1).minus(left.clone()));
+    let before = bind(l, "before", before, out);
+    let from = number(room.right.clone().minus(left).plus(Expr::int(step - cut.span())));
+    let from = bind(l, "from", from, out);
+    let mut some = Expr::binary(BinaryOp::Lt, before.clone(), from.clone());
+    if let Some(rows) = &room.rows {
+        some = Expr::binary(BinaryOp::And, rows.clone(), some);
+    }
+    let some = bind(l, "some", some, out);
+    let mut narrow = |e: Expr| {
+        let e = Expr::Cast(Ty::I32, Box::new(e));
+        bind(l, "lanes", Expr::Select(Box::new(some.clone()), Box::new(e), Box::new(int32(0))), out)
+    };
+    (narrow(before), narrow(from))
+}
+
+/// The items' values at these indices, stored.
+fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> Result<Vec<Stmt>> {
+    let vars: Vec<(NodeId, Expr)> = index.iter().map(|e| (l.g.fresh_var(Ty::I64).1, e.clone())).collect();
+    let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &own)).collect();
+    // what records name
+    let number = index
+        .iter()
+        .zip(extents)
+        .skip(1)
+        .fold(index[0].clone(), |k, (i, n)| k.times(n.clone()).plus(i.clone()));
+    let (mut out, mut stores) = (Vec::new(), Vec::new());
+    let values = l.region_at(&vars, &roots, (None, own), &number, &mut out)?;
+    for (item, e) in items.iter().zip(values) {
+        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+        let e = bind(l, "value", e, &mut out);
+        let (last, before) = index.split_last().map_or((Expr::int(0), &[][..]), |(j, i)| (j.clone(), i));
+        let to = along(l, mem, before);
+        let last = if l.strided { last.times(l.stride(mem, index.len() as u8 - 1)) } else { last };
+        stores.push(Stmt::Store(mem, to.plus(last), canonical(e, ty, &mut l.k, &mut out)));
+    }
+    out.append(&mut stores);
+    Ok(out)
+}

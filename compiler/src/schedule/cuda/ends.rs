@@ -1,0 +1,73 @@
+//! What a thread has in registers, in blocks at the ends of a vector, too.
+//!
+//! ```text
+//! if full { load a, b, c, d = x[first] .. }
+//! else    { tile[..] = what stands at start ..   barrier   load a, b, c, d = tile[..] }        the same code computes with it
+//! ```
+//!
+//! Elements found one by one by each thread itself would take registers that full blocks then lack.
+
+use super::Shape;
+use super::elements::Elements;
+use super::tile::{self, over_end};
+use super::window::{self, Window};
+use crate::core::linear;
+use crate::error::Result;
+use crate::kernel::{Expr, Stmt};
+use crate::scalar::Lit;
+use crate::schedule::borders::Borders;
+use crate::schedule::lower::Lower;
+use rustc_hash::FxHashMap as HashMap;
+
+/// A block's elements, and what stands around them.
+pub struct Ends<'a> {
+    pub windows: &'a [Window],
+    pub elements: &'a Elements,
+    pub borders: &'a Borders,
+    pub start: &'a Expr,
+    pub shape: Shape,
+    pub per_block: i64,
+}
+
+impl Ends<'_> {
+    /// Makes what `full` has loaded variables that either branch sets.
+    pub fn load(
+        &self,
+        l: &mut Lower,
+        (full, over): (&mut Vec<Stmt>, &mut Vec<Stmt>),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (base, first) = self.elements.base().clone();
+        let mut known: Vec<_> = l.loaded.take().unwrap_or_default().into_iter().collect();
+        known.sort_by_key(|(_, e)| if let Expr::Reg(r) = e { r.0 } else { 0 });
+        let mut own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
+        own.iter_mut().for_each(|w| w.tile = Some(tile::Tile::default()));
+        tile::place(l, &mut own, self.shape.v, self.per_block);
+        tile::declare(l, &mut own, self.shape.v, out);
+        tile::fill_over_ends(l, self.windows, self.borders, self.start, over)?;
+        tile::fill_over_ends(l, &own, self.borders, self.start, over)?;
+        if !own.is_empty() {
+            over.push(Stmt::Barrier);
+        }
+        l.loaded = Some(HashMap::default());
+        window::load(l, &own, self.elements, true, over);
+        let tiled = l.loaded.take().unwrap_or_default();
+        for ((array, index), e) in &mut known {
+            let ty = l.g.ty(*array).elem;
+            let var = l.k.reg("x", ty);
+            out.push(Stmt::Var(var, Expr::Lit(Lit::zero(ty))));
+            full.push(Stmt::Assign(var, std::mem::replace(e, Expr::Reg(var))));
+            let e = match tiled.get(&(*array, index.clone())) {
+                Some(e) => e.clone(),
+                None => {
+                    let by = linear::sub(&mut l.g, index[0], base);
+                    let at = first.clone().plus(l.host(by));
+                    over_end(l, *array, self.borders, &at, over)?
+                }
+            };
+            over.push(Stmt::Assign(var, e));
+        }
+        l.loaded = Some(known.into_iter().collect());
+        Ok(())
+    }
+}
