@@ -30,7 +30,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
         let whole = (Expr::Reg(lo), Expr::Reg(hi));
         let parts = match &away {
             Some(away) => {
-                let parts = away.parts(l, &[n.clone()], &[], (&whole.0, &whole.1), &mut elements);
+                let parts = away.parts(l, std::slice::from_ref(&n), &[], (&whole.0, &whole.1), &mut elements);
                 parts.into_iter().collect()
             }
             None => vec![Part { begin: whole.0, end: whole.1, inner: false }],

@@ -50,11 +50,11 @@ fn place(l: &mut Lower, pass: &Pass, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr;
 /// Whether the whole region is inside, and what it computes first is within the margins.
 fn fits(l: &mut Lower, pass: &Pass, plan: &Plan, first: &[Expr; 2]) -> Expr {
     let mut all: Option<Expr> = None;
-    for axis in 0..2 {
+    for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
             [plan.margins[axis].0, plan.margins[axis].1].map(|m| (m - plan.reach[axis]).max(0));
-        let low = Expr::binary(BinaryOp::Ge, first[axis].clone(), Expr::int(before));
-        let end = plus(first[axis].clone(), plan.region()[axis] + behind);
+        let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
+        let end = plus(first.clone(), plan.region()[axis] + behind);
         let high = Expr::binary(BinaryOp::Le, end, l.host(pass.domain[axis]));
         for test in [low, high] {
             all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
