@@ -7,7 +7,7 @@ use crate::execute::{elements, place_of, scalar, writes_an_input};
 use crate::repeat;
 use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::{COLUMNS, TILE};
+use arraygpu_compiler::core::{COLUMNS, PANEL, TILE};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
@@ -26,17 +26,29 @@ const RESIDENT_BLOCKS: u64 = 4;
 /// Tiles of a group: their results are joined in one more level.
 const GROUP: u64 = 2048;
 
+/// Threads that add one result's panels at most, and panels that each of them has in flight.
+const MOST_ADDERS: u32 = 16;
+const PANELS_IN_FLIGHT: u64 = 16;
+
 /// A launch that is decided, its code loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Prepared {
+    first: Start,
+    /// What adds the first one's panels.
+    second: Option<Start>,
+    /// Elements of a scratch array, and how many counters.
+    scratch: (u64, u64),
+}
+
+/// One version on its grid.
+#[derive(Clone, Copy)]
+struct Start {
     function: CUfunction,
     version: &'static GpuVersion,
     /// 0: nothing to launch.
     blocks: u32,
-    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp.
+    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp; of sums: threads for each result. Given to kernels that have scratch.
     span: Option<u32>,
-    /// Elements of a scratch array, and how many counters.
-    scratch: (u64, u64),
 }
 
 /// What the launches of a call share.
@@ -57,7 +69,7 @@ struct Needs {
 
 impl Needs {
     fn of(&mut self, l: &Launch, p: &Prepared) {
-        if p.span.is_some() {
+        if p.first.span.is_some() {
             let bytes = l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum();
             self.scratch = self.scratch.max(bytes);
             self.counters = self.counters.max(p.scratch.1);
@@ -181,10 +193,43 @@ impl Call<'_> {
         let n = elements(l, ws)?;
         let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
         let (number, version) = self.version(l, n, segment, each, ws)?;
-        let segment = segment as u64;
-        let (n, device) = (n as u64, self.gpu.device);
+        let (n, segment) = (n as u64, segment as u64);
+        let domain = domain(l, ws);
+        let (span, scratch) = self.spread(version, n, segment, &domain);
+        let start = |number: usize, version: &'static GpuVersion, span: Option<u32>| {
+            let blocks = version.grid.blocks(&domain, segment, version.threads, span.unwrap_or(1));
+            let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
+                fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
+            };
+            let kernel = l.kernel as usize;
+            let function = match blocks {
+                0 => null_mut(),
+                _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
+            };
+            Ok(Start { function, version, blocks, span })
+        };
+        let first = start(number, version, span)?;
+        let second = match version.grid {
+            Grid::Panels(..) => {
+                let after = &self.images.kernels[l.kernel as usize].versions[number + 1];
+                let panels = segment.div_ceil(PANEL as u64);
+                Some(start(number + 1, after, Some(tile_span(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)))?)
+            }
+            _ => None,
+        };
+        Ok(Prepared { first, second, scratch })
+    }
+
+    /// How many tiles, say, a version's teams take, if it has a choice; elements of a scratch array, and how many counters.
+    fn spread(
+        &self,
+        version: &GpuVersion,
+        n: u64,
+        segment: u64,
+        domain: &[u64],
+    ) -> (Option<u32>, (u64, u64)) {
         let tiles = n.div_ceil(TILE as u64);
-        let processors = u64::from(device.multiprocessors);
+        let processors = u64::from(self.gpu.device.multiprocessors);
         let mut scratch = scratch_sizes(tiles);
         let span = match version.grid {
             Grid::Tiles(least, most) => Some(tile_span(tiles, least, most, processors * RESIDENT_TEAMS)),
@@ -198,31 +243,23 @@ impl Call<'_> {
             }
             Grid::Strips(width, least, most) => {
                 let (of_segment, strips) = (segment.div_ceil(TILE as u64), n.div_ceil(width.into()));
+                let parts = strips * of_segment * u64::from(most);
                 // the last block of a strip joins up to 128 parts at once, or whole tiles
-                let mut span = tile_span(
-                    strips * of_segment * u64::from(most),
-                    least,
-                    most,
-                    processors * RESIDENT_BLOCKS,
-                );
+                let mut span = tile_span(parts, least, most, processors * RESIDENT_BLOCKS);
                 while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
                     span *= 2;
                 }
                 scratch = (n * (of_segment * u64::from(most / span)).max(1), strips);
                 Some(span)
             }
+            Grid::Panels(rows, cols) => {
+                let blocks = version.grid.blocks(domain, segment, version.threads, 1);
+                scratch = (blocks.saturating_mul(u64::from(rows) * u64::from(cols)), 1);
+                Some(1)
+            }
             _ => None,
         };
-        let blocks = version.grid.blocks(&domain(l, ws), segment, version.threads, span.unwrap_or(1));
-        let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
-            fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
-        };
-        let kernel = l.kernel as usize;
-        let function = match blocks {
-            0 => null_mut(),
-            _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
-        };
-        Ok(Prepared { function, version, blocks, span, scratch })
+        (span, scratch)
     }
 
     /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.
@@ -237,6 +274,7 @@ impl Call<'_> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
         let array = |i: &u32| l.arrays.get(*i as usize).map(|(p, _)| span(*p));
         let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
+        let domain = domain(l, ws);
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
         let holds = |v: &&GpuVersion| {
             (!v.contiguous || contiguous)
@@ -246,9 +284,8 @@ impl Call<'_> {
                 && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
                 && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
-                && domain(l, ws).iter().all(|n| *n >= v.extent.into())
-                && (v.least == 0
-                    || v.grid.blocks(&domain(l, ws), segment as u64, v.threads, 1) >= v.least.into())
+                && domain.iter().all(|n| *n >= v.extent.into())
+                && v.pays(&domain, segment as u64)
         };
         let kernel = &self.images.kernels[l.kernel as usize];
         if let Some(why) = &kernel.absent {
@@ -270,10 +307,22 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         let p = ws.frame.launches[number];
-        if p.blocks == 0 {
-            return Ok(());
+        for start in [Some(p.first), p.second].into_iter().flatten().filter(|s| s.blocks > 0) {
+            self.start(l, &start, p.scratch.0, steps, memory, ws)?;
         }
-        self.parameters(l, &p, memory, ws);
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        l: &Launch,
+        p: &Start,
+        scratch: u64,
+        steps: i64,
+        memory: &Memory,
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        self.parameters(l, p, scratch, memory, ws);
         if p.version.steps > 0 {
             ws.frame.params.push(steps as u64);
         }
@@ -297,7 +346,7 @@ impl Call<'_> {
     }
 
     /// Fills `ws.frame.params`; docs/c-abi.md has the order.
-    fn parameters(&self, l: &Launch, p: &Prepared, memory: &Memory, ws: &mut Workspace) {
+    fn parameters(&self, l: &Launch, p: &Start, elements: u64, memory: &Memory, ws: &mut Workspace) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
@@ -314,7 +363,7 @@ impl Call<'_> {
             let mut scratch = memory.scratch;
             for ty in &l.scratch {
                 params.push(scratch);
-                scratch += scratch_bytes(p.scratch.0, ty.size());
+                scratch += scratch_bytes(elements, ty.size());
             }
             params.push(memory.counters);
         }

@@ -2,7 +2,7 @@
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
-use crate::core::{COLUMNS, TILE};
+use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
 use crate::text::Cursor;
@@ -28,8 +28,8 @@ pub struct GpuVersion {
     pub threads: u32,
     /// How many blocks.
     pub grid: Grid,
-    /// Condition: the grid has at least so many blocks.
-    pub least: u32,
+    /// Conditions under which it is the fastest.
+    pub pays: Pays,
     /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are passed.
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
@@ -49,6 +49,21 @@ pub struct GpuVersion {
     pub extent: u32,
 }
 
+/// Shapes of which a version is the fastest: without these conditions it would be right, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pays {
+    /// The grid has at least so many blocks.
+    pub least: Option<u32>,
+    /// It has at most so many; of panels: of each panel.
+    pub most: Option<u32>,
+    /// Segments have at least so many elements.
+    pub shortest: Option<u32>,
+    /// There are at most so many rows.
+    pub rows: Option<u32>,
+    /// There are at most so many columns.
+    pub columns: Option<u32>,
+}
+
 /// The number of blocks of a launch over n elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grid {
@@ -66,8 +81,24 @@ pub enum Grid {
     /// A block computes a strip of so many segments: `span` (a power of two between the others that the runtime chooses) of the 16 columns that a warp may take of
     /// a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is the greatest.
     Strips(u32, u32, u32),
+    /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into scratch: [panel][square][row][column]. A vector counts as one column. The
+    /// version behind it, whose grid is of sums, is launched after it.
+    Panels(u32, u32),
+    /// The panels' results of a product, of squares of so many rows and columns, are added: `span` threads for each result, a power of two up to 16 that the runtime
+    /// chooses. Launched after panels only.
+    Sums(u32, u32),
     /// One block.
     One,
+}
+
+/// Squares of so many rows and columns in the last two axes; a vector is one column.
+fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
+    let [m, n] = match *extents {
+        [.., m, n] => [m, n],
+        [m] => [m, 1],
+        [] => [0, 0],
+    };
+    m.div_ceil(rows.into()).saturating_mul(n.div_ceil(cols.into()))
 }
 
 impl Grid {
@@ -77,10 +108,14 @@ impl Grid {
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
             Grid::Plane(rows, cols) => {
-                let each = [rows, cols].map(u64::from);
-                let last = extents.iter().rev().zip(each.iter().rev());
-                let plane: u64 = last.map(|(n, each)| n.div_ceil(*each)).product();
-                plane * extents.iter().rev().skip(2).product::<u64>()
+                squares(extents, rows, cols) * extents.iter().rev().skip(2).product::<u64>()
+            }
+            Grid::Panels(rows, cols) => {
+                squares(extents, rows, cols).saturating_mul(segment.div_ceil(PANEL as u64))
+            }
+            Grid::Sums(rows, cols) => {
+                let each = u64::from(rows) * u64::from(cols) * u64::from(span);
+                squares(extents, rows, cols).saturating_mul(each).div_ceil(threads.into())
             }
             Grid::Chunks(..) => {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
@@ -111,6 +146,30 @@ impl GpuKernel {
     }
 }
 
+impl GpuVersion {
+    /// Whether it may be the fastest one, with scratch that one can afford, over this index space, whose elements are segments of that length each.
+    pub fn pays(&self, extents: &[u64], segment: u64) -> bool {
+        // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
+        const MOST_SCRATCH: u64 = 1 << 26;
+        let Pays { least, most, shortest, rows, columns } = self.pays;
+        let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
+        let of_panel = if let Grid::Panels(..) = self.grid { 1 } else { segment };
+        let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
+        let fits = match self.grid {
+            Grid::Panels(rows, cols) => {
+                blocks(segment).saturating_mul(u64::from(rows) * u64::from(cols)) <= MOST_SCRATCH
+            }
+            Grid::Sums(..) => false,
+            _ => true,
+        };
+        fits && least.is_none_or(|n| blocks(segment) >= n.into())
+            && most.is_none_or(|n| blocks(of_panel) <= n.into())
+            && shortest.is_none_or(|n| segment >= n.into())
+            && rows.is_none_or(|n| axis(1) <= n.into())
+            && columns.is_none_or(|n| axis(0) <= n.into())
+    }
+}
+
 impl Display for GpuKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "gpu @{} {{", self.name)?;
@@ -126,10 +185,15 @@ impl Display for GpuKernel {
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
                 Grid::Strips(width, least, most) => write!(f, " strips {width}, {least} to {most}")?,
+                Grid::Panels(rows, cols) => write!(f, " panels {rows} by {cols}")?,
+                Grid::Sums(rows, cols) => write!(f, " sums {rows} by {cols}")?,
                 Grid::One => write!(f, " one")?,
             }
-            if v.least > 0 {
-                write!(f, " blocks {}", v.least)?;
+            let Pays { least, most, shortest, rows, columns } = v.pays;
+            for (word, limit) in PAYS.iter().zip([least, most, shortest, rows, columns]) {
+                if let Some(n) = limit {
+                    write!(f, " {word} {n}")?;
+                }
             }
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
@@ -157,6 +221,9 @@ impl Display for GpuKernel {
     }
 }
 
+/// The words for [`Pays`].
+const PAYS: [&str; 5] = ["blocks", "most", "shortest", "rows", "columns"];
+
 /// All kernels of a text, in order. What comes in may be anything.
 pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     let mut c = Cursor::new(text)?;
@@ -172,6 +239,15 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
             }
             c.expect("version")?;
             k.versions.push(version(&mut c)?);
+        }
+        let panels = |v: Option<&GpuVersion>| matches!(v.map(|v| v.grid), Some(Grid::Panels(..)));
+        for (at, v) in k.versions.iter().enumerate() {
+            let after = at.checked_sub(1).and_then(|at| k.versions.get(at));
+            if matches!(v.grid, Grid::Sums(..)) != panels(after)
+                || (panels(Some(v)) && at + 1 == k.versions.len())
+            {
+                return Err(c.error("sums belong behind panels"));
+            }
         }
         out.push(k);
     }
@@ -189,10 +265,15 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let threads = number(c)?;
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(number(c)?),
-        "plane" => {
+        word @ ("plane" | "panels" | "sums") => {
             let rows = number(c)?;
             c.expect("by")?;
-            Grid::Plane(rows, number(c)?)
+            let cols = number(c)?;
+            match word {
+                "plane" => Grid::Plane(rows, cols),
+                "panels" => Grid::Panels(rows, cols),
+                _ => Grid::Sums(rows, cols),
+            }
         }
         "tiles" => {
             let least = number(c)?;
@@ -218,7 +299,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) => n > 0,
-        Grid::Plane(rows, cols) => rows > 0 && cols > 0,
+        Grid::Plane(rows, cols) | Grid::Panels(rows, cols) | Grid::Sums(rows, cols) => {
+            [rows, cols].iter().all(|n| (1..=4096).contains(n))
+        }
         Grid::Tiles(a, b) | Grid::Chunks(a, b) => powers(a, b),
         Grid::Strips(width, a, b) => width > 0 && powers(a, b),
         Grid::One => true,
@@ -226,7 +309,12 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
-    let least = if c.eat("blocks") { number(c)? } else { 0 };
+    let mut limits = [None; 5];
+    for (word, limit) in PAYS.iter().zip(&mut limits) {
+        *limit = if c.eat(word) { Some(number(c)?) } else { None };
+    }
+    let [least, most, shortest, rows, columns] = limits;
+    let pays = Pays { least, most, shortest, rows, columns };
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
@@ -236,7 +324,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         entry,
         threads,
         grid,
-        least,
+        pays,
         contiguous,
         flat,
         aligned,
@@ -276,6 +364,12 @@ gpu @g_0 {
 gpu @p_0 {
   version p_0 threads 256 plane 32 by 128 contiguous aligned 0
 }
+gpu @m_0 {
+  version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2
+  version m_0_sums threads 256 sums 64 by 64
+  version m_0_row threads 64 panels 4 by 256 rows 4
+  version m_0_row_sums threads 256 sums 4 by 256
+}
 gpu @h_0 {
   absent \"why\"
 }
@@ -285,6 +379,8 @@ gpu @h_0 {
         assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 plane 0 by 1 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 sums 4 by 4 }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 panels 4 by 4 }").is_err());
     }
 
     #[test]
@@ -294,5 +390,16 @@ gpu @h_0 {
         assert_eq!(plane.blocks(&[5, 32, 128], 0, 256, 1), 5);
         assert_eq!(plane.blocks(&[0, 128], 0, 256, 1), 0);
         assert_eq!(plane.blocks(&[7, 0], 0, 256, 1), 0);
+    }
+
+    #[test]
+    fn blocks_of_panels() {
+        let (panels, sums) = (super::Grid::Panels(64, 64), super::Grid::Sums(64, 64));
+        assert_eq!(panels.blocks(&[64, 65], 1 << 20, 64, 1), 2 * 2048);
+        assert_eq!(panels.blocks(&[65], 513, 64, 1), 2 * 2);
+        assert_eq!(panels.blocks(&[5, 5], 0, 64, 1), 0);
+        assert_eq!(sums.blocks(&[64, 65], 1 << 20, 256, 16), 2 * 256);
+        assert_eq!(sums.blocks(&[5, 5], 0, 256, 1), 16);
+        assert_eq!(sums.blocks(&[0, 5], 0, 256, 1), 0);
     }
 }
