@@ -2,6 +2,7 @@
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
+pub use super::pays::Pays;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
@@ -47,21 +48,6 @@ pub struct GpuVersion {
     pub steps: u32,
     /// Condition: every extent of the index space is at least so long.
     pub extent: u32,
-}
-
-/// Shapes of which a version is the fastest: without these conditions it would be right, too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Pays {
-    /// The grid has at least so many blocks.
-    pub least: Option<u32>,
-    /// It has at most so many; of panels: of each panel.
-    pub most: Option<u32>,
-    /// Segments have at least so many elements.
-    pub shortest: Option<u32>,
-    /// There are at most so many rows.
-    pub rows: Option<u32>,
-    /// There are at most so many columns.
-    pub columns: Option<u32>,
 }
 
 /// The number of blocks of a launch over n elements.
@@ -146,30 +132,6 @@ impl GpuKernel {
     }
 }
 
-impl GpuVersion {
-    /// Whether it may be the fastest one, with scratch that one can afford, over this index space, whose elements are segments of that length each.
-    pub fn pays(&self, extents: &[u64], segment: u64) -> bool {
-        // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
-        const MOST_SCRATCH: u64 = 1 << 26;
-        let Pays { least, most, shortest, rows, columns } = self.pays;
-        let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
-        let of_panel = if let Grid::Panels(..) = self.grid { 1 } else { segment };
-        let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
-        let fits = match self.grid {
-            Grid::Panels(rows, cols) => {
-                blocks(segment).saturating_mul(u64::from(rows) * u64::from(cols)) <= MOST_SCRATCH
-            }
-            Grid::Sums(..) => false,
-            _ => true,
-        };
-        fits && least.is_none_or(|n| blocks(segment) >= n.into())
-            && most.is_none_or(|n| blocks(of_panel) <= n.into())
-            && shortest.is_none_or(|n| segment >= n.into())
-            && rows.is_none_or(|n| axis(1) <= n.into())
-            && columns.is_none_or(|n| axis(0) <= n.into())
-    }
-}
-
 impl Display for GpuKernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "gpu @{} {{", self.name)?;
@@ -189,12 +151,7 @@ impl Display for GpuKernel {
                 Grid::Sums(rows, cols) => write!(f, " sums {rows} by {cols}")?,
                 Grid::One => write!(f, " one")?,
             }
-            let Pays { least, most, shortest, rows, columns } = v.pays;
-            for (word, limit) in PAYS.iter().zip([least, most, shortest, rows, columns]) {
-                if let Some(n) = limit {
-                    write!(f, " {word} {n}")?;
-                }
-            }
+            write!(f, "{}", v.pays)?;
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
             {
@@ -220,9 +177,6 @@ impl Display for GpuKernel {
         writeln!(f, "}}")
     }
 }
-
-/// The words for [`Pays`].
-const PAYS: [&str; 5] = ["blocks", "most", "shortest", "rows", "columns"];
 
 /// All kernels of a text, in order. What comes in may be anything.
 pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
@@ -254,7 +208,7 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     Ok(out)
 }
 
-fn number(c: &mut Cursor) -> Result<u32> {
+pub(super) fn number(c: &mut Cursor) -> Result<u32> {
     let n = c.number()?;
     u32::try_from(n).map_err(|_| c.error("the number is too large"))
 }
@@ -309,12 +263,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
-    let mut limits = [None; 5];
-    for (word, limit) in PAYS.iter().zip(&mut limits) {
-        *limit = if c.eat(word) { Some(number(c)?) } else { None };
-    }
-    let [least, most, shortest, rows, columns] = limits;
-    let pays = Pays { least, most, shortest, rows, columns };
+    let pays = Pays::parse(c)?;
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
