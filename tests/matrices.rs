@@ -158,6 +158,9 @@ fn products_have_the_interpreters_bits() {
                 [70, 130, 35],
                 [9, 17, 1100],
                 [131, 8, 516],
+                [70, 70, 70],
+                [1, 70, 70],
+                [70, 1, 1],
             ]
             .into_iter()
             .enumerate()
@@ -165,6 +168,8 @@ fn products_have_the_interpreters_bits() {
                 let shapes = match f.name.as_str() {
                     "product" => vec![vec![m, k], vec![k, n]],
                     "transposed" => vec![vec![k, m], vec![n, k], vec![m, n]],
+                    "by_vector" => vec![vec![m, k], vec![k], vec![m]],
+                    "of_vector" => vec![vec![k], vec![k, n]],
                     _ => vec![vec![m, k], vec![n, k], vec![m]],
                 };
                 let argument = |(seed, (p, shape)): (i64, (&arraygpu_compiler::core::Param, &Vec<i64>))| {
@@ -179,7 +184,8 @@ fn products_have_the_interpreters_bits() {
                     }
                 };
                 let args: Vec<Value> = (0..).zip(f.params.iter().zip(&shapes)).map(argument).collect();
-                for layout in [Layout::Contiguous, Layout::Pitched, Layout::Transposed] {
+                // in place: the result is a factor, if it has the same shape
+                for layout in [Layout::Contiguous, Layout::Pitched, Layout::Transposed, Layout::InPlace] {
                     assert!(check(&l, i, f, &args, contexts[round % 2], layout));
                 }
             }

@@ -28,6 +28,7 @@ typedef int (*peer_run)(const struct peer_arrays *, void *stream);
      squareK          out = a weighted sum over the K x K neighbours in a, 8192 x 8192
      row_sums RxC, col_sums RxC    out[i] = the sum of row or column i of a
      matvec RxC       out[i] = row i of a times b[0 .. C]
+     matmul MxKxN     out = a, M x K, times b, K x N
      bodies           the accelerations of 65536 bodies: b[4 i] x, y, z and mass of body i, as floats in groups of four; so is out */
 struct peer {
     const char *name, *impl;

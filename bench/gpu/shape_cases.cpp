@@ -146,6 +146,25 @@ shape_case matvec(std::size_t rows, std::size_t cols) {
     return {name, {{"", "matvec", "matvec", place::start}}, {1, rows, rows, 0}, arguments, expected, cols, 4.0 * double(ELEMENTS + rows + cols), 0, 1e-5};
 }
 
+// m x k times k x n.
+shape_case matmul(std::size_t m, std::size_t k, std::size_t n) {
+    const auto expected = [=](const inputs &x, std::size_t i, std::size_t j) {
+        right r{0, 0};
+        for (std::size_t p = 0; p < k; ++p) {
+            const double e = double(x.a[i * k + p]) * x.b[p * n + j];
+            r.value += e;
+            r.magnitude += std::fabs(e);
+        }
+        return r;
+    };
+    const auto arguments = [=](const arrays &d, place) {
+        return std::vector<agpu_arg>{view(d.a, 0, m, k, k), view(d.b, 0, k, n, n), view(d.out, 0, m, n, n, true)};
+    };
+    const std::string name = "matmul " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
+    const double bytes = 4.0 * double(m * k + k * n + m * n), flops = 2.0 * double(m) * double(n) * double(k);
+    return {name, {{"", "matmul", "matmul", place::start}}, {m, n, n, 0}, arguments, expected, k, bytes, flops, 1e-5};
+}
+
 // One pass against three with two vectors stored between them.
 shape_case rmse() {
     const auto expected = [](const inputs &x, std::size_t, std::size_t) {
@@ -217,6 +236,10 @@ std::vector<shape_case> shape_cases() {
     for (const bool of_rows : {true, false})
         for (const std::size_t rows : {65536, 1024, 64, 1 << 20}) all.push_back(sums(of_rows, rows, ELEMENTS / rows));
     all.push_back(matvec(65536, 1024));
+    all.push_back(matmul(4096, 4096, 4096));
+    all.push_back(matmul(64, 1 << 20, 64));
+    all.push_back(matmul(65536, 1024, 1));
+    all.push_back(matmul(1, 65536, 1024));
     all.push_back(rmse());
     all.push_back(bodies());
     return all;

@@ -1,6 +1,7 @@
 // Stencils, sums of rows and columns, and all pairs by hand, behind the functions of peers.h, for shapes.cpp.
 // nvcc -O3 -std=c++17 -arch=sm_90 -shared -cudart static -Xcompiler -fPIC -o libarraygpu-shapes.so shapes.cu
 #include "peers.h"
+#include "products.cuh"
 #include <cub/cub.cuh>
 #include <cuda_runtime.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -653,6 +654,8 @@ const peer list[] = {
          cols_narrow<<<512, 256, 0, as_stream(s)>>>(x->a, scratch.part);
          cols_narrow_join<<<16, 128, 0, as_stream(s)>>>(scratch.part, x->out, 512); return launched();),
     PEER("matvec 65536x1024", "hand_warp_a_row", 0, matvec_warp<<<65536 / 8, 256, 0, as_stream(s)>>>(x->a, x->b, x->out, 1024); return launched();),
+    PEER("matmul 65536x1024x1", "hand_warp_a_row", 0, matvec_warp<<<65536 / 8, 256, 0, as_stream(s)>>>(x->a, x->b, x->out, 1024); return launched();),
+    PEER("matmul 4096x4096x4096", "hand_tile128_8x8", 0, matmul_tile<<<dim3(32, 32), 256, 0, as_stream(s)>>>(x->a, x->b, x->out, 4096, 4096); return launched();),
     PEER("bodies", "hand_tile256_1_body", PEER_GROUPS, return all_pairs(bodies<1>, BODIES / 256, x, s);),
     PEER("bodies", "hand_tile256_2_bodies", PEER_GROUPS, return all_pairs(bodies<2>, BODIES / 512, x, s);),
     PEER("bodies", "hand_tile256_4_bodies", PEER_GROUPS, return all_pairs(bodies<4>, BODIES / 1024, x, s);),

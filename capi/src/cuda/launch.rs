@@ -1,14 +1,12 @@
-//! Launches: which version of a kernel, on which grid, with which parameters.
+//! Launches: with which memory and which parameters.
 
 use super::copy;
 use super::execute::Call;
-use crate::error::{INTERNAL, MODULE, Result, fail};
-use crate::execute::{elements, place_of, scalar, writes_an_input};
+use crate::error::Result;
+use crate::execute::{elements, place_of, scalar};
 use crate::repeat;
-use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
-use arraygpu_compiler::core::{COLUMNS, TILE};
-use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
+use arraygpu_compiler::plan::gpu::GpuVersion;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
@@ -17,26 +15,25 @@ use cudarc::driver::sys::{
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 
-/// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
-const NARROW: i64 = (1 << 31) - (1 << 20);
-/// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are compiled for 1024 threads.
-const RESIDENT_TEAMS: u64 = 8;
-/// Blocks of 256 threads that run at once on a multiprocessor, as segments are compiled.
-const RESIDENT_BLOCKS: u64 = 4;
-/// Tiles of a group: their results are joined in one more level.
-const GROUP: u64 = 2048;
-
 /// A launch that is decided, its code loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Prepared {
-    function: CUfunction,
-    version: &'static GpuVersion,
-    /// 0: nothing to launch.
-    blocks: u32,
-    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp.
-    span: Option<u32>,
+    pub(super) first: Start,
+    /// What adds the first one's panels.
+    pub(super) second: Option<Start>,
     /// Elements of a scratch array, and how many counters.
-    scratch: (u64, u64),
+    pub(super) scratch: (u64, u64),
+}
+
+/// One version on its grid.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    pub(super) function: CUfunction,
+    pub(super) version: &'static GpuVersion,
+    /// 0: nothing to launch.
+    pub(super) blocks: u32,
+    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp; of sums: threads for each result. Given to kernels that have scratch.
+    pub(super) span: Option<u32>,
 }
 
 /// What the launches of a call share.
@@ -57,7 +54,7 @@ struct Needs {
 
 impl Needs {
     fn of(&mut self, l: &Launch, p: &Prepared) {
-        if p.span.is_some() {
+        if p.first.span.is_some() {
             let bytes = l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum();
             self.scratch = self.scratch.max(bytes);
             self.counters = self.counters.max(p.scratch.1);
@@ -93,12 +90,6 @@ impl Turns<'_> {
     pub fn steps(&self, turn: i64) -> i64 {
         (self.steps - turn * self.each).min(self.each)
     }
-}
-
-/// Elements of a scratch array, and how many counters.
-fn scratch_sizes(tiles: u64) -> (u64, u64) {
-    let groups = tiles.div_ceil(GROUP);
-    (tiles + groups + 4, groups + 1)
 }
 
 fn scratch_bytes(elements: u64, size: usize) -> u64 {
@@ -177,89 +168,6 @@ impl Call<'_> {
         Ok(Turns { body, count, each, steps: steps_wanted })
     }
 
-    fn decide(&self, l: &Launch, each: i64, ws: &Workspace) -> Result<Prepared> {
-        let n = elements(l, ws)?;
-        let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
-        let (number, version) = self.version(l, n, segment, each, ws)?;
-        let segment = segment as u64;
-        let (n, device) = (n as u64, self.gpu.device);
-        let tiles = n.div_ceil(TILE as u64);
-        let processors = u64::from(device.multiprocessors);
-        let mut scratch = scratch_sizes(tiles);
-        let span = match version.grid {
-            Grid::Tiles(least, most) => Some(tile_span(tiles, least, most, processors * RESIDENT_TEAMS)),
-            Grid::Chunks(least, most) => {
-                let of_segment = segment.div_ceil(TILE as u64);
-                scratch = (n * of_segment, n);
-                // four blocks a segment at least, or warps wait for the one with more tiles
-                let most = most.min(1 << (of_segment / 32).clamp(1, u64::from(most)).ilog2());
-                let blocks = n * of_segment.div_ceil(8);
-                Some(tile_span(blocks, least, most, processors * RESIDENT_BLOCKS))
-            }
-            Grid::Strips(width, least, most) => {
-                let (of_segment, strips) = (segment.div_ceil(TILE as u64), n.div_ceil(width.into()));
-                // the last block of a strip joins up to 128 parts at once, or whole tiles
-                let mut span = tile_span(
-                    strips * of_segment * u64::from(most),
-                    least,
-                    most,
-                    processors * RESIDENT_BLOCKS,
-                );
-                while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
-                    span *= 2;
-                }
-                scratch = (n * (of_segment * u64::from(most / span)).max(1), strips);
-                Some(span)
-            }
-            _ => None,
-        };
-        let blocks = version.grid.blocks(&domain(l, ws), segment, version.threads, span.unwrap_or(1));
-        let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
-            fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
-        };
-        let kernel = l.kernel as usize;
-        let function = match blocks {
-            0 => null_mut(),
-            _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
-        };
-        Ok(Prepared { function, version, blocks, span, scratch })
-    }
-
-    /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.
-    fn version(
-        &self,
-        l: &Launch,
-        n: i64,
-        segment: i64,
-        each: i64,
-        ws: &Workspace,
-    ) -> Result<(usize, &'static GpuVersion)> {
-        let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
-        let array = |i: &u32| l.arrays.get(*i as usize).map(|(p, _)| span(*p));
-        let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
-        let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
-        let holds = |v: &&GpuVersion| {
-            (!v.contiguous || contiguous)
-                && (v.steps == 0 || i64::from(v.steps) == each)
-                && (!v.separate || !writes_an_input(l, ws))
-                && v.flat.iter().all(|i| array(i).is_some_and(Span::is_flat))
-                && v.aligned.iter().all(|i| array(i).is_some_and(|s| is_aligned(s, v.flat.contains(i))))
-                && v.longest.is_none_or(|most| segment <= most.into())
-                && (!v.narrow || narrow())
-                && domain(l, ws).iter().all(|n| *n >= v.extent.into())
-                && (v.least == 0
-                    || v.grid.blocks(&domain(l, ws), segment as u64, v.threads, 1) >= v.least.into())
-        };
-        let kernel = &self.images.kernels[l.kernel as usize];
-        if let Some(why) = &kernel.absent {
-            fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
-        }
-        match kernel.versions.iter().enumerate().find(|(_, v)| holds(v)) {
-            Some(found) => Ok(found),
-            None => fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name),
-        }
-    }
-
     /// Queues the call's launch of that number; `steps` of an iteration, if it can make several.
     pub(super) fn launch(
         &self,
@@ -270,10 +178,22 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         let p = ws.frame.launches[number];
-        if p.blocks == 0 {
-            return Ok(());
+        for start in [Some(p.first), p.second].into_iter().flatten().filter(|s| s.blocks > 0) {
+            self.start(l, &start, p.scratch.0, steps, memory, ws)?;
         }
-        self.parameters(l, &p, memory, ws);
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        l: &Launch,
+        p: &Start,
+        scratch: u64,
+        steps: i64,
+        memory: &Memory,
+        ws: &mut Workspace,
+    ) -> Result<()> {
+        self.parameters(l, p, scratch, memory, ws);
         if p.version.steps > 0 {
             ws.frame.params.push(steps as u64);
         }
@@ -297,7 +217,7 @@ impl Call<'_> {
     }
 
     /// Fills `ws.frame.params`; docs/c-abi.md has the order.
-    fn parameters(&self, l: &Launch, p: &Prepared, memory: &Memory, ws: &mut Workspace) {
+    fn parameters(&self, l: &Launch, p: &Start, elements: u64, memory: &Memory, ws: &mut Workspace) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
@@ -314,7 +234,7 @@ impl Call<'_> {
             let mut scratch = memory.scratch;
             for ty in &l.scratch {
                 params.push(scratch);
-                scratch += scratch_bytes(p.scratch.0, ty.size());
+                scratch += scratch_bytes(elements, ty.size());
             }
             params.push(memory.counters);
         }
@@ -322,51 +242,5 @@ impl Call<'_> {
             params.push(memory.records);
         }
         params.extend(p.span.map(u64::from));
-    }
-}
-
-/// Every index, times its stride, and the sum of these, stay within 31 bits.
-fn is_narrow(span: &Span) -> bool {
-    let mut axes = span.extents.iter().zip(&span.strides).filter(|(n, _)| **n > 1);
-    let reach =
-        axes.try_fold(0i64, |sum, (n, stride)| sum.checked_add(stride.checked_abs()?.checked_mul(*n)?));
-    span.len() < NARROW && reach.is_some_and(|r| r < NARROW)
-}
-
-/// The first element, and that of every row unless they follow each other without gaps, lies at a multiple of 16 bytes.
-fn is_aligned(span: &Span, flat: bool) -> bool {
-    let outer = span.extents.iter().zip(&span.strides).take(AXES - 1).filter(|(n, _)| **n > 1);
-    let bytes = |stride: i64| stride.unsigned_abs() as usize % 16 * span.ty.size();
-    span.base.addr().is_multiple_of(16) && (flat || outer.map(|(_, s)| bytes(*s)).all(|b| b % 16 == 0))
-}
-
-/// The extents of a launch's index space, none of which is negative.
-fn domain(l: &Launch, ws: &Workspace) -> Vec<u64> {
-    l.domain.iter().map(|d| ws.host[d.0 as usize].as_i64().max(0) as u64).collect()
-}
-
-/// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than
-/// blocks with more tiles.
-fn tile_span(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
-    let mut span = least;
-    while span < most && tiles.div_ceil(span.into()) > full {
-        span *= 2;
-    }
-    span
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tile_span;
-
-    #[test]
-    fn spans_fill_the_device_first() {
-        let full = 132 * 8;
-        assert_eq!(tile_span(0, 1, 32, full), 1);
-        assert_eq!(tile_span(full, 1, 32, full), 1);
-        assert_eq!(tile_span(full + 1, 1, 32, full), 2);
-        assert_eq!(tile_span(1 << 15, 1, 32, full), 32);
-        assert_eq!(tile_span(1 << 40, 1, 32, full), 32);
-        assert_eq!(tile_span(1 << 40, 2, 2, full), 2);
     }
 }

@@ -10,6 +10,7 @@
 //! records  error records, read when the host waits
 //! ```
 
+mod choice;
 mod code;
 mod copy;
 pub(crate) mod device;

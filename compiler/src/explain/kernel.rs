@@ -52,7 +52,11 @@ pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>
         predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, bandwidth),
         bytes: each,
         operations_per_element: body.operations(&scope.formulas).map(|sum| sum.amount()),
-        scratch_bytes_per_tile: l.scratch.iter().map(|ty| ty.size() as u64).sum(),
+        // a product's panels are no tiles
+        scratch_bytes_per_tile: match versions::has_panels(c, l) {
+            true => 0,
+            false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
+        },
         cpu: versions::cpu(c, l),
         gpu: versions::gpu(c, l, &|place| units.name(place)),
     };

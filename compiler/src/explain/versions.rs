@@ -55,6 +55,12 @@ pub fn gpu(c: &Compiled, l: &Launch, name: &dyn Fn(&Place) -> String) -> Option<
     })
 }
 
+/// Whether some version leaves panels of a product, which another one adds.
+pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
+    let kernel = c.gpu.get(l.kernel as usize);
+    kernel.is_some_and(|k| k.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))))
+}
+
 /// What a block computes.
 fn block(v: &gpu::GpuVersion) -> String {
     match v.grid {
@@ -71,6 +77,11 @@ fn block(v: &gpu::GpuVersion) -> String {
         Grid::Strips(n, least, most) => {
             format!("{n} segments a block, {} to {} columns of a tile", 8 * least, 8 * most)
         }
+        Grid::Panels(rows, cols) => {
+            let each = rows * cols / v.threads.max(1);
+            format!("a panel of {rows} rows by {cols} columns a block, {each} a thread")
+        }
+        Grid::Sums(..) => "adds the panels of the one above".into(),
         Grid::One => "one block".into(),
     }
 }
@@ -79,8 +90,14 @@ fn block(v: &gpu::GpuVersion) -> String {
 fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
+    let p = v.pays;
+    let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
-        (v.least > 0, format!("{} blocks or more", v.least)),
+        limit(p.rows, |n| format!("{n} rows or fewer")),
+        limit(p.columns, |n| format!("{n} columns or fewer")),
+        limit(p.most, |n| format!("{n} blocks or fewer a panel")),
+        limit(p.shortest, |n| format!("sums of {n} elements or more")),
+        limit(p.least, |n| format!("{n} blocks or more")),
         (v.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),

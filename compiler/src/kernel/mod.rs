@@ -186,6 +186,8 @@ pub struct Kernel {
     pub narrow: bool,
     /// It makes several steps of an iteration: [`Gpu::Span`] says how many.
     pub steps: bool,
+    /// Bytes that a vector load of an array brings into a GPU's second cache, a power of two; 0: as the device does it.
+    pub fetch: u32,
     /// Over tiles; on a GPU: each thread.
     pub main: Option<Vec<Stmt>>,
     /// Once.

@@ -44,6 +44,9 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
                 }
                 k.narrow = c.eat("narrow");
                 k.steps = c.eat("steps");
+                if c.eat("fetch") {
+                    k.fetch = u32::try_from(c.number()?).map_err(|_| c.error("too many bytes"))?;
+                }
             }
             "shared" => {
                 let shared = sized(c)?;

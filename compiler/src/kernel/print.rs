@@ -11,7 +11,8 @@ impl Display for Kernel {
             let narrow = if self.narrow { " narrow" } else { "" };
             let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
             let steps = if self.steps { " steps" } else { "" };
-            writeln!(f, "  threads {}{blocks}{narrow}{steps}", self.threads)?;
+            let fetch = if self.fetch > 0 { format!(" fetch {}", self.fetch) } else { String::new() };
+            writeln!(f, "  threads {}{blocks}{narrow}{steps}{fetch}", self.threads)?;
         }
         for a in &self.arrays {
             let strided = if a.strided { " strided" } else { "" };

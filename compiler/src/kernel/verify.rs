@@ -50,8 +50,11 @@ impl Check<'_> {
         if gpu && (k.finish.is_some() || !k.threads.is_multiple_of(super::WARP) || k.threads > 1024) {
             return Err(format!("{} threads", k.threads));
         }
-        if !gpu && (k.narrow || k.blocks > 0 || !k.shared.is_empty()) {
+        if !gpu && (k.narrow || k.blocks > 0 || k.fetch > 0 || !k.shared.is_empty()) {
             return Err("a CPU kernel with parts of a GPU kernel".into());
+        }
+        if !matches!(k.fetch, 0 | 64 | 128 | 256) {
+            return Err(format!("{} bytes at once into a cache", k.fetch));
         }
         for (part, finish) in [(&k.main, false), (&k.finish, true)] {
             if let Some(body) = part {

@@ -84,6 +84,8 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         Grid::Segments(n) => json!({ "segments": n }),
         Grid::Chunks(least, most) => json!({ "chunks": [least, most] }),
         Grid::Strips(width, least, most) => json!({ "strips": [width, least, most] }),
+        Grid::Panels(rows, cols) => json!({ "panels": [rows, cols] }),
+        Grid::Sums(rows, cols) => json!({ "sums": [rows, cols] }),
         Grid::One => json!({ "blocks": 1 }),
     };
     let mut json = json!({
@@ -95,6 +97,13 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "longest": v.longest,
         "steps": v.steps,
         "extent": v.extent,
+        "pays": {
+            "blocks": v.pays.least,
+            "most": v.pays.most,
+            "shortest": v.pays.shortest,
+            "rows": v.pays.rows,
+            "columns": v.pays.columns,
+        },
         "flat": v.flat,
         "separate": v.separate,
         "aligned": v.aligned,

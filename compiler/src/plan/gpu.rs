@@ -2,7 +2,8 @@
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
-use crate::core::{COLUMNS, TILE};
+pub use super::pays::Pays;
+use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
 use crate::text::Cursor;
@@ -28,8 +29,8 @@ pub struct GpuVersion {
     pub threads: u32,
     /// How many blocks.
     pub grid: Grid,
-    /// Condition: the grid has at least so many blocks.
-    pub least: u32,
+    /// Conditions under which it is the fastest.
+    pub pays: Pays,
     /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are passed.
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
@@ -66,8 +67,24 @@ pub enum Grid {
     /// A block computes a strip of so many segments: `span` (a power of two between the others that the runtime chooses) of the 16 columns that a warp may take of
     /// a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is the greatest.
     Strips(u32, u32, u32),
+    /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into scratch: [panel][square][row][column]. A vector counts as one column. The
+    /// version behind it, whose grid is of sums, is launched after it.
+    Panels(u32, u32),
+    /// The panels' results of a product, of squares of so many rows and columns, are added: `span` threads for each result, a power of two up to 16 that the runtime
+    /// chooses. Launched after panels only.
+    Sums(u32, u32),
     /// One block.
     One,
+}
+
+/// Squares of so many rows and columns in the last two axes; a vector is one column.
+fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
+    let [m, n] = match *extents {
+        [.., m, n] => [m, n],
+        [m] => [m, 1],
+        [] => [0, 0],
+    };
+    m.div_ceil(rows.into()).saturating_mul(n.div_ceil(cols.into()))
 }
 
 impl Grid {
@@ -77,10 +94,14 @@ impl Grid {
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
             Grid::Plane(rows, cols) => {
-                let each = [rows, cols].map(u64::from);
-                let last = extents.iter().rev().zip(each.iter().rev());
-                let plane: u64 = last.map(|(n, each)| n.div_ceil(*each)).product();
-                plane * extents.iter().rev().skip(2).product::<u64>()
+                squares(extents, rows, cols) * extents.iter().rev().skip(2).product::<u64>()
+            }
+            Grid::Panels(rows, cols) => {
+                squares(extents, rows, cols).saturating_mul(segment.div_ceil(PANEL as u64))
+            }
+            Grid::Sums(rows, cols) => {
+                let each = u64::from(rows) * u64::from(cols) * u64::from(span);
+                squares(extents, rows, cols).saturating_mul(each).div_ceil(threads.into())
             }
             Grid::Chunks(..) => {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
@@ -126,11 +147,11 @@ impl Display for GpuKernel {
                 Grid::Segments(n) => write!(f, " segments {n}")?,
                 Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
                 Grid::Strips(width, least, most) => write!(f, " strips {width}, {least} to {most}")?,
+                Grid::Panels(rows, cols) => write!(f, " panels {rows} by {cols}")?,
+                Grid::Sums(rows, cols) => write!(f, " sums {rows} by {cols}")?,
                 Grid::One => write!(f, " one")?,
             }
-            if v.least > 0 {
-                write!(f, " blocks {}", v.least)?;
-            }
+            write!(f, "{}", v.pays)?;
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
             {
@@ -173,12 +194,21 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
             c.expect("version")?;
             k.versions.push(version(&mut c)?);
         }
+        let panels = |v: Option<&GpuVersion>| matches!(v.map(|v| v.grid), Some(Grid::Panels(..)));
+        for (at, v) in k.versions.iter().enumerate() {
+            let after = at.checked_sub(1).and_then(|at| k.versions.get(at));
+            if matches!(v.grid, Grid::Sums(..)) != panels(after)
+                || (panels(Some(v)) && at + 1 == k.versions.len())
+            {
+                return Err(c.error("sums belong behind panels"));
+            }
+        }
         out.push(k);
     }
     Ok(out)
 }
 
-fn number(c: &mut Cursor) -> Result<u32> {
+pub(super) fn number(c: &mut Cursor) -> Result<u32> {
     let n = c.number()?;
     u32::try_from(n).map_err(|_| c.error("the number is too large"))
 }
@@ -189,10 +219,15 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let threads = number(c)?;
     let grid = match c.word()?.as_str() {
         "elements" => Grid::Elements(number(c)?),
-        "plane" => {
+        word @ ("plane" | "panels" | "sums") => {
             let rows = number(c)?;
             c.expect("by")?;
-            Grid::Plane(rows, number(c)?)
+            let cols = number(c)?;
+            match word {
+                "plane" => Grid::Plane(rows, cols),
+                "panels" => Grid::Panels(rows, cols),
+                _ => Grid::Sums(rows, cols),
+            }
         }
         "tiles" => {
             let least = number(c)?;
@@ -218,7 +253,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) => n > 0,
-        Grid::Plane(rows, cols) => rows > 0 && cols > 0,
+        Grid::Plane(rows, cols) | Grid::Panels(rows, cols) | Grid::Sums(rows, cols) => {
+            [rows, cols].iter().all(|n| (1..=4096).contains(n))
+        }
         Grid::Tiles(a, b) | Grid::Chunks(a, b) => powers(a, b),
         Grid::Strips(width, a, b) => width > 0 && powers(a, b),
         Grid::One => true,
@@ -226,7 +263,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
-    let least = if c.eat("blocks") { number(c)? } else { 0 };
+    let pays = Pays::parse(c)?;
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
@@ -236,7 +273,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         entry,
         threads,
         grid,
-        least,
+        pays,
         contiguous,
         flat,
         aligned,
@@ -276,6 +313,12 @@ gpu @g_0 {
 gpu @p_0 {
   version p_0 threads 256 plane 32 by 128 contiguous aligned 0
 }
+gpu @m_0 {
+  version m_0_panels threads 64 panels 64 by 64 most 132 shortest 1024 contiguous narrow aligned 1, 2
+  version m_0_sums threads 256 sums 64 by 64
+  version m_0_row threads 64 panels 4 by 256 rows 4
+  version m_0_row_sums threads 256 sums 4 by 256
+}
 gpu @h_0 {
   absent \"why\"
 }
@@ -285,6 +328,8 @@ gpu @h_0 {
         assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 plane 0 by 1 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 sums 4 by 4 }").is_err());
+        assert!(super::parse("gpu @f { version f threads 32 panels 4 by 4 }").is_err());
     }
 
     #[test]
@@ -294,5 +339,16 @@ gpu @h_0 {
         assert_eq!(plane.blocks(&[5, 32, 128], 0, 256, 1), 5);
         assert_eq!(plane.blocks(&[0, 128], 0, 256, 1), 0);
         assert_eq!(plane.blocks(&[7, 0], 0, 256, 1), 0);
+    }
+
+    #[test]
+    fn blocks_of_panels() {
+        let (panels, sums) = (super::Grid::Panels(64, 64), super::Grid::Sums(64, 64));
+        assert_eq!(panels.blocks(&[64, 65], 1 << 20, 64, 1), 2 * 2048);
+        assert_eq!(panels.blocks(&[65], 513, 64, 1), 2 * 2);
+        assert_eq!(panels.blocks(&[5, 5], 0, 64, 1), 0);
+        assert_eq!(sums.blocks(&[64, 65], 1 << 20, 256, 16), 2 * 256);
+        assert_eq!(sums.blocks(&[5, 5], 0, 256, 1), 16);
+        assert_eq!(sums.blocks(&[0, 5], 0, 256, 1), 0);
     }
 }

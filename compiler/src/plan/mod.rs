@@ -6,6 +6,7 @@
 pub mod gpu;
 pub mod host;
 pub mod parse;
+mod pays;
 pub mod print;
 
 use crate::core::{Rule, Type};

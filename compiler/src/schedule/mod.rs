@@ -250,6 +250,7 @@ impl Scheduler<'_> {
             g
         });
         let segment = l.segments.as_ref().map(|s| s.length);
+        let segment = segment.or_else(|| products::length(&mut l, pass));
         let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));

@@ -5,7 +5,7 @@
 //! generate m, n (i, j -> panel_dot (k -> a[i, k], b[k, j]))        rows: a[i, k]    columns: b[k, j]
 //! ```
 //!
-//! The values of a side may be any expressions, and so may what becomes of the result.
+//! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k -> a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the result.
 
 use super::items::{Pass, is_store};
 use super::lower::Lower;
@@ -31,6 +31,8 @@ pub struct Product {
     pub of: Loop,
     /// Rows' and columns' values.
     pub sides: [Side; 2],
+    /// Not a vector, which counts as one column.
+    pub is_matrix: bool,
 }
 
 /// The values of one side.
@@ -46,15 +48,18 @@ pub struct Side {
 /// The pass as a product, if it is one.
 pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     let items = pass.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
-    if items.len() < pass.items.len() || pass.domain.len() != 2 {
+    let axes = pass.domain.len();
+    if items.len() < pass.items.len() || !(1..=2).contains(&axes) {
         return None;
     }
     let outer = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
-    let roots: Vec<NodeId> = items.iter().map(|it| open(l, it.node, &outer)).collect::<Option<_>>()?;
+    let roots: Vec<NodeId> =
+        items.iter().map(|it| open(l, it.node, &outer[..axes])).collect::<Option<_>>()?;
     let mut nest = nests::find(l, &roots)?;
     let (k, of) = (nest.k, nest.loops.pop()?);
     let starts = of.order == Order::Panels || of.inner.iter().all(|i| l.g.is_closed(i.init));
-    if !nest.loops.is_empty() || of.inner.len() > 1 || of.order == Order::Tree || !starts {
+    let fits = matches!((of.order, axes), (Order::Panels, _) | (Order::Sequence, 2));
+    if !nest.loops.is_empty() || of.inner.len() > 1 || !fits || !starts {
         return None;
     }
     let g = &l.g;
@@ -69,9 +74,14 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }
     };
-    // what depends on the inner index alone goes with the rows
-    let columns = side(outer[1], false);
-    let sides = [side(outer[0], true), columns];
+    // what depends on the inner index alone goes with the rows; of matrix times vector it is the column
+    let sides = if axes == 1 {
+        let rows = side(outer[0], false);
+        [rows, side(outer[1], true)]
+    } else {
+        let columns = side(outer[1], false);
+        [side(outer[0], true), columns]
+    };
     let rest = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let body = g.reachable(of.roots()).into_iter().filter(|n| !g.is_closed(*n)).count();
     let inside: usize = sides.iter().map(|s| g.reachable(s.parts.iter().copied()).len()).sum();
@@ -79,7 +89,12 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     if !rest.is_empty() || !sides.iter().all(fits) || body.saturating_sub(inside) > MAX_BODY {
         return None;
     }
-    Some(Product { outer, k, roots, of, sides })
+    Some(Product { outer, k, roots, of, sides, is_matrix: axes == 2 })
+}
+
+/// How many inner indices a product by panels has: a GPU chooses by it.
+pub fn length(l: &mut Lower, pass: &Pass) -> Option<NodeId> {
+    plan(l, pass).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
 }
 
 /// The element of an item at these indices.

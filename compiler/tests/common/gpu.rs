@@ -1,13 +1,14 @@
 //! Calls of compiled functions on a simulated GPU: what `docs/c-abi.md` says of a call, with the kernel interpreter in the place of the device.
 
-use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
-use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Fault, Memory, Order};
-use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::{Access, HostId, Launch, Place, Plan, Repeat, ScalarArg, Slot, Step, host};
+use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Memory, Order};
+use arraygpu_compiler::plan::{HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::fmt;
+
+#[path = "gpu_launch.rs"]
+mod launch;
 
 /// How the arrays of a call lie in memory. What is said of vectors; matrices lie one row after another, with gaps between and around their rows, with gaps everywhere,
 /// or one column after another.
@@ -338,125 +339,6 @@ impl Call<'_> {
             self.places[first + s.current as usize] = from;
             self.places[first + s.next as usize] = to;
         }
-    }
-
-    /// The version that the runtime would choose, or the one that is wanted, if it can.
-    fn choose(&self, l: &Launch, several: Several) -> Option<usize> {
-        let versions = &self.compiled.gpu[l.kernel as usize].versions;
-        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
-        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
-        let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
-        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        let enough = |v: &GpuVersion| {
-            v.least == 0 || v.grid.blocks(&extents, segment as u64, v.threads, 1) >= v.least.into()
-        };
-        let mut chosen = |v: &usize| {
-            let forced = self.how.version == Some(*v);
-            (versions[*v].steps == 0 || several.is_some_and(|s| s.0 == i64::from(versions[*v].steps)))
-                && extents.iter().all(|n| *n >= versions[*v].extent.into())
-                && self.holds(l, &laid, n, &versions[*v])
-                && (forced || enough(&versions[*v]))
-        };
-        let first = (0..versions.len()).find(&mut chosen);
-        self.how.version.filter(|v| *v < versions.len()).filter(chosen).or(first)
-    }
-
-    fn launch(&mut self, l: &Launch, several: Several) -> Result<(), Failure> {
-        let gpu = &self.compiled.gpu[l.kernel as usize];
-        if let Some(why) = &gpu.absent {
-            return Err(Failure::Absent(why.clone()));
-        }
-        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
-        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
-        let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
-        let arrays: Vec<ArrayArg> = laid.iter().map(|a| a.arg).collect();
-        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        let Some(version) = self.choose(l, several) else {
-            return Err(Failure::Rules(format!("no version of {} can run", l.name)));
-        };
-        let (kernel, v) =
-            (&self.compiled.gpu_code[l.kernel as usize][version].kernel, &gpu.versions[version]);
-        if kernel.name != v.entry || kernel.threads != v.threads {
-            return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
-        }
-        // strides of vectors are passed to versions that are not contiguous
-        let vector = |l: &&Laid| l.extents.len() == 1;
-        let mut all = kernel.arrays.iter().zip(&laid);
-        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.contiguous && vector(l))) {
-            return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
-        }
-        let tiles = (n + TILE - 1) / TILE;
-        let groups = (tiles + TILE - 1) / TILE;
-        let of_segment = (segment + TILE - 1) / TILE;
-        let span = match v.grid {
-            Grid::Tiles(least, most) | Grid::Chunks(least, most) => self.how.span.clamp(least, most),
-            // more than 128 partial results a segment only of whole tiles
-            Grid::Strips(_, least, most)
-                if of_segment * i64::from(most / self.how.span.clamp(least, most)) > 128 =>
-            {
-                most
-            }
-            Grid::Strips(_, least, most) => self.how.span.clamp(least, most),
-            // where there are no tiles, the last parameter is the number of steps
-            _ => several.map_or(1, |s| s.1 as u32),
-        };
-        let blocks = v.grid.blocks(&extents, segment as u64, v.threads, span) as u32;
-        if blocks == 0 {
-            return Ok(());
-        }
-        let of_segments = n * (16 * of_segment).max(1);
-        let scratch = (tiles + groups + 4).max(of_segments) as usize;
-        let counters = (groups + 1).max(n * i64::from(l.segment.is_some())) as usize;
-        let mut args = Args {
-            arrays,
-            ins: l.scalars.iter().map(|s| self.scalar(l, *s)).collect(),
-            slots: l.slots.iter().map(|p| self.place(*p).arg.memory).collect(),
-            ..Args::default()
-        };
-        if let Grid::Tiles(..) | Grid::Chunks(..) | Grid::Strips(..) = v.grid {
-            args.scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, scratch)).collect();
-            args.counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); counters]));
-        }
-        let grid = interp::Grid { blocks, span };
-        let records =
-            interp::run(kernel, grid, &mut self.memory, &args, self.how.order).map_err(Failure::Fault)?;
-        self.entries.push(v.entry.clone());
-        self.note(l, &records);
-        Ok(())
-    }
-
-    fn scalar(&self, l: &Launch, s: ScalarArg) -> Lit {
-        match s {
-            ScalarArg::Host(h) => self.host[h.0 as usize],
-            ScalarArg::Stride(array, axis) => {
-                Lit::i64(self.place(l.arrays[array as usize].0).strides[usize::from(axis)])
-            }
-        }
-    }
-
-    /// Whether a version's conditions hold.
-    fn holds(&self, l: &Launch, arrays: &[&Laid], n: i64, v: &GpuVersion) -> bool {
-        let writes = |write: bool| {
-            let used = l.arrays.iter().zip(arrays).filter(move |(a, _)| (a.1 == Access::Write) == write);
-            used.map(|(_, laid)| laid.arg.memory)
-        };
-        let aligned = |i: &u32| {
-            let a = &arrays[*i as usize];
-            let size = self.plan_ty(l.arrays[*i as usize].0).size() as i64;
-            // rows without gaps have no starts of their own
-            let axes = if v.flat.contains(i) { 0 } else { a.strides.len().saturating_sub(1) };
-            let outer = &a.strides[..axes];
-            [a.arg.offset as i64].iter().chain(outer).all(|at| (at * size) % 16 == 0)
-        };
-        let limit = (1i64 << 31) - (1 << 20);
-        let narrow = n < limit && arrays.iter().all(|a| (a.arg.len as i64 * a.arg.stride).abs() < limit);
-        (!v.contiguous || arrays.iter().all(|a| a.strides.last().is_none_or(|s| *s == 1)))
-            && v.flat.iter().all(|i| arrays[*i as usize].is_flat())
-            && (!v.separate || !writes(true).any(|w| writes(false).any(|r| r == w)))
-            && v.aligned.iter().all(aligned)
-            && v.longest
-                .is_none_or(|most| l.segment.is_some_and(|d| self.host[d.0 as usize].as_i64() <= most.into()))
-            && (!v.narrow || narrow)
     }
 
     fn plan_ty(&self, p: Place) -> Ty {

@@ -4,7 +4,7 @@ use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
 use arraygpu_compiler::driver::{Compiled, GpuCode, Targets};
 use arraygpu_compiler::kernel;
 use arraygpu_compiler::package::{Options, write};
-use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         entry: "saxpy_any".into(),
         threads: 256,
         grid: Grid::Elements(256),
-        least: 0,
+        pays: Pays::default(),
         contiguous: false,
         flat: vec![],
         longest: None,
@@ -39,7 +39,6 @@ fn with_gpu(targets: Targets) -> Compiled {
     let vector = GpuVersion {
         entry: "saxpy_vector".into(),
         grid: Grid::Tiles(1, 8),
-        least: 0,
         contiguous: true,
         flat: vec![],
         longest: None,

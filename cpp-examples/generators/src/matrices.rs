@@ -36,6 +36,14 @@ pub fn matvec(m: MExp<f32>, v: VExp<f32>) -> VExp<f32> {
     m.map_rows(|row| row.dot(v))
 }
 
+/// What the C++ header says of [`matmul`].
+pub const MATMUL_DOC: &str = "The product of two matrices.";
+
+/// SGEMM without its scalars; a row or a column are matrices, too.
+pub fn matmul(a: MExp<f32>, b: MExp<f32>) -> MExp<f32> {
+    a.matmul(b)
+}
+
 /// What the C++ header says of [`outer`].
 pub const OUTER_DOC: &str = "The outer product: result[i, j] = x[i] * y[j].";
 

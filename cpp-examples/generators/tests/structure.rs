@@ -38,6 +38,7 @@ const EXAMPLES: &[(&str, Example)] = &[
     ("col_sums", (|| one().function("f", ["m"], "r", matrices::col_sums), 1, 0)),
     ("means", (|| one().function("f", ["m"], ["a", "b"], matrices::means), 2, 0)),
     ("matvec", (|| one().function("f", ["m", "v"], "r", matrices::matvec), 1, 0)),
+    ("matmul", (|| one().function("f", ["a", "b"], "r", matrices::matmul), 1, 0)),
     ("outer", (|| one().function("f", ["x", "y"], "r", matrices::outer), 1, 0)),
     ("transpose", (|| one().function("f", ["m"], "r", matrices::transpose), 1, 0)),
     ("scaled", (|| one().function("f", ["a", "m"], "r", matrices::scaled), 1, 0)),

@@ -25,7 +25,7 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     }
     projects::packages(bundle, &build)?;
     let sources = PEERS.map(|name| format!("{name}.cu"));
-    let headers = ["peers.h", "function_peers.h", "function_list.h"].map(String::from);
+    let headers = ["peers.h", "function_peers.h", "function_list.h", "products.cuh"].map(String::from);
     for file in sources.iter().chain(&headers) {
         bundle.put(&source.join(file), "share/bench")?;
     }

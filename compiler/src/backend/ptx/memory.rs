@@ -96,7 +96,11 @@ impl Emitter<'_> {
 
     /// Neighbours in one access. Elements of one and two bytes come in words.
     pub fn load_vec(&mut self, regs: &[Reg], m: Mem, index: &Expr) {
-        let (address, load, ty) = (self.address(m, index), self.load_from(m), self.k.mem(m).1);
+        let (address, ty) = (self.address(m, index), self.k.mem(m).1);
+        let mut load = self.load_from(m).to_string();
+        if let (Mem::Array(_), 1..) = (m, self.k.fetch) {
+            load += &format!(".L2::{}B", self.k.fetch);
+        }
         let names: Vec<String> = regs.iter().map(|r| self.regs.of(*r)).collect();
         if ty.size() >= 4 {
             return self.line(&format!(

@@ -36,7 +36,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
                 let strips = l.segments.clone().filter(|s| columns::fits(s));
-                match (products::plan(l, pass).filter(|_| !staged), strips) {
+                match (products::plan(l, pass).filter(|p| p.is_matrix && !staged), strips) {
                     (Some(p), _) => {
                         l.form = Form::Product;
                         product::main(l, pass, &p)?

@@ -36,7 +36,7 @@ use super::stencil::{self, Kept, Stencil};
 use crate::core::Strategy;
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
-use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 
 /// A body of more operations than this is not repeated to keep more loads in flight.
@@ -96,13 +96,18 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let inner = inner(l, pass);
     let cost = cost.saturating_sub(inner.saved);
     let v = neighbours(l, pass, cost);
-    let squares = products::plan(l, pass).map_or(0, |p| product::squares(l, &p).len());
     if let Some(mut plan) = steps::Plan::of(l, pass, &inner) {
         for n in plan.versions.clone() {
             plan = plan.with(n);
             several_steps(l, name, pass, &plan, n, &mut out)?;
         }
     }
+    let product = products::plan(l, pass);
+    if let Some(p) = &product {
+        product::kernels(l, name, pass, p, &mut out)?;
+    }
+    let matrix = product.filter(|p| p.is_matrix);
+    let squares = matrix.map_or(0, |p| product::squares(l, &p).len());
     let plane = v > 1 && squares == 0 && in_rows(l, pass, &inner, v);
     let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane) {
@@ -138,6 +143,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         push(&mut out, k, grid, conditions, form, flat, None)?;
     }
     out.stencils = std::mem::take(&mut l.kept);
+    if out.launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
+        // only what panels do not take goes by threads
+        l.warnings.clear();
+    }
     Ok(out)
 }
 
@@ -179,10 +188,12 @@ struct Conditions {
     unaligned: bool,
     narrow: bool,
     separate: bool,
+    /// The largest squares of a product.
     large: bool,
     /// Steps of an iteration at once, and the least extent for it.
     steps: u32,
     extent: u32,
+    pays: Pays,
 }
 
 impl Conditions {
@@ -192,8 +203,8 @@ impl Conditions {
     }
 }
 
-/// Blocks with the largest squares only where they keep all multiprocessors of a large device busy.
-const MANY_BLOCKS: u32 = 128;
+/// Blocks whose threads have the most results only where they keep all multiprocessors of a large device busy.
+const MANY_BLOCKS: u32 = 256;
 
 /// Finishes a kernel and adds it.
 fn push(
@@ -217,7 +228,7 @@ fn push(
         entry: k.name.clone(),
         threads: k.threads,
         grid,
-        least: if c.large { MANY_BLOCKS } else { 0 },
+        pays: c.pays,
         contiguous: c.contiguous,
         flat,
         aligned,
@@ -245,7 +256,8 @@ fn versions(
     let mut list = Vec::new();
     if !sequential {
         if large {
-            list.push(("_large", Conditions { large: true, ..unit(true, writes) }));
+            let pays = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
+            list.push(("_large", Conditions { large: true, pays, ..unit(true, writes) }));
         }
         list.push(("", unit(true, writes)));
         // only what is read at the element's own index may be an output, too
@@ -300,16 +312,9 @@ fn body(
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
         l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
         (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
-    } else if let Some(p) = products::plan(l, pass) {
+    } else if let Some(p) = products::plan(l, pass).filter(|p| p.is_matrix) {
         l.form = Form::Product;
-        let squares = product::squares(l, &p);
-        let square = squares[if shape.large { 0 } else { squares.len() - 1 }];
-        l.k.threads = product::THREADS;
-        l.k.blocks = 2;
-        (
-            product::main(l, pass, &p, square, shape.strided)?,
-            Grid::Plane(square.size as u32, square.size as u32),
-        )
+        product::main_of(l, pass, &p, shape.large, shape.strided)?
     } else if let Some(tiled) = nest::plan(l, pass) {
         l.form = Form::Nest;
         l.k.threads = nest::THREADS;

@@ -45,6 +45,8 @@ fn nested(package: Package) -> Package {
         .doc(matrices::COL_SUMS_DOC)
         .function("matvec", ["m", "v"], "result", matrices::matvec)
         .doc(matrices::MATVEC_DOC)
+        .function("matmul", ["a", "b"], "result", matrices::matmul)
+        .doc(matrices::MATMUL_DOC)
         .function("outer", ["x", "y"], "result", matrices::outer)
         .doc(matrices::OUTER_DOC)
         .function("transpose", ["m"], "result", matrices::transpose)

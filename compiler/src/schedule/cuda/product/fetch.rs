@@ -1,0 +1,208 @@
+//! From memory into shared memory.
+
+use super::results::address;
+use super::{Block, and};
+use crate::core::{NodeId, Op, linear};
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::{bind, int32, thread, wide};
+use crate::schedule::element::named;
+use crate::schedule::lower::Lower;
+use crate::schedule::nested::read;
+use crate::schedule::nests::{self, Env};
+
+/// What a thread has read of a step: for each side, and each of its vectors, and each part, neighbouring values.
+pub type Fetched = [Vec<Vec<Vec<Expr>>>; 2];
+
+impl Block<'_> {
+    /// Elements from one inner index to the next.
+    pub(super) fn pitch(&self, side: usize) -> i64 {
+        self.shape.pitch(side, self.p.sides[side].along_k)
+    }
+
+    /// Elements of a buffer.
+    pub(super) fn buffer(&self, side: usize) -> i64 {
+        self.shape.depth * self.pitch(side)
+    }
+
+    /// The place of the first element of the thread's `u`-th vector of a side, among rows (or columns) and inner indices.
+    fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
+        let v = self.shape.vector(side);
+        let along_k = self.p.sides[side].along_k;
+        let run = if along_k { self.shape.depth } else { self.shape.sides[side].size } / v;
+        let apart = self.shape.threads() / run;
+        let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
+        let major = if u > 0 { major.plus(int32((u * apart) as i32)) } else { major };
+        let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1)).times(int32(v as i32));
+        if along_k { [major, minor] } else { [minor, major] }
+    }
+
+    /// Whether the thread has a vector of that side at all. None: all threads have.
+    fn takes_part(&self, side: usize) -> Option<Expr> {
+        let (each, all) = self.shape.vectors(side);
+        let count = each * self.shape.sides[side].size * self.shape.depth / self.shape.vector(side);
+        (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
+    }
+
+    /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it is not full.
+    pub(super) fn fetch(
+        &self,
+        l: &mut Lower,
+        base: &Expr,
+        full: bool,
+        short: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Fetched> {
+        let mut both = [Vec::new(), Vec::new()];
+        for (s, vectors) in both.iter_mut().enumerate() {
+            for u in 0..self.shape.vectors(s).0 {
+                let [own, k] = self.vector(s, u);
+                let own = bind(l, "own", self.first[s].clone().plus(wide(own)), out);
+                let k = bind(l, "k", base.clone().plus(wide(k)), out);
+                let full = full && !self.shape.sides[s].few;
+                vectors.push(self.fetch_vector(l, s, [own, k], full, short, out)?);
+            }
+        }
+        Ok(both)
+    }
+
+    /// One vector of a side, from this row (or column) and that inner index of the block on: the values of each part.
+    fn fetch_vector(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        [own, k]: [Expr; 2],
+        full: bool,
+        short: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let side = &self.p.sides[s];
+        let (vars, envs) = self.neighbours(l, s, [own.clone(), self.from.clone().plus(k.clone())]);
+        if full && !short {
+            let mut vars = vars;
+            if !self.strided {
+                self.vectors(l, s, &envs, &mut vars, out)?;
+            }
+            return self.values(l, s, &envs, &vars, out);
+        }
+        let types: Vec<Ty> = side.parts.iter().map(|n| l.g.ty(*n).elem).collect();
+        let mut values = vec![Vec::new(); types.len()];
+        for (u, env) in (0..).zip(envs) {
+            let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
+            let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
+            let bounds = [
+                self.takes_part(s),
+                (!full).then(|| below(at(&own, !side.along_k), &self.extents[s])),
+                short.then(|| below(at(&k, side.along_k), &self.count)),
+            ];
+            let regs: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
+            out.extend(regs.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+            let mut body = Vec::new();
+            let list = self.values(l, s, &[env], &vars, &mut body)?;
+            body.extend(regs.iter().zip(list).map(|(r, e)| Stmt::Assign(*r, e[0].clone())));
+            match and(bounds.into_iter().flatten()) {
+                Some(inside) => out.push(Stmt::If(inside, body, vec![])),
+                None => out.append(&mut body),
+            }
+            values.iter_mut().zip(read(&regs)).for_each(|(list, e)| list.push(e));
+        }
+        Ok(values)
+    }
+
+    /// Variables for the first element of a vector, and the template's values for each of its elements.
+    fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
+        let [own, k] = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
+        let env = |l: &mut Lower, u: i64| {
+            let offset = l.g.lit(Lit::i64(u));
+            let (mut own, mut k) = (own, k);
+            let moved = if self.p.sides[s].along_k { &mut k } else { &mut own };
+            *moved = linear::add(&mut l.g, *moved, offset);
+            Env::default().with(&l.g, self.p.outer[s], own).with(&l.g, self.p.k, k)
+        };
+        let envs = (0..self.shape.vector(s)).map(|u| env(l, u)).collect();
+        let [at_own, at_k] = at;
+        (vec![(own, at_own), (k, at_k)], envs)
+    }
+
+    /// The parts' values at some neighbours.
+    fn values(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        envs: &[Env],
+        vars: &[(NodeId, Expr)],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let parts = &self.p.sides[s].parts;
+        let mut all = vec![Vec::new(); parts.len()];
+        for env in envs {
+            let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+            let values = l.region(vars, &roots, None, &Expr::int(0), out)?;
+            for (list, e) in all.iter_mut().zip(values) {
+                list.push(named(l, "x", e, out));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads by vectors what lies side by side.
+    fn vectors(
+        &self,
+        l: &mut Lower,
+        s: usize,
+        envs: &[Env],
+        vars: &mut Vec<(NodeId, Expr)>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let side = &self.p.sides[s];
+        let along = if side.along_k { self.p.k } else { self.p.outer[s] };
+        for n in l.g.reachable(side.parts.iter().copied()) {
+            let Op::Elem(x, index) = l.g.op(n).clone() else { continue };
+            let (last, outer) = index.split_last().expect("an index an axis");
+            let moves =
+                |n: &NodeId| nests::depends(&l.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along;
+            if *last != along || outer.iter().any(moves) {
+                continue;
+            }
+            let ty = l.g.ty(x).elem;
+            let mem = l.input(x, false);
+            let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.g, *n)).collect();
+            let at = l.region(vars, &roots, None, &Expr::int(0), out)?;
+            let at = address(l, self.strided, mem, at);
+            let at = bind(l, "from", at, out);
+            let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
+            vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
+            l.vector(mem);
+            out.push(Stmt::LoadVec(regs, mem, at));
+        }
+        Ok(())
+    }
+
+    /// Stores what was fetched into a buffer.
+    pub(super) fn put(&self, l: &mut Lower, fetched: Fetched, which: Expr, out: &mut Vec<Stmt>) {
+        for (s, vectors) in fetched.into_iter().enumerate() {
+            let (side, pitch) = (&self.p.sides[s], self.pitch(s));
+            let buffer = which.clone().times(int32(self.buffer(s) as i32));
+            let mut body = Vec::new();
+            for (u, parts) in (0..).zip(vectors) {
+                let [own, k] = self.vector(s, u);
+                let at = buffer.clone().plus(k.times(int32(pitch as i32))).plus(own);
+                let at = bind(l, "to", at, &mut body);
+                for (m, values) in self.shared[s].iter().zip(parts) {
+                    if !side.along_k && values.len() > 1 {
+                        body.push(Stmt::StoreVec(*m, at.clone(), values));
+                        continue;
+                    }
+                    let each = values.into_iter().zip(0..);
+                    let each = each.map(|(e, u)| (at.clone().plus(int32(u * pitch as i32)), e));
+                    body.extend(each.map(|(at, e)| Stmt::Store(*m, at, e)));
+                }
+            }
+            match self.takes_part(s) {
+                Some(some) => out.push(Stmt::If(some, body, vec![])),
+                None => out.append(&mut body),
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What of a product's results a block has, and which of them a thread.
+
+/// A block's results: rows (side 0) and columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Rectangle {
+    pub sides: [Edge; 2],
+    /// Inner indices of a step.
+    pub depth: i64,
+    /// Neighbours of one access.
+    pub v: i64,
+    /// The sums of panels lie in shared memory.
+    pub sums_shared: bool,
+}
+
+/// One side of it. All figures are powers of two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    pub size: i64,
+    /// Threads along it.
+    pub threads: i64,
+    /// A border of a whole matrix, perhaps: its values are read one by one, and compared with the end.
+    pub few: bool,
+}
+
+impl Edge {
+    /// Rows, or columns, of a thread.
+    pub fn each(self) -> i64 {
+        self.size / self.threads
+    }
+}
+
+impl Rectangle {
+    /// A square by 16 x 16 threads, each of which reads one vector of each side a step.
+    pub fn square(size: i64, v: i64) -> Rectangle {
+        let side = Edge { size, threads: 16, few: false };
+        Rectangle { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
+    }
+
+    /// A square of 64 by 8 x 8 threads, which have 8 x 8 results each.
+    pub fn by_eight(v: i64) -> Rectangle {
+        let side = Edge { size: 64, threads: 8, few: false };
+        Rectangle { sides: [side; 2], depth: 16, v, sums_shared: true }
+    }
+
+    /// A thread a row (`long` = 0), or `v` columns: of the other side there are few.
+    /// Rows are read by 128 bytes each: by 64 a pass over memory takes half as long again.
+    pub fn thin(long: usize, few: i64, v: i64, depth: i64) -> Rectangle {
+        let mut sides = [Edge { size: few, threads: 1, few: true }; 2];
+        let size = if long == 0 { 64 } else { 64 * v };
+        sides[long] = Edge { size, threads: 64, few: false };
+        Rectangle { sides, depth, v, sums_shared: false }
+    }
+
+    /// Threads of a block.
+    pub fn threads(self) -> i64 {
+        self.sides[0].threads * self.sides[1].threads
+    }
+
+    /// Results of a block.
+    pub fn area(self) -> i64 {
+        self.sides[0].size * self.sides[1].size
+    }
+
+    /// A thread's results that lie side by side.
+    pub fn group(self, side: usize) -> i64 {
+        self.v.min(self.sides[side].each())
+    }
+
+    /// Where among the block's rows or columns the thread's `r`-th lies, beside its place. Groups lie as far apart as all threads' together: no two lanes meet in a
+    /// bank of shared memory.
+    pub fn offset(self, side: usize, r: i64) -> i64 {
+        let group = self.group(side);
+        r / group * self.sides[side].threads * group + r % group
+    }
+
+    /// Elements from one inner index to the next in shared memory: a shift that keeps vectors aligned and transposed stores off each other's banks.
+    pub fn pitch(self, side: usize, along_k: bool) -> i64 {
+        let alone = along_k && self.group(side) == 1;
+        self.sides[side].size + if alone { 1 } else { self.v }
+    }
+
+    /// Neighbours that are read at once of one side.
+    pub fn vector(self, side: usize) -> i64 {
+        if self.sides[side].few { 1 } else { self.v }
+    }
+
+    /// Vectors of a step that a thread reads of one side, and whether each thread has one.
+    pub fn vectors(self, side: usize) -> (i64, bool) {
+        let all = self.sides[side].size * self.depth / self.vector(side);
+        ((all / self.threads()).max(1), all >= self.threads())
+    }
+}

@@ -1,0 +1,117 @@
+//! A thread's results: elements of the product, or of a panel that others will add.
+
+use super::{Block, Panel, Results, Sums, and, in_scratch};
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::BinaryOp;
+use crate::schedule::cuda::{bind, int32, wide};
+use crate::schedule::element::{canonical, named};
+use crate::schedule::items::Item;
+use crate::schedule::lower::Lower;
+use crate::schedule::nests::Env;
+use crate::schedule::products::Product;
+
+/// Where an element lies.
+pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr {
+    let last = index.len() - 1;
+    let terms = index.into_iter().enumerate().map(|(axis, e)| match axis < last || last > 0 && strided {
+        true => e.times(l.stride(mem, axis as u8)),
+        false => e,
+    });
+    terms.reduce(Expr::plus).expect("an index an axis")
+}
+
+/// An element of the product whose row and column have these variables: what becomes of its result, which the initial value joins if it is a sum of panels.
+pub fn store(
+    l: &mut Lower,
+    p: &Product,
+    strided: bool,
+    items: &[&Item],
+    ([i, j], at): ([NodeId; 2], [Expr; 2]),
+    known: &[(NodeId, Expr)],
+    (mut value, is_sum): (Expr, bool),
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let inner = &p.of.inner[0];
+    let env = Env::default().with(&l.g, p.outer[0], i).with(&l.g, p.outer[1], j);
+    let mut vars = known.to_vec();
+    if is_sum {
+        let init = env.of(&mut l.g, inner.init);
+        value = l.region(&vars, &[init], None, &Expr::int(0), out)?.remove(0).plus(value);
+    }
+    let value = named(l, "result", value, out);
+    vars.push((env.of(&mut l.g, inner.node), value));
+    let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.g, *n)).collect();
+    let list = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+    let list: Vec<Expr> = list.into_iter().map(|e| named(l, "value", e, out)).collect();
+    for (item, e) in items.iter().zip(list) {
+        let (mem, ty) = (l.output(item), l.g.ty(item.node));
+        let to = address(l, strided, mem, at[..ty.rank.into()].to_vec());
+        let e = canonical(e, ty.elem, &mut l.k, out);
+        out.push(Stmt::Store(mem, to, e));
+    }
+    Ok(())
+}
+
+impl Block<'_> {
+    /// The last panel joins; then the elements are computed and stored.
+    pub(super) fn end(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        items: &[&Item],
+        full: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        out.append(&mut self.join(results));
+        let is_sum = !matches!(results.sums, Sums::None);
+        let value = |i: i64| match &results.sums {
+            Sums::None => Expr::Reg(results.chains[i as usize]),
+            Sums::Registers(sums) => Expr::Reg(sums[i as usize]),
+            Sums::Shared(m) => Expr::load(*m, self.sum_at(i)),
+        };
+        let [rows, cols] = &self.vars;
+        for (r, i) in (0..).zip(rows) {
+            for (c, j) in (0..).zip(cols) {
+                let at = [self.index(0, r), self.index(1, c)];
+                let mut body = Vec::new();
+                let value = value(r * cols.len() as i64 + c);
+                let element = ([*i, *j], at.clone());
+                let sum = (value, is_sum);
+                store(l, self.p, self.strided, items, element, &self.known, sum, &mut body)?;
+                let below = |s: usize| Expr::binary(BinaryOp::Lt, at[s].clone(), self.extents[s].clone());
+                let few = |s: &usize| self.shape.sides[*s].few;
+                let inside = and((0..2).filter(|s| !few(s)).map(below)).expect("a long side");
+                let inside = Expr::binary(BinaryOp::Or, full.clone(), inside);
+                let inside = and((0..2).filter(few).map(below).chain([inside])).expect("one at least");
+                out.push(Stmt::If(inside, body, vec![]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the panel's results in scratch, row by row; those beyond the border, too.
+    pub(super) fn leave(&self, l: &mut Lower, panel: &Panel, results: &Results, out: &mut Vec<Stmt>) {
+        let scratch = l.scratch(0, self.p.of.inner[0].ty);
+        let [rows, cols] = self.shape.sides;
+        let base = wide(panel.rectangle.clone()).times(Expr::int(self.shape.area()));
+        let [row, col] = self.place.clone();
+        let base = base.plus(wide(row.times(int32(cols.size as i32)).plus(col)));
+        let base = bind(l, "base", base, out);
+        let group = self.shape.group(1);
+        let mut groups = results.chains.chunks(group as usize);
+        for r in 0..rows.each() {
+            for c in (0..cols.each()).step_by(group as usize) {
+                let offset = self.shape.offset(0, r) * cols.size + self.shape.offset(1, c);
+                let at = base.clone().plus(Expr::int(offset));
+                let at = in_scratch(at, panel.which.clone(), &panel.count);
+                let values: Vec<Expr> = groups.next().into_iter().flatten().map(|r| Expr::Reg(*r)).collect();
+                out.push(match &values[..] {
+                    [one] => Stmt::Store(scratch, at, one.clone()),
+                    _ => Stmt::StoreVec(scratch, at, values),
+                });
+            }
+        }
+    }
+}

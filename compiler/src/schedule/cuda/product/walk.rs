@@ -1,0 +1,173 @@
+//! The inner index: step by step, the next step's values on their way while this one's are used.
+
+use super::{Block, Results, Sums};
+use crate::core::PANEL;
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::{bind, int32, wide};
+use crate::schedule::lower::Lower;
+use crate::schedule::nests::Env;
+
+impl Block<'_> {
+    /// Through all inner indices. `full`: the square is inside of the matrix.
+    pub(super) fn walk(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        full: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let depth = self.shape.depth;
+        let shift = Expr::int(depth.ilog2().into());
+        let steps = bind(l, "steps", Expr::binary(BinaryOp::Shr, self.count.clone(), shift), out);
+        let any = Expr::binary(BinaryOp::Gt, steps.clone(), Expr::int(0));
+        let mut first = Vec::new();
+        let fetched = self.fetch(l, &Expr::int(0), full, false, &mut first)?;
+        self.put(l, fetched, int32(0), &mut first);
+        first.push(Stmt::Barrier);
+        let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
+        let next = Expr::Reg(step).plus(Expr::int(1));
+        // behind the last step it is read once more, in vain
+        let last = steps.clone().minus(Expr::int(1));
+        let k = bind(l, "k", next.clone().min(last).times(Expr::int(depth)), &mut body);
+        let fetched = self.fetch(l, &k, full, false, &mut body)?;
+        let low = Expr::Cast(Ty::I32, Box::new(Expr::Reg(step)));
+        let which = Expr::binary(BinaryOp::And, low, int32(1));
+        let which = bind(l, "which", which, &mut body);
+        let base = self.from.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
+        if full && !self.strided {
+            let places = self.places(l, &which, &mut body);
+            for kk in 0..depth {
+                self.step(l, results, &places, kk, base.clone().plus(Expr::int(kk)), &mut body)?;
+            }
+        } else {
+            self.rolled(l, results, &which, &base, int32(depth as i32), &mut body)?;
+        }
+        self.close_panel(results, &next, &mut body);
+        let other = int32(1).minus(which);
+        self.put(l, fetched, other, &mut body);
+        body.push(Stmt::Barrier);
+        first.push(Stmt::Seq(step, Expr::int(0), steps.clone(), body));
+        out.push(Stmt::If(any, first, vec![]));
+        // what is left is less than a step
+        let done = bind(l, "done", steps.times(Expr::int(depth)), out);
+        let left = self.count.clone().minus(done.clone());
+        let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
+        let mut rest = Vec::new();
+        let fetched = self.fetch(l, &done, full, true, &mut rest)?;
+        self.put(l, fetched, int32(0), &mut rest);
+        rest.push(Stmt::Barrier);
+        let base = self.from.clone().plus(done);
+        self.rolled(l, results, &int32(0), &base, left.clone(), &mut rest)?;
+        out.push(Stmt::If(Expr::binary(BinaryOp::Gt, left, int32(0)), rest, vec![]));
+        Ok(())
+    }
+
+    /// At the end of each panel its chains join the sums.
+    fn close_panel(&self, results: &Results, next: &Expr, out: &mut Vec<Stmt>) {
+        let steps = PANEL / self.shape.depth;
+        let part = Expr::binary(BinaryOp::And, next.clone(), Expr::int(steps - 1));
+        let body = self.join(results);
+        if !body.is_empty() {
+            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, part, Expr::int(0)), body, vec![]));
+        }
+    }
+
+    /// The chains join the sums, and begin again.
+    pub(super) fn join(&self, results: &Results) -> Vec<Stmt> {
+        let nothing = Expr::Lit(Lit::no_sum(self.p.of.inner[0].ty));
+        let join = |(i, c): (usize, &Reg)| {
+            let chain = Expr::Reg(*c);
+            let sum = match &results.sums {
+                Sums::None => return vec![],
+                Sums::Registers(sums) => Stmt::Assign(sums[i], Expr::Reg(sums[i]).plus(chain)),
+                Sums::Shared(m) => {
+                    let at = self.sum_at(i as i64);
+                    Stmt::Store(*m, at.clone(), Expr::load(*m, at).plus(chain))
+                }
+            };
+            vec![sum, Stmt::Assign(*c, nothing.clone())]
+        };
+        results.chains.iter().enumerate().flat_map(join).collect()
+    }
+
+    /// Where the thread's first row and column of a buffer begin.
+    fn places(&self, l: &mut Lower, which: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
+        [0, 1].map(|s| {
+            let buffer = which.clone().times(int32(self.buffer(s) as i32));
+            bind(l, "at", buffer.plus(self.place[s].clone()), out)
+        })
+    }
+
+    /// `count` inner indices, one after another in a loop.
+    fn rolled(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        which: &Expr,
+        base: &Expr,
+        count: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (kk, mut body) = (l.k.reg("kk", Ty::I32), Vec::new());
+        let places = self.places(l, which, out);
+        let mut sides = 0..2;
+        let places = places.map(|p| {
+            let pitch = self.pitch(sides.next().expect("two sides"));
+            bind(l, "at", p.plus(Expr::Reg(kk).times(int32(pitch as i32))), &mut body)
+        });
+        self.step(l, results, &places, 0, base.clone().plus(wide(Expr::Reg(kk))), &mut body)?;
+        out.push(Stmt::Seq(kk, int32(0), count, body));
+        Ok(())
+    }
+
+    /// One inner index, that of a buffer's `row` behind the places, for all of the thread's results.
+    fn step(
+        &self,
+        l: &mut Lower,
+        results: &Results,
+        places: &[Expr; 2],
+        row: i64,
+        k: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let mut vars = self.known.clone();
+        vars.push((index, k));
+        let at_k = Env::default().with(&l.g, self.p.k, index);
+        for (side, place) in places.iter().enumerate() {
+            for (part, m) in self.p.sides[side].parts.iter().zip(&self.shared[side]) {
+                let ty = l.g.ty(*part).elem;
+                let v = self.shape.group(side);
+                for first in (0..self.shape.sides[side].each()).step_by(v as usize) {
+                    let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
+                    let offset = row * self.pitch(side) + self.shape.offset(side, first);
+                    let at = place.clone().plus(int32(offset as i32));
+                    for (var, reg) in self.vars[side][first as usize..].iter().zip(&regs) {
+                        let env = at_k.with(&l.g, self.p.outer[side], *var);
+                        vars.push((env.of(&mut l.g, *part), Expr::Reg(*reg)));
+                    }
+                    out.push(match regs[..] {
+                        [one] => Stmt::Let(one, Expr::load(*m, at), Default::default()),
+                        _ => Stmt::LoadVec(regs, *m, at),
+                    });
+                }
+            }
+        }
+        let inner = &self.p.of.inner[0];
+        let mut roots = Vec::new();
+        for (r, i) in self.vars[0].iter().enumerate() {
+            let row = at_k.with(&l.g, self.p.outer[0], *i);
+            for (c, j) in self.vars[1].iter().enumerate() {
+                let (_, before) = l.g.fresh_var(inner.ty);
+                vars.push((before, Expr::Reg(results.chains[r * self.vars[1].len() + c])));
+                let env = row.with(&l.g, self.p.outer[1], *j).with(&l.g, inner.acc, before);
+                roots.push(env.of(&mut l.g, inner.next));
+            }
+        }
+        let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+        out.extend(results.chains.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
+        Ok(())
+    }
+}
