@@ -1,21 +1,29 @@
-//! Segmented reductions whose neighbouring segments lie side by side (column sums): strips of 64 segments at a time, so that every read is of 64 neighbours and all loops
-//! over them vectorise.
+//! Segmented reductions whose neighbouring segments lie side by side (column sums): strips of neighbouring segments at a time, so that all loops over them vectorise.
 //!
-//! A strip's 128 columns of a tile, 64 wide, are a local array; each row of the tile's elements is added to its column; then columns join as a tree of neighbours. The
-//! tiles' results are the rows of the next level's array in the same way: two levels serve segments of up to 2^22 elements, longer ones go by themselves (`nested`).
+//! A strip is wide where it can be, and its tiles' columns go in blocks of a power of two, which stay in the first cache and read memory in long runs:
+//!
+//! ```text
+//! tile {  block of columns c .. c + 4 {  rows c .. c + 4 of elements, then 128 rows on, ..   -> joined among themselves }   -> pile  }   -> pile of tiles
+//! ```
+//!
+//! Tiles go in the order of the columns of the next level: two levels serve segments of up to 2^22 elements, longer ones go by themselves (`nested`).
 
 use super::Stores;
-use crate::core::{COLUMNS, NodeId, TILE};
+use super::pile::Pile;
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::element::named;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::{Reduction, tiles};
-use crate::schedule::segments::{Along, Segments};
+use crate::schedule::segments::{Along, Segments, neighbours};
 
-/// Segments of a strip.
-pub const STRIP: u32 = 64;
+/// Segments of a unit of work.
+pub const STRIP: u32 = 128;
+/// Bytes of a strip's accumulators, all reductions together, at most; a block has four times as many. Longer runs of memory gain nothing (bench/NOTES.md).
+const BYTES: u32 = 4096;
 
 /// Whether a pass goes by strips.
 pub fn fits(s: &Segments) -> bool {
@@ -33,145 +41,290 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments, staged: bool) -> Re
     let (n, length) = (l.count(), l.host(s.length));
     let stores = Stores::new(l, &items);
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
-    let [t, base, width] = ["t", "base", "width"].map(|name| l.k.reg(name, Ty::I64));
-    let mut body = vec![
-        Stmt::Let(base, Expr::Reg(t).times(strip()), Default::default()),
-        Stmt::Let(width, n.minus(Expr::Reg(base)).min(strip()), Default::default()),
-    ];
-    let stores = if staged { stores.begin(l, &mut body) } else { stores };
-    let level = |l: &mut Lower, name: &str, out: &mut Vec<Stmt>| -> Vec<Mem> {
-        reductions.iter().map(|r| l.k.local(name, r.ty, COLUMNS as u32 * STRIP, out)).collect()
+    let [t, base, q] = ["t", "base", "q"].map(|name| l.k.reg(name, Ty::I64));
+    let (begin, end) = match staged {
+        true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
+        false => (Expr::TileBegin, Expr::TileEnd),
     };
-    let columns = level(l, "columns", &mut body);
-    let upper = level(l, "tiles", &mut body);
-    let strip = Strip { s, reductions: &reductions, base: Expr::Reg(base), width: Expr::Reg(width) };
-    strip.fill(l, &upper, &mut body);
-    let tile = l.k.reg("tile", Ty::I64);
-    let mut of_tile = Vec::new();
-    strip.fill(l, &columns, &mut of_tile);
-    strip.elements(l, &columns, Expr::Reg(tile).times(Expr::int(TILE)), &length, &mut of_tile)?;
-    strip.tree(l, &columns, &mut of_tile)?;
-    strip.carry(l, &columns, &upper, Expr::Reg(tile), &mut of_tile)?;
-    body.push(Stmt::Seq(tile, Expr::int(0), tiles(length.clone()), of_tile));
-    strip.tree(l, &upper, &mut body)?;
-    let q = l.k.reg("q", Ty::I64);
+    let (mut out, grain) = (Vec::new(), Expr::int(STRIP.into()));
+    let lo = named(l, "lo", begin.times(grain.clone()), &mut out);
+    let hi = named(l, "hi", end.times(grain).min(n), &mut out);
+    let stores = if staged { stores.begin(l, &mut out) } else { stores };
+    let bytes: u32 = reductions.iter().map(|r| r.ty.size() as u32).sum();
+    let most = (1 << (BYTES / bytes).max(64).ilog2()).min(1024);
+    let block = reductions.iter().map(|r| l.k.local("block", r.ty, 4 * most, &mut out)).collect();
+    let mut body = Vec::new();
+    let width = hi.clone().minus(Expr::Reg(base)).min(Expr::int(most.into()));
+    let width = named(l, "width", width, &mut body);
+    let strip = Strip { s, reductions: &reductions, base: Expr::Reg(base), width, length, block, most };
+    strip.totals(l, &mut out, &mut body)?;
     let mut last = Vec::new();
-    let i = l.k.reg("i", Ty::I64);
-    last.push(Stmt::Let(i, strip.base.clone().plus(Expr::Reg(q)), Default::default()));
-    let totals: Vec<Expr> = upper.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
-    let values = s.values(l, &reductions, &Expr::Reg(i), &totals, &length, &mut last)?;
-    stores.store(l, values, &Expr::Reg(i), &Expr::Reg(q), &mut last);
+    let i = named(l, "i", strip.base.clone().plus(Expr::Reg(q)), &mut last);
+    let totals: Vec<Expr> = strip.block.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+    let values = s.values(l, &reductions, &i, &totals, &strip.length, &mut last)?;
+    stores.store(l, values, &i, &i.clone().minus(lo.clone()), &mut last);
     body.push(Stmt::For(q, Expr::int(0), strip.width.clone(), last));
-    stores.flush(l, &strip.base, &strip.width, &mut body);
-    Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, body)])
+    body.push(Stmt::Assign(base, strip.base.clone().plus(strip.width.clone())));
+    out.push(Stmt::Var(base, lo.clone()));
+    out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(base), hi.clone()), body));
+    stores.flush(l, &lo, &hi.minus(lo.clone()), &mut out);
+    Ok(if staged { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, out)] } else { out })
 }
 
-fn strip() -> Expr {
-    Expr::int(STRIP.into())
-}
-
-struct Strip<'a> {
+/// Neighbouring segments.
+pub(super) struct Strip<'a> {
     s: &'a Segments,
-    reductions: &'a [Reduction],
-    /// The first segment, and how many there are.
+    pub reductions: &'a [Reduction],
+    /// The first, and how many there are.
     base: Expr,
-    width: Expr,
+    pub width: Expr,
+    /// Their elements.
+    length: Expr,
+    /// Some columns of a tile, `width` values each; the first is where results are.
+    pub block: Vec<Mem>,
+    /// So many segments at most.
+    pub most: u32,
 }
 
 impl Strip<'_> {
-    /// All columns are absent.
-    fn fill(&self, l: &mut Lower, columns: &[Mem], out: &mut Vec<Stmt>) {
-        let c = l.k.reg("c", Ty::I64);
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
-        let fill = columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(c), e)).collect();
-        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS * i64::from(STRIP)), fill));
-    }
-
-    /// The elements from `first` on, up to the end of their tile or the segments.
-    fn elements(
-        &self,
-        l: &mut Lower,
-        columns: &[Mem],
-        first: Expr,
-        length: &Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let [e, start, count, k, q, at, i] =
-            ["e", "start", "count", "k", "q", "at", "i"].map(|name| l.k.reg(name, Ty::I64));
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let mut body = vec![
-            Stmt::Let(i, self.base.clone().plus(Expr::Reg(q)), Default::default()),
-            Stmt::Let(at, column(&Expr::Reg(e)).times(strip()).plus(Expr::Reg(q)), Default::default()),
+    /// Leaves the segments' totals, if they have elements.
+    fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
+        let of_tile = Pile::new(l, self, locals);
+        let of_tiles = Pile::new(l, self, locals);
+        let column =
+            self.reductions.iter().map(|r| l.k.local("column", r.ty, self.most, locals)).collect::<Vec<_>>();
+        // blocks have as many columns as fit
+        let log = l.k.reg("log", Ty::I64);
+        let next = Expr::binary(BinaryOp::Shl, self.width.clone(), Expr::Reg(log).plus(Expr::int(1)));
+        let fits = Expr::binary(BinaryOp::Le, next, Expr::int(i64::from(4 * self.most)));
+        let some = Expr::binary(BinaryOp::Lt, Expr::Reg(log), Expr::int(COLUMNS.trailing_zeros().into()));
+        let more = Stmt::Assign(log, Expr::Reg(log).plus(Expr::int(1)));
+        out.extend([Stmt::Var(log, Expr::int(0)), Stmt::While(both(fits, some), vec![more])]);
+        self.fill(l, self.width.clone(), out);
+        let tiles = named(l, "tiles", tiles(self.length.clone()), out);
+        let several = Expr::binary(BinaryOp::Gt, tiles.clone(), Expr::int(1));
+        let [c, t] = ["c", "t"].map(|name| l.k.reg(name, Ty::I64));
+        let mut of_row = Vec::new();
+        self.tile(l, &of_tile, &Expr::Reg(t), &Expr::Reg(log), &mut of_row)?;
+        let (mut first, mut later, mut full) = (Vec::new(), Vec::new(), Vec::new());
+        let zero = || Expr::int(0);
+        self.copy(l, (&self.block, zero()), (&column, zero()), &mut first);
+        self.join(l, (&column, zero()), (&self.block, zero()), (&column, zero()), &mut later)?;
+        let at_first = Expr::binary(BinaryOp::Eq, Expr::Reg(t), Expr::Reg(c));
+        of_row.push(Stmt::If(several.clone(), vec![Stmt::If(at_first, first, later)], vec![]));
+        of_row.push(Stmt::Assign(t, Expr::Reg(t).plus(Expr::int(COLUMNS))));
+        of_tiles.push(l, self, &column, &Expr::Reg(c), &mut full)?;
+        let of_column = vec![
+            Stmt::Var(t, Expr::Reg(c)),
+            Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(t), tiles.clone()), of_row),
+            Stmt::If(several.clone(), full, vec![]),
         ];
-        let (mut vars, mut roots) = (vec![(self.s.index, Expr::Reg(i)), (index, Expr::Reg(k))], Vec::new());
-        for (r, m) in self.reductions.iter().zip(columns) {
-            let (_, old) = l.g.fresh_var(r.ty);
-            let acc = l.k.reg("acc", r.ty);
-            body.push(Stmt::Let(acc, Expr::load(*m, Expr::Reg(at)), Default::default()));
-            vars.push((old, Expr::Reg(acc)));
-            roots.push(r.step(l, old, index));
-        }
-        let values = l.region(&vars, &roots, None, &Expr::Reg(i), &mut body)?;
-        body.extend(columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(at), e)));
-        let of_element = vec![
-            Stmt::Let(k, Expr::Reg(start).plus(Expr::Reg(e)), Default::default()),
-            Stmt::For(q, Expr::int(0), self.width.clone(), body),
-        ];
-        out.push(Stmt::Let(start, first, Default::default()));
-        let left = length.clone().minus(Expr::Reg(start)).min(Expr::int(TILE));
-        out.push(Stmt::Let(count, left, Default::default()));
-        out.push(Stmt::Seq(e, Expr::int(0), Expr::Reg(count), of_element));
+        let present = named(l, "present", tiles.min(Expr::int(COLUMNS)), out);
+        out.push(Stmt::Seq(c, Expr::int(0), present.clone(), of_column));
+        let mut joined = Vec::new();
+        of_tiles.total(l, self, &present, &mut joined)?;
+        out.push(Stmt::If(several, joined, vec![]));
         Ok(())
     }
 
-    /// Columns join as a tree of neighbours; the result is column 0.
-    fn tree(&self, l: &mut Lower, columns: &[Mem], out: &mut Vec<Stmt>) -> Result<()> {
-        let (pairs, pair) = (l.k.reg("pairs", Ty::I64), l.k.reg("pair", Ty::I64));
+    /// Leaves a tile's results, 2^log columns at a time.
+    fn tile(&self, l: &mut Lower, pile: &Pile, t: &Expr, log: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let first = named(l, "first", t.clone().times(Expr::int(TILE)), out);
+        let count = self.length.clone().minus(first.clone()).min(Expr::int(TILE));
+        let count = named(l, "count", count, out);
+        let columns = named(l, "columns", Expr::binary(BinaryOp::Shl, Expr::int(1), log.clone()), out);
+        let present = count.clone().min(Expr::int(COLUMNS));
+        let up = present.clone().plus(columns.clone()).minus(Expr::int(1));
+        let blocks = named(l, "blocks", Expr::binary(BinaryOp::Shr, up, log.clone()), out);
+        let [b, pairs] = ["b", "pairs"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let from = |k: i64| Expr::Reg(pair).times(Expr::int(2)).plus(Expr::int(k)).times(strip());
-        self.join(l, columns, columns, [from(0), from(1), Expr::Reg(pair).times(strip())], &mut body)?;
-        let halve = Expr::binary(BinaryOp::Shr, Expr::Reg(pairs), Expr::int(1));
-        let level = vec![Stmt::Seq(pair, Expr::int(0), Expr::Reg(pairs), body), Stmt::Assign(pairs, halve)];
-        out.push(Stmt::Var(pairs, Expr::int(COLUMNS / 2)));
+        let begin = named(l, "begin", Expr::binary(BinaryOp::Shl, Expr::Reg(b), log.clone()), &mut body);
+        body.push(Stmt::Var(pairs, half(columns.clone())));
+        let end = begin.clone().plus(columns.clone());
+        let le = |a: Expr, b: Expr| Expr::binary(BinaryOp::Le, a, b);
+        let short = le(count.clone(), Expr::int(COLUMNS));
+        let short = both(short, both(le(end, count.clone()), le(Expr::int(4), columns.clone())));
+        let (mut by_four, mut usual) = (Vec::new(), Vec::new());
+        let (before, k) = (l.cost, l.k.reg("k", Ty::I64));
+        let mut four = Vec::new();
+        self.four(l, &first.clone().plus(begin.clone()), &Expr::Reg(k), &mut four)?;
+        let quarter = half(half(columns.clone()));
+        by_four.push(Stmt::Seq(k, Expr::int(0), quarter.clone(), four));
+        by_four.push(Stmt::Assign(pairs, half(quarter)));
+        l.cost = before;
+        self.rows(l, [&first, &begin, &count, &columns], &mut usual)?;
+        body.push(Stmt::If(short, by_four, usual));
+        self.tree(l, pairs, &mut body)?;
+        pile.push(l, self, &self.block, &Expr::Reg(b), &mut body)?;
+        out.push(Stmt::Seq(b, Expr::int(0), blocks.clone(), body));
+        pile.total(l, self, &blocks, out)
+    }
+
+    /// Columns `begin ..` of a tile: two rows at a time, so that the block is read and written half as often.
+    fn rows(
+        &self,
+        l: &mut Lower,
+        [first, begin, count, columns]: [&Expr; 4],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let [e, k] = ["e", "k"].map(|name| l.k.reg(name, Ty::I64));
+        self.fill(l, columns.clone().times(self.width.clone()), out);
+        let at = Expr::Reg(k).times(self.width.clone());
+        let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
+        let (before, mut two, mut one) = (l.cost, Vec::new(), Vec::new());
+        let next = row.clone().plus(Expr::int(COLUMNS));
+        self.elements(l, &[row.clone(), next], &at, &mut two)?;
+        l.cost = before;
+        self.elements(l, &[row], &at, &mut one)?;
+        let go_on = |rows: i64| Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
+        let two = vec![Stmt::Seq(k, Expr::int(0), columns.clone(), two), go_on(2)];
+        let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
+        let one = vec![Stmt::Seq(k, Expr::int(0), left, one), go_on(1)];
+        let end = Expr::Reg(e).plus(Expr::int(COLUMNS)).plus(columns.clone());
+        out.push(Stmt::Var(e, begin.clone()));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Le, end, count.clone()), two));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(e), count.clone()), one));
+        Ok(())
+    }
+
+    /// Elements `rows` of all segments go on in the column at `at` of the block.
+    fn elements(&self, l: &mut Lower, rows: &[Expr], at: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let at = named(l, "at", at.clone(), out);
+        let index: Vec<NodeId> = rows.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        let rows: Vec<Expr> = rows.iter().map(|e| named(l, "row", e.clone(), out)).collect();
+        self.prefetch(l, &rows, out)?;
+        let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
+        let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
+        let to = named(l, "to", at.plus(Expr::Reg(q)), &mut body);
+        let mut vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(rows).collect();
+        vars.push((self.s.index, i.clone()));
+        let mut roots = Vec::new();
+        for (r, m) in self.reductions.iter().zip(&self.block) {
+            let (_, old) = l.g.fresh_var(r.ty);
+            vars.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+            roots.push(index.iter().fold(old, |acc, k| r.step(l, acc, *k)));
+        }
+        let values = l.region(&vars, &roots, None, &i, &mut body)?;
+        body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+        out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
+        Ok(())
+    }
+
+    /// Columns of one element each: four of them, from element `first` + 4 `k` on, joined.
+    fn four(&self, l: &mut Lower, first: &Expr, k: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let row = named(l, "row", first.clone().plus(k.clone().times(Expr::int(4))), out);
+        let at = named(l, "at", k.clone().times(self.width.clone()), out);
+        let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
+        let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
+        let index: [NodeId; 4] = std::array::from_fn(|_| l.g.fresh_var(Ty::I64).1);
+        let mut vars = vec![(self.s.index, i.clone())];
+        vars.extend(index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))));
+        let mut roots = Vec::new();
+        for r in self.reductions {
+            let [a, b, c, d] = index.map(|k| r.first(l, k));
+            let (low, high) = (r.join(l, a, b), r.join(l, c, d));
+            roots.push(r.join(l, low, high));
+        }
+        let values = l.region(&vars, &roots, None, &i, &mut body)?;
+        let to = at.plus(Expr::Reg(q));
+        body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+        out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
+        Ok(())
+    }
+
+    /// Hints at the elements that come when these `rows` are done: the hardware's own prefetching does not follow the jump of 128 rows.
+    fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
+        if l.strided {
+            return Ok(());
+        }
+        let (_, k) = l.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l, k)).collect();
+        for (x, outer) in neighbours(l, &roots, self.s.index) {
+            // what the address is made of must not be read out of bounds
+            let reads = l.g.reachable(outer.iter().copied());
+            let reads = reads.into_iter().any(|n| matches!(l.g.op(n), Op::Elem(..) | Op::At(..)));
+            let moves = outer.iter().any(|n| !l.g.is_closed(*n));
+            if reads || !moves {
+                continue;
+            }
+            let (array, per_line) = (l.input(x, false), 64 / l.g.ty(x).elem.size() as i64);
+            for row in rows {
+                let ahead = row.clone().plus(Expr::int(COLUMNS * rows.len() as i64));
+                let address = l.element_address(array, &outer, self.base.clone(), &[(k, ahead)], out)?;
+                let p = l.k.reg("p", Ty::I64);
+                let index = address.plus(Expr::Reg(p).times(Expr::int(per_line)));
+                let lines = self.width.clone().plus(Expr::int(per_line - 1));
+                let lines = Expr::binary(BinaryOp::Shr, lines, Expr::int(per_line.trailing_zeros().into()));
+                let hint = vec![Stmt::Prefetch { array, index, wide: false }];
+                out.push(Stmt::For(p, Expr::int(0), lines, hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// The block's columns join as a tree of neighbours, which begins with so many pairs.
+    fn tree(&self, l: &mut Lower, pairs: Reg, out: &mut Vec<Stmt>) -> Result<()> {
+        let pair = l.k.reg("pair", Ty::I64);
+        let mut body = Vec::new();
+        let at = |e: Expr| e.times(self.width.clone());
+        let low = Expr::Reg(pair).times(Expr::int(2));
+        let (a, b) = (at(low.clone()), at(low.plus(Expr::int(1))));
+        let block = &self.block;
+        self.join(l, (block, a), (block, b), (block, at(Expr::Reg(pair))), &mut body)?;
+        let level = vec![
+            Stmt::Seq(pair, Expr::int(0), Expr::Reg(pairs), body),
+            Stmt::Assign(pairs, half(Expr::Reg(pairs))),
+        ];
         out.push(Stmt::While(Expr::binary(BinaryOp::Gt, Expr::Reg(pairs), Expr::int(0)), level));
         Ok(())
     }
 
-    /// A tile's result, column 0, goes on in its column of the next level.
-    fn carry(&self, l: &mut Lower, from: &[Mem], to: &[Mem], tile: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let at = column(&tile).times(strip());
-        self.join(l, to, from, [at.clone(), Expr::int(0), at], out)
+    /// So many values of the block are absent.
+    fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
+        let fill = self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(q), e)).collect();
+        out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 
-    /// `a[z..] = f(a[x..], b[y..])` of 64 neighbours.
-    fn join(
+    /// `to = from`, of all segments.
+    pub fn copy(&self, l: &mut Lower, from: (&[Mem], Expr), to: (&[Mem], Expr), out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let at = |e: &Expr| e.clone().plus(Expr::Reg(q));
+        let pairs = from.0.iter().zip(to.0);
+        let copy = pairs.map(|(a, b)| Stmt::Store(*b, at(&to.1), Expr::load(*a, at(&from.1)))).collect();
+        out.push(Stmt::For(q, Expr::int(0), self.width.clone(), copy));
+    }
+
+    /// `to = f(a, b)`, of all segments.
+    pub fn join(
         &self,
         l: &mut Lower,
-        a: &[Mem],
-        b: &[Mem],
-        [x, y, z]: [Expr; 3],
+        a: (&[Mem], Expr),
+        b: (&[Mem], Expr),
+        to: (&[Mem], Expr),
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        for ((r, a), b) in self.reductions.iter().zip(a).zip(b) {
-            let q = l.k.reg("q", Ty::I64);
-            let mut body = Vec::new();
-            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &str| -> (NodeId, Expr) {
-                let reg: Reg = l.k.reg(name, r.ty);
-                let load = Expr::load(m, at.clone().plus(Expr::Reg(q)));
-                body.push(Stmt::Let(reg, load, Default::default()));
-                (l.g.fresh_var(r.ty).1, Expr::Reg(reg))
+        for (r, ((a_mem, b_mem), to_mem)) in self.reductions.iter().zip(a.0.iter().zip(b.0).zip(to.0)) {
+            let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
+            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &str| {
+                let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
+                (l.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
             };
-            let (low, high) = (value(l, *a, &x, "low"), value(l, *b, &y, "high"));
+            let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
             let root = r.join(l, low.0, high.0);
             let joined = l.region(&[low, high], &[root], None, &Expr::int(0), &mut body)?.remove(0);
-            body.push(Stmt::Store(*a, z.clone().plus(Expr::Reg(q)), joined));
+            body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
             out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         }
         Ok(())
     }
 }
 
-/// The column of an element of a tile, or of a tile.
-fn column(e: &Expr) -> Expr {
-    Expr::binary(BinaryOp::And, e.clone(), Expr::int(COLUMNS - 1))
+fn both(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::And, a, b)
+}
+
+fn half(e: Expr) -> Expr {
+    Expr::binary(BinaryOp::Shr, e, Expr::int(1))
 }

@@ -8,6 +8,7 @@ mod finish;
 mod fold;
 mod map;
 pub mod nested;
+mod pile;
 mod product;
 mod reduce;
 mod rows;
