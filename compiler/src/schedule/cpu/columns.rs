@@ -168,27 +168,39 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let [e, k] = ["e", "k"].map(|name| l.k.reg(name, Ty::I64));
-        self.fill(l, columns.clone().times(self.width.clone()), out);
         let at = Expr::Reg(k).times(self.width.clone());
         let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
-        let (before, mut two, mut one) = (l.cost, Vec::new(), Vec::new());
+        let (before, mut start, mut two, mut one) = (l.cost, Vec::new(), Vec::new(), Vec::new());
         let next = row.clone().plus(Expr::int(COLUMNS));
-        self.elements(l, &[row.clone(), next], &at, &mut two)?;
+        self.elements(l, &[row.clone(), next.clone()], &at, true, &mut start)?;
+        self.elements(l, &[row.clone(), next], &at, false, &mut two)?;
         l.cost = before;
-        self.elements(l, &[row], &at, &mut one)?;
+        self.elements(l, &[row], &at, false, &mut one)?;
         let go_on = |rows: i64| Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
+        let start = vec![Stmt::Seq(k, Expr::int(0), columns.clone(), start), go_on(2)];
         let two = vec![Stmt::Seq(k, Expr::int(0), columns.clone(), two), go_on(2)];
         let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
         let one = vec![Stmt::Seq(k, Expr::int(0), left, one), go_on(1)];
         let end = Expr::Reg(e).plus(Expr::int(COLUMNS)).plus(columns.clone());
+        let full = Expr::binary(BinaryOp::Le, end, count.clone());
+        let mut absent = Vec::new();
+        self.fill(l, columns.clone().times(self.width.clone()), &mut absent);
         out.push(Stmt::Var(e, begin.clone()));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Le, end, count.clone()), two));
+        out.push(Stmt::If(full.clone(), start, absent));
+        out.push(Stmt::While(full, two));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(e), count.clone()), one));
         Ok(())
     }
 
-    /// Elements `rows` of all segments go on in the column at `at` of the block.
-    fn elements(&self, l: &mut Lower, rows: &[Expr], at: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+    /// Elements `rows` of all segments begin the column at `at` of the block, or go on in it.
+    fn elements(
+        &self,
+        l: &mut Lower,
+        rows: &[Expr],
+        at: &Expr,
+        begin: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let at = named(l, "at", at.clone(), out);
         let index: Vec<NodeId> = rows.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
         let rows: Vec<Expr> = rows.iter().map(|e| named(l, "row", e.clone(), out)).collect();
@@ -200,9 +212,14 @@ impl Strip<'_> {
         vars.push((self.s.index, i.clone()));
         let mut roots = Vec::new();
         for (r, m) in self.reductions.iter().zip(&self.block) {
-            let (_, old) = l.g.fresh_var(r.ty);
-            vars.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
-            roots.push(index.iter().fold(old, |acc, k| r.step(l, acc, *k)));
+            let (acc, rest) = if begin {
+                (r.first(l, index[0]), &index[1..])
+            } else {
+                let (_, old) = l.g.fresh_var(r.ty);
+                vars.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
+                (old, &index[..])
+            };
+            roots.push(rest.iter().fold(acc, |acc, k| r.step(l, acc, *k)));
         }
         let values = l.region(&vars, &roots, None, &i, &mut body)?;
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
@@ -237,6 +254,7 @@ impl Strip<'_> {
         if l.strided {
             return Ok(());
         }
+        let mut hints = Vec::new();
         let (_, k) = l.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l, k)).collect();
         for (x, outer) in neighbours(l, &roots, self.s.index) {
@@ -250,14 +268,20 @@ impl Strip<'_> {
             let (array, per_line) = (l.input(x, false), 64 / l.g.ty(x).elem.size() as i64);
             for row in rows {
                 let ahead = row.clone().plus(Expr::int(COLUMNS * rows.len() as i64));
-                let address = l.element_address(array, &outer, self.base.clone(), &[(k, ahead)], out)?;
+                let address =
+                    l.element_address(array, &outer, self.base.clone(), &[(k, ahead)], &mut hints)?;
                 let p = l.k.reg("p", Ty::I64);
                 let index = address.plus(Expr::Reg(p).times(Expr::int(per_line)));
                 let lines = self.width.clone().plus(Expr::int(per_line - 1));
                 let lines = Expr::binary(BinaryOp::Shr, lines, Expr::int(per_line.trailing_zeros().into()));
                 let hint = vec![Stmt::Prefetch { array, index, wide: false }];
-                out.push(Stmt::For(p, Expr::int(0), lines, hint));
+                hints.push(Stmt::For(p, Expr::int(0), lines, hint));
             }
+        }
+        let ahead = rows[0].clone().plus(Expr::int(COLUMNS * rows.len() as i64));
+        if !hints.is_empty() {
+            let more = Expr::binary(BinaryOp::Lt, ahead, self.length.clone());
+            out.push(Stmt::If(more, hints, vec![]));
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
-//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
+//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns` with `pile`), many short rows (`batch`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
 mod away;
+mod batch;
 pub mod columns;
 mod each;
 mod finish;
@@ -37,15 +38,23 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
                 fold::main(l, pass)?
             } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
                 let strips = l.segments.clone().filter(|s| columns::fits(s));
-                match (products::plan(l, pass).filter(|p| p.is_matrix && !staged), strips) {
-                    (Some(p), _) => {
+                let batches = l.segments.clone().filter(|s| !staged && batch::fits(l, pass, s));
+                match (products::plan(l, pass).filter(|p| p.is_matrix && !staged), strips, batches) {
+                    (Some(p), ..) => {
                         l.form = Form::Product;
                         product::main(l, pass, &p)?
                     }
-                    (_, Some(s)) => {
+                    (_, Some(s), _) => {
                         let long = columns::too_long(l, &s);
                         let strips = columns::main(l, pass, &s, staged)?;
                         vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
+                    }
+                    (_, _, Some(s)) => {
+                        let long = batch::too_long(l, &s);
+                        let before = l.cost;
+                        let short = batch::main(l, pass, &s)?;
+                        l.cost = before;
+                        vec![Stmt::If(long, map::main(l, pass, staged)?, short)]
                     }
                     _ if rows::matter(l, pass) => rows::main(l, pass, staged)?,
                     _ => map::main(l, pass, staged)?,
