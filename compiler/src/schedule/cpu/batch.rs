@@ -1,10 +1,10 @@
 //! Segmented reductions along short rows (sums of rows): many rows at a time, so that the loops of their trees are long and vectorise.
 //!
 //! ```text
-//! a: row 0, columns 0 .. 64 | row 1, columns 0 .. 64 | ..     joins of neighbours, wherever they are:  a -> b -> a ..  until a value a row is left
+//! a: row 0, columns 0 .. 64 | row 1, columns 0 .. 64 | ..     joins of neighbours, wherever they are:  a -> b -> c -> b ..  until a value a row is left
 //! ```
 //!
-//! A row has a power of two of columns, 128 at most; what may stand for an absent column fills it up. Rows of several tiles go by themselves (`nested`).
+//! A row has a power of two of columns, 128 at most; what may stand for an absent column fills it up, once for all batches. Rows of several tiles go by themselves (`nested`).
 
 use super::Stores;
 use super::each::each;
@@ -36,7 +36,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
     let [base, row, q, log] = ["base", "row", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
     let mut out = Vec::new();
-    let [a, b] = [("values", TILE), ("joined", TILE / 2)].map(|(name, size)| {
+    let [a, b, c] = [("values", TILE), ("joined", TILE), ("again", TILE / 4)].map(|(name, size)| {
         reductions.iter().map(|r| l.k.local(name, r.ty, size as u32, &mut out)).collect::<Vec<Mem>>()
     });
     let hi = named(l, "hi", Expr::TileEnd.min(n), &mut out);
@@ -51,14 +51,15 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>
     let most = named(l, "most", most, &mut out);
     let mut body = Vec::new();
     let rows = named(l, "rows", hi.clone().minus(Expr::Reg(base)).min(most), &mut body);
-    let batch = Batch { s, reductions: &reductions, length, present, columns, a, b };
+    let batch = Batch { s, reductions: &reductions, length, present, columns, a, b, c };
+    batch.fill(l, &mut out);
     let mut of_row = Vec::new();
     batch.row(l, Expr::Reg(base).plus(Expr::Reg(row)), Expr::Reg(row), &mut of_row)?;
     body.push(Stmt::Seq(row, Expr::int(0), rows.clone(), of_row));
     batch.tree(l, &rows, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
-    let totals: Vec<Expr> = batch.a.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+    let totals: Vec<Expr> = batch.b.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
     let values = s.values(l, &reductions, &i, &totals, &batch.length, &mut last)?;
     stores.store(l, values, &i, &i, &mut last);
     body.push(Stmt::For(q, Expr::int(0), rows.clone(), last));
@@ -77,35 +78,43 @@ struct Batch<'a> {
     /// Columns that have elements, and those with what fills them up.
     present: Expr,
     columns: Expr,
-    /// Each segment's columns, and half as many.
+    /// Each segment's columns; what has been joined, in turn.
     a: Vec<Mem>,
     b: Vec<Mem>,
+    c: Vec<Mem>,
 }
 
 impl Batch<'_> {
+    /// Columns without elements.
+    fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
+        let fill = self.a.iter().zip(values).map(|(m, v)| Stmt::Store(*m, Expr::Reg(q), v)).collect();
+        let some = Expr::binary(BinaryOp::Lt, self.present.clone(), self.columns.clone());
+        let fill = vec![Stmt::For(q, Expr::int(0), Expr::int(TILE), fill)];
+        out.push(Stmt::If(some, fill, vec![]));
+    }
+
     /// The columns of segment `i`, which is the batch's `number`-th.
     fn row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = named(l, "i", i, out);
         let at = named(l, "at", number.times(self.columns.clone()), out);
-        let (c, e) = (l.k.reg("c", Ty::I64), l.k.reg("e", Ty::I64));
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
-        let to = |c: Reg| at.clone().plus(Expr::Reg(c));
-        let fill = self.a.iter().zip(values).map(|(m, v)| Stmt::Store(*m, to(c), v)).collect();
-        let before = l.cost;
+        let e = l.k.reg("e", Ty::I64);
+        let next = Expr::Reg(e).plus(Expr::int(COLUMNS));
+        let mut full = self.elements(l, &i, &at, Some(Expr::Reg(e)), &Expr::int(COLUMNS))?;
+        full.push(Stmt::Assign(e, next.clone()));
+        let left = self.length.clone().minus(Expr::Reg(e));
+        let rest = self.elements(l, &i, &at, Some(Expr::Reg(e)), &left)?;
+        let length = || self.length.clone();
         out.extend(self.elements(l, &i, &at, None, &self.present)?);
-        l.cost = before;
-        out.push(Stmt::For(c, self.present.clone(), self.columns.clone(), fill));
-        let mut later = Vec::new();
-        let left = self.length.clone().minus(Expr::Reg(e)).min(Expr::int(COLUMNS));
-        let left = named(l, "left", left, &mut later);
-        later.extend(self.elements(l, &i, &at, Some(Expr::Reg(e)), &left)?);
-        later.push(Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(COLUMNS))));
         out.push(Stmt::Var(e, Expr::int(COLUMNS)));
-        out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(e), self.length.clone()), later));
+        out.push(Stmt::While(Expr::binary(BinaryOp::Le, next, length()), full));
+        out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::Reg(e), length()), rest, vec![]));
         Ok(())
     }
 
-    /// `count` neighbours: the first of their columns, or from element `first` on.
+    /// `count` neighbours begin their columns, or from element `first` on go on in them. Two rows at a time would be faster in the caches only: the processor's prefetching
+    /// loses the stream.
     fn elements(
         &self,
         l: &mut Lower,
@@ -146,15 +155,19 @@ impl Batch<'_> {
         let half = |e: Expr| Expr::binary(BinaryOp::Shr, e, Expr::int(1));
         let some = |r: Reg| Expr::binary(BinaryOp::Gt, Expr::Reg(r), Expr::int(1));
         let next = [Stmt::Assign(pairs, half(Expr::Reg(pairs))), Stmt::Assign(left, half(Expr::Reg(left)))];
-        let (mut body, mut back) = (next.to_vec(), next.to_vec());
-        self.join(l, [&self.a, &self.b], Expr::Reg(pairs), &mut body)?;
-        self.join(l, [&self.b, &self.a], Expr::Reg(pairs), &mut back)?;
-        let both = self.a.iter().zip(&self.b);
-        let copy = both.map(|(a, b)| Stmt::Store(*a, Expr::Reg(q), Expr::load(*b, Expr::Reg(q)))).collect();
-        let copy = vec![Stmt::For(q, Expr::int(0), rows.clone(), copy)];
-        body.push(Stmt::If(some(left), back, copy));
+        let copy = |from: &[Mem], count: Expr| {
+            let both = from.iter().zip(&self.b);
+            let copy = both.map(|(x, b)| Stmt::Store(*b, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
+            vec![Stmt::For(q, Expr::int(0), count, copy.collect())]
+        };
+        let (mut begin, mut body, mut back) = (next.to_vec(), next.to_vec(), next.to_vec());
+        self.join(l, [&self.a, &self.b], Expr::Reg(pairs), &mut begin)?;
+        self.join(l, [&self.b, &self.c], Expr::Reg(pairs), &mut body)?;
+        self.join(l, [&self.c, &self.b], Expr::Reg(pairs), &mut back)?;
+        body.push(Stmt::If(some(left), back, copy(&self.c, rows.clone())));
         out.push(Stmt::Var(pairs, rows.clone().times(self.columns.clone())));
         out.push(Stmt::Var(left, self.columns.clone()));
+        out.push(Stmt::If(some(left), begin, copy(&self.a, rows.clone())));
         out.push(Stmt::While(some(left), body));
         Ok(())
     }

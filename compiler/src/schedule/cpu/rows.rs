@@ -150,8 +150,9 @@ impl Walk<'_> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let (width, outer) = self.extents.split_last().expect("it has several axes");
-        let number = Expr::binary(BinaryOp::Div, Expr::Reg(at), width.clone());
-        let number = named(l, "number", number, &mut body);
+        // a division a row is what a short row takes
+        let counter = l.k.reg("counter", Ty::I64);
+        let number = named(l, "number", Expr::Reg(counter), &mut body);
         let row = named(l, "row", number.clone().times(width.clone()), &mut body);
         let begin = named(l, "begin", Expr::Reg(at).minus(row.clone()), &mut body);
         let left = begin.clone().plus(self.hi.clone().minus(Expr::Reg(at)));
@@ -167,7 +168,9 @@ impl Walk<'_> {
         let piece = Piece { outer: indices, row, begin: begin.clone(), end: end.clone() };
         work(l, &piece, &mut body)?;
         body.push(Stmt::Assign(at, Expr::Reg(at).plus(end.minus(begin))));
+        body.push(Stmt::Assign(counter, Expr::Reg(counter).plus(Expr::int(1))));
         out.push(Stmt::Var(at, self.lo.clone()));
+        out.push(Stmt::Var(counter, Expr::binary(BinaryOp::Div, self.lo.clone(), width.clone())));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(at), self.hi.clone()), body));
         Ok(())
     }
