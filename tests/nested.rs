@@ -13,7 +13,7 @@ use arraygpu_compiler::core::{interp, parse};
 use common::{Layout, compile, context, load_highest, shapes};
 use rng::Rng;
 
-const SHAPES: [(usize, usize); 14] = [
+const SHAPES: [(usize, usize); 16] = [
     (0, 3),
     (3, 0),
     (1, 1),
@@ -28,6 +28,9 @@ const SHAPES: [(usize, usize); 14] = [
     (2100, 4),
     (6, 1100),
     (4100, 3),
+    (30, 1300),
+    // more tiles than a level has columns
+    (264_300, 1),
 ];
 
 #[test]
