@@ -1,16 +1,17 @@
 //! Segmented reductions along short rows (sums of rows): many rows at a time, so that the loops of their trees are long and vectorise.
 //!
 //! ```text
-//! a: row 0, columns 0 .. 64 | row 1, columns 0 .. 64 | ..     joins of neighbours, wherever they are:  a -> b -> c -> b ..  until a value a row is left
+//! up to 128 elements:  neighbours join where they are read  -> pairs        a whole tile:  rows of 128 columns  -> columns -> pairs
+//! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until a value a row is left
 //! ```
 //!
-//! A row has a power of two of columns, 128 at most; what may stand for an absent column fills it up, once for all batches. Rows of several tiles go by themselves (`nested`).
+//! A row has a power of two of columns, 2 to 128; what may stand for an absent pair fills it up, once for all batches. Rows of several tiles go by themselves (`nested`).
 
 use super::Stores;
 use super::each::each;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::named;
 use crate::schedule::items::{Item, Pass};
@@ -36,30 +37,39 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
     let [base, row, q, log] = ["base", "row", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
     let mut out = Vec::new();
-    let [a, b, c] = [("values", TILE), ("joined", TILE), ("again", TILE / 4)].map(|(name, size)| {
+    let sizes = [("columns", TILE), ("pairs", TILE / 2), ("joined", TILE / 2), ("again", TILE / 8)];
+    let [columns, pairs, joined, again] = sizes.map(|(name, size)| {
         reductions.iter().map(|r| l.k.local(name, r.ty, size as u32, &mut out)).collect::<Vec<Mem>>()
     });
     let hi = named(l, "hi", Expr::TileEnd.min(n), &mut out);
     let present = named(l, "present", length.clone().min(Expr::int(COLUMNS)), &mut out);
-    let columns = |log: Expr| Expr::binary(BinaryOp::Shl, Expr::int(1), log);
+    let power = |log: Expr| Expr::binary(BinaryOp::Shl, Expr::int(1), log);
     let less = |a: Expr, b: Expr| Expr::binary(BinaryOp::Lt, a, b);
     let more = Stmt::Assign(log, Expr::Reg(log).plus(Expr::int(1)));
-    let short = less(columns(Expr::Reg(log)), present.clone());
-    out.extend([Stmt::Var(log, Expr::int(0)), Stmt::While(short, vec![more])]);
-    let columns = named(l, "columns", columns(Expr::Reg(log)), &mut out);
+    let short = less(power(Expr::Reg(log)), present.clone());
+    out.extend([Stmt::Var(log, Expr::int(1)), Stmt::While(short, vec![more])]);
+    let width = named(l, "width", power(Expr::Reg(log).minus(Expr::int(1))), &mut out);
     let most = Expr::binary(BinaryOp::Shr, Expr::int(TILE), Expr::Reg(log));
     let most = named(l, "most", most, &mut out);
     let mut body = Vec::new();
     let rows = named(l, "rows", hi.clone().minus(Expr::Reg(base)).min(most), &mut body);
-    let batch = Batch { s, reductions: &reductions, length, present, columns, a, b, c };
+    let batch = Batch { s, reductions: &reductions, length, present, width, columns, pairs, joined, again };
     batch.fill(l, &mut out);
-    let mut of_row = Vec::new();
-    batch.row(l, Expr::Reg(base).plus(Expr::Reg(row)), Expr::Reg(row), &mut of_row)?;
-    body.push(Stmt::Seq(row, Expr::int(0), rows.clone(), of_row));
+    let i = Expr::Reg(base).plus(Expr::Reg(row));
+    let (mut short, mut long, before) = (Vec::new(), Vec::new(), l.cost);
+    batch.short_row(l, i.clone(), Expr::Reg(row), &mut short)?;
+    let short = vec![Stmt::Seq(row, Expr::int(0), rows.clone(), short)];
+    l.cost = before;
+    batch.row(l, i, Expr::Reg(row), &mut long)?;
+    let mut long = vec![Stmt::Seq(row, Expr::int(0), rows.clone(), long)];
+    let all = rows.clone().times(batch.width.clone());
+    batch.join(l, [&batch.columns, &batch.pairs], all, &mut long)?;
+    let is_short = Expr::binary(BinaryOp::Le, batch.length.clone(), Expr::int(COLUMNS));
+    body.push(Stmt::If(is_short, short, long));
     batch.tree(l, &rows, &mut body)?;
     let mut last = Vec::new();
     let i = named(l, "i", Expr::Reg(base).plus(Expr::Reg(q)), &mut last);
-    let totals: Vec<Expr> = batch.b.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
+    let totals: Vec<Expr> = batch.joined.iter().map(|m| Expr::load(*m, Expr::Reg(q))).collect();
     let values = s.values(l, &reductions, &i, &totals, &batch.length, &mut last)?;
     stores.store(l, values, &i, &i, &mut last);
     body.push(Stmt::For(q, Expr::int(0), rows.clone(), last));
@@ -75,30 +85,69 @@ struct Batch<'a> {
     reductions: &'a [Reduction],
     /// Of each segment.
     length: Expr,
-    /// Columns that have elements, and those with what fills them up.
+    /// Columns that have elements.
     present: Expr,
-    columns: Expr,
-    /// Each segment's columns; what has been joined, in turn.
-    a: Vec<Mem>,
-    b: Vec<Mem>,
-    c: Vec<Mem>,
+    /// Pairs of columns of a segment, a power of two.
+    width: Expr,
+    /// Of each segment: its columns, its pairs, and in turn what has been joined of those.
+    columns: Vec<Mem>,
+    pairs: Vec<Mem>,
+    joined: Vec<Mem>,
+    again: Vec<Mem>,
 }
 
 impl Batch<'_> {
-    /// Columns without elements.
+    /// Pairs without elements.
     fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
-        let fill = self.a.iter().zip(values).map(|(m, v)| Stmt::Store(*m, Expr::Reg(q), v)).collect();
-        let some = Expr::binary(BinaryOp::Lt, self.present.clone(), self.columns.clone());
-        let fill = vec![Stmt::For(q, Expr::int(0), Expr::int(TILE), fill)];
+        let fill = self.pairs.iter().zip(values).map(|(m, v)| Stmt::Store(*m, Expr::Reg(q), v)).collect();
+        let columns = self.width.clone().times(Expr::int(2));
+        let some = Expr::binary(BinaryOp::Lt, self.present.clone(), columns);
+        let fill = vec![Stmt::For(q, Expr::int(0), Expr::int(TILE / 2), fill)];
         out.push(Stmt::If(some, fill, vec![]));
+    }
+
+    /// The pairs of segment `i`, which is the batch's `number`-th and has an element a column.
+    fn short_row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let i = named(l, "i", i, out);
+        let at = named(l, "at", number.times(self.width.clone()), out);
+        let index: [NodeId; 2] = std::array::from_fn(|_| l.g.fresh_var(Ty::I64).1);
+        let (mut both, mut one) = (Vec::new(), Vec::new());
+        for r in self.reductions {
+            let [a, b] = index.map(|k| r.first(l, k));
+            both.push(r.join(l, a, b));
+            one.push(a);
+        }
+        let pairs = Expr::binary(BinaryOp::Shr, self.present.clone(), Expr::int(1));
+        let pairs = named(l, "pairs", pairs, out);
+        let values = |l: &mut Lower, roots: &[NodeId], lo: &Expr, hi: &Expr| {
+            each(l, "p", lo, hi, &mut |l, p, conditions, out| {
+                let even = named(l, "k", p.clone().times(Expr::int(2)), out);
+                let odd = even.clone().plus(Expr::int(1));
+                let vars = [(self.s.index, i.clone()), (index[0], even), (index[1], odd)];
+                if let Some(conditions) = conditions {
+                    return l.conditions(&vars, conditions, None, out);
+                }
+                let to = at.clone().plus(p.clone());
+                let values = l.region(&vars, roots, None, &i, out)?;
+                out.extend(self.pairs.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+                Ok(vec![])
+            })
+        };
+        let before = l.cost;
+        out.extend(values(l, &both, &Expr::int(0), &pairs)?);
+        l.cost = before;
+        // an odd element is a pair by itself
+        let odd = Expr::binary(BinaryOp::And, self.present.clone(), Expr::int(1));
+        out.extend(values(l, &one, &pairs, &pairs.clone().plus(odd))?);
+        Ok(())
     }
 
     /// The columns of segment `i`, which is the batch's `number`-th.
     fn row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = named(l, "i", i, out);
-        let at = named(l, "at", number.times(self.columns.clone()), out);
+        let at = named(l, "at", number.times(Expr::int(COLUMNS)), out);
         let e = l.k.reg("e", Ty::I64);
         let next = Expr::Reg(e).plus(Expr::int(COLUMNS));
         let mut full = self.elements(l, &i, &at, Some(Expr::Reg(e)), &Expr::int(COLUMNS))?;
@@ -106,7 +155,7 @@ impl Batch<'_> {
         let left = self.length.clone().minus(Expr::Reg(e));
         let rest = self.elements(l, &i, &at, Some(Expr::Reg(e)), &left)?;
         let length = || self.length.clone();
-        out.extend(self.elements(l, &i, &at, None, &self.present)?);
+        out.extend(self.elements(l, &i, &at, None, &Expr::int(COLUMNS))?);
         out.push(Stmt::Var(e, Expr::int(COLUMNS)));
         out.push(Stmt::While(Expr::binary(BinaryOp::Le, next, length()), full));
         out.push(Stmt::If(Expr::binary(BinaryOp::Lt, Expr::Reg(e), length()), rest, vec![]));
@@ -136,7 +185,7 @@ impl Batch<'_> {
             let to = named(l, "to", at.clone().plus(c.clone()), out);
             let mut vars = vec![(self.s.index, i.clone()), (index, k)];
             if first.is_some() {
-                for (acc, m) in old.iter().zip(&self.a) {
+                for (acc, m) in old.iter().zip(&self.columns) {
                     vars.push((*acc, named(l, "acc", Expr::load(*m, to.clone()), out)));
                 }
             }
@@ -144,31 +193,34 @@ impl Batch<'_> {
                 return l.conditions(&vars, conditions, None, out);
             }
             let values = l.region(&vars, &roots, None, i, out)?;
-            out.extend(self.a.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
+            out.extend(self.columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
             Ok(vec![])
         })
     }
 
     /// Leaves a value for each of so many segments.
     fn tree(&self, l: &mut Lower, rows: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let [pairs, left, q] = ["pairs", "left", "q"].map(|name| l.k.reg(name, Ty::I64));
-        let half = |e: Expr| Expr::binary(BinaryOp::Shr, e, Expr::int(1));
-        let some = |r: Reg| Expr::binary(BinaryOp::Gt, Expr::Reg(r), Expr::int(1));
-        let next = [Stmt::Assign(pairs, half(Expr::Reg(pairs))), Stmt::Assign(left, half(Expr::Reg(left)))];
-        let copy = |from: &[Mem], count: Expr| {
-            let both = from.iter().zip(&self.b);
-            let copy = both.map(|(x, b)| Stmt::Store(*b, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
-            vec![Stmt::For(q, Expr::int(0), count, copy.collect())]
+        let [left, q] = ["left", "q"].map(|name| l.k.reg(name, Ty::I64));
+        let some = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
+        let all = rows.clone().times(Expr::Reg(left));
+        let level = |l: &mut Lower, from: &[Mem], to: &[Mem]| -> Result<Vec<Stmt>> {
+            let half = Expr::binary(BinaryOp::Shr, Expr::Reg(left), Expr::int(1));
+            let mut body = vec![Stmt::Assign(left, half)];
+            self.join(l, [from, to], all.clone(), &mut body)?;
+            Ok(body)
         };
-        let (mut begin, mut body, mut back) = (next.to_vec(), next.to_vec(), next.to_vec());
-        self.join(l, [&self.a, &self.b], Expr::Reg(pairs), &mut begin)?;
-        self.join(l, [&self.b, &self.c], Expr::Reg(pairs), &mut body)?;
-        self.join(l, [&self.c, &self.b], Expr::Reg(pairs), &mut back)?;
-        body.push(Stmt::If(some(left), back, copy(&self.c, rows.clone())));
-        out.push(Stmt::Var(pairs, rows.clone().times(self.columns.clone())));
-        out.push(Stmt::Var(left, self.columns.clone()));
-        out.push(Stmt::If(some(left), begin, copy(&self.a, rows.clone())));
-        out.push(Stmt::While(some(left), body));
+        let copy = |from: &[Mem]| {
+            let both = from.iter().zip(&self.joined);
+            let copy = both.map(|(x, y)| Stmt::Store(*y, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
+            vec![Stmt::For(q, Expr::int(0), rows.clone(), copy.collect())]
+        };
+        let begin = level(l, &self.pairs, &self.joined)?;
+        let mut body = level(l, &self.joined, &self.again)?;
+        let back = level(l, &self.again, &self.joined)?;
+        body.push(Stmt::If(some.clone(), back, copy(&self.again)));
+        out.push(Stmt::Var(left, self.width.clone()));
+        out.push(Stmt::If(some.clone(), begin, copy(&self.pairs)));
+        out.push(Stmt::While(some, body));
         Ok(())
     }
 
