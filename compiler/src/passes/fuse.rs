@@ -26,23 +26,28 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
+/// A function of more nodes is not finished before what is too expensive in it is stored: stencils of stencils grow by a factor each.
+const ROOM: usize = 3_000;
+
 /// Runs the pass: again, with one array more that is stored, as long as computing one wherever it is read costs more than storing it.
 pub fn run(f: &Function) -> Result<Function> {
-    let mut stored = HashSet::default();
+    let (mut stored, mut room) = (HashSet::default(), ROOM);
     loop {
-        let (out, fuse) = fused(f, &stored);
-        let asked = fuse.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
-        let Some(array) = recompute::too_expensive(&out.graph, asked) else { return Ok(out) };
+        let (out, mut fuse) = fused(f, &stored, room);
         let before = stored.len();
-        stored.extend(fuse.origins.iter().filter(|(_, new)| *new == array).map(|(old, _)| *old));
-        if stored.len() == before {
-            return Ok(out);
+        if let Some(array) = fuse.too_expensive(&out.graph) {
+            stored.extend(fuse.origins.iter().filter(|(_, new)| *new == array).map(|(old, _)| *old));
+        }
+        match stored.len() == before {
+            true if fuse.is_full => room = usize::MAX,
+            true => return Ok(out),
+            false => {}
         }
     }
 }
 
-/// `stored`: arrays of the function that are stored.
-fn fused(f: &Function, stored: &HashSet<NodeId>) -> (Function, Fuse) {
+/// `stored`: arrays of the function that are stored. Once there are more nodes than `room`, all are, and the function is good for nothing but to ask what is too expensive.
+fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse) {
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(f, true, &mut |g, op, old| {
         let made = fuse.scalar(g, op);
@@ -50,7 +55,8 @@ fn fused(f: &Function, stored: &HashSet<NodeId>) -> (Function, Fuse) {
             return made;
         }
         fuse.origins.push((old, made));
-        if stored.contains(&old) { fuse.stored(g, made) } else { made }
+        fuse.is_full |= g.len() > room;
+        if stored.contains(&old) || fuse.is_full && g.is_closed(made) { fuse.stored(g, made) } else { made }
     });
     for i in 0..out.results.len() {
         let value = out.results[i].value;
@@ -82,9 +88,25 @@ struct Fuse {
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
     /// Arrays of the function, and what they became.
     origins: Vec<(NodeId, NodeId)>,
+    /// There was no room for all.
+    is_full: bool,
 }
 
 impl Fuse {
+    /// An array that costs more to compute wherever it is read than to store. What may leave a record is not stored: elements that nobody reads would leave theirs, too.
+    fn too_expensive(&mut self, g: &Graph) -> Option<NodeId> {
+        let asked = self.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
+        let found = recompute::too_expensive(g, asked);
+        if found.is_empty() {
+            return None;
+        }
+        let mut g = g.clone();
+        found.into_iter().find(|array| {
+            let generate = self.generate(&mut g, *array);
+            !recompute::may_record(&g, generate)
+        })
+    }
+
     /// Scalars that consume arrays take them as `generate`; array combinators wait until someone asks for an element.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {

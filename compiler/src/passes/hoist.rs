@@ -13,7 +13,7 @@
 //!
 //! What may leave a record stays where it is: it might not be needed.
 
-use crate::core::linear;
+use crate::core::linear::{self, Linear};
 use crate::core::{Function, Graph, NodeId, Op, Var};
 use crate::error::Result;
 use crate::passes::simplify::simplify;
@@ -150,28 +150,40 @@ fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     for n in g.reachable([body]) {
         if let Op::Binary(BinaryOp::Div, a, width) = *g.op(n)
             && a == k
-            && g.is_closed(width)
+            && is_positive(g, width)
         {
             found.push((n, width));
         }
     }
-    let extent = |g: &mut Graph, width: NodeId| {
-        // rows times columns, of which there is at least one
-        let columns = match *g.op(width) {
-            Op::Binary(BinaryOp::Max, columns, _) => columns,
-            _ => width,
-        };
-        match *g.op(count) {
-            Op::Binary(BinaryOp::Mul, a, b) if b == columns => return a,
-            Op::Binary(BinaryOp::Mul, a, b) if a == columns => return b,
-            _ => {}
+    found.into_iter().map(|(index, width)| Around { index, extent: row_count(g, count, width) }).collect()
+}
+
+/// Whether a width is known to be 1 or more: by another one rows would count down.
+fn is_positive(g: &Graph, width: NodeId) -> bool {
+    let at_least_one = |n: NodeId| g.as_lit(n).and_then(Lit::as_int).is_some_and(|c| c > 0);
+    let is_max = |n: NodeId| matches!(*g.op(n), Op::Binary(BinaryOp::Max, _, c) if at_least_one(c));
+    g.is_closed(width) && (at_least_one(width) || is_max(width))
+}
+
+/// How many rows of that width so many elements have.
+fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
+    // rows times columns, of which there is at least one
+    let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
+    if let Op::Binary(BinaryOp::Mul, a, b) = *g.op(count) {
+        let is_length =
+            |g: &Graph, n: NodeId| Linear::of(g, n).terms.keys().all(|t| matches!(g.op(*t), Op::Len(..)));
+        for (rows, other) in [(a, b), (b, a)] {
+            // what the call says might be negative, both of them
+            if other == columns && is_length(g, rows) {
+                return rows;
+            }
         }
-        let one = g.lit(Lit::i64(1));
-        let before = linear::sub(g, width, one);
-        let up = linear::add(g, count, before);
-        simplify(g, Op::Binary(BinaryOp::Div, up, width))
-    };
-    found.into_iter().map(|(index, width)| Around { index, extent: extent(g, width) }).collect()
+    }
+    let whole = simplify(g, Op::Binary(BinaryOp::Div, count, width));
+    let rest = simplify(g, Op::Binary(BinaryOp::Rem, count, width));
+    let one = g.lit(Lit::i64(1));
+    let last = simplify(g, Op::Binary(BinaryOp::Min, rest, one));
+    linear::add(g, whole, last)
 }
 
 /// The indices that a value depends on, with a variable for each, and the value with these for them. None: it depends on all of them, or on something else.

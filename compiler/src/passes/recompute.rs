@@ -15,11 +15,12 @@ const ROUND_TRIP: f64 = 60.0;
 /// What a nested reduction costs at least.
 const NESTED: f64 = 1000.0;
 
-/// An array whose recomputation costs more than storing it. Of several the one with the cheapest elements: others may be expensive because of it. `elements`: where each array was asked for an element, and what that is.
+/// Arrays whose recomputation costs more than storing them. First the one with the cheapest elements: others may be expensive because of it. `elements`: where each array was
+/// asked for an element, and what that is.
 pub fn too_expensive<'a>(
     g: &Graph,
     elements: impl Iterator<Item = (NodeId, &'a [NodeId], NodeId)>,
-) -> Option<NodeId> {
+) -> Vec<NodeId> {
     let mut asked: HashMap<NodeId, (HashSet<&[NodeId]>, NodeId)> = HashMap::default();
     for (array, index, element) in elements {
         if matches!(g.op(array), Op::Map(..) | Op::Generate(..)) && g.is_closed(array) {
@@ -30,9 +31,28 @@ pub fn too_expensive<'a>(
         let more = factor(places.len(), g.ty(*array).rank) - 1.0;
         (*array, more * element_cost(g, *element))
     };
-    let expensive = asked.iter().map(cost).filter(|(_, cost)| *cost > ROUND_TRIP);
+    let mut expensive: Vec<_> = asked.iter().map(cost).filter(|(_, cost)| *cost > ROUND_TRIP).collect();
     // of equal ones always the same
-    expensive.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(array, _)| array)
+    expensive.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    expensive.into_iter().map(|(array, _)| array).collect()
+}
+
+/// Whether an element of the array may leave a record, other than by what is computed once for all.
+pub fn may_record(g: &Graph, generate: NodeId) -> bool {
+    let (mut seen, mut stack) = (HashSet::default(), Vec::from_iter(g.op(generate).lambda().map(|l| l.body)));
+    while let Some(n) = stack.pop() {
+        let op = g.op(n);
+        let is_pass =
+            matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. });
+        if g.is_closed(n) && (is_pass || !g.ty(n).is_scalar()) || !seen.insert(n) {
+            continue;
+        }
+        if op.may_record(g) {
+            return true;
+        }
+        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+    }
+    false
 }
 
 /// How often an element is computed that is read at so many places.
