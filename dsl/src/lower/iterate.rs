@@ -121,8 +121,10 @@ impl Lowering {
                 _ if i < states => "state".into(),
                 _ => "outer".into(),
             };
-            let taken = |name: &str| params.iter().any(|p| p.name == name);
-            let name = if taken(&base) { format!("{base}_{i}") } else { base };
+            let taken = |name: &String| params.iter().any(|p| p.name == *name);
+            let numbered = (i..).map(|i| format!("{base}_{i}"));
+            let name =
+                std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or_default();
             params.push(Param { name, ty: self.f.graph.ty(*arg) });
         }
         params
