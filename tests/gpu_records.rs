@@ -8,10 +8,10 @@ mod gpu;
 mod random;
 
 use arraygpu_capi::abi::AgpuStatus;
-use arraygpu_compiler::core::interp;
+use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::kernel::interp::Order;
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{compile, context, load};
 use gpu::{How, Layout};
 use random::{program, rng::Rng};
@@ -54,4 +54,44 @@ fn records_name_the_same_element_and_place() {
         }
     }
     assert!(records > 10, "{records} records");
+}
+
+/// Of several steps of an iteration the lowest element counts, whichever step it is in.
+#[test]
+fn records_of_an_iteration() {
+    let text = "func @f(%x: [i64], %k: i64) -> (r: [i64]) {
+  step @f__step0(%x: [i64]) -> (next: [i64]) {
+    %r = map (%e: i64) over %x {
+      %d = sub %e, 4i64
+      %q = div 12i64, %d
+      %z = div %q, 100i64
+      %s = add %e, %z
+      %t = add %s, 1i64
+      yield %t
+    }
+    return %r
+  }
+  require count 0i64, %k \"iterate: k\"
+  %r = iterate @f__step0 0 by %k from %x
+  return %r
+}";
+    let compiled = compile(arraygpu_compiler::core::parse::parse(text).unwrap());
+    let (loaded, context) = (load(&compiled), context(2));
+    let cpu = loaded.last().unwrap();
+    // every element becomes the next number, and 4 leaves a record
+    for (k, expected) in [(0, None), (1, Some(3)), (2, Some(1)), (3, Some(0))] {
+        let elements = [2i64, 3, 0, 4].map(Lit::i64);
+        let args = [Value::Vector(elements.to_vec()), Value::Scalar(Lit::i64(k))];
+        let called = cpu.call(0, context, &args, &[vec![4]], common::Layout::Contiguous);
+        let how = How { layout: Layout::Contiguous, version: None, span: 1, order: Order::Ascending };
+        let simulated = gpu::call(&compiled, 0, &args, how).unwrap();
+        let element = simulated.record.as_ref().map(|r| r.element);
+        assert_eq!(element, expected, "{k} steps");
+        if let Some(r) = simulated.record {
+            let says = format!("{}, first at element {}", r.site, r.element);
+            assert!(called.message.contains(&says), "{k} steps: {says}: {}", called.message);
+        } else {
+            assert!(matches!(called.status, AgpuStatus::AgpuOk));
+        }
+    }
 }

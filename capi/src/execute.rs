@@ -80,19 +80,30 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
     }
     let scratch =
         if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1, None)? } else { std::ptr::null_mut() };
-    run(loaded, plan, &plan.steps, context, scratch, ws)?;
+    ws.launch.records.clear();
+    ws.launch.records.resize(entry.sites, i64::MAX);
+    run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false }, context, ws)?;
     for (place, wanted) in &ws.detours {
         copy_span(wanted, &ws.spans[*place])?;
     }
     Ok(())
 }
 
+/// Where a run of steps is.
+struct At {
+    scratch: *mut u8,
+    /// Of the next launch, the first.
+    site: usize,
+    /// The steps run again, in an iteration: records are looked at behind it.
+    again: bool,
+}
+
 fn run(
     loaded: &Loaded,
     plan: &Plan,
     steps: &[Step],
+    now: &mut At,
     context: &Context,
-    scratch: *mut u8,
     ws: &mut Workspace,
 ) -> Result<()> {
     let mut at = 0;
@@ -101,13 +112,25 @@ fn run(
         match step {
             Step::Alloc(_) => {} // reserved before anything ran
             Step::Free(t) => ws.memory.release(place_of(plan, Place::Temp(*t))),
-            Step::Launch(l) => launch(loaded, plan, l, context, scratch, ws)?,
+            Step::Launch(l) => {
+                launch(loaded, plan, l, now, context, ws)?;
+                now.site += l.sites.len();
+            }
             Step::Repeat(r) => {
-                let (body, turns) = repeat::chosen(r, &steps[at..], repeat::count(r, ws));
+                let all = &steps[at..at + r.inside()];
+                let count = repeat::count(r, ws);
+                let (body, turns) = repeat::chosen(r, all, count);
                 at += r.inside();
+                let (first, again) = (now.site, std::mem::replace(&mut now.again, true));
+                let skipped = if count > 0 { 0 } else { r.body as usize };
                 for turn in 0..turns {
+                    now.site = first + sites(&all[..skipped]);
                     repeat::bind(plan, r, turn, turns, &mut ws.spans);
-                    run(loaded, plan, body, context, scratch, ws)?;
+                    run(loaded, plan, body, now, context, ws)?;
+                }
+                (now.site, now.again) = (first + sites(all), again);
+                if !again {
+                    check_all(all, &ws.launch.records[first..])?;
                 }
             }
         }
@@ -119,11 +142,11 @@ fn launch(
     loaded: &Loaded,
     plan: &Plan,
     launch: &Launch,
+    now: &At,
     context: &Context,
-    mut scratch: *mut u8,
     ws: &mut Workspace,
 ) -> Result<()> {
-    let tiles = tiles(launch, ws)?;
+    let (tiles, mut scratch) = (tiles(launch, ws)?, now.scratch);
     let kernel = loaded.kernel(launch.kernel);
     let a = &mut ws.launch;
     a.arrays.clear();
@@ -145,15 +168,14 @@ fn launch(
         a.scratch.push(scratch.cast());
         scratch = scratch.wrapping_add(scratch_bytes(tiles, ty.size()) as usize);
     }
-    a.records.clear();
-    a.records.resize(launch.sites.len(), i64::MAX);
+    let records = &mut a.records[now.site..now.site + launch.sites.len()];
     let args = AgpuKernelArgs {
         arrays: a.arrays.as_ptr(),
         strides: a.strides.as_ptr(),
         scalars: a.scalars.as_ptr(),
         slots: a.slots.as_ptr(),
         scratch: a.scratch.as_ptr(),
-        records: a.records.as_mut_ptr(),
+        records: records.as_mut_ptr(),
     };
     if tiles > 0 {
         let main = version(launch, ws, contiguous, kernel);
@@ -164,7 +186,7 @@ fn launch(
         // SAFETY: as above, after all tiles.
         unsafe { cpu::present(kernel.finish)(&args, 0, tiles) };
     }
-    check_records(launch, &ws.launch.records)
+    if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
 }
 
 /// The kernel's version: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
@@ -189,6 +211,23 @@ pub(crate) fn writes_an_input(launch: &Launch, ws: &Workspace) -> bool {
         launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)
     };
     ws.in_place.iter().any(|(r, p)| uses(Place::Result(*r), true) && uses(Place::Param(*p), false))
+}
+
+/// How many sites all launches among steps have.
+fn sites(steps: &[Step]) -> usize {
+    steps.iter().map(|s| if let Step::Launch(l) = s { l.sites.len() } else { 0 }).sum()
+}
+
+/// The first launch that left a record in any turn of an iteration.
+fn check_all(steps: &[Step], mut records: &[i64]) -> Result<()> {
+    for s in steps {
+        if let Step::Launch(l) = s {
+            let (own, others) = records.split_at(l.sites.len());
+            check_records(l, own)?;
+            records = others;
+        }
+    }
+    Ok(())
 }
 
 /// The lowest element that left a record; of several there, the first site.

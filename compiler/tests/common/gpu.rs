@@ -5,6 +5,7 @@ use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::interp::{ArrayArg, Fault, Memory, Order};
 use arraygpu_compiler::plan::{HostId, Launch, Place, Plan, Repeat, Slot, Step, host};
 use arraygpu_compiler::scalar::{Lit, Ty};
+use std::collections::BTreeMap;
 use std::fmt;
 
 #[path = "gpu_launch.rs"]
@@ -140,7 +141,8 @@ struct Call<'a> {
     memory: Memory,
     host: Vec<Lit>,
     places: Vec<Laid>,
-    record: Option<Record>,
+    /// Of each launch, in the plan's order: the lowest element of all turns, and the first site there.
+    records: BTreeMap<*const Launch, (u64, usize)>,
     entries: Vec<String>,
 }
 
@@ -164,13 +166,18 @@ pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<C
         memory: Memory::default(),
         host,
         places: Vec::new(),
-        record: None,
+        records: BTreeMap::new(),
         entries: Vec::new(),
     };
     c.bind(args)?;
     c.run(&plan.steps, None)?;
     let results = (0..plan.results.len()).map(|r| c.result(r)).collect::<Result<_, _>>()?;
-    Ok(Called { results, record: c.record, entries: c.entries })
+    let mut launches = plan.launches().map(|l| (l, std::ptr::from_ref(l)));
+    let record = launches.find_map(|(l, at)| {
+        let (element, site) = *c.records.get(&at)?;
+        Some(Record { launch: l.name.clone(), element, site: l.sites[site].clone() })
+    });
+    Ok(Called { results, record, entries: c.entries })
 }
 
 impl Call<'_> {
@@ -349,11 +356,11 @@ impl Call<'_> {
         }
     }
 
-    /// Keeps the first launch's record: its lowest element, of several there the first site.
     fn note(&mut self, l: &Launch, records: &[u64]) {
-        let lowest = records.iter().zip(&l.sites).filter(|r| *r.0 != 0).min_by_key(|r| !r.0);
-        if let (None, Some((bits, site))) = (&self.record, lowest) {
-            self.record = Some(Record { launch: l.name.clone(), element: !bits, site: site.clone() });
+        let found = (0..).zip(records).filter(|r| *r.1 != 0).map(|(site, bits)| (!bits, site)).min();
+        if let Some(found) = found {
+            let lowest = self.records.entry(l).or_insert(found);
+            *lowest = found.min(*lowest);
         }
     }
 
