@@ -202,7 +202,13 @@ impl Plan {
             return false;
         }
         let mut written = false;
-        self.launches().all(|l| {
+        self.steps.iter().all(|step| {
+            let l = match step {
+                // it begins with the parameter as it was
+                Step::Repeat(r) => return !written || r.states.iter().all(|s| s.from != param),
+                Step::Launch(l) => l,
+                Step::Alloc(_) | Step::Free(_) => return true,
+            };
             let reads = |harmless: bool| {
                 l.arrays.iter().all(|(p, a)| *p != param || (harmless && *a == Access::Pointwise))
             };
