@@ -3,7 +3,7 @@
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::images::Images;
-use super::launch::{Memory, Prepared, Turns};
+use super::launch::{DIFFERENT_TURNS, Memory, Prepared, Turns};
 use super::records::Reading;
 use super::stream::Stream;
 use super::words::Word;
@@ -155,15 +155,23 @@ impl Call<'_> {
                     let (first, records) = (*at, memory.records);
                     let skipped =
                         if std::ptr::eq(turns.body.as_ptr(), all.as_ptr()) { 0 } else { r.body as usize };
-                    let mut length = 0;
+                    // an iteration inside may run by other launches where its memory is another one
+                    let (mut starts, mut end) = ([first; DIFFERENT_TURNS], first);
                     for turn in 0..turns.count {
-                        *at = first + Turns::like(turn) * length;
+                        let like = Turns::like(turn);
+                        let is_decided_here = like as i64 == turn;
+                        if is_decided_here {
+                            starts[like] = end;
+                        }
+                        *at = starts[like];
                         memory.records = records + sites(&all[..skipped]);
                         repeat::bind(plan, r, turn, turns.count, &mut ws.spans);
                         self.queue_all(turns.body, turns.steps(turn), at, memory, ws)?;
-                        length = if turn == 0 { *at - first } else { length };
+                        if is_decided_here {
+                            end = *at;
+                        }
                     }
-                    *at = first + turns.decided() * length;
+                    *at = end;
                     memory.records = records + sites(all);
                 }
             }

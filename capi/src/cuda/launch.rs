@@ -63,7 +63,7 @@ impl Needs {
 }
 
 /// The memory of the turns of an iteration: the first's, and two in turn.
-const DIFFERENT_TURNS: i64 = 3;
+pub(super) const DIFFERENT_TURNS: usize = 3;
 
 /// How an iteration runs.
 pub(super) struct Turns<'s> {
@@ -79,11 +79,6 @@ impl Turns<'_> {
     /// Which of the turns that were decided has the same memory.
     pub fn like(turn: i64) -> usize {
         if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
-    }
-
-    /// How many were decided.
-    pub fn decided(&self) -> usize {
-        self.count.min(DIFFERENT_TURNS) as usize
     }
 
     /// The steps that a turn makes.
@@ -139,7 +134,7 @@ impl Call<'_> {
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[at..], ws)?;
                     at += r.inside();
-                    for turn in 0..turns.count.min(DIFFERENT_TURNS) {
+                    for turn in 0..turns.count.min(DIFFERENT_TURNS as i64) {
                         repeat::bind(&self.entry.plan, r, turn, turns.count, &mut ws.spans);
                         self.decide_all(turns.body, turns.each, ws, needs, launches)?;
                     }
@@ -158,7 +153,7 @@ impl Call<'_> {
         let kernel = &self.images.kernels[l.kernel as usize];
         let Some(each) = kernel.steps_at_once(steps_wanted) else { return Ok(one) };
         let count = (steps_wanted - 1) / each + 1;
-        for turn in 0..count.min(DIFFERENT_TURNS) {
+        for turn in 0..count.min(DIFFERENT_TURNS as i64) {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let n = elements(l, ws)?;
             if i64::from(self.version(l, n, 0, each, ws)?.1.steps) != each {
