@@ -21,6 +21,10 @@ gpu @turned {
   version turned_flat threads 128 elements 128 contiguous narrow flat 1
   version turned_any threads 128 elements 128
 }
+gpu @scaled {
+  version scaled_steps threads 256 elements 256 contiguous steps 4 aligned 0, 1
+  version scaled_any threads 256 elements 256
+}
 ";
 
 /// A module with one entry of 8-byte parameters, registers for each, and the element's number in %i.
@@ -57,6 +61,20 @@ go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mul.rn.f32 %a
         at("%y", "ar", "%i", sr),
     );
     ptx(entry, &params, &body)
+}
+
+/// Several steps of an iteration at once: the last parameter says how many.
+fn scaled_steps() -> String {
+    let body = format!(
+        "setp.ge.s64 %p, %i, %n; @%p bra done;
+setp.ne.s64 %p, %i, 0; @%p bra go; st.global.u32 [%slot], 13;
+go: cvt.u32.u64 %w, %a_; mov.b32 %b, %w; {}ld.global.f32 %a, [%x]; mov.u64 %j, 0;
+again: setp.ge.s64 %p, %j, %steps; @%p bra store; mul.rn.f32 %a, %a, %b; add.s64 %j, %j, 1; bra again;
+store: {}st.global.f32 [%y], %a;",
+        at("%x", "ax", "%i", "1"),
+        at("%y", "ar", "%i", "1"),
+    );
+    ptx("scaled_steps", &["ax", "ar", "n", "a_", "slot", "steps"], &body)
 }
 
 /// The strides of matrices are scalars, which all versions have.
@@ -132,6 +150,7 @@ write: {}st.global.f32 [%y], %a;",
         vec![ptx("scalars", &["value", "slot"], &scalars)],
         vec![ptx("last", &["ax", "sx", "n", "slot", "order"], &last)],
         vec![turned("turned_flat", 11), turned("turned_any", 12)],
+        vec![scaled_steps(), scale("scaled_any", true, 12)],
     ]
 }
 

@@ -185,6 +185,52 @@ plan @turned {
     slot result 1
   }
 }
+plan @scaled_again {
+  param x: [f32]
+  param k: i64
+  %0: i64 = len 0
+  %1: f32 = const 2f32
+  %2: f32 = const 1f32
+  %3: i64 = arg 1
+  %4: i64 = const 5i64
+  result result: [f32] extent %0
+  result version: i32
+  temp spare: [f32] extent %0
+  temp current: [f32] extent %0
+  temp next: [f32] extent %0
+  temp inner_spare: [f32] extent %0
+  temp inner_current: [f32] extent %0
+  temp inner_next: [f32] extent %0
+  alloc 0
+  alloc 3
+  repeat %3 steps 3 else 1 {
+    state 1 to 2 from param 0 into result 0 spare 0
+  }
+  repeat %4 steps 1 else 1 {
+    state 4 to 5 from temp 1 into temp 2 spare 3
+  }
+  launch 8 scaled over %0 cost 4 {
+    pointwise temp 4
+    write temp 5
+    in %0
+    in %1
+    slot result 1
+  }
+  launch 1 scale over %0 cost 4 {
+    pointwise temp 4
+    write temp 5
+    in %0
+    in %2
+    slot result 1
+  }
+  launch 1 scale over %0 cost 4 {
+    pointwise temp 1
+    write temp 2
+    in %0
+    in %2
+    slot result 1
+  }
+}
 "#;
 
 /// Entries of the package.
@@ -198,6 +244,7 @@ pub const WINDOW: i32 = 6;
 pub const SCALARS: i32 = 7;
 pub const LAST: i32 = 8;
 pub const TURNED: i32 = 9;
+pub const SCALED_AGAIN: i32 = 10;
 
 const TILE: i64 = 2048;
 
@@ -342,7 +389,7 @@ const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuC
     AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), finish: None }
 }
 
-pub static KERNELS: [AgpuCpuKernel; 8] = [
+pub static KERNELS: [AgpuCpuKernel; 9] = [
     AgpuCpuKernel { finish: Some(dot_finish), ..same(dot) },
     AgpuCpuKernel {
         contiguous: Some(scale_contiguous),
@@ -359,6 +406,12 @@ pub static KERNELS: [AgpuCpuKernel; 8] = [
         contiguous: Some(turned_contiguous),
         in_place: Some(turned_in_place),
         strided: Some(turned_strided),
+        finish: None,
+    },
+    AgpuCpuKernel {
+        contiguous: Some(scale_contiguous),
+        in_place: Some(scale_in_place),
+        strided: Some(scale_strided),
         finish: None,
     },
 ];

@@ -80,6 +80,21 @@ static void launch(const struct function *f, const fake_launch_record *l) {
         if (w[0] % 16 || w[1] % 16) bug("scale_aligned is not aligned");
     } else if (!strcmp(l->entry, "scale_contiguous")) {
         scale(l, 0, 11);
+    } else if (!strcmp(l->entry, "scaled_steps")) {
+        float a;
+        if (l->count != 6 || !w[5] || w[5] > 4) bug("scaled_steps has %u parameters", l->count);
+        if (w[0] % 16 || w[1] % 16) bug("scaled_steps is not aligned");
+        n = (int64_t)w[2];
+        memcpy(&a, &w[3], 4);
+        span(w[0], n, 4, 4, "scaled_steps, x"), span(w[1], n, 4, 4, "scaled_steps, result"), touch(w[4], 4, "scaled_steps, slot");
+        for (int64_t i = 0; i < n; ++i) {
+            float value = get(w[0], i, 1);
+            for (uint64_t step = 0; step < w[5]; ++step) value *= a;
+            put(w[1], i, 1, value);
+        }
+        *(uint32_t *)w[4] = 13;
+    } else if (!strcmp(l->entry, "scaled_any")) {
+        scale(l, 1, 12);
     } else if (!strcmp(l->entry, "scale_any")) {
         scale(l, 1, 12);
     } else if (!strcmp(l->entry, "reversed")) {
