@@ -18,10 +18,10 @@
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
-use super::recompute;
 use super::simplify::{extent, extents, simplify};
+use super::{panels, recompute};
 use crate::core::linear::{self, Linear};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, rewrite::rewrite_from};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -128,7 +128,7 @@ impl Fuse {
             Op::PanelDot { init, a, b } => {
                 let (a, b) = (self.sequence(g, a), self.sequence(g, b));
                 if [init, a, b].iter().all(|n| g.is_closed(*n)) {
-                    return panels(g, init, a, b);
+                    return panels::sum(g, init, a, b);
                 }
                 g.add(Op::PanelDot { init, a, b })
             }
@@ -298,38 +298,6 @@ fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId
     }
     memo.insert(n, out);
     out
-}
-
-/// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum is a fold (semantics 5.7).
-fn panels(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
-    let (Op::Generate(extents, of_a), Op::Generate(_, of_b)) = (g.op(a).clone(), g.op(b).clone()) else {
-        unreachable!("sequences are generated")
-    };
-    let ty = g.ty(init).elem;
-    let panel = g.lit(Lit::i64(PANEL));
-    let before = g.lit(Lit::i64(PANEL - 1));
-    let up = linear::add(g, extents[0], before);
-    let count = simplify(g, Op::Binary(BinaryOp::Div, up, panel));
-    // the sum of nothing, exactly
-    let nothing = g.lit(Lit::no_sum(ty));
-    let each = g.lambda(&[Ty::I64], |g, p| {
-        let first = linear::mul(g, p[0], panel);
-        let left = linear::sub(g, extents[0], first);
-        let len = simplify(g, Op::Binary(BinaryOp::Min, left, panel));
-        let mut part = |of: &Lambda| {
-            let lambda = g.lambda(&[Ty::I64], |g, q| {
-                let k = linear::add(g, first, q[0]);
-                g.open(of, &[k])
-            });
-            g.add(Op::Generate(vec![len], lambda))
-        };
-        let (a, b) = (part(&of_a), part(&of_b));
-        g.add(Op::PanelDot { init: nothing, a, b })
-    });
-    let src = g.add(Op::Generate(vec![count], each));
-    let step = g.lambda(&[ty, ty], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
-    let sum = g.add(Op::Fold { step, init: nothing, src });
-    g.add(Op::Binary(BinaryOp::Add, init, sum))
 }
 
 /// The indices of element `k` in row-major order.

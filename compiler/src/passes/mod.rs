@@ -9,6 +9,7 @@ pub mod fuse;
 pub mod half;
 pub mod hoist;
 pub mod lengths;
+mod panels;
 pub mod pipeline;
 mod recompute;
 pub mod shapes;
