@@ -118,7 +118,7 @@ fn run(
             }
             Step::Repeat(r) => {
                 let all = &steps[at..at + r.inside()];
-                let count = repeat::count(r, ws);
+                let count = repeat::count(plan, r, ws);
                 let (body, turns) = repeat::chosen(r, all, count);
                 at += r.inside();
                 let (first, again) = (now.site, std::mem::replace(&mut now.again, true));

@@ -5,9 +5,11 @@ use crate::view::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Place, Plan, Repeat, Step};
 
-/// How often the body runs.
-pub(crate) fn count(r: &Repeat, ws: &Workspace) -> i64 {
-    ws.host[r.count.0 as usize].as_i64().max(0)
+/// How many steps there are; of states without elements one, after which nothing changes.
+pub(crate) fn count(plan: &Plan, r: &Repeat, ws: &Workspace) -> i64 {
+    let count = ws.host[r.count.0 as usize].as_i64().max(0);
+    let empty = r.states.iter().all(|s| ws.spans[place_of(plan, s.from)].is_empty());
+    if empty { count.min(1) } else { count }
 }
 
 /// What runs of the steps behind it, and how often.

@@ -146,7 +146,7 @@ impl Call<'_> {
 
     /// How an iteration runs: by a version that makes several steps at once, if there is one that fits all turns.
     pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
-        let steps_wanted = repeat::count(r, ws);
+        let steps_wanted = repeat::count(&self.entry.plan, r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
         let one = Turns { body, count, each: 1, steps: steps_wanted };
         let [Step::Launch(l)] = body else { return Ok(one) };

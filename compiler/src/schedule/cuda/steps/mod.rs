@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Overlapped tiles: rows and columns at a block's edge are computed by its neighbours, too, instead of being exchanged with them. Blocks at the edges of the matrix do the
-//! same with an element that is right there (`edges`); what lies outside is loaded as 0, computed, and never selected.
+//! same with an element that is right there (`everywhere`); what lies outside is loaded as 0, computed, and never selected.
 
 mod body;
 
@@ -21,8 +21,8 @@ pub use body::main;
 use crate::core::{NodeId, Op};
 use crate::kernel::WARP;
 use crate::scalar::Ty;
-use crate::schedule::edges::{self, Domain, Everywhere};
 use crate::schedule::element::opened;
+use crate::schedule::everywhere::{self, Domain, Everywhere};
 use crate::schedule::inside::{Inner, Margin};
 use crate::schedule::items::{Pass, is_nested, is_store};
 use crate::schedule::lower::Lower;
@@ -106,7 +106,7 @@ impl Plan {
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let root = opened(&mut l.g, item.node, &index);
         let domain = Domain { index: &index, extents: &pass.domain, reach: &hull };
-        let edge = edges::everywhere(&mut l.g, &domain, root)?;
+        let edge = everywhere::everywhere(&mut l.g, &domain, root)?;
         // as an array, so that it can be opened at any indices
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let lambda = l.g.close(&binders, edge.value);
