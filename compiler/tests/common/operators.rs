@@ -188,7 +188,7 @@ pub fn functions() -> Vec<Function> {
 }}"
         );
     }
-    text += "func @bytes(%x: [bool], %y: [bool]) -> (moved: [bool], and: [bool], equal: [bool], number: [u8], count: i32) {
+    text += "func @bytes(%x: [bool], %y: [bool]) -> (moved: [bool], both: [bool], equal: [bool], number: [u8], count: i32) {
   %0 = len %x %1 = len %y require same %0, %1 \"zip_with: x, y\"
   %2 = map (%a: bool) over %x { yield %a }
   %3 = map (%a: bool, %b: bool) over %x, %y { %c = and %a, %b yield %c }
