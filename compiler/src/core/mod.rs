@@ -176,7 +176,7 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
     },
-    /// semantics 5.8: one of the states after `count` calls of a step of the function ([`Function::steps`]). `args` are the states before the first,
+    /// semantics 5.11: one of the states after `count` calls of a step of the function ([`Function::steps`]). `args` are the states before the first,
     /// and what every call gets beside them.
     Iterate {
         step: u32,

@@ -1,12 +1,12 @@
 //! What a bundle needs of the machine it runs on: no library that is not in it or everywhere, no newer glibc, no path of the machine
-//! that built it where the loader looks, and not more than 50 MB to be carried there.
+//! that built it where the loader looks, and not more than 64 MiB to be carried there.
 
 use crate::sh::{self, Result};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const MOST_BYTES: u64 = 50_000_000;
+const MOST_BYTES: u64 = 64 << 20;
 /// The newest glibc that programs may need.
 const GLIBC: (u32, u32) = (2, 36);
 /// What every Linux of that glibc has.

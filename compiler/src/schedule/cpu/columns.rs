@@ -167,20 +167,23 @@ impl Strip<'_> {
         [first, begin, count, columns]: [&Expr; 4],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let [e, k] = ["e", "k"].map(|name| l.k.reg(name, Ty::I64));
-        let at = Expr::Reg(k).times(self.width.clone());
-        let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
-        let (before, mut start, mut two, mut one) = (l.cost, Vec::new(), Vec::new(), Vec::new());
-        let next = row.clone().plus(Expr::int(COLUMNS));
-        self.elements(l, &[row.clone(), next.clone()], &at, true, &mut start)?;
-        self.elements(l, &[row.clone(), next], &at, false, &mut two)?;
+        let e = l.k.reg("e", Ty::I64);
+        let mut part = |l: &mut Lower, rows: i64, begin: bool, end: Expr| -> Result<Vec<Stmt>> {
+            let k = l.k.reg("k", Ty::I64);
+            let at = Expr::Reg(k).times(self.width.clone());
+            let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
+            let next = row.clone().plus(Expr::int(COLUMNS));
+            let mut body = Vec::new();
+            self.elements(l, &[row, next][..rows as usize], &at, begin, &mut body)?;
+            let go_on = Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
+            Ok(vec![Stmt::Seq(k, Expr::int(0), end, body), go_on])
+        };
+        let before = l.cost;
+        let start = part(l, 2, true, columns.clone())?;
+        let two = part(l, 2, false, columns.clone())?;
         l.cost = before;
-        self.elements(l, &[row], &at, false, &mut one)?;
-        let go_on = |rows: i64| Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
-        let start = vec![Stmt::Seq(k, Expr::int(0), columns.clone(), start), go_on(2)];
-        let two = vec![Stmt::Seq(k, Expr::int(0), columns.clone(), two), go_on(2)];
         let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
-        let one = vec![Stmt::Seq(k, Expr::int(0), left, one), go_on(1)];
+        let one = part(l, 1, false, left)?;
         let end = Expr::Reg(e).plus(Expr::int(COLUMNS)).plus(columns.clone());
         let full = Expr::binary(BinaryOp::Le, end, count.clone());
         let mut absent = Vec::new();
