@@ -11,7 +11,7 @@ use super::Stores;
 use super::each::each;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::named;
 use crate::schedule::items::{Item, Pass};
@@ -35,7 +35,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>
     let (n, length) = (l.count(), l.host(s.length));
     let stores = Stores::new(l, &items);
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
-    let [base, row, q, log] = ["base", "row", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
+    let [base, row, line, q, log] = ["base", "row", "line", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
     let mut out = Vec::new();
     let sizes = [("columns", TILE), ("pairs", TILE / 2), ("joined", TILE / 2), ("again", TILE / 8)];
     let [columns, pairs, joined, again] = sizes.map(|(name, size)| {
@@ -55,13 +55,13 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>
     let rows = named(l, "rows", hi.clone().minus(Expr::Reg(base)).min(most), &mut body);
     let batch = Batch { s, reductions: &reductions, length, present, width, columns, pairs, joined, again };
     batch.fill(l, &mut out);
-    let i = Expr::Reg(base).plus(Expr::Reg(row));
+    let number = |r: Reg| Expr::Reg(base).plus(Expr::Reg(r));
     let (mut short, mut long, before) = (Vec::new(), Vec::new(), l.cost);
-    batch.short_row(l, i.clone(), Expr::Reg(row), &mut short)?;
+    batch.short_row(l, number(row), Expr::Reg(row), &mut short)?;
     let short = vec![Stmt::Seq(row, Expr::int(0), rows.clone(), short)];
     l.cost = before;
-    batch.row(l, i, Expr::Reg(row), &mut long)?;
-    let mut long = vec![Stmt::Seq(row, Expr::int(0), rows.clone(), long)];
+    batch.row(l, number(line), Expr::Reg(line), &mut long)?;
+    let mut long = vec![Stmt::Seq(line, Expr::int(0), rows.clone(), long)];
     let all = rows.clone().times(batch.width.clone());
     batch.join(l, [&batch.columns, &batch.pairs], all, &mut long)?;
     let is_short = Expr::binary(BinaryOp::Le, batch.length.clone(), Expr::int(COLUMNS));
@@ -200,7 +200,7 @@ impl Batch<'_> {
 
     /// Leaves a value for each of so many segments.
     fn tree(&self, l: &mut Lower, rows: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let [left, q] = ["left", "q"].map(|name| l.k.reg(name, Ty::I64));
+        let left = l.k.reg("left", Ty::I64);
         let some = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
         let all = rows.clone().times(Expr::Reg(left));
         let level = |l: &mut Lower, from: &[Mem], to: &[Mem]| -> Result<Vec<Stmt>> {
@@ -209,7 +209,8 @@ impl Batch<'_> {
             self.join(l, [from, to], all.clone(), &mut body)?;
             Ok(body)
         };
-        let copy = |from: &[Mem]| {
+        let copy = |l: &mut Lower, from: &[Mem]| {
+            let q = l.k.reg("q", Ty::I64);
             let both = from.iter().zip(&self.joined);
             let copy = both.map(|(x, y)| Stmt::Store(*y, Expr::Reg(q), Expr::load(*x, Expr::Reg(q))));
             vec![Stmt::For(q, Expr::int(0), rows.clone(), copy.collect())]
@@ -217,9 +218,9 @@ impl Batch<'_> {
         let begin = level(l, &self.pairs, &self.joined)?;
         let mut body = level(l, &self.joined, &self.again)?;
         let back = level(l, &self.again, &self.joined)?;
-        body.push(Stmt::If(some.clone(), back, copy(&self.again)));
+        body.push(Stmt::If(some.clone(), back, copy(l, &self.again)));
         out.push(Stmt::Var(left, self.width.clone()));
-        out.push(Stmt::If(some.clone(), begin, copy(&self.pairs)));
+        out.push(Stmt::If(some.clone(), begin, copy(l, &self.pairs)));
         out.push(Stmt::While(some, body));
         Ok(())
     }
