@@ -168,7 +168,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let e = l.k.reg("e", Ty::I64);
-        let mut part = |l: &mut Lower, rows: i64, begin: bool, end: Expr| -> Result<Vec<Stmt>> {
+        let part = |l: &mut Lower, rows: i64, begin: bool, end: Expr| -> Result<Vec<Stmt>> {
             let k = l.k.reg("k", Ty::I64);
             let at = Expr::Reg(k).times(self.width.clone());
             let row = first.clone().plus(Expr::Reg(e)).plus(Expr::Reg(k));
