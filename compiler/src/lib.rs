@@ -9,6 +9,7 @@
 //! all of it. Nothing here does IO outside `package` and the command-line tool `arraygpu-opt`.
 
 pub mod backend;
+pub mod build;
 pub mod core;
 pub mod driver;
 pub mod error;

@@ -7,23 +7,11 @@ use crate::matrix::block;
 use crate::node::{self, NodeRef, Op, make};
 use crate::scope::Place;
 use arraygpu_compiler::Error;
+pub use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
 use std::panic::Location;
-
-/// What lies beyond the edges of an array.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Boundary<T> {
-    /// The element at the edge: `a a | a b c | c c`.
-    Clamp,
-    /// The array mirrored at the edge, whose element is repeated: `b a | a b c | c b`.
-    Mirror,
-    /// The array again: `b c | a b c | a b`.
-    Wrap,
-    /// A value: `0 0 | a b c | 0 0`.
-    Constant(T),
-}
 
 impl<T: Elem> VExp<T> {
     /// The `k` slices of length `len - (k - 1)`: the i-th begins at element i. What stencils are made of.

@@ -22,7 +22,7 @@ pub use strategy::Strategy;
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Dimensions of an array at most: what `agpu_view` has room for.
 pub const MAX_RANK: usize = 3;
@@ -315,7 +315,7 @@ pub struct Function {
     /// Shape rules, in the order of the program.
     pub requires: Vec<Require>,
     /// What its iterations call: functions from states, and what else they need, to the next states.
-    pub steps: Vec<Rc<Function>>,
+    pub steps: Vec<Arc<Function>>,
     /// All nodes.
     pub graph: Graph,
 }

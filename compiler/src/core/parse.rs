@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
 use rustc_hash::FxHashMap as HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// All functions of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Function>> {
@@ -49,7 +49,7 @@ fn function(c: &mut Cursor) -> Result<Function> {
     while !p.c.eat("return") {
         if p.c.eat("step") {
             let step = function(p.c)?;
-            p.f.steps.push(Rc::new(step));
+            p.f.steps.push(Arc::new(step));
         } else if p.c.eat("require") {
             p.require()?;
         } else {

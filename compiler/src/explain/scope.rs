@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
 use crate::schedule::items::{self, Pass};
 use rustc_hash::FxHashMap as HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function, or the step of an iteration, in the terms of the function.
 pub struct Scope<'a> {
-    pub f: Rc<Function>,
+    pub f: Arc<Function>,
     pub passes: Vec<Pass>,
     /// The launch of each pass.
     pub launches: Vec<Option<&'a Launch>>,
@@ -57,7 +57,7 @@ pub struct Units<'a> {
 impl<'a> Units<'a> {
     /// Of a function, for which formulas know sizes.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
-        let f = Rc::new(compiled.functions[i].clone());
+        let f = Arc::new(compiled.functions[i].clone());
         let params = 0..f.params.len() as u32;
         let places = params.filter_map(|p| Some((Place::Param(p), f.graph.find(&Op::Param(p))?)));
         let stored = places.collect();

@@ -3,7 +3,7 @@
 use super::{cse, dce, elementary, fast, fuse, half, hoist, lengths, shapes, simplify};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A pass: its name on the command line, and what it does.
 pub struct Pass {
@@ -45,7 +45,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     let mut f = f.clone();
     // what iterations call are functions like any other
     for step in &mut f.steps {
-        *step = Rc::new(run(step, seen)?);
+        *step = Arc::new(run(step, seen)?);
     }
     for pass in PASSES {
         f = (pass.run)(&f)?;

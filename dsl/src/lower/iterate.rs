@@ -4,10 +4,11 @@ use super::{Lowering, needed};
 use crate::iterate::Iteration;
 use crate::node::{Node, NodeRef};
 use arraygpu_compiler::Result;
-use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Require, Rule, Type};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Require, Rule};
+use arraygpu_compiler::scalar::Lit;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// An iteration that was lowered: its step's number, and its arguments.
 #[derive(Clone)]
@@ -40,10 +41,10 @@ impl Lowering {
         };
         let Lowered { step, args } = lowered;
         let count = self.id(all.count);
-        let subject = self.subject("iterate", "", &[count]);
-        let zero = self.number(0);
-        self.require(node, &subject, Rule::Count, zero, count)?;
-        Ok(self.f.graph.add(core::Op::Iterate { step, which, count, args }))
+        let subject = self.b.subject("iterate", "", &[count]);
+        let zero = self.b.number(0);
+        self.b.require(&subject, Rule::Count, zero, count)?;
+        self.b.node(core::Op::Iterate { step, which, count, args })
     }
 
     fn step(&mut self, node: NodeRef, all: &Iteration) -> Result<Lowered> {
@@ -61,9 +62,9 @@ impl Lowering {
             outside.push(found);
         }
         let params = self.parameters(&args, states);
-        let number = self.f.steps.len();
-        let mut step = Function::new(&format!("{}__step{number}", self.f.name), params);
-        (step.fast, step.stencil, step.loc) = (self.f.fast, self.f.stencil, self.f.loc.clone());
+        let number = self.b.function.steps.len();
+        let mut step = Function::new(&format!("{}__step{number}", self.b.function.name), params);
+        (step.fast, step.stencil, step.loc) = (self.b.function.fast, self.b.function.stencil, self.b.function.loc.clone());
         let mut inner = Lowering::of(step);
         self.equal_extents(node, &args, states, &mut inner);
         inner.begin(all, &outside);
@@ -71,22 +72,17 @@ impl Lowering {
         for n in needed(&all.bodies, &known) {
             inner.node(n)?;
         }
+        let place = self.place(node.at);
+        inner.b.at(place);
         for (i, body) in all.bodies.iter().enumerate() {
             let (value, state) = (inner.id(body), NodeId(i as u32));
             for axis in 0..body.ty.rank {
-                let (before, after) = (inner.extents[&state].clone(), inner.extents[&value].clone());
-                let axis = usize::from(axis);
-                inner.require(
-                    node,
-                    "iterate: the state before and after a step",
-                    Rule::Same,
-                    before[axis],
-                    after[axis],
-                )?;
+                let [before, after] = [state, value].map(|n| inner.b.extents(n)[usize::from(axis)]);
+                inner.b.require("iterate: the state before and after a step", Rule::Same, before, after)?;
             }
-            inner.f.results.push(Output { name: format!("next{i}"), value });
+            inner.b.function.results.push(Output { name: format!("next{i}"), value });
         }
-        self.f.steps.push(Rc::new(inner.f));
+        self.b.function.steps.push(Arc::new(inner.b.function));
         Ok(Lowered { step: number as u32, args })
     }
 
@@ -97,18 +93,18 @@ impl Lowering {
             return Outside::Param(next);
         }
         for (state, init) in (0..).zip(inits) {
-            if let Some(axis) = self.extents[init].iter().position(|e| *e == id) {
+            if let Some(axis) = self.b.extents(*init).iter().position(|e| *e == id) {
                 return Outside::Length(state, axis as u8);
             }
         }
-        if self.is_device(id) { Outside::First(next) } else { Outside::Param(next) }
+        if self.b.is_device(id) { Outside::First(next) } else { Outside::Param(next) }
     }
 
     /// A scalar that only the device knows, as an array of one element.
     fn alone(&mut self, n: NodeRef) -> NodeId {
-        let (value, one) = (self.id(n), self.number(1));
-        let id = self.f.graph.add(core::Op::Fill(one, value));
-        self.extents.insert(id, vec![one]);
+        let (value, one) = (self.id(n), self.b.number(1));
+        let id = self.b.graph().add(core::Op::Fill(one, value));
+        self.b.measure(id);
         id
     }
 
@@ -116,8 +112,8 @@ impl Lowering {
     fn parameters(&self, args: &[NodeId], states: usize) -> Vec<Param> {
         let mut params: Vec<Param> = Vec::new();
         for (i, arg) in args.iter().enumerate() {
-            let base = match self.f.graph.op(*arg) {
-                core::Op::Param(p) => self.f.params[*p as usize].name.clone(),
+            let base = match self.b.function.graph.op(*arg) {
+                core::Op::Param(p) => self.b.function.params[*p as usize].name.clone(),
                 _ if i < states => "state".into(),
                 _ => "outer".into(),
             };
@@ -125,7 +121,7 @@ impl Lowering {
             let numbered = (i..).map(|i| format!("{base}_{i}"));
             let name =
                 std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or_default();
-            params.push(Param { name, ty: self.f.graph.ty(*arg) });
+            params.push(Param { name, ty: self.b.function.graph.ty(*arg) });
         }
         params
     }
@@ -134,14 +130,14 @@ impl Lowering {
     fn equal_extents(&mut self, node: NodeRef, args: &[NodeId], states: usize, inner: &mut Lowering) {
         let mut first: HashMap<NodeId, NodeId> = HashMap::new();
         for (i, arg) in args.iter().enumerate() {
-            let Some(extents) = self.extents.get(arg).cloned() else { continue };
+            let extents = self.b.extents(*arg).to_vec();
             for (axis, extent) in (0..).zip(extents) {
-                let own = inner.f.graph.add(core::Op::Len(NodeId(i as u32), axis));
+                let own = inner.b.function.graph.add(core::Op::Len(NodeId(i as u32), axis));
                 match first.get(&extent) {
                     // within one state it is for the caller to say
                     Some(other) if i >= states => {
                         let (subject, loc) = ("iterate".into(), self.place(node.at));
-                        inner.f.requires.push(Require { rule: Rule::Same, a: *other, b: own, subject, loc });
+                        inner.b.function.requires.push(Require { rule: Rule::Same, a: *other, b: own, subject, loc });
                     }
                     Some(_) => {}
                     None => drop(first.insert(extent, own)),
@@ -152,23 +148,15 @@ impl Lowering {
 
     /// What stands for the values from outside in the step.
     fn begin(&mut self, all: &Iteration, outside: &[Outside]) {
-        let params: Vec<Type> = self.f.params.iter().map(|p| p.ty).collect();
-        for (i, ty) in (0..).zip(&params) {
-            let extents = (0..ty.rank).map(|axis| self.f.graph.add(core::Op::Len(NodeId(i), axis))).collect();
-            if !ty.is_scalar() {
-                self.extents.insert(NodeId(i), extents);
-            }
-        }
         for (i, state) in (0..).zip(&all.states) {
             self.ids.insert(std::ptr::from_ref(*state), NodeId(i));
         }
         for (n, found) in all.captured.iter().zip(outside) {
-            let g = &mut self.f.graph;
+            let g = &mut self.b.function.graph;
             let id = match found {
                 Outside::Param(i) => NodeId(*i),
                 Outside::Length(state, axis) => g.add(core::Op::Len(NodeId(*state), *axis)),
                 Outside::First(i) => {
-                    debug_assert_eq!(Lit::i64(0).ty, Ty::I64);
                     let zero = g.lit(Lit::i64(0));
                     g.add(core::Op::Elem(NodeId(*i), vec![zero]))
                 }

@@ -1,24 +1,20 @@
 //! From nodes to core IR.
 //!
 //! Nodes are numbered in the order of the author's program, operands before users, so lowering is one loop over the nodes that
-//! the results need, in that order: no recursion, however deep the expression, and the shape rules ([`rules`]) come out in the order of the
+//! the results need, in that order: no recursion, however deep the expression, and the shape rules come out in the order of the
 //! program. Variables become fresh variables of core IR; a combinator's body is complete when the combinator comes, and is closed then.
 //!
-//! Extents are resolved here: `len` of an array expression becomes an expression over those of parameters and scalar parameters, so
-//! that rules never mention an array that is not a parameter.
+//! Core IR, extents and rules are made by the compiler's [`Builder`].
 
 mod iterate;
-mod pad;
-mod replace;
-mod rules;
 
 use crate::iterate::Iteration;
 use crate::node::{Lambda, Node, NodeRef, Op};
 use crate::scope::Place;
+use crate::stencil::Boundary;
+use arraygpu_compiler::build::Builder;
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Strategy};
 use arraygpu_compiler::loc::{Loc, LocStack};
-use arraygpu_compiler::passes::simplify;
-use arraygpu_compiler::scalar::{Lit, Ty};
 use arraygpu_compiler::{Error, Result};
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +42,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     for node in needed(&definition.results, &HashSet::new()) {
         lowering.node(node).map_err(|e| e.at(Some(&place)))?;
     }
-    let mut function = lowering.f;
+    let mut function = lowering.b.function;
     let value = |node: &NodeRef| lowering.ids[&std::ptr::from_ref::<Node>(node)];
     let outputs = definition.result_names.iter().zip(&definition.results);
     function.results =
@@ -73,17 +69,11 @@ fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<NodeRef> {
 }
 
 struct Lowering {
-    f: Function,
+    b: Builder,
     /// What each node became.
     ids: HashMap<*const Node, NodeId>,
-    /// The extents of each array, outermost first.
-    extents: HashMap<NodeId, Vec<NodeId>>,
     /// Each place of the author's program once.
     places: HashMap<*const std::panic::Location<'static>, LocStack>,
-    /// What rules must know of each node of the graph.
-    facts: Vec<rules::Fact>,
-    /// The rules that stand already.
-    seen: HashSet<rules::Key>,
     /// The steps of iterations.
     iterations: HashMap<*const Iteration, iterate::Lowered>,
 }
@@ -91,27 +81,20 @@ struct Lowering {
 impl Lowering {
     fn of(f: Function) -> Lowering {
         Lowering {
-            f,
+            b: Builder::new(f),
             ids: HashMap::new(),
-            extents: HashMap::new(),
             places: HashMap::new(),
-            facts: Vec::new(),
-            seen: HashSet::new(),
             iterations: HashMap::new(),
         }
     }
 
     fn node(&mut self, node: NodeRef) -> Result<()> {
-        // a parameter, and its length, come from no line of the function
+        // a parameter comes from no line of the function
         let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
-        self.f.graph.set_loc(place);
+        self.b.at(place);
         let id = self.operation(node)?;
         self.ids.insert(std::ptr::from_ref(node), id);
-        if !node.ty.is_scalar() && !self.extents.contains_key(&id) {
-            let extents = (0..node.ty.rank).map(|axis| self.extent(id, axis)).collect();
-            self.extents.insert(id, extents);
-        }
-        self.rules(node)
+        Ok(())
     }
 
     fn place(&mut self, at: Place) -> LocStack {
@@ -125,60 +108,77 @@ impl Lowering {
 
     /// Binds the variables of a closure whose body is complete.
     fn close(&mut self, lambda: &Lambda) -> core::Lambda {
-        let var = |v: &NodeRef| match *self.f.graph.op(self.id(v)) {
+        let var = |v: &NodeRef| match *self.b.function.graph.op(self.id(v)) {
             core::Op::Var(var, ty) => (var, ty),
             ref op => unreachable!("a variable became {op:?}"),
         };
         let vars: Vec<_> = lambda.vars.iter().map(var).collect();
         let body = self.id(lambda.body);
-        self.f.graph.close(&vars, body)
+        self.b.graph().close(&vars, body)
     }
 
     fn operation(&mut self, node: NodeRef) -> Result<NodeId> {
         let id = |n: &NodeRef| self.id(n);
+        let ids = |nodes: &[NodeRef]| nodes.iter().map(id).collect::<Vec<_>>();
         let op = match &node.op {
             Op::Const(value) => core::Op::Const(*value),
             Op::Param(i) => core::Op::Param(*i),
-            Op::Var => return Ok(self.f.graph.fresh_var(node.ty.elem).1),
+            Op::Var => return Ok(self.b.graph().fresh_var(node.ty.elem).1),
             Op::Unary(op, a) => core::Op::Unary(*op, id(a)),
             Op::Binary(op, a, b) => core::Op::Binary(*op, id(a), id(b)),
             Op::MulAdd(a, b, c) => core::Op::MulAdd(id(a), id(b), id(c)),
             Op::Select(c, a, b) => core::Op::Select(id(c), id(a), id(b)),
             Op::Cast(ty, a) => core::Op::Cast(*ty, id(a)),
-            Op::Bound(a) => return Ok(self.bound(a)),
-            Op::Len(x, axis) => return Ok(self.extents[&id(x)][usize::from(*axis)]),
-            Op::At(x, index) => core::Op::At(id(x), index.iter().map(id).collect()),
-            Op::Map { lambda, srcs, .. } => {
-                let srcs = srcs.iter().map(id).collect();
-                core::Op::Map(self.close(lambda), srcs)
+            Op::Bound(a) => {
+                let value = id(a);
+                return Ok(self.b.bind(value));
             }
-            Op::Generate { extents, lambda, .. } => {
-                let extents = extents.iter().map(id).collect();
-                core::Op::Generate(extents, self.close(lambda))
+            Op::Len(x, axis) => return Ok(self.b.extents(id(x))[usize::from(*axis)]),
+            Op::At(x, index) => core::Op::At(id(x), ids(index)),
+            Op::Map { construct, lambda, srcs } => {
+                let (srcs, lambda) = (ids(srcs), self.close(lambda));
+                // the slices of a weighted sum are as long as one another by their bounds
+                if construct.starts_with("weighted_sum") {
+                    return self.b.node(core::Op::Map(lambda, srcs));
+                }
+                return self.b.map(construct, lambda, srcs);
             }
-            Op::Slice { src, axis, start, stop, stride, .. } => core::Op::Slice {
-                src: id(src),
-                axis: *axis,
-                start: id(start),
-                stop: id(stop),
-                stride: id(stride),
-            },
+            Op::Generate { construct, extents, lambda } => {
+                let (extents, lambda) = (ids(extents), self.close(lambda));
+                return self.b.generate(construct, extents, lambda);
+            }
+            Op::Slice { construct, src, axis, start, stop, stride } => {
+                let (src, bounds) = (id(src), [start, stop, stride].map(id));
+                return self.b.slice(construct, src, *axis, bounds);
+            }
             Op::Reverse(x, axis) => core::Op::Reverse(id(x), *axis),
             Op::Permute(x, axes) => core::Op::Permute(id(x), axes.clone()),
-            Op::Pick { src, axis, index, inside, .. } => {
+            Op::Pick { construct, src, axis, index, inside } => {
                 let (src, index) = (id(src), id(index));
-                if !inside && self.is_device(index) {
-                    return Ok(self.total_pick(src, *axis, index));
-                }
-                core::Op::Pick { src, axis: *axis, index }
+                return self.b.pick(construct, src, *axis, index, *inside);
             }
-            Op::Spread { src, axis, n, .. } => core::Op::Spread { src: id(src), axis: *axis, n: id(n) },
+            Op::Spread { construct, src, axis, n } => {
+                let (src, n) = (id(src), id(n));
+                return self.b.spread(construct, src, *axis, n);
+            }
             Op::Pad { src, axis, margins, boundary } => {
-                let margins = margins.map(|n| id(&n));
-                return Ok(self.padded(id(src), *axis, margins, boundary));
+                let (src, margins) = (id(src), margins.map(|n| id(&n)));
+                let boundary = match boundary {
+                    Boundary::Clamp => Boundary::Clamp,
+                    Boundary::Mirror => Boundary::Mirror,
+                    Boundary::Wrap => Boundary::Wrap,
+                    Boundary::Constant(c) => Boundary::Constant(id(c)),
+                };
+                return self.b.pad(src, *axis, margins, &boundary);
             }
-            Op::Iota(n) => core::Op::Iota(id(n)),
-            Op::Fill(n, x) => core::Op::Fill(id(n), id(x)),
+            Op::Iota(n) => {
+                let n = id(n);
+                return self.b.iota(n);
+            }
+            Op::Fill(n, x) => {
+                let (n, x) = (id(n), id(x));
+                return self.b.fill(n, x);
+            }
             Op::Materialize(x) => core::Op::Materialize(id(x)),
             Op::Reduce { lambda, init, src } => {
                 let (init, src) = (id(init), id(src));
@@ -190,67 +190,19 @@ impl Lowering {
             }
             Op::PanelDot(a, b) => {
                 let (a, b) = (id(a), id(b));
-                let init = self.f.graph.lit(Lit::zero(node.ty.elem));
-                core::Op::PanelDot { init, a, b }
+                return self.b.panel_dot(a, b);
             }
             Op::Dot(a, b) => {
                 let (a, b) = (id(a), id(b));
-                let init = self.f.graph.lit(Lit::zero(node.ty.elem));
-                core::Op::Dot { init, a, b }
+                return self.b.dot(a, b);
             }
-            Op::Replace { src, part, start, .. } => {
-                let (src, part) = (id(src), id(part));
-                let start: Vec<NodeId> = start.iter().map(id).collect();
-                return Ok(self.replaced(src, part, &start));
+            Op::Replace { construct, src, part, start } => {
+                let (src, part, start) = (id(src), id(part), ids(start));
+                return self.b.replace(construct, src, part, &start);
             }
             Op::Iterate(all, which) => return self.iterate(node, all, *which),
             Op::Invalid(error) => return Err(Error::clone(error)),
         };
-        Ok(self.f.graph.add(op))
-    }
-
-    /// `slet`: constants and variables have names already.
-    fn bound(&mut self, value: NodeRef) -> NodeId {
-        use core::Op::{Const, Param, Var};
-        let id = self.id(value);
-        if !matches!(self.f.graph.op(id), Const(_) | Param(_) | Var(..)) {
-            self.f.graph.mark_bound(id);
-        }
-        id
-    }
-
-    /// The length of an array, whose operands have theirs, along an axis.
-    fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
-        let (of, axis) = match *self.f.graph.op(array) {
-            core::Op::Map(_, ref srcs) => (srcs[0], axis),
-            core::Op::Iterate { which, ref args, .. } => (args[which as usize], axis),
-            core::Op::Reverse(x, _) | core::Op::Materialize(x) => (x, axis),
-            core::Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
-            core::Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
-            core::Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),
-            core::Op::Slice { src, axis: a, .. } if a != axis => (src, axis),
-            // of parameters, and in terms of their own operands
-            _ => return simplify::extent(&mut self.f.graph, array, axis),
-        };
-        self.extents[&of][usize::from(axis)]
-    }
-
-    /// A row or column whose number only the device knows: each element is a total read.
-    fn total_pick(&mut self, src: NodeId, axis: u8, at: NodeId) -> NodeId {
-        let mut extents = self.extents[&src].clone();
-        extents.remove(axis.into());
-        let types = vec![Ty::I64; extents.len()];
-        let lambda = self.f.graph.lambda(&types, |g, i| {
-            let mut index = i.to_vec();
-            index.insert(axis.into(), at);
-            g.add(core::Op::At(src, index))
-        });
-        self.f.graph.add(core::Op::Generate(extents, lambda))
-    }
-
-    /// A constant of type i64.
-    fn number(&mut self, value: i64) -> NodeId {
-        debug_assert_eq!(Lit::i64(value).ty, Ty::I64);
-        self.f.graph.lit(Lit::i64(value))
+        self.b.node(op)
     }
 }

@@ -13,12 +13,10 @@
 //! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
 //! what an earlier one says. Whether a rule can never hold is for the compiler to find; the author's line is in it.
 
-use super::Lowering;
-use crate::node::{NodeRef, Op};
-use crate::stencil::Boundary;
-use arraygpu_compiler::core::linear::{self, Linear};
-use arraygpu_compiler::core::{self, Graph, MAX_RANK, NodeId, Require, Rule};
-use arraygpu_compiler::{Error, Result};
+use super::{Boundary, Builder};
+use crate::core::linear::{self, Linear};
+use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule};
+use crate::{Error, Result};
 use std::rc::Rc;
 
 /// What is known of a node of the graph.
@@ -43,139 +41,96 @@ pub(super) enum Key {
     Operands(Rule, NodeId, NodeId),
 }
 
-impl Lowering {
-    /// Emits the rules that a node needs.
-    pub(super) fn rules(&mut self, node: NodeRef) -> Result<()> {
-        match &node.op {
-            Op::Map { construct, srcs, .. } if srcs.len() > 1 => {
-                // the slices of a weighted sum are as long as one another by their bounds
-                if construct.starts_with("weighted_sum") { Ok(()) } else { self.same(node, construct, srcs) }
-            }
-            Op::Dot(a, b) => self.same(node, "dot", &[a, b]),
-            Op::PanelDot(a, b) => self.same(node, "matmul", &[a, b]),
-            Op::Slice { construct, src, axis, start, stop, stride } => {
-                let [src, start, stop, stride] = [src, start, stop, stride].map(|n| self.id(n));
-                let subject = self.slice_subject(construct, src, [start, stop, stride]);
-                let (zero, one, length) =
-                    (self.number(0), self.number(1), self.extents[&src][usize::from(*axis)]);
-                self.require(node, &subject, Rule::Start, zero, start)?;
-                self.require(node, &subject, Rule::Order, start, stop)?;
-                self.require(node, &subject, Rule::Stop, stop, length)?;
-                self.require(node, &subject, Rule::Stride, one, stride)
-            }
-            Op::Generate { construct, extents, .. } => {
-                extents.iter().try_for_each(|n| self.made(node, construct, n))
-            }
-            Op::Spread { construct, n, .. } => self.made(node, construct, n),
-            Op::Pick { construct, src, axis, index, inside: false } => {
-                let [src, index] = [src, index].map(|n| self.id(n));
-                if self.is_device(index) {
-                    return Ok(());
-                }
-                let subject = self.slice_subject(construct, src, [index; 3]);
-                let (zero, one, length) =
-                    (self.number(0), self.number(1), self.extents[&src][usize::from(*axis)]);
-                let next = linear::add(&mut self.f.graph, index, one);
-                self.require(node, &subject, Rule::Index, zero, index)?;
-                self.require(node, &subject, Rule::Inside, next, length)
-            }
-            Op::Pad { src, axis, margins, boundary } => self.margins(node, src, *axis, margins, boundary),
-            Op::Replace { construct, src, part, start } => self.part(node, construct, src, part, start),
-            Op::Iota(n) => self.made(node, "iota", n),
-            Op::Fill(n, _) => self.made(node, "fill", n),
-            _ => Ok(()),
-        }
+impl Builder {
+    /// What a slice needs.
+    pub(super) fn bounds(&mut self, construct: &str, src: NodeId, axis: u8, bounds: [NodeId; 3]) -> Result<()> {
+        let [start, stop, stride] = bounds;
+        let subject = self.slice_subject(construct, src, bounds);
+        let (zero, one, length) = (self.number(0), self.number(1), self.extents[&src][usize::from(axis)]);
+        self.require(&subject, Rule::Start, zero, start)?;
+        self.require(&subject, Rule::Order, start, stop)?;
+        self.require(&subject, Rule::Stop, stop, length)?;
+        self.require(&subject, Rule::Stride, one, stride)
     }
 
-    fn same(&mut self, node: NodeRef, construct: &str, srcs: &[NodeRef]) -> Result<()> {
-        let srcs: Vec<NodeId> = srcs.iter().map(|s| self.id(s)).collect();
+    /// What a row or column needs at an index that the host knows.
+    pub(super) fn one_index(&mut self, construct: &str, src: NodeId, axis: u8, index: NodeId) -> Result<()> {
+        let subject = self.slice_subject(construct, src, [index; 3]);
+        let (zero, one, length) = (self.number(0), self.number(1), self.extents[&src][usize::from(axis)]);
+        let next = linear::add(&mut self.function.graph, index, one);
+        self.require(&subject, Rule::Index, zero, index)?;
+        self.require(&subject, Rule::Inside, next, length)
+    }
+
+    /// Arrays are of one shape.
+    pub(super) fn same(&mut self, construct: &str, srcs: &[NodeId]) -> Result<()> {
+        if srcs.len() < 2 {
+            return Ok(());
+        }
         let operator = if construct.starts_with(char::is_alphabetic) { "" } else { "operator " };
         let first = self.extents[&srcs[0]].clone();
         for src in &srcs[1..] {
             for (axis, (a, b)) in first.iter().zip(self.extents[src].clone()).enumerate() {
                 let of = AXES[first.len() - 1][axis];
                 let subject = self.subject(&format!("{operator}{construct}"), of, &[srcs[0], *src]);
-                self.require(node, &subject, Rule::Same, *a, b)?;
+                self.require(&subject, Rule::Same, *a, b)?;
             }
         }
         Ok(())
     }
 
-    fn made(&mut self, node: NodeRef, construct: &str, n: NodeRef) -> Result<()> {
-        // as long as another array
-        if let Op::Len(..) = n.op {
+    /// A length to be made is not negative, unless it is as long as another array.
+    pub(super) fn made(&mut self, construct: &str, n: NodeId) -> Result<()> {
+        if self.lengths.contains(&n) {
             return Ok(());
         }
-        let n = self.id(n);
         let subject = self.subject(construct, "", &[n]);
         let zero = self.number(0);
-        self.require(node, &subject, Rule::Extent, zero, n)
+        self.require(&subject, Rule::Extent, zero, n)
     }
 
     /// Mirrored and repeated margins are not wider than the array; others need an element to read.
-    fn margins(
+    pub(super) fn margins(
         &mut self,
-        node: NodeRef,
-        src: NodeRef,
+        src: NodeId,
         axis: u8,
-        margins: &[NodeRef; 2],
-        boundary: &Boundary<NodeRef>,
+        margins: [NodeId; 2],
+        boundary: &Boundary<NodeId>,
     ) -> Result<()> {
-        let src = self.id(src);
         let subject = self.slice_subject("padded", src, [src; 3]);
         let length = self.extents[&src][usize::from(axis)];
         match boundary {
             Boundary::Mirror | Boundary::Wrap => {
-                for margin in margins {
-                    let margin = self.id(margin);
-                    self.require(node, &subject, Rule::Margin, margin, length)?;
-                }
-                Ok(())
+                margins.iter().try_for_each(|margin| self.require(&subject, Rule::Margin, *margin, length))
             }
             Boundary::Clamp | Boundary::Constant(_) => {
                 let one = self.number(1);
-                self.require(node, &subject, Rule::Margin, one, length)
+                self.require(&subject, Rule::Margin, one, length)
             }
         }
     }
 
     /// A part lies inside of what it replaces a part of.
-    fn part(
-        &mut self,
-        node: NodeRef,
-        construct: &str,
-        src: NodeRef,
-        part: NodeRef,
-        start: &[NodeRef],
-    ) -> Result<()> {
-        let (src, part) = (self.id(src), self.id(part));
+    pub(super) fn part(&mut self, construct: &str, src: NodeId, part: NodeId, start: &[NodeId]) -> Result<()> {
         let (zero, one) = (self.number(0), self.number(1));
         for (axis, start) in start.iter().enumerate() {
-            let start = self.id(start);
             let (length, whole) = (self.extents[&part][axis], self.extents[&src][axis]);
-            let subject = self.slice_subject(construct, src, [start; 3]);
-            let stop = linear::add(&mut self.f.graph, start, length);
-            self.require(node, &subject, Rule::Start, zero, start)?;
-            self.require(node, &subject, Rule::Part, one, length)?;
-            self.require(node, &subject, Rule::Stop, stop, whole)?;
+            let subject = self.slice_subject(construct, src, [*start; 3]);
+            let stop = linear::add(&mut self.function.graph, *start, length);
+            self.require(&subject, Rule::Start, zero, *start)?;
+            self.require(&subject, Rule::Part, one, length)?;
+            self.require(&subject, Rule::Stop, stop, whole)?;
         }
         Ok(())
     }
 
     /// Whether the host cannot compute a scalar before the function runs.
-    pub(super) fn is_device(&mut self, n: NodeId) -> bool {
+    pub fn is_device(&mut self, n: NodeId) -> bool {
         self.fact(n).obstacle.is_some()
     }
 
     /// Keeps a rule if the host can check it and it says something.
-    pub(super) fn require(
-        &mut self,
-        node: NodeRef,
-        subject: &str,
-        rule: Rule,
-        a: NodeId,
-        b: NodeId,
-    ) -> Result<()> {
+    pub fn require(&mut self, subject: &str, rule: Rule, a: NodeId, b: NodeId) -> Result<()> {
         for operand in [a, b] {
             if let Some(obstacle) = self.fact(operand).obstacle {
                 let message = format!(
@@ -183,20 +138,19 @@ impl Lowering {
                      lengths, constants and scalar parameters",
                     role(rule)
                 );
-                let place = self.place(node.at);
-                return Err(Error::limit("E0209", message).at(place.first()));
+                return Err(Error::limit("E0209", message).at(self.loc.first()));
             }
         }
-        let (key, always) = key(&self.f.graph, rule, a, b);
+        let (key, always) = key(&self.function.graph, rule, a, b);
         if !always && self.seen.insert(key) {
-            let loc = self.place(node.at);
-            self.f.requires.push(Require { rule, a, b, subject: subject.into(), loc });
+            let loc = self.loc.clone();
+            self.function.requires.push(Require { rule, a, b, subject: subject.into(), loc });
         }
         Ok(())
     }
 
     /// `zip_with: x, y`, `zip_with: rows of a, b`
-    pub(super) fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
+    pub fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
         let names = self.names(nodes).join(", ");
         if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
@@ -217,7 +171,7 @@ impl Lowering {
         for node in nodes {
             join(&mut params, &self.fact(*node).params);
         }
-        params.iter().map(|p| self.f.params[*p as usize].name.clone()).collect()
+        params.iter().map(|p| self.function.params[*p as usize].name.clone()).collect()
     }
 
     /// What is known of a node. Operands have lower numbers than their users.
@@ -230,25 +184,25 @@ impl Lowering {
     }
 
     fn learn(&self, node: NodeId) -> Fact {
-        let op = self.f.graph.op(node);
+        let op = self.function.graph.op(node);
         let mut params = Vec::new();
         let mut obstacle = match op {
-            core::Op::Var(..) => Some("depends on the variable of a closure"),
-            core::Op::At(..) | core::Op::Elem(..) => Some("is read from a vector"),
-            core::Op::Reduce { .. }
-            | core::Op::Dot { .. }
-            | core::Op::PanelDot { .. }
-            | core::Op::Fold { .. } => Some("is computed by a reduction"),
+            Op::Var(..) => Some("depends on the variable of a closure"),
+            Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
+            Op::Reduce { .. }
+            | Op::Dot { .. }
+            | Op::PanelDot { .. }
+            | Op::Fold { .. } => Some("is computed by a reduction"),
             _ => None,
         };
-        if let core::Op::Param(i) = op {
+        if let Op::Param(i) = op {
             params.push(*i);
         }
         let operands: Vec<&Fact> = op.operands().map(|o| &self.facts[o.0 as usize]).collect();
         for operand in &operands {
             join(&mut params, &operand.params);
             // the length of a vector is known whatever its elements are
-            if self.f.graph.ty(node).is_scalar() && !matches!(op, core::Op::Len(..)) {
+            if self.function.graph.ty(node).is_scalar() && !matches!(op, Op::Len(..)) {
                 obstacle = obstacle.or(operand.obstacle);
             }
         }
@@ -302,5 +256,5 @@ fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
 fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
     form.constant.unsigned_abs() < 1 << 48
         && form.terms.len() < 16
-        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), core::Op::Len(..)))
+        && form.terms.iter().all(|(t, k)| k.unsigned_abs() < 1 << 8 && matches!(g.op(*t), Op::Len(..)))
 }

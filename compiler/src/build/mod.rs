@@ -1,0 +1,210 @@
+//! Building functions: nodes of core IR together with the shape rules that they need.
+//!
+//! Nodes come in the order of the author's program, operands before users, and so do the rules ([`rules`]). Extents are resolved on the way: the length
+//! of an array expression becomes an expression over those of parameters and scalar parameters, so that rules never mention an array that is not a
+//! parameter. The embedded language and the C ABI both build through this.
+
+mod pad;
+mod replace;
+mod rules;
+
+pub use pad::Boundary;
+
+use crate::core::{Function, Graph, Lambda, NodeId, Op, Type};
+use crate::loc::LocStack;
+use crate::passes::simplify;
+use crate::scalar::{Lit, Ty};
+use crate::{Error, Result};
+use std::collections::{HashMap, HashSet};
+
+/// A function under construction.
+#[derive(Debug)]
+pub struct Builder {
+    /// The function so far.
+    pub function: Function,
+    /// The extents of each array, outermost first.
+    extents: HashMap<NodeId, Vec<NodeId>>,
+    /// What is the extent of some array: not negative.
+    lengths: HashSet<NodeId>,
+    /// What rules must know of each node of the graph.
+    facts: Vec<rules::Fact>,
+    /// The rules that stand already.
+    seen: HashSet<rules::Key>,
+    /// Where the nodes come from that are made now.
+    loc: LocStack,
+}
+
+impl Builder {
+    /// Goes on with a function whose parameters are declared and which has no other nodes.
+    pub fn new(function: Function) -> Builder {
+        let mut builder = Builder {
+            function,
+            extents: HashMap::new(),
+            lengths: HashSet::new(),
+            facts: Vec::new(),
+            seen: HashSet::new(),
+            loc: LocStack::default(),
+        };
+        for i in 0..builder.function.params.len() {
+            builder.measure(NodeId(i as u32));
+        }
+        builder
+    }
+
+    /// All nodes and rules.
+    pub fn graph(&mut self) -> &mut Graph {
+        &mut self.function.graph
+    }
+
+    /// Nodes and rules made from now on come from this place.
+    pub fn at(&mut self, loc: LocStack) {
+        self.function.graph.set_loc(loc.clone());
+        self.loc = loc;
+    }
+
+    /// The type of a node.
+    pub fn ty(&self, n: NodeId) -> Type {
+        self.function.graph.ty(n)
+    }
+
+    /// The extents of an array, outermost first; of a scalar none.
+    pub fn extents(&self, array: NodeId) -> &[NodeId] {
+        self.extents.get(&array).map_or(&[], Vec::as_slice)
+    }
+
+    /// A constant of type i64.
+    pub fn number(&mut self, value: i64) -> NodeId {
+        self.function.graph.lit(Lit::i64(value))
+    }
+
+    /// A node that needs no rule.
+    pub fn node(&mut self, op: Op) -> Result<NodeId> {
+        let node = self.function.graph.try_add(op);
+        let node = node.map_err(|e| Error::user("E0208", e).at(self.loc.first()))?;
+        self.measure(node);
+        Ok(node)
+    }
+
+    /// One function of the elements of arrays of one shape.
+    pub fn map(&mut self, construct: &str, lambda: Lambda, arrays: Vec<NodeId>) -> Result<NodeId> {
+        let node = self.node(Op::Map(lambda, arrays.clone()))?;
+        self.same(construct, &arrays)?;
+        Ok(node)
+    }
+
+    /// An array from its indices.
+    pub fn generate(&mut self, construct: &str, extents: Vec<NodeId>, lambda: Lambda) -> Result<NodeId> {
+        extents.iter().try_for_each(|n| self.made(construct, *n))?;
+        self.node(Op::Generate(extents, lambda))
+    }
+
+    /// 0, 1, .. n-1.
+    pub fn iota(&mut self, n: NodeId) -> Result<NodeId> {
+        self.made("iota", n)?;
+        self.node(Op::Iota(n))
+    }
+
+    /// n times a value.
+    pub fn fill(&mut self, n: NodeId, value: NodeId) -> Result<NodeId> {
+        self.made("fill", n)?;
+        self.node(Op::Fill(n, value))
+    }
+
+    /// n times an array, along a new axis.
+    pub fn spread(&mut self, construct: &str, src: NodeId, axis: u8, n: NodeId) -> Result<NodeId> {
+        self.made(construct, n)?;
+        self.node(Op::Spread { src, axis, n })
+    }
+
+    /// The elements start, start + stride .. below stop of one axis.
+    pub fn slice(&mut self, construct: &str, src: NodeId, axis: u8, bounds: [NodeId; 3]) -> Result<NodeId> {
+        let [start, stop, stride] = bounds;
+        let node = self.node(Op::Slice { src, axis, start, stop, stride })?;
+        self.bounds(construct, src, axis, bounds)?;
+        Ok(node)
+    }
+
+    /// A row or column. `inside`: the index runs over that axis. One that only the device knows is read totally.
+    pub fn pick(
+        &mut self,
+        construct: &str,
+        src: NodeId,
+        axis: u8,
+        index: NodeId,
+        inside: bool,
+    ) -> Result<NodeId> {
+        if !inside && self.is_device(index) {
+            return self.total_pick(src, axis, index);
+        }
+        let node = self.node(Op::Pick { src, axis, index })?;
+        if !inside {
+            self.one_index(construct, src, axis, index)?;
+        }
+        Ok(node)
+    }
+
+    /// A row or column whose number only the device knows: each element is a total read.
+    fn total_pick(&mut self, src: NodeId, axis: u8, at: NodeId) -> Result<NodeId> {
+        // whether there is such an axis
+        self.node(Op::Pick { src, axis, index: at })?;
+        let mut extents = self.extents[&src].clone();
+        extents.remove(axis.into());
+        let types = vec![Ty::I64; extents.len()];
+        let lambda = self.function.graph.lambda(&types, |g, i| {
+            let mut index = i.to_vec();
+            index.insert(axis.into(), at);
+            g.add(Op::At(src, index))
+        });
+        self.node(Op::Generate(extents, lambda))
+    }
+
+    /// Semantics 5.3.
+    pub fn dot(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
+        let init = self.function.graph.lit(Lit::zero(self.ty(a).elem));
+        let node = self.node(Op::Dot { init, a, b })?;
+        self.same("dot", &[a, b])?;
+        Ok(node)
+    }
+
+    /// Semantics 5.7.
+    pub fn panel_dot(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
+        let init = self.function.graph.lit(Lit::zero(self.ty(a).elem));
+        let node = self.node(Op::PanelDot { init, a, b })?;
+        self.same("matmul", &[a, b])?;
+        Ok(node)
+    }
+
+    /// Says that a value is named in the generated code, where it is not a name already.
+    pub fn bind(&mut self, value: NodeId) -> NodeId {
+        if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..)) {
+            self.function.graph.mark_bound(value);
+        }
+        value
+    }
+
+    /// Notes the extents of an array whose operands have theirs.
+    pub fn measure(&mut self, array: NodeId) {
+        let rank = self.ty(array).rank;
+        if rank == 0 || self.extents.contains_key(&array) {
+            return;
+        }
+        let extents: Vec<NodeId> = (0..rank).map(|axis| self.extent(array, axis)).collect();
+        self.lengths.extend(&extents);
+        self.extents.insert(array, extents);
+    }
+
+    fn extent(&mut self, array: NodeId, axis: u8) -> NodeId {
+        let (of, axis) = match *self.function.graph.op(array) {
+            Op::Map(_, ref srcs) => (srcs[0], axis),
+            Op::Iterate { which, ref args, .. } => (args[which as usize], axis),
+            Op::Reverse(x, _) | Op::Materialize(x) => (x, axis),
+            Op::Permute(x, ref axes) => (x, axes[usize::from(axis)]),
+            Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
+            Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),
+            Op::Slice { src, axis: a, .. } if a != axis => (src, axis),
+            // of parameters, and in terms of their own operands
+            _ => return simplify::extent(&mut self.function.graph, array, axis),
+        };
+        self.extents[&of][usize::from(axis)]
+    }
+}
