@@ -533,6 +533,12 @@ agpu_status agpu_device_count(int32_t *cuda_devices);
 agpu_status agpu_device_problem(const char **message);
 
 /**
+ * What is wrong with the cache of compiled code on disk, as a sentence: the first thing that was found in this
+ * process. "" if nothing was; the cache is never a reason for a call to fail. Never freed. Thread-safe.
+ */
+agpu_status agpu_cache_problem(const char **message);
+
+/**
  * The device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number. Thread-safe.
  */
 agpu_status agpu_context_device(struct agpu_context *context, int32_t *device);

@@ -4,6 +4,7 @@ use crate::abi::{AgpuContext, AgpuStatus};
 use crate::context::{self, Context};
 use crate::cuda;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard_as, out};
+use crate::online::disk;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
@@ -39,6 +40,17 @@ pub unsafe extern "C" fn agpu_device_problem(message: *mut *const c_char) -> Agp
         Ok(())
     };
     guard_as("agpu_device_problem", problem)
+}
+
+/// What is wrong with the cache of compiled code on disk, as a sentence: the first thing that was found in this
+/// process. "" if nothing was; the cache is never a reason for a call to fail. Never freed. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_cache_problem(message: *mut *const c_char) -> AgpuStatus {
+    let problem = || {
+        out(message, "message")?.write(disk::problem().as_ptr());
+        Ok(())
+    };
+    guard_as("agpu_cache_problem", problem)
 }
 
 /// The device of a context: AGPU_DEVICE_CPU, or AGPU_DEVICE_CUDA plus the GPU's number. Thread-safe.

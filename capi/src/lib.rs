@@ -28,6 +28,7 @@ mod invoke;
 mod level;
 mod loader;
 mod module;
+mod online;
 mod overlap;
 mod pinned;
 mod repeat;
@@ -44,8 +45,9 @@ pub use copy::{
     agpu_fill,
 };
 pub use device::{
-    agpu_context_device, agpu_context_device_name, agpu_context_memory, agpu_context_set_memory_limit,
-    agpu_context_stream, agpu_context_synchronize, agpu_device_count, agpu_device_problem,
+    agpu_cache_problem, agpu_context_device, agpu_context_device_name, agpu_context_memory,
+    agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize, agpu_device_count,
+    agpu_device_problem,
 };
 pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
 pub use invoke::agpu_invoke;

@@ -156,6 +156,13 @@ inline std::string device_problem() {
     return message;
 }
 
+/// What is wrong with the cache of compiled code on disk; empty if nothing was found so far. It is never a reason for a call to fail.
+inline std::string cache_problem() {
+    const char *message = nullptr;
+    check(agpu_cache_problem(&message));
+    return message;
+}
+
 /// Device memory of a context, in bytes; zeros on the CPU.
 struct memory_usage {
     std::int64_t in_use;
