@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the header's order.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 13] = [
     "abi.rs",
     "error.rs",
     "device.rs",
@@ -15,6 +15,9 @@ const SOURCES: [&str; 10] = [
     "pinned.rs",
     "loader.rs",
     "invoke.rs",
+    "online/builder.rs",
+    "online/nodes.rs",
+    "online/program.rs",
 ];
 
 fn main() {

@@ -9,6 +9,7 @@
 #ifndef ARRAYGPU_H
 #define ARRAYGPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -218,6 +219,11 @@ typedef int32_t agpu_arg_kind;
 typedef struct agpu_buffer agpu_buffer;
 
 /**
+ * A function under construction. One thread at a time uses it.
+ */
+typedef struct agpu_builder agpu_builder;
+
+/**
  * A device with its threads. Opaque: a number in disguise, checked at every use.
  */
 typedef struct agpu_context agpu_context;
@@ -226,6 +232,11 @@ typedef struct agpu_context agpu_context;
  * A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
  */
 typedef struct agpu_loaded_module agpu_loaded_module;
+
+/**
+ * A compiled function.
+ */
+typedef struct agpu_program agpu_program;
 
 /**
  * Options of agpu_context_create().
@@ -475,6 +486,11 @@ typedef struct agpu_arg {
      */
     struct agpu_buffer **made;
 } agpu_arg;
+
+/**
+ * A node of a builder's function: a scalar, a vector, a matrix .. 0 is none.
+ */
+typedef uint64_t agpu_node;
 
 /**
  * A scalar of type AGPU_F16, in calls of a package: its bits. C++ has arraygpu::half.
@@ -797,6 +813,266 @@ agpu_status agpu_invoke(const struct agpu_module *module,
                         const struct agpu_call *call,
                         const struct agpu_arg *args,
                         int32_t count);
+
+/**
+ * Begins a function. `name` is said in messages and in the code. Thread-safe.
+ */
+agpu_status agpu_builder_create(const char *name, struct agpu_builder **builder);
+
+/**
+ * Frees a builder; NULL is fine. Programs that it made stay.
+ */
+agpu_status agpu_builder_free(struct agpu_builder *builder);
+
+/**
+ * Nodes made from now on come from this line, which messages and reports name. NULL: from nowhere.
+ */
+agpu_status agpu_builder_at(struct agpu_builder *builder, const char *file, int32_t line);
+
+/**
+ * Lets GPUs approximate, contract and flush subnormals: other bits, faster.
+ */
+agpu_status agpu_builder_fast_math(struct agpu_builder *builder, bool on);
+
+/**
+ * A parameter: of rank 0 a scalar, else an array. Parameters come before all other nodes. NULL as the
+ * name: v0, v1 .. by position.
+ */
+agpu_status agpu_builder_param(struct agpu_builder *builder,
+                               const char *name,
+                               agpu_type type,
+                               int32_t rank,
+                               agpu_node *node);
+
+/**
+ * A constant, embedded in the code.
+ */
+agpu_status agpu_builder_constant(struct agpu_builder *builder,
+                                  agpu_type type,
+                                  const void *value,
+                                  agpu_node *node);
+
+/**
+ * A variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+ */
+agpu_status agpu_builder_variable(struct agpu_builder *builder, agpu_type type, agpu_node *node);
+
+/**
+ * A scalar operation, by its name in docs/ir.md: add, exp, mul_add, select .. With arrays among the
+ * operands it is elementwise: these must have the same extents (a shape rule), and scalars are repeated.
+ */
+agpu_status agpu_builder_apply(struct agpu_builder *builder,
+                               const char *op,
+                               const agpu_node *operands,
+                               int32_t count,
+                               agpu_node *node);
+
+/**
+ * The value as another type, as in docs/semantics.md; of arrays elementwise.
+ */
+agpu_status agpu_builder_cast(struct agpu_builder *builder, agpu_type type, agpu_node value, agpu_node *node);
+
+/**
+ * An array of the values of a function of the arrays' elements: `body`, in which `variables` stand for
+ * them. The arrays have the same extents (a shape rule).
+ */
+agpu_status agpu_builder_map(struct agpu_builder *builder,
+                             const agpu_node *variables,
+                             const agpu_node *arrays,
+                             int32_t count,
+                             agpu_node body,
+                             agpu_node *node);
+
+/**
+ * An array of these extents from its indices, i64 variables.
+ */
+agpu_status agpu_builder_generate(struct agpu_builder *builder,
+                                  const agpu_node *extents,
+                                  const agpu_node *variables,
+                                  int32_t rank,
+                                  agpu_node body,
+                                  agpu_node *node);
+
+/**
+ * All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,
+ * in the fixed order of docs/semantics.md 5.1; `init` joins last.
+ */
+agpu_status agpu_builder_reduce(struct agpu_builder *builder,
+                                agpu_node left,
+                                agpu_node right,
+                                agpu_node body,
+                                agpu_node init,
+                                agpu_node array,
+                                agpu_node *node);
+
+/**
+ * The same along one axis, for each index of the others.
+ */
+agpu_status agpu_builder_reduce_axis(struct agpu_builder *builder,
+                                     agpu_node left,
+                                     agpu_node right,
+                                     agpu_node body,
+                                     agpu_node init,
+                                     agpu_node array,
+                                     int32_t axis,
+                                     agpu_node *node);
+
+/**
+ * A strict left fold in index order: `body` of the variables `accumulator` and `element`.
+ */
+agpu_status agpu_builder_fold(struct agpu_builder *builder,
+                              agpu_node accumulator,
+                              agpu_node element,
+                              agpu_node body,
+                              agpu_node init,
+                              agpu_node array,
+                              agpu_node *node);
+
+/**
+ * A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
+ */
+agpu_status agpu_builder_result(struct agpu_builder *builder, const char *name, agpu_node value);
+
+/**
+ * The program of the function. Functions that compute the same in the same way are one program, compiled
+ * once in this process. The builder may go on.
+ */
+agpu_status agpu_builder_compile(struct agpu_builder *builder, struct agpu_program **program);
+
+/**
+ * The number of elements along an axis, i64.
+ */
+agpu_status agpu_builder_length(struct agpu_builder *builder, agpu_node array, int32_t axis, agpu_node *node);
+
+/**
+ * The sum of the products of two vectors' elements, by multiply-adds in the fixed order of
+ * docs/semantics.md 5.3.
+ */
+agpu_status agpu_builder_dot(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
+
+/**
+ * The matrix product, docs/semantics.md 5.7.
+ */
+agpu_status agpu_builder_matmul(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
+
+/**
+ * An element, by an i64 index for each axis; outside of the array it is 0 and leaves an error record.
+ */
+agpu_status agpu_builder_read(struct agpu_builder *builder,
+                              agpu_node array,
+                              const agpu_node *index,
+                              int32_t rank,
+                              agpu_node *node);
+
+/**
+ * The elements start, start + stride .. below stop of one axis, i64 scalars that the host can compute;
+ * 0 <= start <= stop <= length and 1 <= stride are shape rules. stride 0: none, which is 1.
+ */
+agpu_status agpu_builder_slice(struct agpu_builder *builder,
+                               agpu_node array,
+                               int32_t axis,
+                               agpu_node start,
+                               agpu_node stop,
+                               agpu_node stride,
+                               agpu_node *node);
+
+/**
+ * The same elements in reverse along an axis.
+ */
+agpu_status agpu_builder_reverse(struct agpu_builder *builder,
+                                 agpu_node array,
+                                 int32_t axis,
+                                 agpu_node *node);
+
+/**
+ * The array with two axes exchanged.
+ */
+agpu_status agpu_builder_transpose(struct agpu_builder *builder,
+                                   agpu_node array,
+                                   int32_t first,
+                                   int32_t second,
+                                   agpu_node *node);
+
+/**
+ * The part of an array at an index of one axis, which it loses: a row, a column. An index that the host
+ * can compute is inside by a shape rule; else its elements are read as by agpu_builder_read().
+ */
+agpu_status agpu_builder_pick(struct agpu_builder *builder,
+                              agpu_node array,
+                              int32_t axis,
+                              agpu_node index,
+                              agpu_node *node);
+
+/**
+ * n times an array, along a new axis of that number.
+ */
+agpu_status agpu_builder_spread(struct agpu_builder *builder,
+                                agpu_node array,
+                                int32_t axis,
+                                agpu_node n,
+                                agpu_node *node);
+
+/**
+ * 0, 1, .. n-1 as i64.
+ */
+agpu_status agpu_builder_iota(struct agpu_builder *builder, agpu_node n, agpu_node *node);
+
+/**
+ * n times a value.
+ */
+agpu_status agpu_builder_fill(struct agpu_builder *builder, agpu_node n, agpu_node value, agpu_node *node);
+
+/**
+ * The same value, computed once where it is used several times, and named in the generated code (slet).
+ */
+agpu_status agpu_builder_bind(struct agpu_builder *builder, agpu_node value, agpu_node *node);
+
+/**
+ * The same array, stored before it is used.
+ */
+agpu_status agpu_builder_materialize(struct agpu_builder *builder, agpu_node array, agpu_node *node);
+
+/**
+ * Runs a program; as agpu_invoke(). What its device needs is compiled at its first run there. Thread-safe,
+ * as long as no buffer that a call writes is used elsewhere at the same time.
+ */
+agpu_status agpu_program_run(struct agpu_program *program,
+                             const struct agpu_call *call,
+                             const struct agpu_arg *args,
+                             int32_t count);
+
+/**
+ * Frees a program; NULL is fine. What it compiled stays for equal ones, within bounds. Thread-safe.
+ */
+agpu_status agpu_program_free(struct agpu_program *program);
+
+/**
+ * How many kernels a run launches (of an iteration: those of one step). Thread-safe.
+ */
+agpu_status agpu_program_kernels(struct agpu_program *program, int32_t *count);
+
+/**
+ * A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain. Valid until this thread's
+ * next call of this function. Thread-safe.
+ */
+agpu_status agpu_program_text(struct agpu_program *program, const char *stage, const char **text);
+
+/**
+ * Keeps a program under a key of the caller's own, its encoding of the structure, for
+ * agpu_run_remembered(). A bounded number is kept; those go that were not used for longest. Thread-safe.
+ */
+agpu_status agpu_program_remember(struct agpu_program *program, const void *key, int64_t length);
+
+/**
+ * Runs the program that was remembered under a key, as agpu_program_run(). `known` is false if there is
+ * none: then nothing was done. Thread-safe.
+ */
+agpu_status agpu_run_remembered(const void *key,
+                                int64_t length,
+                                const struct agpu_call *call,
+                                const struct agpu_arg *args,
+                                int32_t count,
+                                bool *known);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -34,11 +34,14 @@ fn declared(header: &str) -> BTreeSet<String> {
 #[test]
 fn every_exported_function_is_in_the_header() {
     let mut exported = BTreeSet::new();
-    for file in std::fs::read_dir(root().join("capi/src")).unwrap() {
-        let path = file.unwrap().path();
-        if path.is_dir() {
-            continue; // what is deeper exports nothing
+    let (mut folders, mut files) = (vec![root().join("capi/src")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            if path.is_dir() { &mut folders } else { &mut files }.push(path);
         }
+    }
+    for path in files {
         let text = std::fs::read_to_string(path).unwrap();
         for after in text.split("#[unsafe(no_mangle)]").skip(1) {
             let name = after.split("fn ").nth(1).unwrap();

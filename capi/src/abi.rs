@@ -211,6 +211,19 @@ unsafe impl Send for AgpuImage {}
 // SAFETY: as above.
 unsafe impl Sync for AgpuImage {}
 
+/// A function under construction. One thread at a time uses it.
+pub struct AgpuBuilder {
+    _private: [u8; 0],
+}
+
+/// A compiled function.
+pub struct AgpuProgram {
+    _private: [u8; 0],
+}
+
+/// A node of a builder's function: a scalar, a vector, a matrix .. 0 is none.
+pub type AgpuNode = u64;
+
 /// What a package holds. For packages.
 #[repr(C)]
 #[derive(Clone, Copy)]

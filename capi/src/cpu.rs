@@ -4,7 +4,7 @@
 //! the others' shares when its own is done. The caller returns when all claimed chunks are done, and never waits for a worker that woke
 //! up too late to help.
 
-use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
+use crate::abi::AgpuKernelArgs;
 use crate::context::Context;
 use crate::error::guard_thread;
 use arraygpu_compiler::plan::Launch;
@@ -20,7 +20,36 @@ const CHUNK_WORK: i64 = 1 << 17;
 /// Chunks for each thread of a large launch, so that late threads find something left.
 const CHUNKS_PER_THREAD: i64 = 16;
 
-type Kernel = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
+type Native = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
+
+/// Which code of a kernel: the fields of `agpu_cpu_kernel`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Version {
+    Contiguous,
+    InPlace,
+    Strided,
+    Finish,
+}
+
+/// Code of a kernel for this processor.
+#[derive(Clone, Copy)]
+pub(crate) enum Code {
+    /// Compiled.
+    Native(Native),
+}
+
+impl Code {
+    /// Computes tiles; of `finish`: all that comes after them.
+    ///
+    /// # Safety
+    /// Code and arguments belong together, and stay valid during the call.
+    pub unsafe fn run(self, args: *const AgpuKernelArgs, begin: i64, end: i64) {
+        match self {
+            // SAFETY: the caller's promise.
+            Code::Native(f) => unsafe { f(args, begin, end) },
+        }
+    }
+}
 
 /// The default floating-point environment (round to nearest, subnormals kept, no traps) while it lives.
 pub(crate) struct FloatEnvironment {
@@ -101,19 +130,13 @@ fn pool(context: &Context) -> Option<&Pool> {
 ///
 /// # Safety
 /// The kernel and its arguments belong together, and stay valid during the call.
-pub(crate) unsafe fn run(
-    context: &Context,
-    main: Kernel,
-    args: &AgpuKernelArgs,
-    tiles: i64,
-    launch: &Launch,
-) {
+pub(crate) unsafe fn run(context: &Context, main: Code, args: &AgpuKernelArgs, tiles: i64, launch: &Launch) {
     let tile_work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
     let small = tiles <= 1 || tiles.saturating_mul(tile_work) < PARALLEL_WORK;
     let workers = if launch.sequential || small || context.threads <= 1 { None } else { pool(context) };
     let Some(pool) = workers else {
         // SAFETY: the caller's promise.
-        unsafe { main(args, 0, tiles) };
+        unsafe { main.run(args, 0, tiles) };
         return;
     };
     let threads = context.threads as i64;
@@ -141,7 +164,7 @@ pub(crate) unsafe fn run(
 }
 
 struct Job {
-    main: Kernel,
+    main: Code,
     /// Valid until all chunks are done; touched only by who claimed one.
     args: *const AgpuKernelArgs,
     tiles: i64,
@@ -183,7 +206,7 @@ impl Job {
     fn run(&self, c: i64) {
         let begin = c * self.chunk;
         // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
-        unsafe { (self.main)(self.args, begin, (begin + self.chunk).min(self.tiles)) };
+        unsafe { self.main.run(self.args, begin, (begin + self.chunk).min(self.tiles)) };
         if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
             self.caller.unpark();
         }
@@ -200,13 +223,5 @@ impl Job {
                 std::thread::park();
             }
         }
-    }
-}
-
-/// The function pointer, where the module's check has made sure of it.
-pub(crate) fn present(kernel: AgpuKernelFn) -> Kernel {
-    match kernel {
-        Some(f) => f,
-        None => unreachable!("checked when the module was first used"),
     }
 }

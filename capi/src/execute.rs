@@ -1,11 +1,11 @@
 //! Execution of a plan's steps, after all checks.
 
-use crate::abi::{AgpuKernelArgs, AgpuKernelFn};
+use crate::abi::AgpuKernelArgs;
 use crate::buffer::{self, ALIGN, Buffer};
 use crate::context::Context;
 use crate::copy::copy_span;
-use crate::cpu;
-use crate::error::{INTERNAL, RECORD, Result, SHAPE, fail};
+use crate::cpu::{self, Code, Version};
+use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
 use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
 use crate::repeat;
@@ -147,7 +147,6 @@ fn launch(
     ws: &mut Workspace,
 ) -> Result<()> {
     let (tiles, mut scratch) = (tiles(launch, ws)?, now.scratch);
-    let kernel = loaded.kernel(launch.kernel);
     let a = &mut ws.launch;
     a.arrays.clear();
     a.strides.clear();
@@ -178,31 +177,31 @@ fn launch(
         records: records.as_mut_ptr(),
     };
     if tiles > 0 {
-        let main = version(launch, ws, contiguous, kernel);
+        let main = code(loaded, launch, version(launch, ws, contiguous))?;
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { cpu::run(context, cpu::present(main), &args, tiles, launch) };
+        unsafe { cpu::run(context, main, &args, tiles, launch) };
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.
-        unsafe { cpu::present(kernel.finish)(&args, 0, tiles) };
+        unsafe { code(loaded, launch, Version::Finish)?.run(&args, 0, tiles) };
     }
     if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
 }
 
 /// The kernel's version: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.
-fn version(
-    launch: &Launch,
-    ws: &Workspace,
-    contiguous: bool,
-    kernel: &crate::abi::AgpuCpuKernel,
-) -> AgpuKernelFn {
+fn version(launch: &Launch, ws: &Workspace, contiguous: bool) -> Version {
     if !contiguous {
-        kernel.strided
+        Version::Strided
     } else if writes_an_input(launch, ws) {
-        kernel.in_place
+        Version::InPlace
     } else {
-        kernel.contiguous
+        Version::Contiguous
     }
+}
+
+fn code(loaded: &Loaded, launch: &Launch, version: Version) -> Result<Code> {
+    let missing = || error(INTERNAL, format!("kernel {} has no version {version:?}", launch.name));
+    loaded.code(launch.kernel, version).ok_or_else(missing)
 }
 
 /// Whether an array that the launch writes is one that it reads.

@@ -96,9 +96,9 @@ impl Args {
 
 /// # Safety
 /// `call` is null or an `agpu_call`; `args` are `count` arguments.
-unsafe fn invoke(
+pub(crate) unsafe fn invoke(
     loaded: &'static Loaded,
-    entry: &'static Entry,
+    entry: &'static Arc<Entry>,
     call: *const AgpuCall,
     args: *const AgpuArg,
     count: i32,

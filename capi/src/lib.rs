@@ -55,5 +55,20 @@ pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
     agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
 };
+pub use online::builder::{
+    agpu_builder_apply, agpu_builder_at, agpu_builder_cast, agpu_builder_compile, agpu_builder_constant,
+    agpu_builder_create, agpu_builder_fast_math, agpu_builder_fold, agpu_builder_free, agpu_builder_generate,
+    agpu_builder_map, agpu_builder_param, agpu_builder_reduce, agpu_builder_reduce_axis, agpu_builder_result,
+    agpu_builder_variable,
+};
+pub use online::nodes::{
+    agpu_builder_bind, agpu_builder_dot, agpu_builder_fill, agpu_builder_iota, agpu_builder_length,
+    agpu_builder_materialize, agpu_builder_matmul, agpu_builder_pick, agpu_builder_read,
+    agpu_builder_reverse, agpu_builder_slice, agpu_builder_spread, agpu_builder_transpose,
+};
+pub use online::program::{
+    agpu_program_free, agpu_program_kernels, agpu_program_remember, agpu_program_run, agpu_program_text,
+    agpu_run_remembered,
+};
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

@@ -1,30 +1,41 @@
-//! Modules: a package's plans, parsed once, and the table of kernels for this processor.
+//! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
 
 use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
+use crate::cpu::{Code, Version};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
 use crate::level::{Level, level};
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
 use std::ffi::{CStr, CString, c_void};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// A module ready for use. Lives forever: the module's state word points at it.
+/// A module ready for use. A package's lives forever: its state word points at it. That of a program lives as long as the program.
 pub(crate) struct Loaded {
     /// Counted through in this process.
     pub id: usize,
     pub name: String,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Arc<Entry>>,
     /// What there is for GPUs.
     pub images: Option<Images>,
-    /// NULL: no code for this processor.
-    kernels: *const AgpuCpuKernel,
+    kernels: Kernels,
     count: usize,
 }
 
+/// Code for this processor.
+pub(crate) enum Kernels {
+    None,
+    /// Of a package, or of a library that `_code` keeps.
+    Table {
+        kernels: *const AgpuCpuKernel,
+        _code: Option<libloading::Library>,
+    },
+}
+
 // SAFETY: the kernels' table is constant data of the package.
-unsafe impl Send for Loaded {}
+unsafe impl Send for Kernels {}
 // SAFETY: as above.
-unsafe impl Sync for Loaded {}
+unsafe impl Sync for Kernels {}
 
 /// A function of a module.
 pub(crate) struct Entry {
@@ -72,16 +83,56 @@ impl Entry {
 }
 
 impl Loaded {
-    /// Whether there is code for this processor.
-    pub fn has_cpu_code(&self) -> bool {
-        self.count == 0 || !self.kernels.is_null()
+    /// A module of what was compiled in this process.
+    pub fn in_memory(
+        name: &str,
+        plans: Vec<Plan>,
+        images: Option<Images>,
+        kernels: Kernels,
+        count: usize,
+    ) -> Result<Loaded> {
+        let id = next_id();
+        let mut loaded = Loaded { id, name: name.into(), entries: Vec::new(), images, kernels, count };
+        for plan in plans {
+            check(&loaded, &plan)?;
+            loaded.entries.push(Arc::new(entry(&loaded.name, plan)?));
+        }
+        Ok(loaded)
     }
 
-    pub fn kernel(&self, index: u32) -> &AgpuCpuKernel {
-        assert!((index as usize) < self.count && !self.kernels.is_null());
-        // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
-        unsafe { &*self.kernels.add(index as usize) }
+    /// Whether there is code for this processor.
+    pub fn has_cpu_code(&self) -> bool {
+        self.count == 0 || !matches!(self.kernels, Kernels::None)
     }
+
+    fn has(&self, index: u32, version: Version) -> bool {
+        self.code(index, version).is_some()
+    }
+
+    /// The code of a version of a kernel, if it has that version.
+    pub fn code(&self, index: u32, version: Version) -> Option<Code> {
+        assert!((index as usize) < self.count);
+        match &self.kernels {
+            Kernels::None => None,
+            Kernels::Table { kernels, .. } => {
+                // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
+                let k = unsafe { &*kernels.add(index as usize) };
+                let code = match version {
+                    Version::Contiguous => k.contiguous,
+                    Version::InPlace => k.in_place,
+                    Version::Strided => k.strided,
+                    Version::Finish => k.finish,
+                };
+                code.map(Code::Native)
+            }
+        }
+    }
+}
+
+/// Modules are counted through, so that what a device holds of one can be told from another's.
+fn next_id() -> usize {
+    static IDS: AtomicUsize = AtomicUsize::new(0);
+    IDS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The module behind a pointer of a package; parsed and checked at first use.
@@ -150,17 +201,11 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let kernels = table(module, level()?);
     // SAFETY: the caller's promise.
     let images = unsafe { Images::read(module, &name) }?;
-    if kernels.is_null() && count > 0 && images.is_none() {
+    let kernels = if kernels.is_null() { Kernels::None } else { Kernels::Table { kernels, _code: None } };
+    if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
         fail!(MODULE, "{name}: the package has no code for this processor");
     }
-    static IDS: AtomicUsize = AtomicUsize::new(0);
-    let id = IDS.fetch_add(1, Ordering::Relaxed);
-    let mut loaded = Loaded { id, name, entries: Vec::new(), images, kernels, count };
-    for plan in plans {
-        check(&loaded, &plan)?;
-        loaded.entries.push(entry(&loaded.name, plan)?);
-    }
-    Ok(loaded)
+    Loaded::in_memory(&name, plans, images, kernels, count)
 }
 
 /// The best table that is there.
@@ -184,7 +229,7 @@ fn entry(module: &str, plan: Plan) -> Result<Entry> {
         },
         sites: plan.launches().map(|l| l.sites.len()).sum(),
         shared_slots: (0..plan.results.len()).map(|r| touches(r) > 1).collect(),
-        title: format!("{module}::{}", plan.name),
+        title: if module.is_empty() { plan.name.clone() } else { format!("{module}::{}", plan.name) },
         name: c_string(&plan.name)?,
         names: plan.params.iter().chain(&plan.results).map(|s| c_string(&s.name)).collect::<Result<_>>()?,
         in_place,
@@ -250,9 +295,9 @@ fn check(module: &Loaded, plan: &Plan) -> Result<()> {
                 if !module.has_cpu_code() {
                     continue;
                 }
-                let k = module.kernel(l.kernel);
-                let main = k.contiguous.is_some() && k.in_place.is_some() && k.strided.is_some();
-                if (!l.domain.is_empty() && !main) || (l.finish && k.finish.is_none()) {
+                let has = |version| module.has(l.kernel, version);
+                let main = has(Version::Contiguous) && has(Version::InPlace) && has(Version::Strided);
+                if (!l.domain.is_empty() && !main) || (l.finish && !has(Version::Finish)) {
                     fail!(MODULE, "{title}: kernel {} lacks code", l.name);
                 }
             }

@@ -8,9 +8,10 @@ use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::GpuKernel;
+pub use crate::schedule::Scope;
 use crate::schedule::form::Form;
 use crate::schedule::stencil::Kept;
-use crate::schedule::{self, Versions};
+use crate::schedule::{self, Scheduled, Versions};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
 const STACK: usize = 256 << 20;
@@ -82,6 +83,16 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     stacker::grow(STACK, f)
 }
 
+/// All passes over one function. Functions of one structure become equal, however they were spelled.
+pub fn fuse(f: &Function) -> Result<Function> {
+    on_big_stack(|| pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
+}
+
+/// Plan and kernels of one function in fused form; texts are left to the caller.
+pub fn schedule(fused: &Function, scope: Scope) -> Result<Scheduled> {
+    on_big_stack(|| schedule::schedule(fused, 0, scope)).map_err(|e| e.at(fused.loc.as_ref()))
+}
+
 fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
     let mut out = Compiled {
         name: name.into(),
@@ -97,10 +108,11 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         c_source: String::new(),
         sources,
     };
+    let scope = if targets.cuda { Scope::All } else { Scope::Cpu };
     for f in &out.sources {
         let at = |e: Error| e.at(f.loc.as_ref());
         let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
-        let scheduled = schedule::schedule(&fused, out.versions.len() as u32, targets.cuda).map_err(at)?;
+        let scheduled = schedule::schedule(&fused, out.versions.len() as u32, scope).map_err(at)?;
         out.functions.push(fused);
         out.plans.push(scheduled.plan);
         out.versions.extend(scheduled.kernels);

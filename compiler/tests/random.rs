@@ -116,6 +116,9 @@ fn passes_are_idempotent() {
         let Ok(once) = driver::on_big_stack(|| pipeline::run(&f, &mut |_, _| ())) else { continue };
         let twice = driver::on_big_stack(|| pipeline::run(&once, &mut |_, _| ())).unwrap();
         assert_eq!(unordered(&once), unordered(&twice), "seed {seed}\n{f}");
-        assert!(schedule::schedule(&once, 0, true).is_ok() || schedule::items::passes(&once).is_err());
+        assert!(
+            schedule::schedule(&once, 0, schedule::Scope::All).is_ok()
+                || schedule::items::passes(&once).is_err()
+        );
     }
 }

@@ -135,7 +135,10 @@ impl Call<'_> {
         }
         match kernel.versions.iter().enumerate().find(|(_, v)| holds(v)) {
             Some(found) => Ok(found),
-            None => fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name),
+            None => {
+                ws.frame.lacks_version.set(true);
+                fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name)
+            }
         }
     }
 }

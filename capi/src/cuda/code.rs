@@ -6,8 +6,9 @@ use super::images::{Image, Images};
 use super::stream::lock;
 use super::table::Table;
 use crate::error::{Error, MODULE, Result, error, fail};
+use arraygpu_compiler::backend::ptx;
 use cudarc::driver::sys::{CUfunction, CUjit_option, CUmodule};
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -111,6 +112,12 @@ impl Gpu {
         if let Some(known) = cell.get() {
             return Ok(known.0);
         }
+        if let Some(source) = images.source(number) {
+            let ptx = CString::new(ptx::emit(source)).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
+            let function = self.load_made(package, &ptx, entry).map_err(of)?;
+            let _ = cell.set(Function(function));
+            return Ok(function);
+        }
         let candidates = images.candidates(number, self.device);
         let Some((best, others)) = candidates.split_first() else {
             let (holds, title) = (images.describe(number), self.device.title());
@@ -123,6 +130,11 @@ impl Gpu {
         let function = function.map_err(of)?;
         let _ = cell.set(Function(function));
         Ok(function)
+    }
+
+    /// Loads PTX that was made in this process.
+    fn load_made(&self, package: usize, ptx: &CStr, entry: &str) -> Result<CUfunction> {
+        self.load_image(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
     }
 
     /// Loads code of this library and looks up its entry. The context is current.

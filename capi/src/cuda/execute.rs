@@ -18,6 +18,7 @@ use crate::repeat;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Place, Step};
 use cudarc::driver::sys::CUdeviceptr;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -36,11 +37,13 @@ pub(crate) struct Frame {
     pub(super) launches: Vec<Prepared>,
     /// The parameters of a launch.
     pub(super) params: Vec<u64>,
+    /// A launch found no version that fits: a program has more of them made.
+    pub lacks_version: Cell<bool>,
 }
 
 pub(super) struct Call<'a> {
     pub loaded: &'static Loaded,
-    pub entry: &'static Entry,
+    pub entry: &'static Arc<Entry>,
     pub images: &'static Images,
     pub gpu: &'a Gpu,
     pub stream: &'a Stream,
@@ -50,7 +53,7 @@ pub(super) struct Call<'a> {
 /// Runs a call whose arguments were checked. Scalar results for the host are waited for; else it returns when all is queued.
 pub(crate) fn run(
     loaded: &'static Loaded,
-    entry: &'static Entry,
+    entry: &'static Arc<Entry>,
     args: Args,
     context: &Arc<Context>,
     gpu: &Arc<Gpu>,

@@ -1,10 +1,12 @@
-//! What a package holds for GPUs: how kernels are launched, and the code of their versions.
+//! What a module holds for GPUs: how kernels are launched, and the code of their versions.
 
 use super::device::Device;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{MODULE, Result, error, fail};
 use arraygpu_compiler::core::COLUMNS;
+use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
+use arraygpu_compiler::schedule::cuda::GpuPass;
 use std::ffi::c_void;
 
 /// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
@@ -13,6 +15,8 @@ pub(crate) struct Images {
     first: Vec<usize>,
     /// The code of each version.
     code: Vec<Vec<Image>>,
+    /// Of a program that was compiled in this process: what code is made of when it is first launched.
+    sources: Vec<Kernel>,
 }
 
 /// Code of one version.
@@ -57,12 +61,7 @@ impl Images {
         if let Some(v) = kernels.iter().flat_map(|k| &k.versions).find(|v| !teams(v)) {
             fail!(MODULE, "{name}: {}: {} threads for tiles of {COLUMNS} columns", v.entry, v.threads);
         }
-        let mut first = Vec::with_capacity(kernels.len());
-        let total = kernels.iter().fold(0, |n, k| {
-            first.push(n);
-            n + k.versions.len()
-        });
-        let mut out = Images { kernels, first, code: vec![Vec::new(); total] };
+        let mut out = Images::of(kernels);
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
         }
@@ -71,6 +70,26 @@ impl Images {
             out.add(unsafe { &*module.images.add(i) }, name)?;
         }
         Ok(Some(out))
+    }
+
+    fn of(kernels: Vec<GpuKernel>) -> Images {
+        let mut first = Vec::with_capacity(kernels.len());
+        let total = kernels.iter().fold(0, |n, k| {
+            first.push(n);
+            n + k.versions.len()
+        });
+        Images { kernels, first, code: vec![Vec::new(); total], sources: Vec::new() }
+    }
+
+    /// Of a program that was compiled in this process.
+    pub fn made(passes: Vec<GpuPass>) -> Images {
+        let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.launch, p.kernels)).unzip();
+        Images { sources: sources.concat(), ..Images::of(kernels) }
+    }
+
+    /// What the code of a version is made of, if it is made in this process.
+    pub fn source(&self, number: usize) -> Option<&Kernel> {
+        self.sources.get(number)
     }
 
     fn add(&mut self, image: &AgpuImage, name: &str) -> Result<()> {

@@ -12,11 +12,11 @@ use super::stream::{Stream, lock};
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 /// The words of one function: as many as all its launches have sites.
 struct Range {
-    entry: &'static Entry,
+    entry: Arc<Entry>,
     device: CUdeviceptr,
     /// Pinned memory that they are taken to, zeros between readings: its address for the host, and for the device.
     host: (*mut u64, CUdeviceptr),
@@ -46,14 +46,9 @@ pub(super) struct Reading<'a> {
 
 impl Gpu {
     /// The words for a call of `entry` on the stream.
-    pub(super) fn records(
-        &self,
-        stream: &Stream,
-        entry: &'static Entry,
-        captured: bool,
-    ) -> Result<CUdeviceptr> {
+    pub(super) fn records(&self, stream: &Stream, entry: &Arc<Entry>, captured: bool) -> Result<CUdeviceptr> {
         let records = &mut *lock(&stream.records);
-        let known = records.ranges.iter_mut().find(|r| std::ptr::eq(r.entry, entry));
+        let known = records.ranges.iter_mut().find(|r| Arc::ptr_eq(&r.entry, entry));
         if let Some(range) = known {
             range.captured |= captured;
             return Ok(range.device);
@@ -63,7 +58,7 @@ impl Gpu {
         let host = self.words.lasting(self, entry.sites)?;
         // SAFETY: fresh memory of that many words.
         unsafe { host.0.write_bytes(0, entry.sites) };
-        let new = Range { entry, device, host, pending: false, captured, calls: 0, read: 0 };
+        let new = Range { entry: entry.clone(), device, host, pending: false, captured, calls: 0, read: 0 };
         records.ranges.push(new);
         Ok(device)
     }
@@ -71,7 +66,7 @@ impl Gpu {
     /// A call is queued, and the stream marked: its words are to be looked at after a wait that begins now.
     pub(super) fn called(&self, stream: &Stream, entry: &Entry) {
         let records = &mut *lock(&stream.records);
-        let Some(at) = records.ranges.iter().position(|r| std::ptr::eq(r.entry, entry)) else { return };
+        let Some(at) = records.ranges.iter().position(|r| std::ptr::eq(&*r.entry, entry)) else { return };
         let range = &mut records.ranges[at];
         range.calls += 1;
         if !std::mem::replace(&mut range.pending, true) {
@@ -111,9 +106,9 @@ impl<'a> Reading<'a> {
             let range = &mut ranges[*at];
             // SAFETY: words of ours; the kernel that wrote them has ended, and no other reading has begun.
             let words = unsafe { std::slice::from_raw_parts_mut(range.host.0, range.entry.sites) };
-            if let Some(message) = describe(range.entry, words) {
+            if let Some(message) = describe(&range.entry, words) {
                 words.fill(0);
-                let ours = of.is_some_and(|e| std::ptr::eq(e, range.entry));
+                let ours = of.is_some_and(|e| std::ptr::eq(e, &*range.entry));
                 first.get_or_insert_with(|| {
                     let title = &range.entry.title;
                     if ours { message } else { format!("an earlier call of {title}: {message}") }

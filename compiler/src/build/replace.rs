@@ -9,7 +9,13 @@ use crate::scalar::{BinaryOp, Ty};
 
 impl Builder {
     /// The array with `part` in the place of what stands there from `start` on.
-    pub fn replace(&mut self, construct: &str, src: NodeId, part: NodeId, start: &[NodeId]) -> Result<NodeId> {
+    pub fn replace(
+        &mut self,
+        construct: &str,
+        src: NodeId,
+        part: NodeId,
+        start: &[NodeId],
+    ) -> Result<NodeId> {
         self.part(construct, src, part, start)?;
         let (extents, lengths) = (self.extents[&src].clone(), self.extents[&part].clone());
         let g = &mut self.function.graph;

@@ -17,13 +17,13 @@ use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule};
 use crate::{Error, Result};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is known of a node of the graph.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     /// The parameters that it is computed from, as they appear.
-    params: Rc<[u32]>,
+    params: Arc<[u32]>,
     /// Why the host cannot compute it before the function runs, if it cannot.
     obstacle: Option<&'static str>,
 }
@@ -43,7 +43,13 @@ pub(super) enum Key {
 
 impl Builder {
     /// What a slice needs.
-    pub(super) fn bounds(&mut self, construct: &str, src: NodeId, axis: u8, bounds: [NodeId; 3]) -> Result<()> {
+    pub(super) fn bounds(
+        &mut self,
+        construct: &str,
+        src: NodeId,
+        axis: u8,
+        bounds: [NodeId; 3],
+    ) -> Result<()> {
         let [start, stop, stride] = bounds;
         let subject = self.slice_subject(construct, src, bounds);
         let (zero, one, length) = (self.number(0), self.number(1), self.extents[&src][usize::from(axis)]);
@@ -111,7 +117,13 @@ impl Builder {
     }
 
     /// A part lies inside of what it replaces a part of.
-    pub(super) fn part(&mut self, construct: &str, src: NodeId, part: NodeId, start: &[NodeId]) -> Result<()> {
+    pub(super) fn part(
+        &mut self,
+        construct: &str,
+        src: NodeId,
+        part: NodeId,
+        start: &[NodeId],
+    ) -> Result<()> {
         let (zero, one) = (self.number(0), self.number(1));
         for (axis, start) in start.iter().enumerate() {
             let (length, whole) = (self.extents[&part][axis], self.extents[&src][axis]);
@@ -189,10 +201,9 @@ impl Builder {
         let mut obstacle = match op {
             Op::Var(..) => Some("depends on the variable of a closure"),
             Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
-            Op::Reduce { .. }
-            | Op::Dot { .. }
-            | Op::PanelDot { .. }
-            | Op::Fold { .. } => Some("is computed by a reduction"),
+            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } => {
+                Some("is computed by a reduction")
+            }
             _ => None,
         };
         if let Op::Param(i) = op {

@@ -204,6 +204,22 @@ impl Compiler {
         Ok(Built { archive: scratch.join(archive), shared: scratch.join(shared) })
     }
 
+    /// Compiles the kernels of a program for one level, into a shared library of their own.
+    pub fn shared(&self, source: &str, level: &str, scratch: &Path) -> Result<PathBuf> {
+        let (file, object, library) = ("program.c", "program.o", "program.so");
+        std::fs::write(scratch.join(file), source).map_err(|e| {
+            Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
+        })?;
+        let flags = levels().iter().find(|l| l.0 == level).map_or(&[][..], |l| l.1);
+        let mut compile = self.compile(scratch, file, object);
+        compile.args(flags).arg(format!("-DAGPU_LEVEL={level}")).arg("-fvisibility=default");
+        self.run(compile, scratch, file)?;
+        let mut link = Command::new(&self.cc);
+        link.args(["-shared", "-Wl,--build-id=none", "-o", library, object, "-lm"]);
+        self.run(link, scratch, library)?;
+        Ok(scratch.join(library))
+    }
+
     fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
         let mut command = Command::new(&self.cc);
         command.args(&self.flags).arg(format!("-ffile-prefix-map={}=.", scratch.display()));

@@ -11,7 +11,7 @@ use super::items::Pass;
 use super::rare::{self, Rare};
 use super::segments::{Along, Segments};
 use super::stencil::Kept;
-use super::{Scheduler, approximate, items, nested, records};
+use super::{Scheduler, Scope, approximate, items, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
@@ -56,6 +56,8 @@ pub struct Lower<'s, 'a> {
     /// The function's graph, which grows by conditions and opened lambdas.
     pub g: Graph,
     scheduler: &'s mut Scheduler<'a>,
+    /// Which code is wanted.
+    pub scope: Scope,
     /// Shared by all versions.
     pub signature: Signature,
     /// The kernel being built.
@@ -129,6 +131,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
         Lower {
             g: scheduler.f.graph.clone(),
+            scope: scheduler.scope,
             scheduler,
             signature: Signature::default(),
             k: Kernel::default(),

@@ -52,6 +52,31 @@ pub struct Versions {
     pub forms: [Form; 3],
 }
 
+/// Which code of a function is wanted. The plan is the same for all but the scalars of kernels, which follow from the versions that there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// For processors.
+    Cpu,
+    /// For GPUs.
+    Gpu,
+    /// For GPUs, the versions for contiguous arrays only.
+    ContiguousGpu,
+    /// All.
+    All,
+}
+
+impl Scope {
+    /// Whether there is code for GPUs in it.
+    pub fn has_gpu(self) -> bool {
+        self != Scope::Cpu
+    }
+
+    /// Whether there is code for processors in it.
+    pub fn has_cpu(self) -> bool {
+        matches!(self, Scope::Cpu | Scope::All)
+    }
+}
+
 /// What the schedule makes of one function.
 pub struct Scheduled {
     /// The plan; its launches count kernels from `first_kernel`.
@@ -66,12 +91,12 @@ pub struct Scheduled {
 
 /// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
 /// module.
-pub fn schedule(f: &Function, first_kernel: u32, cuda: bool) -> Result<Scheduled> {
-    scheduled(f, first_kernel, cuda, false)
+pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
+    scheduled(f, first_kernel, scope, false)
 }
 
 /// `repeated`: it is the step of an iteration.
-fn scheduled(f: &Function, first_kernel: u32, cuda: bool, repeated: bool) -> Result<Scheduled> {
+fn scheduled(f: &Function, first_kernel: u32, scope: Scope, repeated: bool) -> Result<Scheduled> {
     let mut passes = items::passes(f)?;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
@@ -84,7 +109,7 @@ fn scheduled(f: &Function, first_kernel: u32, cuda: bool, repeated: bool) -> Res
         places: HashMap::default(),
         slots: HashMap::default(),
         equations,
-        cuda,
+        scope,
         // only what is alone can be done several times in one launch
         repeated: repeated && passes.len() == 1,
         kernels: Vec::new(),
@@ -126,8 +151,8 @@ pub struct Scheduler<'a> {
     slots: HashMap<NodeId, Place>,
     /// What the shape rules say about lengths.
     equations: Equations,
-    /// Whether GPU code is wanted, and what there is of it.
-    cuda: bool,
+    /// Which code is wanted.
+    scope: Scope,
     /// The function is the step of an iteration, in one pass.
     repeated: bool,
     kernels: Vec<Versions>,
@@ -225,7 +250,7 @@ impl Scheduler<'_> {
         scalars: &[u32],
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
-        let (wanted, before) = (self.cuda, std::mem::take(&mut self.before));
+        let (scope, before) = (self.scope, std::mem::take(&mut self.before));
         let mut l = lower::Lower::new(self, pass);
         let nested = pass.items.iter().any(|it| items::is_nested(&l.g, it));
         if nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
@@ -239,7 +264,7 @@ impl Scheduler<'_> {
         // what the launch before read last is still in the caches
         let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
         l.follows = before.iter().any(|p| arrays.contains(p));
-        let gpu = match wanted {
+        let gpu = match scope.has_gpu() {
             true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
             false => None,
         };

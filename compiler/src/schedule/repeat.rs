@@ -120,7 +120,7 @@ impl Scheduler<'_> {
 
     /// The plan of a function that the plan calls, whose kernels become the plan's.
     fn called(&mut self, f: &Function, kernel: u32, repeated: bool) -> Result<Plan> {
-        let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, kernel, self.cuda, repeated)?;
+        let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, kernel, self.scope, repeated)?;
         self.kernels.extend(kernels);
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);

@@ -64,7 +64,8 @@ impl Lowering {
         let params = self.parameters(&args, states);
         let number = self.b.function.steps.len();
         let mut step = Function::new(&format!("{}__step{number}", self.b.function.name), params);
-        (step.fast, step.stencil, step.loc) = (self.b.function.fast, self.b.function.stencil, self.b.function.loc.clone());
+        (step.fast, step.stencil, step.loc) =
+            (self.b.function.fast, self.b.function.stencil, self.b.function.loc.clone());
         let mut inner = Lowering::of(step);
         self.equal_extents(node, &args, states, &mut inner);
         inner.begin(all, &outside);
@@ -137,7 +138,13 @@ impl Lowering {
                     // within one state it is for the caller to say
                     Some(other) if i >= states => {
                         let (subject, loc) = ("iterate".into(), self.place(node.at));
-                        inner.b.function.requires.push(Require { rule: Rule::Same, a: *other, b: own, subject, loc });
+                        inner.b.function.requires.push(Require {
+                            rule: Rule::Same,
+                            a: *other,
+                            b: own,
+                            subject,
+                            loc,
+                        });
                     }
                     Some(_) => {}
                     None => drop(first.insert(extent, own)),

@@ -75,7 +75,9 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     // the staged versions first: then the signature is complete when the kernels are finished
     let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
     let mut forms = [Form::default(); 3];
-    if !pass.domain.is_empty() {
+    // without code for processors one version tells what an element costs and what a kernel gets
+    let staged = l.scope.has_cpu() && !pass.domain.is_empty();
+    if staged {
         build(l, "_in_place", true, false)?;
         in_place = l.k.clone();
         forms = [l.form; 3];
@@ -94,9 +96,11 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     l.begin_finish();
     l.k.finish = finish::finish(l, pass, scalars)?;
     let contiguous = l.finished(false, stores);
-    verify::verify(&contiguous)?;
     let mut versions = Versions { contiguous, in_place: None, strided: None, forms };
-    if !pass.domain.is_empty() {
+    if l.scope.has_cpu() {
+        verify::verify(&versions.contiguous)?;
+    }
+    if staged {
         l.k = in_place;
         // without outputs nothing can overlap
         versions.in_place = stores.then(|| l.finished(false, false));

@@ -24,6 +24,7 @@ mod tile;
 mod tree;
 mod window;
 
+use super::Scope;
 use super::element::named as bind;
 use super::form::Form;
 use super::inside::Inner;
@@ -269,7 +270,9 @@ fn versions(
             list.push(("_unaligned", Conditions { unaligned: true, ..unit(true, writes) }));
         }
     }
-    list.extend([("_any", any(true)), ("_any_wide", any(false))]);
+    if l.scope != Scope::ContiguousGpu || list.is_empty() {
+        list.extend([("_any", any(true)), ("_any_wide", any(false))]);
+    }
     list
 }
 

@@ -1,0 +1,464 @@
+//! Builders: a function of core IR from C, node by node. Whatever is wrong with a node is an error value, and leaves the function as it was.
+
+use super::cache;
+use super::nodes::{Variable, construct, elementwise};
+use super::program::{insert, refused};
+use crate::abi::{AgpuBuilder, AgpuNode, AgpuProgram, AgpuStatus, AgpuType};
+use crate::buffer::ty as type_of;
+use crate::error::{INVALID_ARGUMENT, Result, fail, guard_as, out};
+use crate::handle::Table;
+use arraygpu_compiler::build;
+use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type};
+use arraygpu_compiler::loc::{Loc, LocStack};
+use arraygpu_compiler::scalar::Lit;
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A function under construction.
+pub(super) struct Builder {
+    /// Counted through in this process: the high half of its nodes.
+    serial: u32,
+    name: String,
+    fast: bool,
+    params: Vec<Param>,
+    loc: LocStack,
+    /// From the first node that is no parameter on.
+    begun: Option<build::Builder>,
+    results: Vec<Output>,
+}
+
+static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
+
+impl Builder {
+    /// The function, which has its parameters now.
+    pub fn function(&mut self) -> &mut build::Builder {
+        let Builder { name, params, loc, begun, .. } = self;
+        begun.get_or_insert_with(|| {
+            let mut builder = build::Builder::new(Function::new(name, params.clone()));
+            builder.at(loc.clone());
+            builder
+        })
+    }
+
+    /// The node of the caller's number.
+    pub fn node(&mut self, node: AgpuNode, what: &str) -> Result<NodeId> {
+        let (serial, number) = ((node >> 32) as u32, node as u32);
+        if node == 0 {
+            fail!(INVALID_ARGUMENT, "{what} is no node");
+        }
+        if serial != self.serial {
+            fail!(INVALID_ARGUMENT, "{what} is a node of another builder");
+        }
+        let made = self.begun.as_ref().map_or(self.params.len(), |b| b.function.graph.len());
+        match number.checked_sub(1).filter(|n| (*n as usize) < made) {
+            Some(n) => Ok(NodeId(n)),
+            None => fail!(INVALID_ARGUMENT, "{what} is no node of this builder"),
+        }
+    }
+
+    /// # Safety
+    /// There are `count` nodes.
+    pub unsafe fn nodes(&mut self, list: *const AgpuNode, count: i32, what: &str) -> Result<Vec<NodeId>> {
+        let Ok(n) = usize::try_from(count) else { fail!(INVALID_ARGUMENT, "{count} {what}s") };
+        if n > 0 && list.is_null() {
+            fail!(INVALID_ARGUMENT, "the {what}s are NULL");
+        }
+        // SAFETY: the caller's promise.
+        (0..n).map(|i| self.node(unsafe { list.add(i).read() }, &format!("{what} {i}"))).collect()
+    }
+
+    /// What the caller gets for a node.
+    pub fn number(&self, node: NodeId) -> AgpuNode {
+        u64::from(self.serial) << 32 | u64::from(node.0 + 1)
+    }
+
+    /// A variable to be bound.
+    fn variable(&mut self, node: AgpuNode, what: &str) -> Result<Variable> {
+        let id = self.node(node, what)?;
+        match self.function().function.graph.op(id) {
+            Op::Var(var, ty) => Ok((*var, *ty)),
+            _ => fail!(INVALID_ARGUMENT, "{what} is no variable"),
+        }
+    }
+
+    /// The function of `variables` that the body is.
+    fn lambda(&mut self, variables: &[Variable], body: NodeId) -> Result<Lambda> {
+        let twice = variables.iter().enumerate().any(|(i, v)| variables[..i].contains(v));
+        if twice {
+            fail!(INVALID_ARGUMENT, "a variable is bound twice");
+        }
+        if !self.function().ty(body).is_scalar() {
+            fail!(INVALID_ARGUMENT, "the body is a {}, it must be a scalar", self.function().ty(body));
+        }
+        Ok(self.function().graph().close(variables, body))
+    }
+
+    fn finish(&mut self) -> Result<Function> {
+        if self.results.is_empty() {
+            fail!(INVALID_ARGUMENT, "{} has no result", self.name);
+        }
+        let (results, fast) = (self.results.clone(), self.fast);
+        let mut function = self.function().function.clone();
+        (function.results, function.fast) = (results, fast);
+        Ok(function)
+    }
+}
+
+/// The common shape: something is done with a builder.
+pub(super) fn with<T>(
+    name: &str,
+    builder: *mut AgpuBuilder,
+    f: impl FnOnce(&mut Builder) -> Result<T>,
+) -> AgpuStatus {
+    guard_as(name, || {
+        let builder = BUILDERS.pin(builder.addr())?;
+        let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
+        f(&mut builder).map(drop)
+    })
+}
+
+/// The same, where a node comes of it.
+pub(super) fn make(
+    name: &str,
+    builder: *mut AgpuBuilder,
+    node: *mut AgpuNode,
+    f: impl FnOnce(&mut Builder) -> Result<NodeId>,
+) -> AgpuStatus {
+    with(name, builder, |b| {
+        let out = out(node, "node")?;
+        let made = f(b)?;
+        out.write(b.number(made));
+        Ok(())
+    })
+}
+
+/// A name that can stand in generated code.
+fn identifier(name: *const c_char, what: &str) -> Result<String> {
+    if name.is_null() {
+        fail!(INVALID_ARGUMENT, "{what} is NULL");
+    }
+    // SAFETY: a C string (the caller's promise).
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let fits = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !fits || name.len() > 200 {
+        fail!(INVALID_ARGUMENT, "{what} `{name}` is no name: letters, digits and _, a letter first");
+    }
+    Ok(name.into_owned())
+}
+
+/// Begins a function. `name` is said in messages and in the code. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_create(
+    name: *const c_char,
+    builder: *mut *mut AgpuBuilder,
+) -> AgpuStatus {
+    static SERIALS: AtomicU32 = AtomicU32::new(1);
+    guard_as("agpu_builder_create", || {
+        let out = out(builder, "builder")?;
+        let made = Builder {
+            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            name: identifier(name, "the name")?,
+            fast: false,
+            params: Vec::new(),
+            loc: LocStack::default(),
+            begun: None,
+            results: Vec::new(),
+        };
+        out.write(without_provenance_mut(BUILDERS.insert(Mutex::new(made))?));
+        Ok(())
+    })
+}
+
+/// Frees a builder; NULL is fine. Programs that it made stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_free(builder: *mut AgpuBuilder) -> AgpuStatus {
+    guard_as("agpu_builder_free", || if builder.is_null() { Ok(()) } else { BUILDERS.free(builder.addr()) })
+}
+
+/// Nodes made from now on come from this line, which messages and reports name. NULL: from nowhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_at(
+    builder: *mut AgpuBuilder,
+    file: *const c_char,
+    line: i32,
+) -> AgpuStatus {
+    with("agpu_builder_at", builder, |b| {
+        b.loc = match file.is_null() {
+            true => LocStack::default(),
+            false => {
+                // SAFETY: a C string (the caller's promise).
+                let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+                let line = u32::try_from(line).unwrap_or(0);
+                LocStack::one(Loc { file: file.as_ref().into(), line, column: 1 })
+            }
+        };
+        let loc = b.loc.clone();
+        if let Some(function) = &mut b.begun {
+            function.at(loc);
+        }
+        Ok(())
+    })
+}
+
+/// Lets GPUs approximate, contract and flush subnormals: other bits, faster.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
+    with("agpu_builder_fast_math", builder, |b| {
+        b.fast = on;
+        Ok(())
+    })
+}
+
+/// A parameter: of rank 0 a scalar, else an array. Parameters come before all other nodes. NULL as the
+/// name: v0, v1 .. by position.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_param(
+    builder: *mut AgpuBuilder,
+    name: *const c_char,
+    r#type: MaybeUninit<AgpuType>,
+    rank: i32,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_param", builder, node, |b| {
+        let elem = type_of(r#type)?;
+        let n = b.params.len();
+        let name = if name.is_null() { format!("v{n}") } else { identifier(name, "the name")? };
+        if b.begun.is_some() {
+            fail!(INVALID_ARGUMENT, "{name}: parameters come before all other nodes");
+        }
+        if b.params.iter().any(|p| p.name == name) {
+            fail!(INVALID_ARGUMENT, "there is a parameter {name} already");
+        }
+        let Some(rank) = u8::try_from(rank).ok().filter(|r| *r <= 3) else {
+            fail!(INVALID_ARGUMENT, "{name}: the rank {rank} is not 0 to 3");
+        };
+        b.params.push(Param { name, ty: Type { elem, rank } });
+        Ok(NodeId(n as u32))
+    })
+}
+
+/// A constant, embedded in the code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_constant(
+    builder: *mut AgpuBuilder,
+    r#type: MaybeUninit<AgpuType>,
+    value: *const c_void,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_constant", builder, node, |b| {
+        let ty = type_of(r#type)?;
+        if value.is_null() {
+            fail!(INVALID_ARGUMENT, "the value is NULL");
+        }
+        let mut bytes = [0u8; 8];
+        // SAFETY: a value of that type (the caller's promise), of at most 8 bytes.
+        unsafe { std::ptr::copy_nonoverlapping(value.cast(), bytes.as_mut_ptr(), ty.size()) };
+        Ok(b.function().graph().lit(Lit::from_bytes(ty, &bytes)))
+    })
+}
+
+/// A variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_variable(
+    builder: *mut AgpuBuilder,
+    r#type: MaybeUninit<AgpuType>,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_variable", builder, node, |b| {
+        let ty = type_of(r#type)?;
+        Ok(b.function().graph().fresh_var(ty).1)
+    })
+}
+
+/// A scalar operation, by its name in docs/ir.md: add, exp, mul_add, select .. With arrays among the
+/// operands it is elementwise: these must have the same extents (a shape rule), and scalars are repeated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_apply(
+    builder: *mut AgpuBuilder,
+    op: *const c_char,
+    operands: *const AgpuNode,
+    count: i32,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_apply", builder, node, |b| {
+        if op.is_null() {
+            fail!(INVALID_ARGUMENT, "op is NULL");
+        }
+        // SAFETY: a C string (the caller's promise).
+        let name = unsafe { CStr::from_ptr(op) }.to_string_lossy();
+        // SAFETY: the caller's promise.
+        let operands = unsafe { b.nodes(operands, count, "operand") }?;
+        let make = super::nodes::operation(&name, operands.len())?;
+        elementwise(b.function(), construct(&name), &operands, make)
+    })
+}
+
+/// The value as another type, as in docs/semantics.md; of arrays elementwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_cast(
+    builder: *mut AgpuBuilder,
+    r#type: MaybeUninit<AgpuType>,
+    value: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_cast", builder, node, |b| {
+        let ty = type_of(r#type)?;
+        let value = b.node(value, "the value")?;
+        elementwise(b.function(), "cast", &[value], |o| Op::Cast(ty, o[0]))
+    })
+}
+
+/// An array of the values of a function of the arrays' elements: `body`, in which `variables` stand for
+/// them. The arrays have the same extents (a shape rule).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_map(
+    builder: *mut AgpuBuilder,
+    variables: *const AgpuNode,
+    arrays: *const AgpuNode,
+    count: i32,
+    body: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_map", builder, node, |b| {
+        // SAFETY: the caller's promise.
+        let (variables, arrays) =
+            unsafe { (variables_of(b, variables, count)?, b.nodes(arrays, count, "array")?) };
+        let body = b.node(body, "the body")?;
+        let lambda = b.lambda(&variables, body)?;
+        b.function().map("map", lambda, arrays).map_err(refused)
+    })
+}
+
+/// An array of these extents from its indices, i64 variables.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_generate(
+    builder: *mut AgpuBuilder,
+    extents: *const AgpuNode,
+    variables: *const AgpuNode,
+    rank: i32,
+    body: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_generate", builder, node, |b| {
+        // SAFETY: the caller's promise.
+        let (extents, variables) =
+            unsafe { (b.nodes(extents, rank, "extent")?, variables_of(b, variables, rank)?) };
+        let body = b.node(body, "the body")?;
+        let lambda = b.lambda(&variables, body)?;
+        b.function().generate("generate", extents, lambda).map_err(refused)
+    })
+}
+
+/// # Safety
+/// There are `count` nodes.
+unsafe fn variables_of(b: &mut Builder, list: *const AgpuNode, count: i32) -> Result<Vec<Variable>> {
+    // SAFETY: the caller's promise.
+    let nodes = unsafe { b.nodes(list, count, "variable") }?;
+    nodes.into_iter().enumerate().map(|(i, n)| b.variable(b.number(n), &format!("variable {i}"))).collect()
+}
+
+/// All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,
+/// in the fixed order of docs/semantics.md 5.1; `init` joins last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_reduce(
+    builder: *mut AgpuBuilder,
+    left: AgpuNode,
+    right: AgpuNode,
+    body: AgpuNode,
+    init: AgpuNode,
+    array: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_reduce", builder, node, |b| {
+        let (join, init, src) = folding(b, [left, right, body, init, array])?;
+        b.function().node(Op::Reduce { join, init, src }).map_err(refused)
+    })
+}
+
+/// The same along one axis, for each index of the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_reduce_axis(
+    builder: *mut AgpuBuilder,
+    left: AgpuNode,
+    right: AgpuNode,
+    body: AgpuNode,
+    init: AgpuNode,
+    array: AgpuNode,
+    axis: i32,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_reduce_axis", builder, node, |b| {
+        let (join, init, src) = folding(b, [left, right, body, init, array])?;
+        let axis = super::nodes::axis(b.function(), src, axis)?;
+        super::nodes::reduce_axis(b.function(), join, init, src, axis)
+    })
+}
+
+/// A strict left fold in index order: `body` of the variables `accumulator` and `element`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_fold(
+    builder: *mut AgpuBuilder,
+    accumulator: AgpuNode,
+    element: AgpuNode,
+    body: AgpuNode,
+    init: AgpuNode,
+    array: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_fold", builder, node, |b| {
+        let (step, init, src) = folding(b, [accumulator, element, body, init, array])?;
+        b.function().node(Op::Fold { step, init, src }).map_err(refused)
+    })
+}
+
+fn folding(b: &mut Builder, nodes: [AgpuNode; 5]) -> Result<(Lambda, NodeId, NodeId)> {
+    let [left, right, body, init, array] = nodes;
+    let variables = [b.variable(left, "the first variable")?, b.variable(right, "the second variable")?];
+    let (body, init) = (b.node(body, "the body")?, b.node(init, "the initial value")?);
+    let array = b.node(array, "the array")?;
+    Ok((b.lambda(&variables, body)?, init, array))
+}
+
+/// A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_result(
+    builder: *mut AgpuBuilder,
+    name: *const c_char,
+    value: AgpuNode,
+) -> AgpuStatus {
+    with("agpu_builder_result", builder, |b| {
+        let n = b.results.len();
+        let name = if name.is_null() { format!("r{n}") } else { identifier(name, "the name")? };
+        let value = b.node(value, "the value")?;
+        if b.params.iter().map(|p| &p.name).chain(b.results.iter().map(|r| &r.name)).any(|n| *n == name) {
+            fail!(INVALID_ARGUMENT, "there is a parameter or result {name} already");
+        }
+        if !b.function().function.graph.is_closed(value) {
+            fail!(
+                INVALID_ARGUMENT,
+                "{name} depends on a variable that no map, generate, reduce or fold binds"
+            );
+        }
+        b.results.push(Output { name, value });
+        Ok(())
+    })
+}
+
+/// The program of the function. Functions that compute the same in the same way are one program, compiled
+/// once in this process. The builder may go on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_compile(
+    builder: *mut AgpuBuilder,
+    program: *mut *mut AgpuProgram,
+) -> AgpuStatus {
+    with("agpu_builder_compile", builder, |b| {
+        let out = out(program, "program")?;
+        let made = cache::program(b.finish()?)?;
+        out.write(insert(made)?);
+        Ok(())
+    })
+}

@@ -1,0 +1,11 @@
+//! What is compiled while the program runs.
+//!
+//! A [`builder`] makes a function of core IR; it becomes a [`program`], one for each structure ([`cache`]), whose code is made for a device when it first
+//! runs there: machine code on a GPU, kept on [`disk`], the block interpreter on the CPU, or a C compiler where the user allows it ([`cc`]).
+
+pub(crate) mod builder;
+mod cache;
+mod cc;
+pub(crate) mod disk;
+pub(crate) mod nodes;
+pub(crate) mod program;

@@ -1,0 +1,274 @@
+//! Programs: functions compiled in this process.
+//!
+//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels for contiguous
+//! arrays; when another is needed, all are made.
+
+use super::{cache, cc};
+use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuProgram, AgpuStatus, code};
+use crate::buffer;
+use crate::context;
+use crate::cuda::{self, Images};
+use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, error, fail, guard, guard_as, out};
+use crate::handle::Table;
+use crate::invoke::{context_of, invoke};
+use crate::level::level;
+use crate::module::{Kernels, Loaded};
+use crate::workspace::{self, Workspace};
+use arraygpu_compiler::core::Function;
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::explain;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::ptr::without_provenance_mut;
+use std::sync::{Arc, OnceLock};
+
+/// A compiled function.
+pub(crate) struct Program {
+    /// As it was built.
+    source: Function,
+    /// After all passes.
+    fused: Function,
+    cpu: OnceLock<Result<Module>>,
+    /// For contiguous arrays, and for all.
+    cuda: [OnceLock<Result<Module>>; 2],
+}
+
+/// A module of this process. Who runs it holds its program.
+pub(crate) struct Module(&'static Loaded);
+
+impl Module {
+    fn new(loaded: Loaded) -> Module {
+        Module(Box::leak(Box::new(loaded)))
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        cuda::forget(self.0.id);
+        // SAFETY: made by `new`, given back once; whoever runs it holds the program that holds this.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(self.0).cast_mut()) });
+    }
+}
+
+/// What a compiler's error is to the caller.
+pub(super) fn refused(e: arraygpu_compiler::Error) -> Error {
+    use arraygpu_compiler::error::Kind;
+    let status = if e.kind == Kind::Bug { INTERNAL } else { INVALID_ARGUMENT };
+    error(status, e.to_string())
+}
+
+impl Program {
+    /// Compiles a function as far as it does not depend on the device.
+    pub fn new(source: Function, fused: Function) -> Program {
+        Program { source, fused, cpu: OnceLock::new(), cuda: [const { OnceLock::new() }; 2] }
+    }
+
+    /// The module for a device. `any`: with all versions of its kernels.
+    fn module(&self, on_gpu: bool, any: bool) -> Result<&'static Loaded> {
+        let cell = if on_gpu { &self.cuda[usize::from(any)] } else { &self.cpu };
+        let make = || if on_gpu { self.for_gpu(any) } else { self.for_cpu() };
+        cell.get_or_init(make).as_ref().map(|m| m.0).map_err(Clone::clone)
+    }
+
+    fn for_gpu(&self, any: bool) -> Result<Module> {
+        let scope = if any { driver::Scope::Gpu } else { driver::Scope::ContiguousGpu };
+        let made = driver::schedule(&self.fused, scope).map_err(refused)?;
+        let count = made.gpu.len();
+        let images = Some(Images::made(made.gpu));
+        Loaded::in_memory("", vec![made.plan], images, Kernels::None, count).map(Module::new)
+    }
+
+    fn for_cpu(&self) -> Result<Module> {
+        let made = driver::schedule(&self.fused, driver::Scope::Cpu).map_err(refused)?;
+        let count = made.kernels.len();
+        let kernels = match cc::kernels(&made.kernels, level()?)? {
+            Some(compiled) => compiled,
+            None => fail!(crate::error::UNAVAILABLE, "set ARRAYGPU_CPU_CC=1"),
+        };
+        Loaded::in_memory("", vec![made.plan], None, kernels, count).map(Module::new)
+    }
+
+    /// How many kernels a run launches.
+    fn kernels(&self) -> Result<usize> {
+        let module = self.module(false, true)?;
+        Ok(module.entries[0].launches().count())
+    }
+
+    /// Runs it.
+    ///
+    /// # Safety
+    /// `call` is null or an `agpu_call`; `args` are `count` arguments.
+    pub unsafe fn run(&self, call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let on_gpu = unsafe { on_gpu(call, args, count) }?;
+        for any in [false, true] {
+            let loaded = self.module(on_gpu, any)?;
+            let entry = &loaded.entries[0];
+            let mut lacks = false;
+            let run = |ws: &mut Workspace| {
+                ws.frame.lacks_version.set(false);
+                // SAFETY: the caller's promise.
+                let done = unsafe { invoke(loaded, entry, call, args, count, ws) };
+                lacks = ws.frame.lacks_version.get();
+                done
+            };
+            let done = workspace::with(run).map_err(|e| e.of(&entry.title));
+            if !lacks || any {
+                return done;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a call runs on a GPU.
+///
+/// # Safety
+/// As [`Program::run`].
+unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<bool> {
+    // SAFETY: the caller's promise.
+    let (given, _) = unsafe { context_of(call) }?;
+    if let Some(context) = given {
+        return Ok(context.gpu.is_some());
+    }
+    for i in 0..if args.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) } {
+        // SAFETY: there are `count` arguments; those of views have one.
+        let (kind, view) = unsafe {
+            let arg = args.add(i);
+            (code((&raw const (*arg).kind).read()), &raw const (*arg).view)
+        };
+        if kind == AgpuArgKind::AgpuArgView as i32 || kind == AgpuArgKind::AgpuArgResultView as i32 {
+            // SAFETY: as above.
+            return Ok(buffer::pin(unsafe { view.read() }.buffer)?.context.gpu.is_some());
+        }
+    }
+    Ok(context::default()?.1.gpu.is_some())
+}
+
+static PROGRAMS: Table<Arc<Program>> = Table::new(0b0111, "program");
+
+/// The handle of a program.
+pub(super) fn insert(program: Arc<Program>) -> Result<*mut AgpuProgram> {
+    Ok(without_provenance_mut(PROGRAMS.insert(program)?))
+}
+
+/// Runs a program; as agpu_invoke(). What its device needs is compiled at its first run there. Thread-safe,
+/// as long as no buffer that a call writes is used elsewhere at the same time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_program_run(
+    program: *mut AgpuProgram,
+    call: *const AgpuCall,
+    args: *const AgpuArg,
+    count: i32,
+) -> AgpuStatus {
+    guard(|| {
+        let program = PROGRAMS.pin(program.addr()).map_err(|e| e.of("agpu_program_run"))?;
+        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+        unsafe { program.run(call, args, count) }
+    })
+}
+
+/// Frees a program; NULL is fine. What it compiled stays for equal ones, within bounds. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_program_free(program: *mut AgpuProgram) -> AgpuStatus {
+    guard_as("agpu_program_free", || if program.is_null() { Ok(()) } else { PROGRAMS.free(program.addr()) })
+}
+
+/// How many kernels a run launches (of an iteration: those of one step). Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: *mut i32) -> AgpuStatus {
+    guard_as("agpu_program_kernels", || {
+        let out = out(count, "count")?;
+        out.write(i32::try_from(PROGRAMS.pin(program.addr())?.kernels()?).unwrap_or(i32::MAX));
+        Ok(())
+    })
+}
+
+/// A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain. Valid until this thread's
+/// next call of this function. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_program_text(
+    program: *mut AgpuProgram,
+    stage: *const c_char,
+    text: *mut *const c_char,
+) -> AgpuStatus {
+    thread_local! {
+        static TEXT: RefCell<CString> = RefCell::new(CString::default());
+    }
+    guard_as("agpu_program_text", || {
+        let out = out(text, "text")?;
+        if stage.is_null() {
+            fail!(INVALID_ARGUMENT, "stage is NULL");
+        }
+        // SAFETY: a C string (the caller's promise).
+        let stage = unsafe { CStr::from_ptr(stage) }.to_string_lossy();
+        let text = PROGRAMS.pin(program.addr())?.text(&stage)?;
+        let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        TEXT.with(|t| {
+            t.replace(text);
+            out.write(t.borrow().as_ptr());
+        });
+        Ok(())
+    })
+}
+
+impl Program {
+    fn text(&self, stage: &str) -> Result<String> {
+        let targets = Targets { cpu: true, cuda: true };
+        let compiled = driver::compile_for(&self.source.name, vec![self.source.clone()], targets);
+        let compiled = compiled.map_err(refused)?;
+        match stage {
+            "explain" => compiled.explain(&explain::Options::default(), explain::Format::Text),
+            stage => compiled.emit(stage),
+        }
+        .map_err(refused)
+    }
+}
+
+/// Keeps a program under a key of the caller's own, its encoding of the structure, for
+/// agpu_run_remembered(). A bounded number is kept; those go that were not used for longest. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_program_remember(
+    program: *mut AgpuProgram,
+    key: *const c_void,
+    length: i64,
+) -> AgpuStatus {
+    guard_as("agpu_program_remember", || {
+        let program = PROGRAMS.pin(program.addr())?.clone();
+        // SAFETY: the caller's promise.
+        cache::remember(unsafe { bytes(key, length) }?, program);
+        Ok(())
+    })
+}
+
+/// Runs the program that was remembered under a key, as agpu_program_run(). `known` is false if there is
+/// none: then nothing was done. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_run_remembered(
+    key: *const c_void,
+    length: i64,
+    call: *const AgpuCall,
+    args: *const AgpuArg,
+    count: i32,
+    known: *mut bool,
+) -> AgpuStatus {
+    guard(|| {
+        let out = out(known, "agpu_run_remembered: known")?;
+        // SAFETY: the caller's promise.
+        let key = unsafe { bytes(key, length) }.map_err(|e| e.of("agpu_run_remembered"))?;
+        let found = cache::recall(key);
+        out.write(found.is_some());
+        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+        found.map_or(Ok(()), |program| unsafe { program.run(call, args, count) })
+    })
+}
+
+/// # Safety
+/// There are that many bytes.
+unsafe fn bytes<'a>(key: *const c_void, length: i64) -> Result<&'a [u8]> {
+    match usize::try_from(length) {
+        // SAFETY: the caller's promise.
+        Ok(n) if !key.is_null() && n > 0 => Ok(unsafe { std::slice::from_raw_parts(key.cast(), n) }),
+        _ => fail!(INVALID_ARGUMENT, "a key of {length} bytes at {key:p}"),
+    }
+}

@@ -1,0 +1,181 @@
+//! Programs built node by node, and what happens when they are built wrongly.
+
+mod common;
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use common::*;
+use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+/// A builder that is freed.
+struct Built(*mut AgpuBuilder);
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        assert_eq!(unsafe { agpu_builder_free(self.0) }, AgpuOk);
+    }
+}
+
+impl Built {
+    fn new() -> Built {
+        let mut b = null_mut();
+        assert_eq!(unsafe { agpu_builder_create(c"f".as_ptr(), &mut b) }, AgpuOk);
+        Built(b)
+    }
+
+    fn param(&self, name: &CStr, ty: AgpuType, rank: i32) -> AgpuNode {
+        let mut node = 0;
+        ok(unsafe { agpu_builder_param(self.0, name.as_ptr(), MaybeUninit::new(ty), rank, &mut node) });
+        node
+    }
+
+    fn variable(&self, ty: AgpuType) -> AgpuNode {
+        let mut node = 0;
+        ok(unsafe { agpu_builder_variable(self.0, MaybeUninit::new(ty), &mut node) });
+        node
+    }
+
+    fn try_apply(&self, op: &str, operands: &[AgpuNode]) -> Result<AgpuNode, String> {
+        let (op, mut node) = (CString::new(op).unwrap(), 77);
+        let count = operands.len() as i32;
+        let status = unsafe { agpu_builder_apply(self.0, op.as_ptr(), operands.as_ptr(), count, &mut node) };
+        if status != AgpuOk {
+            assert_eq!(node, 77);
+            return Err(message());
+        }
+        Ok(node)
+    }
+
+    fn apply(&self, op: &str, operands: &[AgpuNode]) -> AgpuNode {
+        self.try_apply(op, operands).unwrap()
+    }
+
+    fn constant(&self, value: f32) -> AgpuNode {
+        let mut node = 0;
+        let value: *const f32 = &value;
+        ok(unsafe {
+            agpu_builder_constant(self.0, MaybeUninit::new(AgpuType::AgpuF32), value.cast(), &mut node)
+        });
+        node
+    }
+
+    fn sum(&self, array: AgpuNode) -> AgpuNode {
+        let (a, b) = (self.variable(AgpuType::AgpuF32), self.variable(AgpuType::AgpuF32));
+        let (body, init, mut node) = (self.apply("add", &[a, b]), self.constant(0.0), 0);
+        ok(unsafe { agpu_builder_reduce(self.0, a, b, body, init, array, &mut node) });
+        node
+    }
+
+    fn try_result(&self, value: AgpuNode) -> Result<(), String> {
+        let status = unsafe { agpu_builder_result(self.0, null(), value) };
+        if status == AgpuOk { Ok(()) } else { Err(message()) }
+    }
+
+    fn compile(&self) -> *mut AgpuProgram {
+        let mut program = null_mut();
+        ok(unsafe { agpu_builder_compile(self.0, &mut program) });
+        program
+    }
+}
+
+fn saxpy() -> (Built, *mut AgpuProgram) {
+    let b = Built::new();
+    let a = b.param(c"a", AgpuType::AgpuF32, 0);
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let y = b.param(c"y", AgpuType::AgpuF32, 1);
+    let r = b.apply("add", &[b.apply("mul", &[a, x]), y]);
+    b.try_result(r).unwrap();
+    let program = b.compile();
+    (b, program)
+}
+
+#[test]
+fn a_program_runs_in_place_and_through_slices() {
+    let (_b, program) = saxpy();
+    let x: Vec<f32> = (0..5000).map(|i| i as f32 * 0.5).collect();
+    let y: Vec<f32> = (0..5000).map(|i| 1.0 / (i + 1) as f32).collect();
+    let (vx, vy) = (Vector::in_context(cpu(), &x), Vector::in_context(cpu(), &y));
+    let args = [scalar(&3f32), input(vx.view()), input(vy.view()), output(vy.view())];
+    ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) });
+    let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 3.0 * x + y).collect();
+    assert!(vy.get() == expected, "{:?}", &vy.get()[..8]);
+    let mut kernels = 0;
+    ok(unsafe { agpu_program_kernels(program, &mut kernels) });
+    assert_eq!(kernels, 1);
+    ok(unsafe { agpu_program_free(program) });
+    assert_ne!(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) }, AgpuOk);
+    assert!(message().contains("freed"), "{}", message());
+}
+
+#[test]
+fn sizes_that_differ_are_named() {
+    let (_b, program) = saxpy();
+    let (x, y) = (Vector::in_context(cpu(), &[1.0; 3]), Vector::in_context(cpu(), &[2.0; 4]));
+    let args = [scalar(&3f32), input(x.view()), input(y.view()), output(y.view())];
+    assert_eq!(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) }, AgpuErrorShape);
+    assert_eq!(message(), "f: operator +: x, y: the lengths 3 and 4 differ; len(x) = 3, len(y) = 4");
+    assert_eq!(y.get(), [2.0; 4]);
+}
+
+#[test]
+fn a_remembered_program_runs_by_its_key() {
+    let b = Built::new();
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let total = b.sum(b.apply("mul", &[x, x]));
+    b.try_result(total).unwrap();
+    let program = b.compile();
+    let key = b"sum of squares";
+    let mut result = 0f32;
+    let vx = Vector::in_context(cpu(), &[1.0, 2.0, 3.0]);
+    let args = [input(vx.view()), out_scalar(&mut result)];
+    let mut known = true;
+    let run = |known: &mut bool| unsafe {
+        agpu_run_remembered(key.as_ptr().cast(), key.len() as i64, null(), args.as_ptr(), 2, known)
+    };
+    ok(run(&mut known));
+    assert!(!known && result == 0.0);
+    ok(unsafe { agpu_program_remember(program, key.as_ptr().cast(), key.len() as i64) });
+    ok(unsafe { agpu_program_free(program) });
+    ok(run(&mut known));
+    assert!(known);
+    assert_eq!(result, 14.0);
+}
+
+#[test]
+fn misuse_is_an_error_that_says_what_is_wrong() {
+    let (b, other) = (Built::new(), Built::new());
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let k = b.param(c"k", AgpuType::AgpuI64, 1);
+    let foreign = other.param(c"x", AgpuType::AgpuF32, 1);
+    let says = |e: Result<AgpuNode, String>, text: &str| {
+        let e = e.unwrap_err();
+        assert!(e.contains(text), "{e}");
+    };
+    says(b.try_apply("add", &[x, k]), "f32 and i64");
+    says(b.try_apply("add", &[x]), "add takes 2 operands, not 1");
+    says(b.try_apply("plus", &[x, x]), "there is no operation `plus`");
+    says(b.try_apply("add", &[x, foreign]), "operand 1 is a node of another builder");
+    says(b.try_apply("add", &[x, 0]), "operand 1 is no node");
+    says(b.try_apply("add", &[x, x + 1000]), "operand 1 is no node of this builder");
+    says(b.try_apply("and", &[x, x]), "and does not take f32");
+    let mut late = 0;
+    let status = unsafe {
+        agpu_builder_param(b.0, c"late".as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 1, &mut late)
+    };
+    assert_eq!((status, late), (AgpuErrorInvalidArgument, 0));
+    assert!(message().contains("parameters come before all other nodes"), "{}", message());
+    let v = b.variable(AgpuType::AgpuF32);
+    let unbound = b.apply("add", &[v, v]);
+    assert!(b.try_result(unbound).unwrap_err().contains("depends on a variable"));
+    let mut program = null_mut();
+    assert_eq!(unsafe { agpu_builder_compile(b.0, &mut program) }, AgpuErrorInvalidArgument);
+    assert!(program.is_null() && message().contains("no result"), "{}", message());
+    // a node of a builder that is gone
+    let gone = {
+        let g = Built::new();
+        g.param(c"x", AgpuType::AgpuF32, 1)
+    };
+    says(b.try_apply("neg", &[gone]), "another builder");
+}
