@@ -15,6 +15,8 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod abi;
+#[doc(hidden)]
+pub mod block;
 mod buffer;
 mod context;
 mod copy;

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+mod blocks;
+
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use arraygpu_compiler::core::interp::Value;
@@ -22,7 +24,8 @@ pub struct Loaded {
     module: AgpuModule,
     _text: CString,
     _name: CString,
-    _library: libloading::Library,
+    _library: Option<libloading::Library>,
+    _blocks: Option<blocks::Held>,
 }
 
 /// How the arrays of a call lie in memory.
@@ -87,6 +90,12 @@ pub fn load_highest(compiled: &Compiled) -> Loaded {
     build(compiled, &levels()[levels().len() - 1..]).remove(0)
 }
 
+/// As `load`, in the block interpreter: no C compiler has seen it.
+pub fn load_blocks(compiled: &Compiled) -> Loaded {
+    let (held, table) = blocks::hold(compiled);
+    Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
+}
+
 fn levels() -> Vec<(&'static str, &'static [&'static str])> {
     cc::levels().iter().filter(|l| runs(l.0)).copied().collect()
 }
@@ -134,6 +143,11 @@ fn open(compiled: &Compiled, level: &'static str, path: &std::path::Path) -> Loa
     let symbol = format!("{}_cpu_{level}", compiled.name);
     // SAFETY: the C file ends with a table of that name and type.
     let table: *const AgpuCpuKernel = unsafe { *library.get(symbol.as_bytes()).unwrap() };
+    Loaded { _library: Some(library), ..of_table(compiled, level, table) }
+}
+
+/// The program with these kernels.
+fn of_table(compiled: &Compiled, level: &'static str, table: *const AgpuCpuKernel) -> Loaded {
     let text = CString::new(compiled.plans.iter().map(|p| p.to_string()).collect::<String>()).unwrap();
     let name = CString::new(compiled.name.as_str()).unwrap();
     let at = |l: &str| if l == level { table } else { null() };
@@ -153,7 +167,8 @@ fn open(compiled: &Compiled, level: &'static str, path: &std::path::Path) -> Loa
         image_count: 0,
         state: Box::leak(Box::new(null_mut())),
     };
-    Loaded { level, plans: compiled.plans.clone(), module, _text: text, _name: name, _library: library }
+    let plans = compiled.plans.clone();
+    Loaded { level, plans, module, _text: text, _name: name, _library: None, _blocks: None }
 }
 
 /// Compiles functions into one program.

@@ -1,0 +1,193 @@
+//! Which loops are vectors, and what must be known of one before it is lowered.
+
+use super::stmt::Regs;
+use arraygpu_compiler::kernel::{Expr, Kernel, Mem, Reg, Stmt};
+use arraygpu_compiler::scalar::BinaryOp;
+
+/// Whether statements do anything.
+pub(super) fn has_effect(body: &[Stmt]) -> bool {
+    body.iter().any(|s| match s {
+        Stmt::Let(..) | Stmt::Var(..) | Stmt::Local(_) | Stmt::Note(_) | Stmt::Prefetch { .. } => false,
+        Stmt::For(.., b) => has_effect(b),
+        _ => true,
+    })
+}
+
+/// Whether all iterations of a loop can go side by side: branches and inner loops are the same for all of them, nothing is stored in one place by several, and what changes is
+/// theirs alone. The last but for `x = or(x, ..)` of a word that is used for nothing else (`schedule/cpu/each.rs` looks so for what is rare).
+pub(super) fn is_vector(counter: Reg, body: &[Stmt]) -> bool {
+    let mut look = Look { varying: [counter].into(), own: Regs::new(), folded: Vec::new() };
+    look.block(body) && look.folded.iter().all(|r| mentions(body, *r) == look.folded.iter().filter(|f| *f == r).count())
+}
+
+struct Look {
+    /// Registers that differ between iterations.
+    varying: Regs,
+    /// Vars of an iteration.
+    own: Regs,
+    /// Vars of outside.
+    folded: Vec<Reg>,
+}
+
+impl Look {
+    fn block(&mut self, body: &[Stmt]) -> bool {
+        body.iter().all(|s| self.stmt(s))
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> bool {
+        match s {
+            Stmt::Let(r, e, _) => {
+                if self.varies(e) {
+                    self.varying.insert(*r);
+                }
+                true
+            }
+            Stmt::Var(r, _) => self.varying.insert(*r) | self.own.insert(*r),
+            Stmt::Assign(r, _) if self.own.contains(r) => true,
+            Stmt::Assign(r, Expr::Binary(BinaryOp::Or, a, _)) if **a == Expr::Reg(*r) => {
+                self.folded.push(*r);
+                true
+            }
+            Stmt::Assign(..) => false,
+            Stmt::Store(_, i, _) => self.varies(i),
+            Stmt::Seq(_, lo, hi, body) => !self.varies(lo) && !self.varies(hi) && self.block(body),
+            Stmt::If(c, yes, no) => !self.varies(c) && self.block(yes) && self.block(no),
+            Stmt::Record(..) | Stmt::Note(_) | Stmt::Prefetch { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn varies(&self, e: &Expr) -> bool {
+        let mut found = matches!(e, Expr::Reg(r) if self.varying.contains(r));
+        e.children(&mut |c| found = found || self.varies(c));
+        found
+    }
+}
+
+/// Calls `f` with each expression of the statements, and the statement that it is part of.
+fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
+    for s in body {
+        match s {
+            Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => f(e),
+            Stmt::Store(_, a, b) | Stmt::Record(_, a, b) => [a, b].into_iter().for_each(&mut *f),
+            Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
+                [a, b].into_iter().for_each(&mut *f);
+                expressions(body, f);
+            }
+            Stmt::While(c, body) => {
+                f(c);
+                expressions(body, f);
+            }
+            Stmt::If(c, yes, no) => {
+                f(c);
+                expressions(yes, f);
+                expressions(no, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How often a register is used.
+fn mentions(body: &[Stmt], r: Reg) -> usize {
+    let mut count = 0;
+    expressions(body, &mut |e| count += in_expr(e, r));
+    count
+}
+
+fn in_expr(e: &Expr, r: Reg) -> usize {
+    let mut count = usize::from(*e == Expr::Reg(r));
+    e.children(&mut |c| count += in_expr(c, r));
+    count
+}
+
+/// What a loop stores to.
+pub(super) struct Stored(Vec<Mem>);
+
+impl Stored {
+    pub fn of(k: &Kernel, body: &[Stmt]) -> Stored {
+        let mut list = Vec::new();
+        collect(body, &mut list);
+        debug_assert!(list.iter().all(|m| !k.mem(*m).0.is_empty()));
+        Stored(list)
+    }
+
+    /// Whether elements of an array may be among it. Arrays of a call may be one another where the kernel does not promise that they are not.
+    pub fn may_be(&self, k: &Kernel, m: Mem) -> bool {
+        self.0.iter().any(|s| alias(k, *s, m))
+    }
+}
+
+fn collect(body: &[Stmt], out: &mut Vec<Mem>) {
+    for s in body {
+        match s {
+            Stmt::Store(m, ..) => out.push(*m),
+            Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => collect(b, out),
+            Stmt::If(_, a, b) => [a, b].iter().for_each(|b| collect(b, out)),
+            _ => {}
+        }
+    }
+}
+
+fn alias(k: &Kernel, stored: Mem, loaded: Mem) -> bool {
+    match (stored, loaded) {
+        (Mem::Array(s), Mem::Array(l)) => s == l || !k.arrays[s as usize].noalias,
+        (s, l) => s == l,
+    }
+}
+
+/// The registers that hold loaded elements and are used after something was stored that may be those elements: they are copied when they are loaded.
+pub(super) fn copied(k: &Kernel, body: &[Stmt]) -> Regs {
+    let mut out = Regs::new();
+    pending(k, body, &mut Vec::new(), &mut out);
+    out
+}
+
+/// `loaded`: registers that hold elements, of which memory, and whether something has been stored there since.
+fn pending(k: &Kernel, body: &[Stmt], loaded: &mut Vec<(Reg, Mem, bool)>, out: &mut Regs) {
+    for s in body {
+        for (r, _, _) in loaded.iter().filter(|l| l.2) {
+            if mentions(std::slice::from_ref(s), *r) > 0 {
+                out.insert(*r);
+            }
+        }
+        match s {
+            Stmt::Let(r, e, _) => {
+                if let Some(m) = loads(e) {
+                    loaded.push((*r, m, false));
+                }
+                // another name of what was loaded
+                let named = loaded.iter().find(|l| in_expr(e, l.0) > 0).copied();
+                loaded.extend(named.filter(|_| loads(e).is_none()).map(|l| (*r, l.1, l.2)));
+            }
+            Stmt::Store(m, ..) => store(k, *m, loaded),
+            Stmt::If(_, yes, no) => [yes, no].iter().for_each(|b| pending(k, b, loaded, out)),
+            Stmt::Seq(.., b) | Stmt::For(.., b) | Stmt::While(_, b) => {
+                // what a turn stores, the next one finds
+                let mut list = Vec::new();
+                collect(b, &mut list);
+                list.iter().for_each(|m| store(k, *m, loaded));
+                pending(k, b, loaded, out);
+                for (r, _, _) in loaded.iter().filter(|l| l.2) {
+                    if mentions(b, *r) > 0 {
+                        out.insert(*r);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn store(k: &Kernel, m: Mem, loaded: &mut [(Reg, Mem, bool)]) {
+    loaded.iter_mut().filter(|l| alias(k, m, l.1)).for_each(|l| l.2 = true);
+}
+
+/// The memory that an expression's value is an element of, if it is nothing but that.
+fn loads(e: &Expr) -> Option<Mem> {
+    match e {
+        Expr::Load(m, _) => Some(*m),
+        Expr::Unary(_, a) | Expr::Cast(_, a) => loads(a),
+        _ => None,
+    }
+}

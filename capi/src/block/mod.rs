@@ -1,0 +1,60 @@
+//! The block interpreter: runs kernels of the CPU where no C compiler is, with the same bits.
+//!
+//! ```text
+//! for i { t = a[i] * b[i]   out[i] = t + 1 }      ->      for each block of some hundred i { t[..] = a[..] * b[..]   out[..] = t[..] + 1 }
+//! ```
+//!
+//! A kernel is lowered once, to a [`program`] of operations on scalars and on block registers; each is one loop that the compiler of this library made a vector ([`ops`]), for
+//! the level of the machine. Block registers stay in the first cache. Loops whose iterations cannot go side by side are run one by one, by the same operations on scalars.
+
+mod frame;
+mod lower;
+mod ops;
+mod program;
+mod registers;
+mod run;
+
+use crate::abi::AgpuKernelArgs;
+use crate::level::{Level, level};
+use arraygpu_compiler::kernel::Kernel;
+use program::Program;
+
+/// A kernel of the CPU, ready to run.
+pub struct Block {
+    main: Option<Program>,
+    finish: Option<Program>,
+}
+
+impl Block {
+    /// Of a verified kernel of the CPU, for the level that this process uses.
+    pub fn new(kernel: &Kernel) -> Block {
+        Block::at(kernel, level().unwrap_or(Level::V2))
+    }
+
+    fn at(kernel: &Kernel, level: Level) -> Block {
+        let part = |body: &Option<Vec<_>>| body.as_ref().map(|body| lower::lower(kernel, body, level));
+        Block { main: part(&kernel.main), finish: part(&kernel.finish) }
+    }
+
+    /// Computes tiles `tile_begin` up to `tile_end`. May run on many threads at once.
+    ///
+    /// # Safety
+    /// The arguments are the kernel's, and valid during the call. The processor has x86-64-v2 (`level()` is no error).
+    pub unsafe fn main(&self, args: &AgpuKernelArgs, tile_begin: i64, tile_end: i64) {
+        if let Some(p) = &self.main {
+            // SAFETY: the caller's promise; a level above v2 was found in the processor.
+            unsafe { p.run(args, tile_begin, tile_end) }
+        }
+    }
+
+    /// What runs once, after all tiles; `tile_end` is their number.
+    ///
+    /// # Safety
+    /// As [`Block::main`].
+    pub unsafe fn finish(&self, args: &AgpuKernelArgs, tile_begin: i64, tile_end: i64) {
+        if let Some(p) = &self.finish {
+            // SAFETY: the caller's promise.
+            unsafe { p.run(args, tile_begin, tile_end) }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The same bits without a C compiler: random programs in the block interpreter and the runtime, against the interpreter of core IR.
+//!
+//! As `tests/bits.rs`, which does the same with compiled code.
+
+#[path = "../compiler/tests/common/mod.rs"]
+mod random;
+
+mod common;
+
+use arraygpu_capi::abi::AgpuStatus;
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, parse};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::scalar::{Lit, Ty};
+use common::{Layout, Loaded, context, load_blocks, shapes};
+use random::{operators, program, rng::Rng, semantics::statements};
+use std::collections::BTreeMap;
+
+const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 5000];
+
+/// No C is written.
+fn compile(functions: Vec<Function>) -> arraygpu_compiler::Result<Compiled> {
+    driver::compile_for("t", functions, Targets { cpu: false, cuda: false })
+}
+
+/// What the tests have seen.
+#[derive(Default, Debug)]
+struct Seen {
+    values: usize,
+    records: usize,
+    errors: usize,
+}
+
+impl Seen {
+    /// Calls function `i`: the interpreter's results, or its record, or a shape rule that is broken.
+    fn check(&mut self, loaded: &Loaded, compiled: &Compiled, i: usize, args: &[Value], layout: Layout, threads: i32, name: &str) {
+        let f = &compiled.functions[i];
+        let expected = interp::run(f, args);
+        let extents = match &expected {
+            Ok(o) => shapes(&o.results),
+            Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
+        };
+        let called = loaded.call(i, context(threads), args, &extents, layout);
+        let case = || format!("{name}, {layout:?}:\n{f}\n{}\n{}", called.message, compiled.emit("kernel").unwrap_or_default());
+        match (expected, called.status) {
+            (Ok(o), AgpuStatus::AgpuOk) if !o.recorded => {
+                if o.results != called.results {
+                    panic!("{}\n{}", case(), difference(&o.results, &called.results));
+                }
+                self.values += 1;
+            }
+            (Ok(_), AgpuStatus::AgpuOk) => panic!("a record was lost: {}", case()),
+            (Ok(o), AgpuStatus::AgpuErrorRecord) => {
+                assert!(o.recorded, "a record was added: {}", case());
+                self.records += 1;
+            }
+            (Err(_), AgpuStatus::AgpuErrorShape) => self.errors += 1,
+            (expected, _) => panic!("{}\nexpected {expected:?}", case()),
+        }
+    }
+}
+
+/// The first place where results differ.
+fn difference(expected: &[Value], found: &[Value]) -> String {
+    let list = |v: &Value| match v {
+        Value::Scalar(l) => vec![*l],
+        Value::Vector(v) | Value::Array(_, v) => v.clone(),
+    };
+    let pairs = expected.iter().zip(found).enumerate();
+    let all = pairs.filter_map(|(r, (a, b))| {
+        let (a, b) = (list(a), list(b));
+        let i = (0..a.len().max(b.len())).find(|i| a.get(*i) != b.get(*i))?;
+        Some(format!("result {r}[{i}] of {}: expected {:?}, found {:?}", a.len(), a.get(i), b.get(i)))
+    });
+    all.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn random_programs_have_the_interpreters_bits() {
+    let mut seen = Seen::default();
+    for seed in 1000..1200 {
+        let mut rng = Rng::new(seed);
+        let f = program::function(&format!("f{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
+        let Ok(compiled) = compile(vec![f]) else { continue };
+        let loaded = load_blocks(&compiled);
+        for (round, layout) in Layout::ALL.into_iter().enumerate() {
+            let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
+            let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
+            let name = format!("program {seed}, n = {n}, {n2}");
+            seen.check(&loaded, &compiled, 0, &args, layout, 1 + round as i32 % 2, &name);
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.values > 500 && seen.records > 50 && seen.errors > 20, "{seen:?}");
+}
+
+#[test]
+fn random_matrices_have_the_interpreters_bits() {
+    const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 16, 33, 65, 130];
+    let mut seen = Seen::default();
+    for seed in 9000..9150 {
+        let mut rng = Rng::new(seed);
+        let f = program::matrix_function(&format!("m{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
+        let Ok(compiled) = compile(vec![f]) else { continue };
+        let loaded = load_blocks(&compiled);
+        for (layout, least) in Layout::ALL.into_iter().zip([3, 0, 1, 3, 3]) {
+            let sizes = [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
+            let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
+            seen.check(&loaded, &compiled, 0, &args, layout, 1, &format!("program {seed}, {sizes:?}"));
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.values > 300 && seen.records > 30 && seen.errors > 20, "{seen:?}");
+}
+
+/// Every operator and cast at its corners, in code for neighbours and for strides.
+#[test]
+fn operators_at_their_corners() {
+    let mut seen = Seen::default();
+    for f in operators::functions() {
+        let args = operators::arguments(&f);
+        let name = f.name.clone();
+        let compiled = compile(vec![f]).unwrap();
+        let loaded = load_blocks(&compiled);
+        for layout in [Layout::Contiguous, Layout::Strided] {
+            seen.check(&loaded, &compiled, 0, &args, layout, 1, &name);
+        }
+    }
+    assert!(seen.values > 80, "{seen:?}");
+}
+
+/// The programs of the file tests.
+#[test]
+fn files() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler/tests/files");
+    let mut seen = Seen::default();
+    for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        let Ok(functions) = parse::parse(&std::fs::read_to_string(&file).unwrap()) else { continue };
+        for f in functions {
+            let Ok(compiled) = compile(vec![f]) else { continue };
+            let loaded = load_blocks(&compiled);
+            let mut rng = Rng::new(3);
+            for n in [0, 1, 17, 2047, 2048, 2049, 5000] {
+                let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+                for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
+                    seen.check(&loaded, &compiled, 0, &args, layout, 1, &format!("{}, n = {n}", file.display()));
+                }
+            }
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.values > 300, "{seen:?}");
+}
+
+/// The statements of docs/semantics.md.
+#[test]
+fn semantics() {
+    let mut seen = BTreeMap::new();
+    for (f, calls) in statements() {
+        let compiled = compile(vec![f.clone()]).unwrap();
+        let loaded = load_blocks(&compiled);
+        for (c, layout) in calls.iter().flat_map(|c| [Layout::Contiguous, Layout::Strided].map(|l| (c, l))) {
+            let extents = match &c.results {
+                Some(results) => shapes(results),
+                // a function that leaves a record is a map over its last argument
+                None => vec![shapes(&c.args).pop().unwrap_or_default(); f.results.len()],
+            };
+            let called = loaded.call(0, context(1), &c.args, &extents, layout);
+            match &c.results {
+                Some(results) => assert_eq!(called.results, *results, "@{} of {:?}, {layout:?}", f.name, c.args),
+                None => assert!(matches!(called.status, AgpuStatus::AgpuErrorRecord), "@{}", f.name),
+            }
+            *seen.entry(f.name.clone()).or_insert(0) += 1;
+        }
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+}
+
+/// Several threads run tiles of one kernel, and the tree has three levels.
+#[test]
+fn three_levels_on_two_threads() {
+    let text = "func @s(%x: [i32]) -> (sum: i32) {
+  %0 = reduce (%a: i32, %b: i32) from 0i32 over %x { %c = mul_add %a, 3i32, %b yield %c }
+  return %0
+}";
+    let compiled = compile(vec![parse::parse(text).unwrap().remove(0)]).unwrap();
+    let loaded = load_blocks(&compiled);
+    let args = [Value::Vector((0..2048 * 2048 + 2049).map(Lit::i32).collect())];
+    let mut seen = Seen::default();
+    for threads in [1, 2] {
+        seen.check(&loaded, &compiled, 0, &args, Layout::Contiguous, threads, "three levels");
+    }
+    assert_eq!(seen.values, 2);
+}
