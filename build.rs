@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the header's order.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 15] = [
     "abi.rs",
     "error.rs",
     "device.rs",
@@ -13,6 +13,8 @@ const SOURCES: [&str; 13] = [
     "view.rs",
     "copy.rs",
     "pinned.rs",
+    "stream.rs",
+    "event.rs",
     "loader.rs",
     "invoke.rs",
     "online/builder.rs",

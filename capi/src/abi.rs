@@ -104,6 +104,9 @@ pub struct AgpuContext(());
 /// An array in memory. Opaque: a number in disguise, checked at every use.
 pub struct AgpuBuffer(());
 
+/// A point of a stream to wait for. Opaque: a number in disguise, checked at every use.
+pub struct AgpuEvent(());
+
 /// A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
 pub struct AgpuLoadedModule(());
 

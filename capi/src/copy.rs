@@ -7,6 +7,7 @@ use crate::error::{
 };
 use crate::handle::Pin;
 use crate::invoke::context_of;
+use crate::stream::no_stream;
 use crate::view::{AXES, Span, extents, noun, resolve};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
@@ -225,8 +226,8 @@ unsafe fn stream_of(call: *const AgpuCall, buffer: &Buffer) -> Result<*mut c_voi
     if context.is_some_and(|c| !Arc::ptr_eq(&c, &buffer.context)) {
         fail!(WRONG_CONTEXT, "the buffer is not of the call's context");
     }
-    if buffer.device().is_none() && !stream.is_null() {
-        fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
+    if buffer.device().is_none() {
+        no_stream(stream)?;
     }
     Ok(stream)
 }

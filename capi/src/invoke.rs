@@ -12,6 +12,7 @@ use crate::error::{
 use crate::execute;
 use crate::handle::Pin;
 use crate::module::{self, Entry, Loaded};
+use crate::stream::no_stream;
 use crate::view::{AXES, Span, count, extents, noun, resolve};
 use crate::workspace::{self, Workspace};
 use arraygpu_compiler::plan::{Slot, host};
@@ -131,9 +132,7 @@ pub(crate) unsafe fn invoke(
                 let why = context::problem(context).map_or(String::new(), |p| format!(": {p}"));
                 fail!(MODULE, "the package has code for GPUs only, the context's device is the CPU{why}");
             }
-            if !stream.is_null() {
-                fail!(INVALID_ARGUMENT, "call.stream is not NULL, a CPU context has only the default stream");
-            }
+            no_stream(stream)?;
             reserve(entry, args, ws, None)?;
             execute::execute(loaded, entry, context, ws)?;
             execute::deliver(entry, args, context, ws)

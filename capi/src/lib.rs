@@ -24,6 +24,7 @@ mod cpu;
 mod cuda;
 mod device;
 mod error;
+mod event;
 mod execute;
 mod handle;
 mod invoke;
@@ -34,6 +35,7 @@ mod online;
 mod overlap;
 mod pinned;
 mod repeat;
+mod stream;
 mod view;
 mod workspace;
 
@@ -52,6 +54,10 @@ pub use device::{
     agpu_device_problem,
 };
 pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
+pub use event::{
+    agpu_event_create, agpu_event_free, agpu_event_query, agpu_event_record, agpu_event_synchronize,
+    agpu_event_wait,
+};
 pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
@@ -73,4 +79,5 @@ pub use online::program::{
     agpu_run_remembered,
 };
 pub use pinned::{agpu_host_alloc, agpu_host_free};
+pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

@@ -3,12 +3,13 @@
 use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
 use super::images::{Image, Images};
+use super::log::Log;
 use super::stream::lock;
 use super::table::Table;
 use crate::error::{Error, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
-use cudarc::driver::sys::{CUfunction, CUjit_option, CUmodule};
-use std::ffi::{CStr, CString, c_void};
+use cudarc::driver::sys::{CUfunction, CUmodule};
+use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -114,7 +115,7 @@ impl Gpu {
         }
         if let Some(source) = images.source(number) {
             let ptx = CString::new(ptx::emit(source)).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
-            let function = self.load_made(package, &ptx, entry).map_err(of)?;
+            let function = self.load_linked(package, &ptx, entry).map_err(of)?;
             let _ = cell.set(Function(function));
             return Ok(function);
         }
@@ -132,39 +133,28 @@ impl Gpu {
         Ok(function)
     }
 
-    /// Loads PTX that was made in this process.
-    fn load_made(&self, package: usize, ptx: &CStr, entry: &str) -> Result<CUfunction> {
-        self.load_image(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
-    }
-
     /// Loads code of this library and looks up its entry. The context is current.
     pub(super) fn load_own(&self, image: Image, entry: &str) -> Result<CUfunction> {
         self.load_image(OURS, image, entry)
     }
 
-    fn load_image(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
+    pub(super) fn load_image(&self, package: usize, image: Image, entry: &str) -> Result<CUfunction> {
         let api = self.api();
         let name = CString::new(entry).map_err(|_| error(MODULE, "a NUL in the name"))?;
-        let mut log = vec![0u8; 16 << 10];
-        let mut options =
-            [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len() - 1)];
+        let mut log = Log::new();
         let (mut module, mut function) = (null_mut(), null_mut());
         let _uncaptured = Uncaptured::enter(api);
-        // SAFETY: an image of a package, two options with their values, pointers to locals.
+        // SAFETY: an image of a package or of ours, options with their values, pointers to locals.
         let code = unsafe {
-            let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
-            (api.module_load)(&mut module, image.data, 2, options, values)
+            let (count, options, values) = log.options();
+            (api.module_load)(&mut module, image.data, count, options, values)
         };
         if code != 0 {
             let kind =
                 if image.arch == 0 { "the PTX".into() } else { format!("the code for sm_{}", image.arch) };
-            let log = String::from_utf8_lossy(&log);
-            let log = log.trim_end_matches(|c: char| c == '\0' || c.is_whitespace());
-            let says = if log.is_empty() { String::new() } else { format!("\n{log}") };
             let (title, version) = (self.device.title(), version_text(self.driver.version));
             let e = self.check(code, format_args!("loading {kind} on {title}, the driver is for {version}"));
-            return e.map(|()| function).map_err(|e| Error { message: e.message + &says, ..e });
+            return e.map(|()| function).map_err(|e| Error { message: e.message + &log.says(), ..e });
         }
         lock(&self.code.modules).push((package, module));
         // SAFETY: the module above, a C string, a pointer to a local.

@@ -66,6 +66,8 @@ table! { {
     event_destroy = "cuEventDestroy_v2"(CUevent);
     event_record = "cuEventRecord"(CUevent, CUstream);
     event_synchronize = "cuEventSynchronize"(CUevent);
+    event_query = "cuEventQuery"(CUevent);
+    host_function = "cuLaunchHostFunc"(CUstream, CUhostFn, *mut c_void);
     pool_create = "cuMemPoolCreate"(*mut CUmemoryPool, *const CUmemPoolProps);
     pool_destroy = "cuMemPoolDestroy"(CUmemoryPool);
     pool_set = "cuMemPoolSetAttribute"(CUmemoryPool, CUmemPool_attribute, *mut c_void);
@@ -86,6 +88,12 @@ table! { {
     module_load = "cuModuleLoadDataEx"(*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void);
     module_function = "cuModuleGetFunction"(*mut CUfunction, CUmodule, *const c_char);
     module_unload = "cuModuleUnload"(CUmodule);
+    link_create = "cuLinkCreate_v2"(c_uint, *mut CUjit_option, *mut *mut c_void, *mut CUlinkState);
+    link_add = "cuLinkAddData_v2"(
+        CUlinkState, CUjitInputType, *mut c_void, usize, *const c_char, c_uint, *mut CUjit_option, *mut *mut c_void
+    );
+    link_complete = "cuLinkComplete"(CUlinkState, *mut *mut c_void, *mut usize);
+    link_destroy = "cuLinkDestroy"(CUlinkState);
     launch = "cuLaunchKernel"(
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void
     );

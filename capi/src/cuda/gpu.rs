@@ -113,7 +113,7 @@ impl Gpu {
             let code = (api.stream_create)(&mut gpu.aside, super::stream::NON_BLOCKING);
             gpu.check(code, "cuStreamCreate")?;
             gpu.pool = gpu.make_pool()?;
-            let own = Stream::own(&gpu)?;
+            let own = Stream::ours(&gpu, 0)?;
             gpu.streams.get_or_init(0, || own);
         }
         Ok(gpu)

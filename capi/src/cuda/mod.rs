@@ -4,7 +4,9 @@
 //! driver   libcuda.so.1 at run time: functions, versions, errors      device   which GPU a context gets
 //! gpu      a context's share of a GPU: primary context, pool          memory   stream-ordered allocations, the cap
 //! stream   the order between streams, what kernels on one share       words    host memory for scalar results
+//! lend     streams that we make for the caller, host callbacks        event    points of a stream to wait for
 //! images   what a package holds for GPUs                              code     modules and functions, loaded lazily
+//! link     machine code from PTX, kept on disk                        log      what the driver says of code it does not take
 //! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
 //! execute  a call: memory, scalars, results                                launch  versions, grids, parameters
 //! records  error records, read when the host waits
@@ -15,10 +17,14 @@ mod code;
 mod copy;
 pub(crate) mod device;
 mod driver;
+mod event;
 mod execute;
 mod gpu;
 mod images;
 mod launch;
+mod lend;
+mod link;
+mod log;
 mod memory;
 mod records;
 mod stream;
@@ -28,6 +34,7 @@ mod words;
 
 pub(crate) use code::forget;
 pub(crate) use driver::driver;
+pub(crate) use event::Event;
 pub(crate) use execute::{Frame, run};
 pub(crate) use gpu::Gpu;
 pub(crate) use images::Images;

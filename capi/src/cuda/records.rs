@@ -29,6 +29,9 @@ struct Range {
     read: u64,
 }
 
+/// Instead of a number of calls.
+const NO_READING: u64 = u64::MAX;
+
 /// The records of a stream.
 #[derive(Default)]
 pub(super) struct Records {
@@ -75,6 +78,13 @@ impl Gpu {
     }
 }
 
+impl Stream {
+    /// How many calls of functions that may leave records were queued.
+    pub(super) fn calls(&self) -> u64 {
+        lock(&self.records).ranges.iter().map(|r| r.calls).sum()
+    }
+}
+
 impl<'a> Reading<'a> {
     /// Begins before the wait for the stream. None if no function is pending.
     pub fn begin(stream: &'a Stream) -> Option<Reading<'a>> {
@@ -85,6 +95,12 @@ impl<'a> Reading<'a> {
         let Records { ranges, order } = &mut *lock(&stream.records);
         order.iter().for_each(|at| ranges[*at].read = ranges[*at].calls);
         (!order.is_empty()).then_some(Reading { stream, _one: one })
+    }
+
+    /// All functions stay pending: calls are counted that the wait was not for.
+    pub fn keep(&self) {
+        let Records { ranges, order } = &mut *lock(&self.stream.records);
+        order.iter().for_each(|at| ranges[*at].read = NO_READING);
     }
 
     /// Queues the taking of all pending records on `on`, where it comes after the work of the stream.

@@ -2,10 +2,11 @@
 //!
 //! A buffer remembers the stream that used it last (or several, if threads use it at once). On another stream, that one's work so far comes first: an event of ours, which is recorded
 //! after each call on a stream of the caller, because his stream may be gone when we need it; our own lives, so its event is recorded
-//! only when another stream asks.
+//! only when another stream asks. Streams that we lend the caller are like his.
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
+use super::lend::Lent;
 use super::records::Records;
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use cudarc::driver::sys::*;
@@ -41,6 +42,8 @@ pub(crate) struct Stream {
     pub raw: CUstream,
     /// 0: the context's own.
     pub index: u32,
+    /// Whether we made it for the caller, and he has it.
+    pub(super) lent: Lent,
     /// The driver's unique number: a handle of the caller may return for another stream.
     id: AtomicU64,
     /// The work on it so far, as of the last record.
@@ -72,7 +75,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Stream {
-    fn new(gpu: &Gpu, raw: CUstream, index: u32, id: u64) -> Result<Stream> {
+    fn new(gpu: &Gpu, raw: CUstream, index: u32, id: u64, lent: Lent) -> Result<Stream> {
         let mut event = null_mut();
         // SAFETY: a pointer to a local.
         let code =
@@ -81,6 +84,7 @@ impl Stream {
         Ok(Stream {
             raw,
             index,
+            lent,
             id: AtomicU64::new(id),
             event,
             shared: Mutex::default(),
@@ -90,13 +94,14 @@ impl Stream {
         })
     }
 
-    /// A stream for a new context.
-    pub(super) fn own(gpu: &Gpu) -> Result<Stream> {
+    /// A stream of ours: number 0 for a new context, else to lend.
+    pub(super) fn ours(gpu: &Gpu, index: u32) -> Result<Stream> {
         let mut raw = null_mut();
         // SAFETY: a pointer to a local.
         let code = unsafe { (gpu.api().stream_create)(&mut raw, NON_BLOCKING) };
         gpu.check(code, "cuStreamCreate")?;
-        Stream::new(gpu, raw, 0, 0).inspect_err(|_| {
+        let lent = if index == 0 { Lent::never() } else { Lent::now() };
+        Stream::new(gpu, raw, index, UNKNOWN, lent).inspect_err(|_| {
             // SAFETY: made above, used by nobody.
             unsafe { (gpu.api().stream_destroy)(raw) };
         })
@@ -119,10 +124,10 @@ impl Stream {
 
     /// Destroys what is ours.
     pub(super) fn destroy(self, api: &Api) {
-        // SAFETY: the event, and stream 0, are ours, and used no more.
+        // SAFETY: the event is ours, and so is the stream if we made it; nothing uses them any more.
         unsafe {
             (api.event_destroy)(self.event);
-            if self.is_own() {
+            if self.is_own() || self.lent.is_ours() {
                 (api.stream_destroy)(self.raw);
             }
         }
@@ -184,6 +189,10 @@ impl Gpu {
     }
 
     fn callers_stream(&self, raw: CUstream) -> Result<(&Stream, bool)> {
+        if let Some(lent) = self.streams.iter().find(|s| s.raw == raw && s.lent.is_ours()) {
+            lent.lent.check()?;
+            return Ok((lent, self.is_capturing(raw)?));
+        }
         let capturing = self.is_capturing(raw)?;
         // another stream in each thread, which only its number tells
         let per_thread = raw.addr() == PER_THREAD;
@@ -255,7 +264,7 @@ impl Gpu {
         if let Some(known) = self.streams.iter().find(same) {
             return Ok(known);
         }
-        let stream = Stream::new(self, raw, count as u32, id)?;
+        let stream = Stream::new(self, raw, count as u32, id, Lent::never())?;
         Ok(self.streams.get_or_init(count, || stream))
     }
 

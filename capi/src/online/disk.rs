@@ -46,8 +46,12 @@ pub(super) struct Store {
     size: u64,
 }
 
+/// Whether there is a store. It may still not work.
+pub(crate) fn is_on() -> bool {
+    store().is_some()
+}
+
 /// The entry of a key. Everything that the bytes depend on is in the key.
-#[allow(dead_code)] // used by what compiles, which is to come
 pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
     store()?.get(key).unwrap_or_else(|e| {
         note(e);
@@ -56,7 +60,6 @@ pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Keeps the bytes of a key, if that can be done.
-#[allow(dead_code)] // as above
 pub(crate) fn put(key: &[u8], bytes: &[u8]) {
     if let Some(Err(e)) = store().map(|s| s.put(key, bytes)) {
         note(e);

@@ -27,13 +27,15 @@ pub struct Counts {
     pub ptx: i64,
     pub cubins: i64,
     pub lookups: i64,
+    pub linkers: i64,
+    pub links: i64,
 }
 
 impl Counts {
     /// Nothing is alive any more.
     pub fn nothing(&self) -> bool {
         let alive = [self.contexts, self.streams, self.events, self.pools, self.allocations, self.pinned];
-        alive.iter().all(|n| *n == 0) && self.modules == 0
+        alive.iter().all(|n| *n == 0) && self.modules == 0 && self.linkers == 0
     }
 }
 
@@ -133,10 +135,11 @@ impl Fake {
 
 /// Builds the fake driver, without the function `without`; the folder it is in. None without a C compiler.
 pub fn build(without: Option<&str>) -> Option<PathBuf> {
-    const SOURCES: [&str; 3] = [
+    const SOURCES: [&str; 4] = [
         include_str!("../fake_cuda/fake_cuda.c"),
         include_str!("../fake_cuda/fake_cuda.h"),
         include_str!("../fake_cuda/kernels.h"),
+        include_str!("../fake_cuda/linker.h"),
     ];
     let mut hash = DefaultHasher::new();
     SOURCES.hash(&mut hash);

@@ -6,6 +6,7 @@
 typedef struct fake_counts {
     int64_t contexts, streams, events, pools, allocations, pinned, modules;
     int64_t switches, records, orders, waits, peers, trims, ptx, cubins, lookups;
+    int64_t linkers, links; /* alive, and what they made */
 } fake_counts;
 
 typedef struct fake_launch_record {

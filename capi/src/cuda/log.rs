@@ -1,0 +1,37 @@
+//! What the driver's compiler and linker say when they take no code.
+
+use cudarc::driver::sys::CUjit_option::{self, *};
+use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
+
+/// Room for errors. The driver writes there as long as it has the options.
+pub(super) struct Log {
+    text: Vec<u8>,
+    options: [CUjit_option; 2],
+    values: [*mut c_void; 2],
+}
+
+impl Log {
+    pub fn new() -> Log {
+        let mut text = vec![0u8; 16 << 10];
+        let room = text.len() - 1;
+        let values = [text.as_mut_ptr().cast(), without_provenance_mut(room)];
+        Log { text, options: [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES], values }
+    }
+
+    /// How many options there are, which, and their values.
+    pub fn options(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
+        (2, self.options.as_mut_ptr(), self.values.as_mut_ptr())
+    }
+
+    /// What was written, to come behind a message; "" for nothing.
+    pub fn says(&self) -> String {
+        // the last byte is never written
+        let end = self.text.iter().position(|c| *c == 0).unwrap_or(0);
+        let text = String::from_utf8_lossy(&self.text[..end]);
+        match text.trim_end() {
+            "" => String::new(),
+            text => format!("\n{text}"),
+        }
+    }
+}
