@@ -229,6 +229,11 @@ typedef struct agpu_builder agpu_builder;
 typedef struct agpu_context agpu_context;
 
 /**
+ * A point of a stream to wait for. Opaque: a number in disguise, checked at every use.
+ */
+typedef struct agpu_event agpu_event;
+
+/**
  * A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
  */
 typedef struct agpu_loaded_module agpu_loaded_module;
@@ -745,6 +750,69 @@ agpu_status agpu_host_alloc(struct agpu_context *context, int64_t bytes, void **
  * Thread-safe.
  */
 agpu_status agpu_host_free(void *memory);
+
+/**
+ * Makes a stream in a context (NULL: the default one), a CUstream that calls of this context and other CUDA
+ * code may use. It does not wait for the legacy default stream. On the CPU, where calls return when they are
+ * done, it is NULL. Thread-safe.
+ */
+agpu_status agpu_stream_create(struct agpu_context *context, void **stream);
+
+/**
+ * Frees a stream of agpu_stream_create() of the same context (NULL: the default one); NULL is fine. Its work
+ * goes on, and nothing waits. Later calls on it are an error. It goes with its context, too. Thread-safe.
+ */
+agpu_status agpu_stream_free(struct agpu_context *context, void *stream);
+
+/**
+ * Waits until what was queued on a stream of a context (NULL: the default one) is done; NULL is the context's
+ * own stream. AGPU_ERROR_RECORD if a call there left a record. Thread-safe.
+ */
+agpu_status agpu_stream_synchronize(struct agpu_context *context, void *stream);
+
+/**
+ * Has the host call `f` with `data` once what is queued on the call's stream is done; what is queued there
+ * later waits for it. On a GPU it runs in a thread of the driver, and never if the device fails before; on the
+ * CPU at once, in this thread. It may call neither this library nor CUDA, nor throw, and should be short. `call`
+ * may be NULL: the default context. Thread-safe.
+ */
+agpu_status agpu_stream_callback(const struct agpu_call *call,
+                                 void (*f)(void *data),
+                                 void *data);
+
+/**
+ * Makes an event in a context (NULL: the default one). Until it is recorded it is done. Thread-safe.
+ */
+agpu_status agpu_event_create(struct agpu_context *context, struct agpu_event **out);
+
+/**
+ * Frees an event; NULL is fine. What waits for it still does. Thread-safe.
+ */
+agpu_status agpu_event_free(struct agpu_event *event);
+
+/**
+ * The event is done when all that is queued on the call's stream by now is done, whatever it was before. The call is
+ * of the event's context; NULL: its own stream. Thread-safe.
+ */
+agpu_status agpu_event_record(struct agpu_event *event,
+                              const struct agpu_call *call);
+
+/**
+ * What is queued on the call's stream from now on comes after the event, as it was recorded last; the host does
+ * not wait, unless the call's context is the CPU. NULL: the own stream of the event's context. Thread-safe.
+ */
+agpu_status agpu_event_wait(struct agpu_event *event,
+                            const struct agpu_call *call);
+
+/**
+ * Waits until an event is done; AGPU_ERROR_RECORD if a call on its stream left a record. Thread-safe.
+ */
+agpu_status agpu_event_synchronize(struct agpu_event *event);
+
+/**
+ * Whether an event is done. Reports no records. Thread-safe.
+ */
+agpu_status agpu_event_query(struct agpu_event *event, bool *done);
 
 /**
  * Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().

@@ -16,6 +16,7 @@
 #ifndef ARRAYGPU_HPP
 #define ARRAYGPU_HPP
 
+#include <arraygpu/async.hpp>
 #include <arraygpu/core.hpp>
 #include <arraygpu/matrix.hpp>
 #include <arraygpu/pinned.hpp>

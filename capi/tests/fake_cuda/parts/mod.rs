@@ -36,6 +36,7 @@ parts! {
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;
     copies: strided_copies matrix_copies two_devices asynchronous_copies;
+    asynchronous: lent_streams events records_and_events callbacks tasks;
 }
 
 fn start(name: &str) {

@@ -1,0 +1,253 @@
+// Streams, events and futures: calls beside each other, and results that are waited for later. Included by arraygpu.hpp.
+//
+//   arraygpu::stream stream;                                // calls on it run beside those on others
+//   stats::smooth(stream, x, y);                            // returns when it is queued
+//   arraygpu::event done(stream);                           // when all that is queued there by now is done
+//   other.wait(done);                                       // what comes on the other stream comes after it
+//   stream.then([&] { ready = true; });                     // called in the stream's order
+//
+// A future is a value on a device with the event after which it is complete. `arraygpu::async(f, args...)` is made of what is here: it takes a
+// stream of its own (freed streams are lent again when their work is done, so one for each task costs little), uploads the arguments on it, calls
+// f with the stream, and gives `future<R>(std::move(result), std::move(stream))`; of a scalar result the future takes the `gpu_scalar<T>` and reads it
+// in get(). What fails at once is thrown at once, or kept for get() by `future<R>::failed`; what a kernel finds later, an error record, get() throws.
+//
+// On the CPU calls return when they are done: streams are null, events and futures are ready, functions are called at once.
+#ifndef ARRAYGPU_ASYNC_HPP
+#define ARRAYGPU_ASYNC_HPP
+
+#include <arraygpu/vector.hpp>
+
+#include <optional>
+
+namespace arraygpu {
+
+class event;
+
+namespace detail {
+/// Called by a thread of the driver: what f throws ends the program, as in a thread of one's own.
+template <class F> void call_once(void *f) noexcept {
+    F *const function = static_cast<F *>(f);
+    (*function)();
+    delete function;
+}
+} // namespace detail
+
+/// Has the host call f() once what is queued on a stream is done; what is queued there later waits for it. It may not use arraygpu or CUDA, not even
+/// by destroying what it holds, nor throw. It is never called if the device fails before.
+template <class F> void then(const call_options &on, F f) {
+    F *const kept = new F(std::move(f));
+    const agpu_status status = agpu_stream_callback(on.c_call(), detail::call_once<F>, kept);
+    if (status != AGPU_OK) delete kept;
+    check(status);
+}
+
+/// A stream of a context, for calls that take options. Its work goes on when it is destroyed. One that was moved from is the context's own.
+class stream {
+public:
+    explicit stream(context_ref where = {}) : where_(where) { check(agpu_stream_create(where.c_context(), &stream_)); }
+    stream(stream &&other) noexcept : where_(other.where_), stream_(std::exchange(other.stream_, nullptr)) {}
+    stream &operator=(stream &&other) noexcept {
+        std::swap(where_, other.where_);
+        std::swap(stream_, other.stream_);
+        return *this;
+    }
+    ~stream() { static_cast<void>(agpu_stream_free(where_.c_context(), stream_)); }
+
+    operator call_options() const noexcept { return {where_, stream_}; }
+    /// Waits for what is queued on it; throws the error of a call there that left a record.
+    void synchronize() const { check(agpu_stream_synchronize(where_.c_context(), stream_)); }
+    /// What is queued on it from now on comes after the event.
+    inline void wait(const event &e) const;
+    /// See arraygpu::then.
+    template <class F> void then(F f) const { arraygpu::then(*this, std::move(f)); }
+    /// A CUstream (or cudaStream_t); null on the CPU.
+    void *c_stream() const noexcept { return stream_; }
+
+private:
+    context_ref where_;
+    void *stream_ = nullptr;
+};
+
+/// When the work that was queued on a stream so far is done.
+class event {
+public:
+    /// After what is queued on a stream by now; left out: the default context's own.
+    explicit event(const call_options &on = {}) {
+        check(agpu_event_create(on.c_call()->context, &event_));
+        const agpu_status status = agpu_event_record(event_, on.c_call());
+        if (status == AGPU_OK) return;
+        const error failure(status, agpu_last_error_message());
+        static_cast<void>(agpu_event_free(event_));
+        throw failure;
+    }
+    event(event &&other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    event &operator=(event &&other) noexcept {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+    ~event() { static_cast<void>(agpu_event_free(event_)); }
+
+    /// Makes it another point, of a stream of the same context.
+    void record(const call_options &on) { check(agpu_event_record(event_, on.c_call())); }
+    bool ready() const {
+        bool done = false;
+        check(agpu_event_query(event_, &done));
+        return done;
+    }
+    /// Waits for it; throws the error of a call on its stream that left a record.
+    void synchronize() const { check(agpu_event_synchronize(event_)); }
+    agpu_event *c_event() const noexcept { return event_; }
+
+private:
+    agpu_event *event_ = nullptr;
+};
+
+/// What is queued on a stream from now on comes after the event, which may be of another context.
+inline void wait(const call_options &on, const event &e) { check(agpu_event_wait(e.c_event(), on.c_call())); }
+
+inline void stream::wait(const event &e) const { arraygpu::wait(*this, e); }
+
+namespace detail {
+
+/// The value of a future. Of a scalar it is on the device until it is taken.
+template <class T, bool = type_of<T>::known> struct held {
+    held() = default;
+    held(T &&value) : value_(std::move(value)) {}
+    T take(const stream *) { return *std::exchange(value_, std::nullopt); }
+
+private:
+    std::optional<T> value_;
+};
+template <class T> struct held<T, true> {
+    held() = default;
+    held(T value) : host_(value) {}
+    held(gpu_scalar<T> &&value) : device_(std::move(value)) {}
+    T take(const stream *on) {
+        if (device_ && on) { // not behind what others queued on the context's own stream
+            device_->view().copy_to_async(&host_, 1, *on);
+            on->synchronize();
+        } else if (device_) {
+            host_ = device_->get();
+        }
+        device_.reset();
+        return host_;
+    }
+
+private:
+    std::optional<gpu_scalar<T>> device_;
+    T host_{};
+};
+
+/// What futures of all types have: an event, or what failed.
+class pending {
+public:
+    /// Holds a value, or an error; until get().
+    bool valid() const noexcept { return done_.has_value() || failure_.has_value(); }
+    /// get() does not wait.
+    bool ready() const { return failure_.has_value() || there().ready(); }
+    /// Waits until the value is complete. What went wrong is for get() to say.
+    void wait() {
+        if (failure_) return;
+        const agpu_status status = agpu_event_synchronize(there().c_event());
+        if (status != AGPU_OK) failure_.emplace(status, agpu_last_error_message());
+    }
+
+protected:
+    pending() = default;
+    explicit pending(const error &failure) : failure_(failure) {}
+    explicit pending(const call_options &on) : on_(on), done_(std::in_place, on) {}
+    explicit pending(stream &&on) : stream_(std::move(on)), on_(*stream_), done_(std::in_place, on_) {}
+    pending(pending &&other) noexcept
+        : stream_(std::exchange(other.stream_, std::nullopt)), on_(other.on_), done_(std::exchange(other.done_, std::nullopt)),
+          failure_(std::exchange(other.failure_, std::nullopt)) {}
+    pending &operator=(pending &&other) noexcept {
+        stream_ = std::exchange(other.stream_, std::nullopt);
+        on_ = other.on_;
+        done_ = std::exchange(other.done_, std::nullopt);
+        failure_ = std::exchange(other.failure_, std::nullopt);
+        return *this;
+    }
+    ~pending() = default;
+
+    /// Waits, and throws what went wrong. The future is not valid any more.
+    void finish() {
+        wait();
+        done_.reset();
+        if (const auto failure = std::exchange(failure_, std::nullopt)) throw error(*failure);
+    }
+    template <class F> void queue(F f) {
+        if (!failure_) arraygpu::then((static_cast<void>(there()), on_), std::move(f));
+    }
+    const stream *own_stream() const noexcept { return stream_ ? &*stream_ : nullptr; }
+
+private:
+    const event &there() const {
+        if (!done_) throw error(AGPU_ERROR_INVALID_ARGUMENT, "the future holds no value: it was taken, or moved");
+        return *done_;
+    }
+
+    std::optional<stream> stream_; // if it is the future's own
+    call_options on_;
+    std::optional<event> done_;
+    std::optional<error> failure_;
+};
+
+} // namespace detail
+
+/// A value that is being computed: get() waits for it. Move only; get() takes the value out. Destroying it waits for nothing.
+template <class T> class future : public detail::pending {
+    static_assert(!std::is_reference_v<T> && !std::is_const_v<T>, "a future holds a value");
+
+public:
+    using value_type = T;
+
+    /// Holds nothing.
+    future() = default;
+    /// A value that is complete after what is queued on a stream by now: a T, or for a scalar a gpu_scalar<T>, read in get().
+    template <class V, class = std::enable_if_t<std::is_constructible_v<detail::held<T>, V &&>>>
+    explicit future(V &&value, const call_options &on = {}) : pending(on), value_(std::forward<V>(value)) {}
+    /// The same on a stream that belongs to the future from now on.
+    template <class V, class = std::enable_if_t<std::is_constructible_v<detail::held<T>, V &&>>>
+    future(V &&value, stream &&on) : pending(std::move(on)), value_(std::forward<V>(value)) {}
+    /// No value: get() throws this.
+    static future failed(const error &failure) { return future(failure, nothing{}); }
+
+    /// The value, once it is complete.
+    T get() {
+        finish();
+        return value_.take(own_stream());
+    }
+    /// The same, so that `float r = async(...)` is a wait.
+    operator T() && { return get(); }
+    /// Has the host call f() once the value is complete, with the rules of arraygpu::then; never if there is an error instead. get() does not wait for it.
+    template <class F> future &then(F f) & { return queue(std::move(f)), *this; }
+    template <class F> future &&then(F f) && { return queue(std::move(f)), std::move(*this); }
+
+private:
+    struct nothing {};
+    future(const error &failure, nothing) : pending(failure) {}
+
+    detail::held<T> value_;
+};
+
+/// Work without a result.
+template <> class future<void> : public detail::pending {
+public:
+    using value_type = void;
+
+    future() = default;
+    explicit future(const call_options &on) : pending(on) {}
+    explicit future(stream &&on) : pending(std::move(on)) {}
+    static future failed(const error &failure) { return future(failure); }
+
+    void get() { finish(); }
+    template <class F> future &then(F f) & { return queue(std::move(f)), *this; }
+    template <class F> future &&then(F f) && { return queue(std::move(f)), std::move(*this); }
+
+private:
+    explicit future(const error &failure) : pending(failure) {}
+};
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_ASYNC_HPP
