@@ -33,7 +33,16 @@ struct Seen {
 
 impl Seen {
     /// Calls function `i`: the interpreter's results, or its record, or a shape rule that is broken.
-    fn check(&mut self, loaded: &Loaded, compiled: &Compiled, i: usize, args: &[Value], layout: Layout, threads: i32, name: &str) {
+    fn check(
+        &mut self,
+        loaded: &Loaded,
+        compiled: &Compiled,
+        i: usize,
+        args: &[Value],
+        layout: Layout,
+        threads: i32,
+        name: &str,
+    ) {
         let f = &compiled.functions[i];
         let expected = interp::run(f, args);
         let extents = match &expected {
@@ -41,7 +50,13 @@ impl Seen {
             Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
         };
         let called = loaded.call(i, context(threads), args, &extents, layout);
-        let case = || format!("{name}, {layout:?}:\n{f}\n{}\n{}", called.message, compiled.emit("kernel").unwrap_or_default());
+        let case = || {
+            format!(
+                "{name}, {layout:?}:\n{f}\n{}\n{}",
+                called.message,
+                compiled.emit("kernel").unwrap_or_default()
+            )
+        };
         match (expected, called.status) {
             (Ok(o), AgpuStatus::AgpuOk) if !o.recorded => {
                 if o.results != called.results {
@@ -100,11 +115,13 @@ fn random_matrices_have_the_interpreters_bits() {
     let mut seen = Seen::default();
     for seed in 9000..9150 {
         let mut rng = Rng::new(seed);
-        let f = program::matrix_function(&format!("m{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
+        let f =
+            program::matrix_function(&format!("m{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
         let Ok(compiled) = compile(vec![f]) else { continue };
         let loaded = load_blocks(&compiled);
         for (layout, least) in Layout::ALL.into_iter().zip([3, 0, 1, 3, 3]) {
-            let sizes = [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
+            let sizes =
+                [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
             let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
             seen.check(&loaded, &compiled, 0, &args, layout, 1, &format!("program {seed}, {sizes:?}"));
         }
@@ -143,7 +160,15 @@ fn files() {
             for n in [0, 1, 17, 2047, 2048, 2049, 5000] {
                 let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
                 for layout in [Layout::Contiguous, Layout::InPlace, Layout::Strided] {
-                    seen.check(&loaded, &compiled, 0, &args, layout, 1, &format!("{}, n = {n}", file.display()));
+                    seen.check(
+                        &loaded,
+                        &compiled,
+                        0,
+                        &args,
+                        layout,
+                        1,
+                        &format!("{}, n = {n}", file.display()),
+                    );
                 }
             }
         }
@@ -167,7 +192,9 @@ fn semantics() {
             };
             let called = loaded.call(0, context(1), &c.args, &extents, layout);
             match &c.results {
-                Some(results) => assert_eq!(called.results, *results, "@{} of {:?}, {layout:?}", f.name, c.args),
+                Some(results) => {
+                    assert_eq!(called.results, *results, "@{} of {:?}, {layout:?}", f.name, c.args)
+                }
                 None => assert!(matches!(called.status, AgpuStatus::AgpuErrorRecord), "@{}", f.name),
             }
             *seen.entry(f.name.clone()).or_insert(0) += 1;

@@ -5,12 +5,15 @@
 //! up too late to help.
 
 use crate::abi::AgpuKernelArgs;
+use crate::block::Block;
 use crate::context::Context;
 use crate::error::guard_thread;
+use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::plan::Launch;
+use arraygpu_compiler::schedule::Versions;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
 /// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
@@ -36,6 +39,49 @@ pub(crate) enum Version {
 pub(crate) enum Code {
     /// Compiled.
     Native(Native),
+    /// Interpreted: its tiles.
+    Main(*const Block),
+    /// Interpreted: its end.
+    Finish(*const Block),
+}
+
+// SAFETY: code may run on any number of threads; interpreted code is there while its module is.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+/// The versions of a kernel that is interpreted, each made ready when it is first needed.
+pub(crate) struct Blocks {
+    kernels: Versions,
+    /// As [`Version`] counts them; `finish` is the first one's.
+    ready: [OnceLock<Block>; 3],
+}
+
+impl Blocks {
+    pub fn new(kernels: Versions) -> Blocks {
+        Blocks { kernels, ready: [const { OnceLock::new() }; 3] }
+    }
+
+    /// The kernel that has a version, as in C: without outputs there is nothing to be in place.
+    pub fn kernel(&self, version: Version) -> Option<&Kernel> {
+        let v = &self.kernels;
+        match version {
+            Version::Contiguous => Some(&v.contiguous),
+            Version::InPlace => v.in_place.as_ref().or(Some(&v.contiguous)),
+            Version::Strided => v.strided.as_ref(),
+            Version::Finish => return Some(&v.contiguous).filter(|k| k.finish.is_some()),
+        }
+        .filter(|k| k.main.is_some())
+    }
+
+    /// The code of a version.
+    pub fn code(&self, version: Version) -> Option<Code> {
+        let kernel = self.kernel(version)?;
+        let is_finish = version == Version::Finish;
+        let at = if is_finish { 0 } else { version as usize };
+        let block: *const Block = self.ready[at].get_or_init(|| Block::new(kernel));
+        Some(if is_finish { Code::Finish(block) } else { Code::Main(block) })
+    }
 }
 
 impl Code {
@@ -47,6 +93,10 @@ impl Code {
         match self {
             // SAFETY: the caller's promise.
             Code::Native(f) => unsafe { f(args, begin, end) },
+            // SAFETY: as above; the module that has the block is running.
+            Code::Main(block) => unsafe { (*block).main(&*args, begin, end) },
+            // SAFETY: as above.
+            Code::Finish(block) => unsafe { (*block).finish(&*args, begin, end) },
         }
     }
 }

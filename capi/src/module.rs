@@ -1,7 +1,7 @@
 //! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
 
 use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
-use crate::cpu::{Code, Version};
+use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
 use crate::level::{Level, level};
@@ -30,6 +30,8 @@ pub(crate) enum Kernels {
         kernels: *const AgpuCpuKernel,
         _code: Option<libloading::Library>,
     },
+    /// Interpreted.
+    Blocks(Vec<Blocks>),
 }
 
 // SAFETY: the kernels' table is constant data of the package.
@@ -106,7 +108,10 @@ impl Loaded {
     }
 
     fn has(&self, index: u32, version: Version) -> bool {
-        self.code(index, version).is_some()
+        match &self.kernels {
+            Kernels::Blocks(list) => list[index as usize].kernel(version).is_some(),
+            _ => self.code(index, version).is_some(),
+        }
     }
 
     /// The code of a version of a kernel, if it has that version.
@@ -125,6 +130,7 @@ impl Loaded {
                 };
                 code.map(Code::Native)
             }
+            Kernels::Blocks(list) => list[index as usize].code(version),
         }
     }
 }

@@ -18,7 +18,11 @@ static HELD: Mutex<()> = Mutex::new(());
 /// Has the places while it lives.
 pub struct Held(#[allow(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
-unsafe extern "C" fn run<const PLACE: usize, const VERSION: usize>(args: *const AgpuKernelArgs, begin: i64, end: i64) {
+unsafe extern "C" fn run<const PLACE: usize, const VERSION: usize>(
+    args: *const AgpuKernelArgs,
+    begin: i64,
+    end: i64,
+) {
     let block = BLOCKS[PLACE].read().unwrap()[VERSION].expect("a kernel");
     // SAFETY: the runtime calls it with the kernel's own arguments; it has found a level.
     unsafe { block.main(&*args, begin, end) };

@@ -58,12 +58,25 @@ pub(super) enum Step {
     Ops(Vec<Instr>),
     Windows(Vec<Window>),
     /// From the value of a slot to that of another, one by one.
-    Loop { counter: Slot, lo: Slot, hi: Slot, body: Vec<Step> },
+    Loop {
+        counter: Slot,
+        lo: Slot,
+        hi: Slot,
+        body: Vec<Step>,
+    },
     /// The same, a block at a time.
     Blocks(Box<Blocks>),
     /// The test leaves a bool in the slot.
-    While { test: Vec<Step>, flag: Slot, body: Vec<Step> },
-    If { flag: Slot, yes: Vec<Step>, no: Vec<Step> },
+    While {
+        test: Vec<Step>,
+        flag: Slot,
+        body: Vec<Step>,
+    },
+    If {
+        flag: Slot,
+        yes: Vec<Step>,
+        no: Vec<Step>,
+    },
 }
 
 /// A loop that is a vector at a time.

@@ -44,7 +44,8 @@ impl Program {
                 for (n, site) in &self.sites {
                     let element = scalars.add(*n as usize).read() as i64;
                     if element != i64::MAX {
-                        AtomicI64::from_ptr(args.records.add(*site as usize)).fetch_min(element, Ordering::Relaxed);
+                        AtomicI64::from_ptr(args.records.add(*site as usize))
+                            .fetch_min(element, Ordering::Relaxed);
                     }
                 }
             }

@@ -7,6 +7,7 @@ use super::{cache, cc};
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuProgram, AgpuStatus, code};
 use crate::buffer;
 use crate::context;
+use crate::cpu::Blocks;
 use crate::cuda::{self, Images};
 use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, error, fail, guard, guard_as, out};
 use crate::handle::Table;
@@ -83,7 +84,7 @@ impl Program {
         let count = made.kernels.len();
         let kernels = match cc::kernels(&made.kernels, level()?)? {
             Some(compiled) => compiled,
-            None => fail!(crate::error::UNAVAILABLE, "set ARRAYGPU_CPU_CC=1"),
+            None => Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
         };
         Loaded::in_memory("", vec![made.plan], None, kernels, count).map(Module::new)
     }

@@ -17,7 +17,8 @@ pub(super) fn has_effect(body: &[Stmt]) -> bool {
 /// theirs alone. The last but for `x = or(x, ..)` of a word that is used for nothing else (`schedule/cpu/each.rs` looks so for what is rare).
 pub(super) fn is_vector(counter: Reg, body: &[Stmt]) -> bool {
     let mut look = Look { varying: [counter].into(), own: Regs::new(), folded: Vec::new() };
-    look.block(body) && look.folded.iter().all(|r| mentions(body, *r) == look.folded.iter().filter(|f| *f == r).count())
+    look.block(body)
+        && look.folded.iter().all(|r| mentions(body, *r) == look.folded.iter().filter(|f| *f == r).count())
 }
 
 struct Look {

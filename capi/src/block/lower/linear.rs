@@ -88,7 +88,10 @@ impl Lower<'_> {
             (true, false) => (b, a.start),
             _ => return None,
         };
-        Some(Linear { start: self.int(BinaryOp::Mul, a.start, by), step: self.int(BinaryOp::Mul, a.step, by) })
+        Some(Linear {
+            start: self.int(BinaryOp::Mul, a.start, by),
+            step: self.int(BinaryOp::Mul, a.step, by),
+        })
     }
 
     /// All its values, as an array.

@@ -19,7 +19,8 @@ impl Lower<'_> {
                 let index = self.scaled(m, l.start);
                 let index = self.number(index);
                 let base = self.base(m);
-                let v = self.load_scalar(Some(m), load_one(size, self.level), [index, self.early(base, ty)], ty);
+                let v =
+                    self.load_scalar(Some(m), load_one(size, self.level), [index, self.early(base, ty)], ty);
                 self.loaded(m, v, to)
             }
             Some(l) => {
@@ -91,7 +92,13 @@ impl Lower<'_> {
     }
 
     /// A load of a scalar: before the vector loop only if that does nothing that the loop would not do.
-    fn load_scalar<const N: usize>(&mut self, m: Option<Mem>, op: crate::block::ops::Op, operands: [Value; N], ty: Ty) -> Value {
+    fn load_scalar<const N: usize>(
+        &mut self,
+        m: Option<Mem>,
+        op: crate::block::ops::Op,
+        operands: [Value; N],
+        ty: Ty,
+    ) -> Value {
         let fixed = self.vector.as_ref().is_none_or(|v| {
             v.depth == 0 && m.is_none_or(|m| !v.stored.may_be(self.k, m)) && operands.iter().all(|o| o.early)
         });
@@ -116,7 +123,11 @@ impl Lower<'_> {
     /// Where a loop leaves what it loads.
     fn result(&mut self, m: Mem, ty: Ty, to: Option<Target>) -> Slot {
         match to {
-            Some(to) if to.array && (ty != Ty::Bool || matches!(m, Mem::Local(_))) && !self.is_memory(to.slot) => to.slot,
+            Some(to)
+                if to.array && (ty != Ty::Bool || matches!(m, Mem::Local(_))) && !self.is_memory(to.slot) =>
+            {
+                to.slot
+            }
             _ => self.register(ty),
         }
     }

@@ -309,7 +309,8 @@ impl Lower<'_> {
     fn onto(&mut self, kind: Kind, operands: &[Value], slots: [Slot; 3], to: Target) -> Option<Value> {
         let is_product = operands.len() == 3;
         let at = if is_product { 2 } else { slots[..operands.len()].iter().position(|s| *s == to.slot)? };
-        let others: Vec<Value> = operands.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, v)| *v).collect();
+        let others: Vec<Value> =
+            operands.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, v)| *v).collect();
         let commutes = matches!(kind, Kind::Binary(op, _) if op.is_commutative());
         if slots[at] != to.slot || others.iter().any(|v| v.slot == to.slot) || (at == 1 && !commutes) {
             return None;

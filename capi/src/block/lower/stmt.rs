@@ -102,7 +102,9 @@ impl Lower<'_> {
     }
 
     fn assign(&mut self, r: Reg, e: &Expr) {
-        let Some(Bound::Value(var)) = self.bound.get(&r).cloned() else { unreachable!("verified: {r:?} is a var") };
+        let Some(Bound::Value(var)) = self.bound.get(&r).cloned() else {
+            unreachable!("verified: {r:?} is a var")
+        };
         if let (true, false, Expr::Binary(_, _, x)) = (self.vector.is_some(), var.array, e) {
             // the only var of outside that a vector loop may assign: see `analyse`
             let x = self.value(x);
@@ -110,7 +112,11 @@ impl Lower<'_> {
                 true => self.push(fold_or(self.level), var.slot, [x.slot, NONE, NONE]),
                 false => {
                     let to = Some(Target { slot: var.slot, array: false });
-                    self.apply(Kind::Binary(BinaryOp::Or, Ty::U32), vec![Value { early: false, ..var }, x], to);
+                    self.apply(
+                        Kind::Binary(BinaryOp::Or, Ty::U32),
+                        vec![Value { early: false, ..var }, x],
+                        to,
+                    );
                 }
             }
             return;

@@ -1,8 +1,6 @@
 //! The code of an operation of kernel IR, by its element type and which of its operands are arrays.
 
-use super::shapes::{
-    Arrays, OntoV, VSOnto, VVOnto, binary, plain_binary, plain_ternary, ternary, unary,
-};
+use super::shapes::{Arrays, OntoV, VSOnto, VVOnto, binary, plain_binary, plain_ternary, ternary, unary};
 use super::{Op, at, cast, float, integer};
 use crate::level::Level;
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
@@ -31,7 +29,11 @@ impl Kind {
         match self {
             Kind::Unary(op, ty) => op.result(ty),
             Kind::Binary(op, ty) => op.result(ty),
-            Kind::MulAdd(ty) | Kind::Select(ty) | Kind::Canonical(ty) | Kind::Added(ty) | Kind::Subtracted(ty) => ty,
+            Kind::MulAdd(ty)
+            | Kind::Select(ty)
+            | Kind::Canonical(ty)
+            | Kind::Added(ty)
+            | Kind::Subtracted(ty) => ty,
             Kind::Cast(_, to) => to,
             Kind::IsTrue => Ty::Bool,
         }
@@ -162,7 +164,11 @@ fn integer_binary(op: BinaryOp, ty: Ty, arrays: Arrays, level: Level) -> Option<
 pub fn in_place(kind: Kind, second_is_array: bool, level: Level) -> Option<Op> {
     macro_rules! onto {
         ($op:ident, $ty:expr) => {
-            Some(if $ty == Ty::F32 { at::<OntoV<float::$op<f32>>>(level) } else { at::<OntoV<float::$op<f64>>>(level) })
+            Some(if $ty == Ty::F32 {
+                at::<OntoV<float::$op<f32>>>(level)
+            } else {
+                at::<OntoV<float::$op<f64>>>(level)
+            })
         };
     }
     macro_rules! third {

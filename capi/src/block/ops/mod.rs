@@ -12,8 +12,8 @@ mod shapes;
 
 pub(super) use choose::{Kind, find, in_place};
 pub(super) use memory::{
-    copy, fold_or, gather, gather_if, load_if, load_masked, load_one, load_strided, ramp, record, record_linear,
-    record_one, splat, store_one, store_strided, scatter,
+    copy, fold_or, gather, gather_if, load_if, load_masked, load_one, load_strided, ramp, record,
+    record_linear, record_one, scatter, splat, store_one, store_strided,
 };
 
 use crate::level::Level;
