@@ -595,6 +595,12 @@ agpu_status agpu_context_set_memory_limit(struct agpu_context *context, int64_t 
 agpu_status agpu_context_memory(struct agpu_context *context, int64_t *in_use, int64_t *peak);
 
 /**
+ * How many kernels calls of packages and programs have launched in this context so far; on the CPU: have
+ * run. Thread-safe.
+ */
+agpu_status agpu_context_launches(struct agpu_context *context, int64_t *launches);
+
+/**
  * Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
  */
 agpu_status agpu_context_create(const struct agpu_context_options *options, struct agpu_context **out);

@@ -7,6 +7,7 @@ use crate::cuda::device;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
 use crate::handle::{Pin, Table};
 use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a context holds. Its buffers share it, so they outlive the handle.
@@ -17,6 +18,16 @@ pub(crate) struct Context {
     pub handle: OnceLock<usize>,
     /// None: the CPU.
     pub gpu: Option<Arc<Gpu>>,
+    /// Kernels run on the CPU so far.
+    pub launches: AtomicI64,
+}
+
+impl Context {
+    /// Kernels launched so far.
+    pub fn launches(&self) -> i64 {
+        let of = |count: &AtomicI64| count.load(Ordering::Relaxed);
+        self.gpu.as_ref().map_or_else(|| of(&self.launches), |gpu| of(&gpu.launches))
+    }
 }
 
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
@@ -24,7 +35,13 @@ static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
 fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
     let gpu = device::open(device)?;
-    let context = Arc::new(Context { threads, pool: OnceLock::new(), handle: OnceLock::new(), gpu });
+    let context = Arc::new(Context {
+        threads,
+        pool: OnceLock::new(),
+        handle: OnceLock::new(),
+        gpu,
+        launches: AtomicI64::new(0),
+    });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
     Ok((handle, context))

@@ -131,3 +131,13 @@ pub unsafe extern "C" fn agpu_context_memory(
         Ok(())
     })
 }
+
+/// How many kernels calls of packages and programs have launched in this context so far; on the CPU: have
+/// run. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_context_launches(context: *mut AgpuContext, launches: *mut i64) -> AgpuStatus {
+    get("agpu_context_launches", context, |c| {
+        out(launches, "launches")?.write(c.launches());
+        Ok(())
+    })
+}

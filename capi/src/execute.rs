@@ -16,6 +16,7 @@ use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Parameters, results and temporaries are counted through.
 pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
@@ -176,6 +177,7 @@ fn launch(
         scratch: a.scratch.as_ptr(),
         records: records.as_mut_ptr(),
     };
+    context.launches.fetch_add(1, Ordering::Relaxed);
     if tiles > 0 {
         let main = code(loaded, launch, version(launch, ws, contiguous))?;
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.

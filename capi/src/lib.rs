@@ -49,9 +49,9 @@ pub use copy::{
     agpu_fill,
 };
 pub use device::{
-    agpu_cache_problem, agpu_context_device, agpu_context_device_name, agpu_context_memory,
-    agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize, agpu_device_count,
-    agpu_device_problem,
+    agpu_cache_problem, agpu_context_device, agpu_context_device_name, agpu_context_launches,
+    agpu_context_memory, agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize,
+    agpu_device_count, agpu_device_problem,
 };
 pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
 pub use event::{

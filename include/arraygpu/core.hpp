@@ -217,6 +217,12 @@ public:
         check(agpu_context_stream(handle_, &stream));
         return stream;
     }
+    /// How many kernels were launched here so far, by packages and programs.
+    std::int64_t launches() const {
+        std::int64_t n = 0;
+        check(agpu_context_launches(handle_, &n));
+        return n;
+    }
     /// At most so many bytes of device memory.
     void set_memory_limit(std::int64_t bytes) const { check(agpu_context_set_memory_limit(handle_, bytes)); }
     memory_usage memory() const {

@@ -12,6 +12,7 @@ use cudarc::driver::sys::*;
 use std::ffi::{c_uint, c_void};
 use std::fmt::Display;
 use std::ptr::null_mut;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Shared by a context and its buffers; the last of them frees it.
@@ -32,6 +33,8 @@ pub(crate) struct Gpu {
     pub usage: Usage,
     pub(super) words: Words,
     pub(super) code: Code,
+    /// Kernels of packages and programs launched so far.
+    pub launches: AtomicI64,
     /// The first error after which nothing runs any more.
     poison: OnceLock<String>,
 }
@@ -101,6 +104,7 @@ impl Gpu {
             usage: Usage::new(),
             words: Words::new(),
             code: Code::new(),
+            launches: AtomicI64::new(0),
             poison: OnceLock::new(),
         };
         // from here on, what was made goes with `gpu`

@@ -14,6 +14,7 @@ use cudarc::driver::sys::{
 };
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::atomic::Ordering;
 
 /// A launch that is decided, its code loaded.
 #[derive(Clone, Copy)]
@@ -202,6 +203,7 @@ impl Call<'_> {
             without_provenance_mut(CU_LAUNCH_PARAM_END_AS_INT as usize),
         ];
         let (blocks, threads, stream) = (p.blocks, p.version.threads, self.stream.raw);
+        self.gpu.launches.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the package's promise: the kernel takes these parameters. What they point at was checked, and stays.
         let code = unsafe {
             let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
