@@ -174,7 +174,10 @@ impl<T: Send + Sync> Table<T> {
         let message = match self.parts(handle) {
             _ if handle == 0 => format!("the {name} is NULL"),
             Some((_, generation)) if generation != 0 => format!("the {name} was freed, or never was one"),
-            _ => format!("this is no handle of a {name}"),
+            _ => {
+                let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                format!("this is no handle of {article} {name}")
+            }
         };
         error(INVALID_HANDLE, message)
     }

@@ -141,3 +141,19 @@ fn what_the_linker_says() {
         said.message
     );
 }
+
+/// The real linker, where there is a GPU.
+#[test]
+fn what_is_linked_runs_on_this_device() {
+    const COUNT: &CStr =
+        c".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry count(.param .u64 at) {\n\
+        .reg .b64 %a; ld.param.u64 %a, [at]; st.global.u32 [%a], 7; ret;\n}\n";
+    let Ok(gpu) = device::gpu(0).and_then(Gpu::open) else { return };
+    let _current = gpu.enter().unwrap();
+    let (major, minor) = gpu.device.capability;
+    let code = gpu.machine_code(COUNT, "count").unwrap();
+    gpu.load_image(7, Image { arch: major * 10 + minor, data: code.as_ptr().cast() }, "count").unwrap();
+    let message = gpu.machine_code(c".version 7.0\n.target sm_80\nwhat\n", "what").unwrap_err().message;
+    assert!(message.starts_with("linking the PTX of what for CUDA device 0"), "{message}");
+    assert!(message.contains("\nptxas"), "{message}");
+}
