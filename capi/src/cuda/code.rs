@@ -21,6 +21,13 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
+/// A version of a kernel: its function once it is loaded, and who loads it.
+#[derive(Default)]
+struct Version {
+    function: OnceLock<Function>,
+    loading: Mutex<()>,
+}
+
 /// What owns the kernels of this library.
 const OURS: usize = usize::MAX;
 
@@ -30,7 +37,7 @@ static CONTEXTS: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
 /// The code that a context loaded. Nothing in it points into a package.
 pub(super) struct Code {
     /// Of each package (by `Loaded::id`) the functions, by the number of the version.
-    packages: Table<Box<[OnceLock<Function>]>>,
+    packages: Table<Box<[Version]>>,
     /// Kernels of this library.
     own: [OnceLock<Function>; super::copy::KERNELS],
     /// What is to be unloaded, and the package that it is of.
@@ -96,7 +103,7 @@ impl Gpu {
         version: usize,
     ) -> Result<CUfunction> {
         let number = images.number(kernel, version);
-        match self.code.packages.get(package).and_then(|p| p.get(number)?.get()) {
+        match self.code.packages.get(package).and_then(|p| p.get(number)?.function.get()) {
             Some(function) => Ok(function.0),
             None => self.load(package, images, kernel, version),
         }
@@ -107,9 +114,10 @@ impl Gpu {
         let (number, entry) =
             (images.number(kernel, version), &images.kernels[kernel].versions[version].entry);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
-        let _one = lock(&self.adding);
-        let functions = || (0..images.count()).map(|_| OnceLock::new()).collect();
-        let cell = &self.code.packages.get_or_init(package, functions)[number];
+        let versions = || (0..images.count()).map(|_| Version::default()).collect();
+        let Version { function: cell, loading } = &self.code.packages.get_or_init(package, versions)[number];
+        // the driver compiles for long: other threads load other versions meanwhile
+        let _one = lock(loading);
         if let Some(known) = cell.get() {
             return Ok(known.0);
         }

@@ -26,7 +26,7 @@ pub(crate) struct Gpu {
     pub(super) aside: CUstream,
     /// Stream 0 is the context's own, the others are the caller's.
     pub(super) streams: Table<Stream>,
-    /// One at a time adds a stream, or loads code.
+    /// One at a time adds a stream.
     pub(super) adding: Mutex<()>,
     /// Device memory that stays until the end: (address, bytes).
     pub(super) lasting: Mutex<Vec<(CUdeviceptr, u64)>>,

@@ -45,9 +45,9 @@ static int ended;  /* the driver was shut down */
 static fake_counts counts;
 fake_counts fake_count(void) { return counts; }
 void fake_end(void) { ended = 1; }
-static long allocate_calls, launch_calls, wait_calls, cubin_loads;
+static long allocate_calls, launch_calls, wait_calls, cubin_loads, loads;
 /* Counts for the options fail_... start again. */
-void fake_restart(void) { allocate_calls = launch_calls = wait_calls = cubin_loads = 0; }
+void fake_restart(void) { allocate_calls = launch_calls = wait_calls = cubin_loads = loads = 0; }
 
 /* ---- contexts ---- */
 
@@ -488,6 +488,9 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     NEED_CONTEXT;
     UNCAPTURED;
     int ptx = strncmp(image, ".version", 8) == 0;
+    long meet = option("meet", 0); /* milliseconds in which another load must begin */
+    for (__atomic_add_fetch(&loads, 1, __ATOMIC_SEQ_CST); meet && __atomic_load_n(&loads, __ATOMIC_SEQ_CST) < 2; usleep(1000))
+        if (!--meet) return 999;
     if (ptx && option("reject_ptx", 0)) {
         for (unsigned i = 0; i < n; ++i)
             if (options[i] == 5) strcpy(values[i], "ptxas fatal: Unresolved extern function 'nothing'\n");
@@ -499,8 +502,8 @@ int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *
     m->own = strstr(image, "arraygpu_each") || strstr(image, "arraygpu_rows");
     m->op = strstr(image, "atom.global.exch") ? 3 : !strstr(image, "ld.global") ? 1 : strstr(image, "setp.ne") ? 2 : 0;
     m->size = strstr(image, "st.global.u8") ? 1 : strstr(image, "st.global.u16") ? 2 : strstr(image, "st.global.u32") ? 4 : 8;
-    counts.modules++, ptx ? counts.ptx++ : counts.cubins++;
-    return *out = m, 0;
+    *out = m;
+    CALL((counts.modules++, ptx ? counts.ptx++ : counts.cubins++, 0));
 }
 int cuModuleGetFunction(struct function **out, struct module *module, const char *name) {
     NEED_CONTEXT;

@@ -155,6 +155,36 @@ pub fn absent_code() {
     done();
 }
 
+/// Threads load different kernels at once, and one kernel once.
+pub fn loads_at_once() {
+    let (fake, context) = (Fake::get(), gpu());
+    let v = Vector::in_context(context, &values(100));
+    let outs = [(); 4].map(|()| Vector::in_context(context, &values(100)));
+    fake.options("meet=5000");
+    let before = fake.counts().ptx;
+    std::thread::scope(|s| {
+        for (i, out) in outs.iter().enumerate() {
+            let (x, out, context) = (v.view(), out.view(), context.addr());
+            s.spawn(move || {
+                let run = |entry, args: &[AgpuArg]| {
+                    ok(call_on(context as *mut AgpuContext, null_mut(), entry, args));
+                };
+                match i % 2 {
+                    0 => run(REVERSED, &[input(x), output(out)]),
+                    _ => run(DOT, &[input(x), input(x), output(AgpuView { extent: [1; 3], ..out })]),
+                }
+            });
+        }
+    });
+    fake.options("");
+    assert_eq!(fake.counts().ptx - before, 2);
+    assert_eq!(outs[0].get()[0], values(100)[99]);
+    drop((v, outs));
+    free(context);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
+
 const PACKAGE: &str = r#"
 #include <arraygpu.h>
 static const char plans[] = "plan @reversed { param x: [f32] %0: i64 = len 0 result result: [f32] extent %0 "

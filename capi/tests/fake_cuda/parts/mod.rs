@@ -30,7 +30,7 @@ parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
     errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
-    code: rejected_code images absent_code unloading;
+    code: rejected_code images absent_code unloading loads_at_once;
     launches: launches;
     iterations: iterations iterations_without_memory;
     streams: streams threads readers_on_two_streams;
