@@ -1,41 +1,8 @@
 //! Matrices in C++: the classes, and a package made from core IR, built here without the installed tree.
 
-use arraygpu_compiler::core::parse;
-use arraygpu_compiler::driver;
-use arraygpu_compiler::package::{self, Options};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod cpp_program;
 
-/// The shared library that Cargo made: beside this test, or in the folder above.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folders = [test.parent().unwrap(), test.parent().unwrap().parent().unwrap()];
-    let found = folders.iter().map(|f| f.join("libarraygpu_capi.so")).find(|p| p.exists());
-    found.expect("cargo makes arraygpu-capi's shared library")
-}
-
-/// Builds a program of `tests/cpp` with a compiler, and runs it on the CPU.
-fn run(compiler: &str, source: &str, folder: &Path, extra: &[PathBuf]) {
-    if Command::new(compiler).arg("--version").output().is_err() {
-        return println!("no {compiler}");
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = folder.join(format!("program-{compiler}"));
-    let runtime = folder.join("libarraygpu.so.0");
-    if !runtime.exists() {
-        std::os::unix::fs::symlink(library(), &runtime).unwrap();
-    }
-    let mut build = Command::new(compiler);
-    build.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
-    build.arg("-I").arg(root.join("include")).arg("-I").arg(folder.join("functions/include"));
-    build.arg(root.join("tests/cpp").join(source)).args(extra).arg(&runtime);
-    build.arg(format!("-Wl,-rpath,{}", folder.display()));
-    let built = build.output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let ran = Command::new(&program).env("ARRAYGPU_DEVICE", "cpu").output().unwrap();
-    let said = [ran.stdout, ran.stderr].map(|s| String::from_utf8_lossy(&s).into_owned());
-    assert!(ran.status.success(), "{compiler}, {source}: {}{}", said[0], said[1]);
-}
+use cpp_program::{package, run};
 
 #[test]
 fn classes() {
@@ -48,11 +15,8 @@ fn classes() {
 #[test]
 fn functions_of_a_package() {
     let folder = tempfile::tempdir().unwrap();
-    let functions = parse::parse(include_str!("cpp/without_cmake/functions.core")).unwrap();
-    let compiled = driver::compile("functions", functions).unwrap();
+    let archive = [package("functions", include_str!("cpp/without_cmake/functions.core"), folder.path())];
     let out = folder.path().join("functions");
-    package::write(&compiled, &Options { strict: true, ..Options::new(&out) }).unwrap();
-    let archive = [out.join("lib/libfunctions.a")];
     for compiler in ["g++", "clang++"] {
         run(compiler, "without_cmake/functions.cpp", folder.path(), &archive);
     }
