@@ -484,10 +484,11 @@ int cuPointerGetAttribute(void *out, int attribute, uint64_t address) {
 
 /* ---- code ---- */
 
+static int is_ptx(const char *image) { return strncmp(image, "\177ELF", 4) && strstr(image, ".version"); }
 int cuModuleLoadDataEx(struct module **out, const char *image, unsigned n, int *options, void **values) {
     NEED_CONTEXT;
     UNCAPTURED;
-    int ptx = strncmp(image, ".version", 8) == 0;
+    int ptx = is_ptx(image);
     long meet = option("meet", 0); /* milliseconds in which another load must begin */
     for (__atomic_add_fetch(&loads, 1, __ATOMIC_SEQ_CST); meet && __atomic_load_n(&loads, __ATOMIC_SEQ_CST) < 2; usleep(1000))
         if (!--meet) return 999;

@@ -16,7 +16,7 @@ int cuLinkAddData_v2(struct linker *l, int type, void *data, size_t size, const 
     const char *ptx = data;
     (void)options, (void)values;
     if (type != 1 || n || !name || ptx[size - 1] || strlen(ptx) != size - 1) bug("the linker gets what is no PTX");
-    if (option("reject_link", 0) || strncmp(ptx, ".version", 8)) {
+    if (option("reject_link", 0) || !is_ptx(ptx)) {
         for (int i = 0; i < l->n; ++i)
             if (l->options[i] == 5) strcpy(l->values[i], "ptxas application ptx input, line 1; fatal\n");
         return 218;
