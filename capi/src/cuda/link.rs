@@ -59,11 +59,17 @@ impl Gpu {
         self.load_image(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
     }
 
-    /// All that machine code depends on.
+    /// All that machine code depends on: of the text that is not where the author wrote what, which stands in comments.
     fn key(&self, ptx: &CStr) -> Vec<u8> {
         let ((major, minor), driver) = (self.device.capability, self.driver.version);
         let head = format!("{SCHEME}\0{driver}\0sm_{major}{minor}\0");
-        [head.as_bytes(), ptx.to_bytes()].concat()
+        let mut key = head.into_bytes();
+        for line in ptx.to_bytes().split(|c| *c == b'\n') {
+            let comment = line.windows(2).position(|w| w == b"//").unwrap_or(line.len());
+            key.extend_from_slice(&line[..comment]);
+            key.push(b'\n');
+        }
+        key
     }
 
     /// Machine code for this device. Takes no part in a capture. The device's context is current.

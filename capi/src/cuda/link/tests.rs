@@ -46,6 +46,13 @@ fn child() {
                 done.map(|_| ())
             }
         }
+        "elsewhere" => {
+            let ptx = c"// add\n.version 7.0\n.entry add() { ret; }// elsewhere.cpp:7\n";
+            // what is left of a line of comments is an empty one
+            let same = [b"\n", PTX.to_bytes()].concat();
+            assert_eq!(gpu.key(ptx), gpu.key(&CString::new(same).unwrap()));
+            gpu.load_linked(7, c".version 7.0\n.entry add() { ret; }// elsewhere.cpp:7\n", "add").map(|_| ())
+        }
         _ => gpu.load_linked(7, PTX, "add").map(|_| ()),
     };
     let message = message.err().map_or(String::new(), |e| e.message);
@@ -97,6 +104,7 @@ fn machine_code_is_linked_once() {
     };
     assert_eq!(expect("load", "", 1, 1, 0), "");
     assert_eq!(expect("load", "", 0, 1, 0), "");
+    expect("elsewhere", "", 0, 1, 0);
     // another device, another driver
     expect("load", "capability=80", 1, 1, 0);
     expect("load", "version=12050", 1, 1, 0);
