@@ -9,7 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::{Item, domain};
 use crate::schedule::lower::Lower;
-use crate::schedule::rare::Rare;
+use crate::schedule::rare::{self, Rare};
 
 /// Elements at constant offsets from one index.
 pub struct Elements {
@@ -120,6 +120,20 @@ impl Elements {
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, None, &self.at(j), out)).collect()
     }
 
+    /// The values without what is unlikely, and whether any of it would have been needed: then the elements are to be computed in another way.
+    pub fn usual(
+        &self,
+        l: &mut Lower,
+        mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
+        let each: Vec<Vec<NodeId>> = self.indices.iter().map(|i| roots(l, *i)).collect();
+        let roots = l.shared(&each.concat());
+        let (values, any) = usual(l, std::slice::from_ref(&self.base), &roots, out)?;
+        let mut values = values.into_iter();
+        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), any))
+    }
+
     /// Stores the items' values, each element's in the items' order; with an index behind the last element only what is before it, one by one.
     pub fn store(
         &self,
@@ -173,6 +187,23 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
+/// The values of the roots without what is unlikely, and whether any of it would have been needed: then they are wrong. None: nothing is unlikely.
+fn usual(
+    l: &mut Lower,
+    vars: &[(NodeId, Expr)],
+    roots: &[NodeId],
+    out: &mut Vec<Stmt>,
+) -> Result<(Vec<Expr>, Option<Expr>)> {
+    let conditions = rare::conditions(l, roots);
+    let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
+    l.rare = if conditions.is_empty() { Rare::default() } else { Rare::skip() };
+    let values = l.region(vars, &both, None, &Expr::int(0), out);
+    l.rare = Rare::default();
+    let mut values = values?;
+    let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
+    Ok((values, any))
+}
+
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
 fn usual_first(
     l: &mut Lower,
@@ -181,22 +212,11 @@ fn usual_first(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let (cost, loaded) = (l.cost, l.loaded.clone());
-    let variant = |l: &mut Lower, rare: Rare, roots: &[NodeId]| {
-        (l.rare, l.cost, l.loaded) = (rare, cost, loaded.clone());
-        let mut out = Vec::new();
-        let values = l.region(vars, roots, None, &Expr::int(0), &mut out)?;
-        Ok::<_, crate::error::Error>((values, out, std::mem::take(&mut l.rare).assumed()))
-    };
-    let (values, mut usual, conditions) = variant(l, Rare::skip(), roots)?;
-    if conditions.is_empty() {
-        out.append(&mut usual);
-        return Ok(values);
-    }
-    let (exact, mut complete, _) = variant(l, Rare::default(), roots)?;
-    let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    let (mut values, mut usual, _) = variant(l, Rare::skip(), &both)?;
-    let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
-    out.append(&mut usual);
+    let (values, any) = usual(l, vars, roots, out)?;
+    let Some(any) = any else { return Ok(values) };
+    (l.cost, l.loaded) = (cost, loaded);
+    let mut complete = Vec::new();
+    let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let var = l.k.reg("usual", l.g.ty(*root).elem);
@@ -204,7 +224,7 @@ fn usual_first(
         complete.push(Stmt::Assign(var, exact));
         vars.push(Expr::Reg(var));
     }
-    out.extend(any.map(|any| Stmt::If(any, complete, vec![])));
+    out.push(Stmt::If(any, complete, vec![]));
     Ok(vars)
 }
 

@@ -12,7 +12,7 @@ use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
 use crate::core::{NodeId, Strategy};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::borders::Borders;
 use crate::schedule::element::element;
 use crate::schedule::inside::{Inner, Margin};
@@ -152,6 +152,10 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
         work.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
     }
+    if plan.is_even() && l.signature.sites.is_empty() {
+        work.usual_first(l, is_full, &mut out)?;
+        return Ok(out);
+    }
     let (mut full, mut rest) = (Vec::new(), Vec::new());
     work.elements(l, None, &mut full)?;
     work.rest(l, &mut rest)?;
@@ -186,6 +190,54 @@ impl Work<'_> {
             is_full = Expr::binary(BinaryOp::And, is_full, inside);
         }
         is_full
+    }
+
+    /// The elements together, without what is unlikely. Where a thread would need any of it, and in the block that is not full, its elements are
+    /// computed one by one, with it: so that is there once.
+    fn usual_first(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+        let &Work { items, shape, plan, .. } = self;
+        let apart = i64::from(shape.threads) * shape.v;
+        let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
+        let first = bind(l, "first", first, out);
+        let groups: Vec<i64> = (0..plan.per_block / apart).map(|u| u * apart).collect();
+        let each = groups.len() as i64 * shape.v;
+        let elements = Elements::new(l, first.clone(), groups, shape.v);
+        let (mut full, mut stores) = (Vec::new(), Vec::new());
+        elements.load(l, &[], &mut full);
+        let make = |l: &mut Lower, i| plan.inner.arrays.iter().map(|a| element(l, *a, i)).collect();
+        let (values, rare) = elements.usual(l, make, &mut full)?;
+        let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
+        elements.store(l, items, &values, None, &mut stores);
+        l.loaded = None;
+        let Some(rare) = rare else {
+            full.append(&mut stores);
+            let mut rest = Vec::new();
+            self.rest(l, &mut rest)?;
+            out.push(Stmt::If(is_full, full, rest));
+            return Ok(());
+        };
+        let again = l.k.reg("again", Ty::Bool);
+        let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));
+        out.push(Stmt::Var(again, not_full));
+        let rare = bind(l, "rare", rare, &mut full);
+        let missed = vec![Stmt::Assign(again, Expr::Lit(Lit::bool(true)))];
+        full.push(Stmt::If(rare, missed, stores));
+        out.push(Stmt::If(is_full, full, vec![]));
+        // element k of the thread
+        let k = l.k.reg("k", Ty::I32);
+        let group = Expr::binary(BinaryOp::Shr, Expr::Reg(k), int32(shape.v.ilog2() as i32));
+        let beside = Expr::binary(BinaryOp::And, Expr::Reg(k), int32(shape.v as i32 - 1));
+        let mut body = Vec::new();
+        let at = first.plus(wide(group.times(int32(apart as i32)).plus(beside)));
+        let at = bind(l, "at", at, &mut body);
+        let mut inside = Vec::new();
+        single(l, items, &at, &mut inside)?;
+        body.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.end.clone()), inside, vec![]));
+        body.push(Stmt::Assign(k, Expr::Reg(k).plus(int32(1))));
+        let more = Expr::binary(BinaryOp::Lt, Expr::Reg(k), int32(each as i32));
+        let all = vec![Stmt::Var(k, int32(0)), Stmt::While(more, body)];
+        out.push(Stmt::If(Expr::Reg(again), all, vec![]));
+        Ok(())
     }
 
     /// The thread's elements together. Where the block may be at an end it is said whether it is full: else what is read is found one by one, and what is inside
