@@ -3,7 +3,7 @@
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Scope};
-use arraygpu_compiler::{backend, core::print};
+use arraygpu_compiler::{backend, core::encode};
 use std::time::Duration;
 
 const RUNS: usize = 20;
@@ -21,64 +21,8 @@ const SAXPY: &str = "func @f(%a: f32, %x: [f32], %y: [f32]) -> (r: [f32]) {
 }
 ";
 
-/// Call and put, as cpp-examples has it, by cumulative normal distributions.
-const BLACK_SCHOLES: &str = "func @f(%s: [f32], %x: [f32], %t: [f32], %r: f32, %v: f32) -> (call: [f32], put: [f32]) {
-  %0 = len %s
-  %1 = len %x
-  require same %0, %1 \"x\"
-  %2 = len %t
-  require same %0, %2 \"x\"
-  %3 = map (%p: f32, %k: f32, %y: f32) over %s, %x, %t {
-    %q = sqrt %y
-    %vq = mul %v, %q
-    %m = div %p, %k
-    %l = log %m
-    %vv = mul %v, %v
-    %h = mul 0.5f32, %vv
-    %d = add %r, %h
-    %dt = mul %d, %y
-    %n = add %l, %dt
-    %d1 = div %n, %vq
-    %d2 = sub %d1, %vq
-    %n1 = normcdf %d1
-    %n2 = normcdf %d2
-    %rt = mul %r, %y
-    %nr = neg %rt
-    %e = exp %nr
-    %ke = mul %k, %e
-    %a = mul %p, %n1
-    %b = mul %ke, %n2
-    %c = sub %a, %b
-    yield %c
-  }
-  %4 = map (%p: f32, %k: f32, %y: f32) over %s, %x, %t {
-    %q = sqrt %y
-    %vq = mul %v, %q
-    %m = div %p, %k
-    %l = log %m
-    %vv = mul %v, %v
-    %h = mul 0.5f32, %vv
-    %d = add %r, %h
-    %dt = mul %d, %y
-    %n = add %l, %dt
-    %d1 = div %n, %vq
-    %d2 = sub %d1, %vq
-    %nd1 = neg %d1
-    %nd2 = neg %d2
-    %n1 = normcdf %nd1
-    %n2 = normcdf %nd2
-    %rt = mul %r, %y
-    %nr = neg %rt
-    %e = exp %nr
-    %ke = mul %k, %e
-    %a = mul %p, %n1
-    %b = mul %ke, %n2
-    %c = sub %b, %a
-    yield %c
-  }
-  return %3, %4
-}
-";
+/// Call and put, by a polynomial.
+const BLACK_SCHOLES: &str = include_str!("black_scholes.core");
 
 fn median(mut of: impl FnMut() -> Duration) -> f64 {
     of();
@@ -102,16 +46,19 @@ fn timed<T>(f: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 fn main() {
-    println!("{:<14} {:>8} {:>8} {:>8} {:>8} {:>8}", "microseconds", "passes", "key", "schedule", "PTX", "all");
+    println!(
+        "{:<14} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "microseconds", "passes", "key", "schedule", "PTX", "all"
+    );
     for (name, text) in [("saxpy", SAXPY), ("black_scholes", BLACK_SCHOLES)] {
         let source: Function = parse::parse(text).expect("a function").remove(0);
         let (mut passes, mut key, mut schedule, mut ptx) = (vec![], vec![], vec![], vec![]);
         let (mut bytes, mut versions) = (0, 0);
         let all = median(|| {
             let (fused, a) = timed(|| driver::fuse(&source).expect("passes"));
-            let (_, b) = timed(|| print::print(&fused, false));
+            let (_, b) = timed(|| encode::encode(&fused));
             let (made, c) = timed(|| driver::schedule(&fused, Scope::ContiguousGpu).expect("a schedule"));
-            let (text, d) = timed(|| backend::ptx::emit(&made.gpu[0].kernels[0]));
+            let (text, d) = timed(|| backend::ptx::emit(&made.gpu[0].kernels[0].finish().expect("a kernel")));
             bytes = text.len();
             versions = made.gpu[0].kernels.len();
             for (list, time) in [(&mut passes, a), (&mut key, b), (&mut schedule, c), (&mut ptx, d)] {

@@ -85,12 +85,25 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// All passes over one function. Functions of one structure become equal, however they were spelled.
 pub fn fuse(f: &Function) -> Result<Function> {
-    on_big_stack(|| pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
+    on_enough_stack(f, || pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
 }
 
 /// Plan and kernels of one function in fused form; texts are left to the caller.
 pub fn schedule(fused: &Function, scope: Scope) -> Result<Scheduled> {
-    on_big_stack(|| schedule::schedule(fused, 0, scope)).map_err(|e| e.at(fused.loc.as_ref()))
+    on_enough_stack(fused, || schedule::schedule(fused, 0, scope)).map_err(|e| e.at(fused.loc.as_ref()))
+}
+
+/// Runs `f` here if the function is so small that this stack will do, however deep it is: a stack of its own costs as much as a small function's passes.
+fn on_enough_stack<T>(function: &Function, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    const LEAST: usize = 1 << 20;
+    // a node becomes some dozens of levels at most, where it is an elementary function
+    const EACH: usize = 16 << 10;
+    let steps: usize = function.steps.iter().map(|s| s.graph.len()).sum();
+    let wanted = LEAST + (function.graph.len() + steps) * EACH;
+    match stacker::remaining_stack() {
+        Some(left) if left > wanted => f(),
+        _ => on_big_stack(f),
+    }
 }
 
 fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<Compiled> {
@@ -118,11 +131,14 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.versions.extend(scheduled.kernels);
         out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
-            let code =
-                |(kernel, form): (Kernel, _)| GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel };
+            let code = |(draft, form): (&schedule::cuda::Draft, _)| {
+                let kernel = draft.finish()?;
+                Ok(GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel })
+            };
             out.gpu.push(pass.launch);
             out.stencils.push(pass.stencils);
-            out.gpu_code.push(pass.kernels.into_iter().zip(pass.forms).map(code).collect());
+            let codes = pass.kernels.iter().zip(pass.forms).map(code).collect::<Result<_>>();
+            out.gpu_code.push(codes.map_err(at)?);
         }
     }
     out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();

@@ -6,7 +6,7 @@ use super::images::{Image, Images};
 use super::log::Log;
 use super::stream::lock;
 use super::table::Table;
-use crate::error::{Error, MODULE, Result, error, fail};
+use crate::error::{Error, INTERNAL, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
 use cudarc::driver::sys::{CUfunction, CUmodule};
 use std::ffi::CString;
@@ -122,7 +122,8 @@ impl Gpu {
             return Ok(known.0);
         }
         if let Some(source) = images.source(number) {
-            let ptx = CString::new(ptx::emit(source)).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
+            let kernel = source.finish().map_err(|e| of(error(INTERNAL, e.to_string())))?;
+            let ptx = CString::new(ptx::emit(&kernel)).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
             let function = self.load_linked(package, &ptx, entry).map_err(of)?;
             let _ = cell.set(Function(function));
             return Ok(function);

@@ -4,9 +4,8 @@ use super::device::Device;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{MODULE, Result, error, fail};
 use arraygpu_compiler::core::COLUMNS;
-use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
-use arraygpu_compiler::schedule::cuda::GpuPass;
+use arraygpu_compiler::schedule::cuda::{Draft, GpuPass};
 use std::ffi::c_void;
 
 /// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
@@ -16,7 +15,7 @@ pub(crate) struct Images {
     /// The code of each version.
     code: Vec<Vec<Image>>,
     /// Of a program that was compiled in this process: what code is made of when it is first launched.
-    sources: Vec<Kernel>,
+    sources: Vec<Draft>,
 }
 
 /// Code of one version.
@@ -88,7 +87,7 @@ impl Images {
     }
 
     /// What the code of a version is made of, if it is made in this process.
-    pub fn source(&self, number: usize) -> Option<&Kernel> {
+    pub fn source(&self, number: usize) -> Option<&Draft> {
         self.sources.get(number)
     }
 

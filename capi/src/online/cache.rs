@@ -3,7 +3,7 @@
 
 use super::program::{Program, refused};
 use crate::error::Result;
-use arraygpu_compiler::core::{Function, print};
+use arraygpu_compiler::core::{Function, encode};
 use arraygpu_compiler::driver;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,12 +53,12 @@ fn keep(recent: &RwLock<Option<Recent>>, key: &[u8], program: Arc<Program>) -> A
 /// The program of a function.
 pub(super) fn program(source: Function) -> Result<Arc<Program>> {
     let fused = driver::fuse(&source).map_err(refused)?;
-    let key = print::print(&fused, false);
-    if let Some(known) = recall_from(&STRUCTURES, key.as_bytes()) {
+    let key = encode::encode(&fused);
+    if let Some(known) = recall_from(&STRUCTURES, &key) {
         return Ok(known);
     }
     let program = Arc::new(Program::new(source, fused));
-    Ok(keep(&STRUCTURES, key.as_bytes(), program))
+    Ok(keep(&STRUCTURES, &key, program))
 }
 
 /// Keeps a program under the caller's key.

@@ -11,6 +11,7 @@ use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use std::sync::Arc;
 
 /// The first number of fresh variables.
 pub const FRESH: u32 = 1 << 30;
@@ -20,8 +21,8 @@ pub const FRESH: u32 = 1 << 30;
 pub struct Node {
     /// Its type.
     pub ty: Type,
-    /// Its free variables, ascending.
-    pub free: Vec<Var>,
+    /// Its free variables, ascending. Most nodes have those of an operand.
+    pub free: Arc<[Var]>,
     /// The highest canonical binder inside it, 0 without lambdas.
     pub height: u32,
     /// The author bound it with `slet`.
@@ -38,6 +39,10 @@ pub struct Graph {
     params: Vec<Type>,
     fresh: u32,
     loc: LocStack,
+    /// Variables that stand for the indices of an element where it is only looked at.
+    sample: Vec<(Var, NodeId)>,
+    /// What lambdas' bodies became with arguments.
+    opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
 }
 
 impl Graph {
@@ -115,17 +120,41 @@ impl Graph {
 
     /// As [`Graph::add`]; an ill-typed operation is an error that says why.
     pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
-        if let Some(i) = self.ops.get_index_of(&op) {
-            return Ok(NodeId(i as u32));
+        let (i, is_new) = self.ops.insert_full(op);
+        if is_new {
+            let op = &self.ops[i];
+            let ty = match infer::infer(self, op) {
+                Ok(ty) => ty,
+                Err(e) => {
+                    self.ops.pop();
+                    return Err(e);
+                }
+            };
+            let (free, height) = self.binders(op);
+            self.info.push(Node { ty, free, height, bound: false, loc: self.loc.clone() });
         }
-        let ty = infer::infer(self, &op)?;
-        let (mut free, mut height) = (Vec::new(), 0);
-        if let Op::Var(v, _) = op {
-            free.push(v);
-        }
+        Ok(NodeId(i as u32))
+    }
+
+    /// The free variables of an operation, and the highest binder in it.
+    fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
+        let mut height = 0;
+        let mut common: Option<&Arc<[Var]>> = None;
+        let mut same = !matches!(op, Op::Var(..)) && op.lambda().is_none();
         for child in op.operands() {
-            free.extend_from_slice(&self.node(child).free);
-            height = height.max(self.node(child).height);
+            let node = self.node(child);
+            height = height.max(node.height);
+            if !node.free.is_empty() {
+                same &= common.is_none_or(|c| *c == node.free);
+                common = Some(&node.free);
+            }
+        }
+        if same {
+            return (common.cloned().unwrap_or_default(), height);
+        }
+        let mut free: Vec<Var> = op.operands().flat_map(|c| self.node(c).free.iter().copied()).collect();
+        if let Op::Var(v, _) = op {
+            free.push(*v);
         }
         if let Some(lambda) = op.lambda() {
             let body = self.node(lambda.body);
@@ -135,9 +164,7 @@ impl Graph {
         }
         free.sort_unstable();
         free.dedup();
-        let (i, _) = self.ops.insert_full(op);
-        self.info.push(Node { ty, free, height, bound: false, loc: self.loc.clone() });
-        Ok(NodeId(i as u32))
+        (free.into(), height)
     }
 
     /// A constant.
@@ -177,7 +204,26 @@ impl Graph {
     /// The body with `args` for the variables. `args` contain no canonical variables (they are closed or fresh).
     pub fn open(&mut self, lambda: &Lambda, args: &[NodeId]) -> NodeId {
         let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
-        self.substitute(lambda.body, &env)
+        let mut key = [None; 3];
+        if args.len() > key.len() {
+            return self.substitute(lambda.body, &env);
+        }
+        key.iter_mut().zip(args).for_each(|(k, a)| *k = Some(*a));
+        if let Some(&known) = self.opened.get(&(lambda.body, key)) {
+            return known;
+        }
+        let opened = self.substitute(lambda.body, &env);
+        self.opened.insert((lambda.body, key), opened);
+        opened
+    }
+
+    /// Variables of type i64 that stand for an element's indices where it is only looked at: always the same, so that it is opened once.
+    pub fn sample_index(&mut self, rank: usize) -> Vec<(Var, NodeId)> {
+        while self.sample.len() < rank {
+            let new = self.fresh_var(Ty::I64);
+            self.sample.push(new);
+        }
+        self.sample[..rank].to_vec()
     }
 
     /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.

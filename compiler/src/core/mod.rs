@@ -4,6 +4,7 @@
 //! results, and its shape rules. Sizes are scalar nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical
 //! (see [`graph`]), so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
+pub mod encode;
 pub mod equations;
 pub mod graph;
 pub mod infer;

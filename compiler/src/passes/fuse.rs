@@ -264,7 +264,7 @@ fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {
         let body = g.open(lambda, i);
-        let vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.clone()).collect();
+        let vars: Vec<Var> = i.iter().flat_map(|i| g.node(*i).free.iter().copied()).collect();
         total_reads(g, body, &vars, &mut HashMap::default())
     })
 }

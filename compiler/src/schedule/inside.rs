@@ -50,7 +50,7 @@ impl Inner {
 
     /// Of a pass that stores arrays and nothing else.
     pub fn of(g: &mut Graph, pass: &Pass) -> Inner {
-        let vars: Vec<_> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64)).collect();
+        let vars = g.sample_index(pass.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
         let (inner, margins) = away(g, &index, &pass.domain, &roots);

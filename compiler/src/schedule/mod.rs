@@ -271,7 +271,7 @@ impl Scheduler<'_> {
         let gpu = gpu.map(|mut g| {
             // a later version may have asked for a stride that an earlier one does not need: all get the same scalars
             let ins: Vec<_> = l.signature.ins.values().cloned().collect();
-            g.kernels.iter_mut().for_each(|k| k.ins.clone_from(&ins));
+            g.kernels.iter_mut().for_each(|k| k.takes(&ins));
             g
         });
         let segment = l.segments.as_ref().map(|s| s.length);

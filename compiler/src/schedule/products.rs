@@ -11,7 +11,6 @@ use super::items::{Pass, is_store};
 use super::lower::Lower;
 use super::nests::{self, Loop, Order};
 use crate::core::{NodeId, Op};
-use crate::scalar::Ty;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Values of one side that are kept at most for each pair of indices.
@@ -52,7 +51,8 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     if items.len() < pass.items.len() || !(1..=2).contains(&axes) {
         return None;
     }
-    let outer = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
+    let sample = l.g.sample_index(2);
+    let outer = [sample[0].1, sample[1].1];
     let roots: Vec<NodeId> =
         items.iter().map(|it| open(l, it.node, &outer[..axes])).collect::<Option<_>>()?;
     let mut nest = nests::find(l, &roots)?;

@@ -10,7 +10,7 @@
 use super::element::opened;
 use crate::core::linear::Linear;
 use crate::core::{Graph, NodeId, Op, Strategy, verify};
-use crate::scalar::{Lit, Ty};
+use crate::scalar::Lit;
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -118,7 +118,7 @@ pub fn stencils(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> Vec<Sten
 
 /// The elements of arrays of one domain at indices of their own.
 fn elements(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
-    let index: Vec<NodeId> = domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+    let index: Vec<NodeId> = g.sample_index(domain.len()).iter().map(|v| v.1).collect();
     let roots = arrays.iter().map(|n| opened(g, *n, &index)).collect();
     (index, roots)
 }

@@ -40,6 +40,9 @@ use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, ve
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 
+/// A body of more operations is only repeated for two neighbours: it takes 1 % longer than with four, and the driver a quarter less to compile it.
+const LONG: u32 = 128;
+
 /// A body of more operations than this is not repeated to keep more loads in flight.
 const MAX_UNROLLED: u32 = 512;
 
@@ -51,11 +54,38 @@ pub struct GpuPass {
     /// How its versions are launched.
     pub launch: GpuKernel,
     /// Their code, in the same order.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<Draft>,
     /// Their forms, for reports.
     pub forms: Vec<Form>,
     /// What was decided of its stencils, where arrays are contiguous.
     pub stencils: Vec<Kept>,
+}
+
+/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs it.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    kernel: Kernel,
+    narrow: bool,
+}
+
+impl Draft {
+    /// Short branches predicated, divisions and indices in 32 bits where they fit, nothing dead, verified.
+    pub fn finish(&self) -> Result<Kernel> {
+        let mut k = self.kernel.clone();
+        predicate::run(&mut k);
+        divide::run(&mut k);
+        if self.narrow {
+            narrow::run(&mut k);
+        }
+        crate::kernel::dce::run(&mut k);
+        verify::verify(&k)?;
+        Ok(k)
+    }
+
+    /// What the launch hands over, the same for all versions.
+    pub(super) fn takes(&mut self, ins: &[(String, Ty)]) {
+        self.kernel.ins = ins.to_vec();
+    }
 }
 
 /// How the elements of a pass lie in a thread's registers.
@@ -210,20 +240,13 @@ const MANY_BLOCKS: u32 = 256;
 /// Finishes a kernel and adds it.
 fn push(
     out: &mut GpuPass,
-    mut k: Kernel,
+    k: Kernel,
     grid: Grid,
     c: Conditions,
     form: Form,
     flat: Vec<u32>,
     longest: Option<u32>,
 ) -> Result<()> {
-    predicate::run(&mut k);
-    divide::run(&mut k);
-    if c.narrow {
-        narrow::run(&mut k);
-    }
-    crate::kernel::dce::run(&mut k);
-    verify::verify(&k)?;
     let aligned = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
     out.launch.versions.push(GpuVersion {
         entry: k.name.clone(),
@@ -239,7 +262,7 @@ fn push(
         steps: c.steps,
         extent: c.extent,
     });
-    out.kernels.push(k);
+    out.kernels.push(Draft { kernel: k, narrow: c.narrow });
     out.forms.push(form);
     Ok(())
 }
@@ -294,7 +317,8 @@ fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
     let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
     let widest = reads.chain(pass.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
     let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
-    (16 / widest as i64).min(1 << affordable.ilog2())
+    let most = if cost > LONG { 2 } else { 16 };
+    (16 / widest as i64).min(1 << affordable.ilog2()).min(most)
 }
 
 /// The kernel of a shape, without a name, and its grid.
