@@ -13,6 +13,8 @@ mod ops;
 mod program;
 mod registers;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use crate::abi::AgpuKernelArgs;
 use crate::level::{Level, level};
