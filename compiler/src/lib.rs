@@ -22,6 +22,7 @@ pub mod passes;
 pub mod plan;
 pub mod scalar;
 pub mod schedule;
+pub mod stage;
 pub mod text;
 
 pub use error::{Error, Result};

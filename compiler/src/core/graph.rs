@@ -323,6 +323,7 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => few(&[]),
             Op::Unary(_, a)
             | Op::Cast(_, a)
+            | Op::Stage(a)
             | Op::Len(a, _)
             | Op::Reverse(a, _)
             | Op::Permute(a, _)
@@ -364,6 +365,7 @@ impl Op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => self.clone(),
             Op::Unary(op, _) => Op::Unary(*op, o(0)),
             Op::Cast(ty, _) => Op::Cast(*ty, o(0)),
+            Op::Stage(_) => Op::Stage(o(0)),
             Op::Len(_, axis) => Op::Len(o(0), *axis),
             Op::Reverse(_, axis) => Op::Reverse(o(0), *axis),
             Op::Permute(_, axes) => Op::Permute(o(0), axes.clone()),

@@ -71,6 +71,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             Type::scalar(ty)
         }
         Op::Cast(ty, a) => scalar(*a, "the operand").map(|_| Type::scalar(*ty))?,
+        Op::Stage(a) => scalar(*a, "the operand of stage").map(Type::scalar)?,
         Op::Len(x, a) => axis(*x, *a, "the operand of len").map(|_| Type::scalar(Ty::I64))?,
         Op::At(x, indices) | Op::Elem(x, indices) => {
             let ty = array(*x, "the array")?;

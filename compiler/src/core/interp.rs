@@ -299,6 +299,7 @@ impl<'a> Machine<'a> {
                 self.scalar(taken, env)
             }
             Op::Cast(ty, a) => eval_cast(*ty, self.scalar(*a, env)),
+            Op::Stage(a) => self.scalar(*a, env),
             Op::Len(x, axis) => Lit::i64(self.extent(*x, *axis, env)),
             Op::At(x, index) | Op::Elem(x, index) => {
                 let array = self.array(*x, env);

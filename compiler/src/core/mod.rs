@@ -108,6 +108,8 @@ pub enum Op {
     /// condition, then, else.
     Select(NodeId, NodeId, NodeId),
     Cast(Ty, NodeId),
+    /// The operand, a host scalar, whose value may be embedded as a constant (`crate::stage`).
+    Stage(NodeId),
 
     /// Number of elements along an axis (0 is the outermost), i64.
     Len(NodeId, u8),
@@ -338,5 +340,11 @@ impl Function {
             steps: Vec::new(),
             graph,
         }
+    }
+
+    /// What the graph is there for: the operands of the shape rules, and the results.
+    pub fn roots(&self) -> impl Iterator<Item = NodeId> {
+        let rules = self.requires.iter().flat_map(|r| [r.a, r.b]);
+        rules.chain(self.results.iter().map(|r| r.value))
     }
 }

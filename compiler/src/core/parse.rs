@@ -163,6 +163,7 @@ impl Parser<'_> {
             "mul_add" => Op::MulAdd(self.operand()?, self.after(",")?, self.after(",")?),
             "select" => Op::Select(self.operand()?, self.after(",")?, self.after(",")?),
             "cast" => Op::Cast(self.c.elem()?, self.operand()?),
+            "stage" => Op::Stage(self.operand()?),
             "len" => Op::Len(self.operand()?, self.axis()?),
             "at" => Op::At(self.after_comma()?, self.more()?),
             "elem" => Op::Elem(self.after_comma()?, self.more()?),

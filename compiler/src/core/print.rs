@@ -115,6 +115,7 @@ impl Printer<'_> {
             Op::MulAdd(..) => format!("mul_add {}, {}, {}", o[0], o[1], o[2]),
             Op::Select(..) => format!("select {}, {}, {}", o[0], o[1], o[2]),
             Op::Cast(ty, _) => format!("cast {ty} {}", o[0]),
+            Op::Stage(_) => format!("stage {}", o[0]),
             Op::Len(_, a) => format!("len {}{}", o[0], axis(*a)),
             Op::At(..) => format!("at {}", o.join(", ")),
             Op::Elem(..) => format!("elem {}", o.join(", ")),

@@ -6,13 +6,14 @@
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
 //! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only,
 //!    and reads are of stored arrays, as are the states of iterations.
-//! 6. What is called by iterations is a well-formed function from states, and more, to states; its scalars are the host's.
+//! 6. What is staged is a scalar that the host computes: anything else is the author's mistake.
+//! 7. What is called by iterations is a well-formed function from states, and more, to states; its scalars are the host's.
 
 use super::graph::FRESH;
 use super::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 
-/// Checks laws 1 to 4, and 6.
+/// Checks laws 1 to 4, 6 and 7.
 pub fn verify(f: &Function) -> Result<()> {
     let bad = |message: String| Err(Error::bug("E0301", format!("@{}: {message}", f.name)));
     let g = &f.graph;
@@ -37,8 +38,11 @@ pub fn verify(f: &Function) -> Result<()> {
     for step in &f.steps {
         verify(step)?;
     }
-    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+    for n in g.reachable(f.roots()) {
         let op = g.op(n);
+        if let Op::Stage(x) = op {
+            staged(f, n, *x)?;
+        }
         if let Op::Iterate { step, args, .. } = op {
             let fits = |s: &Function| {
                 let states = s.results.iter().map(|r| s.graph.ty(r.value));
@@ -72,6 +76,19 @@ pub fn verify(f: &Function) -> Result<()> {
     Ok(())
 }
 
+/// What is embedded is known before anything runs, and leaves no record behind.
+fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
+    if runs_on_host(&f.graph, x) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: stage of a value that only the device knows; it must follow from lengths, constants and scalar parameters, and not divide \
+         integers by what may be 0",
+        f.name
+    );
+    Err(Error::user("E0311", message).at(f.graph.node(n).loc.first()))
+}
+
 /// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length of a computed array is one if
 /// the scalars that it follows from are.
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
@@ -82,7 +99,12 @@ pub fn is_host(g: &Graph, n: NodeId) -> bool {
         }
         match g.op(n) {
             Op::Const(_) | Op::Param(_) => {}
-            Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => {
+            Op::Unary(..)
+            | Op::Binary(..)
+            | Op::MulAdd(..)
+            | Op::Select(..)
+            | Op::Cast(..)
+            | Op::Stage(_) => {
                 stack.extend(g.op(n).operands());
             }
             Op::Len(x, axis) => stack.extend(length_needs(g, *x, *axis)),
@@ -131,7 +153,7 @@ pub fn is_fused(f: &Function) -> bool {
         && f.steps.iter().all(|s| is_fused(s))
         && g.reachable(f.results.iter().map(|r| r.value)).into_iter().all(|n| match g.op(n) {
             Op::Map(..) | Op::Slice { .. } | Op::Reverse(..) | Op::Iota(_) | Op::Fill(..) => false,
-            Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } => false,
+            Op::Permute(..) | Op::Pick { .. } | Op::Spread { .. } | Op::Stage(_) => false,
             Op::Materialize(x) => made(*x),
             Op::At(x, _) | Op::Elem(x, _) => g.is_stored(*x),
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),

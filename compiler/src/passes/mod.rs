@@ -14,3 +14,4 @@ pub mod pipeline;
 mod recompute;
 pub mod shapes;
 pub mod simplify;
+pub mod stages;

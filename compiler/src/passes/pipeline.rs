@@ -1,6 +1,6 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, elementary, fast, fuse, half, hoist, lengths, shapes, simplify};
+use super::{cse, dce, elementary, fast, fuse, half, hoist, lengths, shapes, simplify, stages};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub struct Pass {
 
 /// The pipeline, in order. After it the function is in fused form (`verify::is_fused`).
 pub const PASSES: &[Pass] = &[
+    // what nobody specialised
+    Pass { name: "stages", run: stages::run },
     // constants, algebra and lengths first, so that equal sizes look equal
     Pass { name: "simplify", run: simplify::run },
     // shape rules that can never hold are errors here

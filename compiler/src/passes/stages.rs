@@ -1,0 +1,21 @@
+//! What is staged but not specialised for is its operand: the general version of a function (`crate::stage`).
+//!
+//! ```text
+//! %1 = stage %n            ->    (%n)
+//! %2 = generate %1 (%i) ..       %2 = generate %n (%i) ..
+//! ```
+
+use crate::core::{Function, Op, rewrite::rewrite};
+use crate::error::Result;
+
+/// Runs the pass.
+pub fn run(f: &Function) -> Result<Function> {
+    let is_stage = |n| matches!(f.graph.op(n), Op::Stage(_));
+    if !f.graph.reachable(f.roots()).into_iter().any(is_stage) {
+        return Ok(f.clone());
+    }
+    Ok(rewrite(f, true, &mut |g, op| match op {
+        Op::Stage(x) => x,
+        op => g.add(op),
+    }))
+}
