@@ -1,22 +1,25 @@
 //! What `arraygpu-opt` does, without IO: core IR text in, any stage out. The file tests run it in-process.
 
-use crate::core::{parse, print};
+use crate::core::{Function, parse, print, verify};
 use crate::driver;
 use crate::error::{Error, Result};
 use crate::explain::{self, Format};
 use crate::passes::pipeline;
+use crate::scalar::Lit;
+use crate::stage;
 
 /// How it is called, without the file.
 pub const USAGE: &str = "[--dump-after PASS|all]... [--emit core|fused|plan|kernel|c|ptx]... [--explain[=text|json]] \
-     [--bandwidth GB/s] [--extent [FUNCTION.]PARAMETER=N[xN..]]... [--locs]";
+     [--bandwidth GB/s] [--extent [FUNCTION.]PARAMETER=N[xN..]]... [--stage LITERAL[,LITERAL..]] [--locs]";
 /// The options that are followed by a value.
-pub const WITH_VALUE: [&str; 4] = ["--dump-after", "--emit", "--bandwidth", "--extent"];
+pub const WITH_VALUE: [&str; 5] = ["--dump-after", "--emit", "--bandwidth", "--extent", "--stage"];
 
 /// Runs the options on a text. Without options it prints the fused form.
 pub fn run(text: &str, options: &[String]) -> Result<String> {
     let usage = |m: &str| Error::user("E0104", format!("{m}\noptions: {USAGE}"));
     let (mut dumps, mut stages) = (Vec::new(), Vec::new());
     let (mut explain, mut locs, mut sizes) = (None, false, explain::Options::default());
+    let mut staged = None;
     let mut it = options.iter();
     while let Some(a) = it.next() {
         match a.as_str() {
@@ -30,6 +33,11 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
             "--extent" => {
                 sizes.extents.push(it.next().ok_or_else(|| usage("--extent needs an extent"))?.parse()?);
             }
+            "--stage" => {
+                let list = it.next().ok_or_else(|| usage("--stage needs values"))?;
+                let all = list.split(',').map(str::parse).collect::<std::result::Result<Vec<Lit>, String>>();
+                staged = Some(all.map_err(|e| usage(&e))?);
+            }
             "--locs" => locs = true,
             a => match a.strip_prefix("--explain=") {
                 Some(format) => explain = Some(format.parse()?),
@@ -42,7 +50,11 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
         let list: Vec<_> = pipeline::PASSES.iter().map(|p| p.name).collect();
         return Err(usage(&format!("there is no pass `{p}`; there are {}", list.join(", "))));
     }
-    let functions = parse::parse(text)?;
+    let mut functions = parse::parse(text)?;
+    for f in &mut functions {
+        let Some(values) = &staged else { break };
+        *f = driver::on_big_stack(|| specialised(f, values))?;
+    }
     let mut out = String::new();
     for f in &functions {
         driver::on_big_stack(|| {
@@ -69,4 +81,15 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
         }
     }
     Ok(out)
+}
+
+/// The function for these values of what it stages.
+fn specialised(f: &Function, values: &[Lit]) -> Result<Function> {
+    verify::verify(f)?;
+    let types = stage::types(f);
+    if types.iter().copied().eq(values.iter().map(|v| v.ty)) {
+        return Ok(stage::specialise(f, values));
+    }
+    let list: Vec<_> = types.iter().map(|ty| ty.name()).collect();
+    Err(Error::user("E0104", format!("@{} stages ({})", f.name, list.join(", "))))
 }

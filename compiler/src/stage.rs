@@ -25,7 +25,16 @@ use std::rc::Rc;
 
 /// Whether a function stages anything.
 pub fn has_stages(f: &Function) -> bool {
-    count(f) > 0
+    !types(f).is_empty()
+}
+
+/// The types of the values that a function embeds, in their order.
+pub fn types(f: &Function) -> Vec<Ty> {
+    let of = |site: Site| match site {
+        Site::Here(n, _) => vec![f.graph.ty(n).elem],
+        Site::Step((step, ..)) => types(&f.steps[step as usize]),
+    };
+    sites(f).into_iter().flat_map(of).collect()
 }
 
 /// The values that a function stages, as host scalars of its parameters.
@@ -46,7 +55,11 @@ impl Stages {
         });
         let own = own.collect();
         let mut values = Vec::new();
-        Scalars { g: f.graph.clone(), params: own, known: HashMap::default() }.staged(f, &mut hosts, &mut values);
+        Scalars { g: f.graph.clone(), params: own, known: HashMap::default() }.staged(
+            f,
+            &mut hosts,
+            &mut values,
+        );
         Stages { plan: Plan { host: hosts.into_list(), ..Plan::default() }, values }
     }
 
@@ -97,15 +110,6 @@ fn sites(f: &Function) -> Vec<Site> {
     f.graph.reachable(f.roots()).into_iter().filter_map(site).collect()
 }
 
-/// How many values a function embeds.
-fn count(f: &Function) -> usize {
-    let of = |site: &Site| match site {
-        Site::Here(..) => 1,
-        Site::Step((step, ..)) => count(&f.steps[*step as usize]),
-    };
-    sites(f).iter().map(of).sum()
-}
-
 /// The host scalars of a function or a step, in terms of the whole function's parameters.
 struct Scalars {
     g: Graph,
@@ -126,7 +130,8 @@ impl Scalars {
                         continue;
                     }
                     let params = args.into_iter().map(|a| self.argument(a, hosts)).collect();
-                    Scalars { g: step.graph.clone(), params, known: HashMap::default() }.staged(step, hosts, out);
+                    Scalars { g: step.graph.clone(), params, known: HashMap::default() }
+                        .staged(step, hosts, out);
                 }
             }
         }
@@ -192,7 +197,7 @@ fn specialised(f: &Function, facts: &Facts, values: &mut dyn Iterator<Item = Lit
                 known.extend([(n, value), (x, value)]);
             }
             Site::Step(key) => {
-                let many = count(&f.steps[key.0 as usize]);
+                let many = types(&f.steps[key.0 as usize]).len();
                 of_steps.insert(key, (0..many).map_while(|_| values.next()).collect());
             }
         }
@@ -274,4 +279,3 @@ impl Steps<'_> {
         number
     }
 }
-

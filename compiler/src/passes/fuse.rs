@@ -18,9 +18,11 @@
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
+use super::prove::prove;
 use super::simplify::{extent, extents, simplify};
 use super::{panels, recompute};
-use crate::core::linear::{self, Linear};
+use crate::core::equations::Equations;
+use crate::core::linear;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -155,13 +157,13 @@ impl Fuse {
     fn generate(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
         if matches!(g.op(x), Op::Generate(..)) && g.is_closed(x) {
             // written by the author: only the reads may be improved
-            return prove(g, x);
+            return prove(g, x, &Equations::default());
         }
         let before = g.set_loc(g.node(x).loc.clone());
         let extents = extents(g, x);
         let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| self.element(g, x, i, true));
         let out = g.add(Op::Generate(extents, lambda));
-        let out = prove(g, out);
+        let out = prove(g, out, &Equations::default());
         g.set_loc(before);
         out
     }
@@ -313,75 +315,4 @@ pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
     out.push(rest);
     out.reverse();
     out
-}
-
-/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of one inside, and 0 <= c and n + c <= len(x).
-fn prove(g: &mut Graph, generate: NodeId) -> NodeId {
-    let bodies = [generate];
-    if !g.reachable(bodies).into_iter().any(|n| matches!(g.op(n), Op::At(..))) {
-        return generate;
-    }
-    inside(g, generate, &mut Vec::new())
-}
-
-/// A `generate` in the scope of others, whose (index, extent) are known.
-fn inside(g: &mut Graph, generate: NodeId, known: &mut Vec<(NodeId, NodeId)>) -> NodeId {
-    let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
-    let before = g.set_loc(g.node(generate).loc.clone());
-    let outer = known.len();
-    let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| {
-        known.extend(i.iter().copied().zip(extents.iter().copied()));
-        let body = g.open(&lambda, i);
-        proven(g, body, known, &mut HashMap::default())
-    });
-    known.truncate(outer);
-    let out = g.add(Op::Generate(extents, lambda));
-    g.set_loc(before);
-    out
-}
-
-/// The node with its proven reads replaced.
-fn proven(
-    g: &mut Graph,
-    n: NodeId,
-    known: &mut Vec<(NodeId, NodeId)>,
-    memo: &mut HashMap<NodeId, NodeId>,
-) -> NodeId {
-    if let Some(m) = memo.get(&n) {
-        return *m;
-    }
-    let mut out = n;
-    if !g.is_closed(n) {
-        let op = g.op(n).clone();
-        if matches!(op, Op::Generate(..)) {
-            out = inside(g, n, known);
-        } else {
-            let operands: Vec<_> = op.operands().map(|o| proven(g, o, known, memo)).collect();
-            let before = g.set_loc(g.node(n).loc.clone());
-            out = match op.with(&operands, op.lambda().cloned()) {
-                Op::At(x, index) if is_proven(g, x, &index, known) => g.add(Op::Elem(x, index)),
-                op => g.add(op),
-            };
-            g.set_loc(before);
-            if g.node(n).bound {
-                g.mark_bound(out);
-            }
-        }
-    }
-    memo.insert(n, out);
-    out
-}
-
-/// Whether every index of a read of a parameter is a known one plus a constant that keeps it inside.
-fn is_proven(g: &mut Graph, x: NodeId, index: &[NodeId], known: &[(NodeId, NodeId)]) -> bool {
-    matches!(g.op(x), Op::Param(_))
-        && index.iter().zip(0..).all(|(at, axis)| {
-            let form = Linear::of(g, *at);
-            known.iter().any(|(i, n)| {
-                let offset = form.minus(&Linear { constant: 0, terms: [(*i, 1)].into() });
-                let len = g.add(Op::Len(x, axis));
-                let room = Linear::of(g, len).minus(&Linear::of(g, *n)).minus(&offset);
-                offset.at_least(g, 0) && room.at_least(g, 0)
-            })
-        })
 }

@@ -1,6 +1,8 @@
 //! The list of passes, and the runner that verifies after each.
 
-use super::{cse, dce, elementary, fast, fuse, half, hoist, lengths, shapes, simplify, stages};
+use super::{
+    cse, dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, stages, unroll,
+};
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -29,6 +31,9 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "lengths", run: lengths::run },
     // composed index functions leave sums of offsets and selects of constants behind
     Pass { name: "simplify2", run: simplify::run },
+    // short loops inside of elements, whose reads then may turn out to be inside
+    Pass { name: "unroll", run: unroll::run },
+    Pass { name: "prove", run: prove::run },
     // f16 and bf16 are computed in f32
     Pass { name: "half", run: half::run },
     Pass { name: "cse", run: cse::run },

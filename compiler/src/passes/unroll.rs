@@ -1,0 +1,222 @@
+//! Short reductions and folds inside of elements become straight code, in exactly the order of the semantics (section 5), where that makes a stencil of them, or is little.
+//!
+//! ```text
+//! generate n (%i) {                                                   generate n (%i) {
+//!   %s = fold (+) from 0f32 over (generate 3i64 (%k) {                  %a = mul (at %x, %i), 0.5f32
+//!     mul (at %x, (add %i, %k)), (exp2 (neg (cast f32 %k))) })    ->    %b = mul (at %x, (add %i, 1i64)), 0.25f32 ..
+//!   yield %s                                                            yield (add (add (add 0f32, %a), %b), %c)
+//! }                                                                   }
+//! ```
+//!
+//! So a stencil whose number of taps is staged reads at constant distances, and neighbours share what they read; branches on the index are decided, and weights are
+//! constants. What is written out is simplified while it is made.
+//!
+//! Sums of rows and columns, and products, have schedules of their own: reductions that read an array along an axis of its own stay, as do those of the whole call that read anything.
+
+use super::simplify::simplify;
+use crate::core::linear::{Linear, is_i64};
+use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Lit, Ty};
+use rustc_hash::FxHashMap as HashMap;
+
+/// How much straight code may be made of one operation.
+struct Room {
+    /// Elements; at most a row of columns.
+    elements: i64,
+    /// Nodes that depend on the element.
+    nodes: usize,
+}
+
+/// Of neighbours that are shared, or of constants: it pays.
+const SHARED: Room = Room { elements: COLUMNS, nodes: 1024 };
+/// Of anything else: the branch of a loop is saved.
+const OTHER: Room = Room { elements: 16, nodes: 256 };
+
+/// Runs the pass.
+pub fn run(f: &Function) -> Result<Function> {
+    let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
+    Ok(rewrite(f, false, &mut |g, op| {
+        let straight = unroll.straight(g, &op);
+        straight.unwrap_or_else(|| g.add(op))
+    }))
+}
+
+struct Unroll {
+    fast: bool,
+    /// What nodes of straight code became.
+    simple: HashMap<NodeId, NodeId>,
+}
+
+impl Unroll {
+    /// The operation as straight code, if it is one to unroll.
+    fn straight(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
+        let (init, srcs) = match *op {
+            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, [src, src]),
+            // what their products and sums are made of stays exact, which operations of the author's do not
+            Op::Dot { .. } | Op::PanelDot { .. } if self.fast => return None,
+            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => (init, [a, b]),
+            _ => return None,
+        };
+        let [(n, of_a), (_, of_b)] = [elements(g, srcs[0])?, elements(g, srcs[1])?];
+        let (var, k) = g.fresh_var(Ty::I64);
+        let values = [g.open(&of_a, &[k]), g.open(&of_b, &[k])];
+        let whole = g.add(op.clone());
+        let room = room(g, &values, var, g.is_closed(whole))?;
+        let joins = op.lambda().map_or(2, |l| size(g, &[l.body], l.params[0].0));
+        let nodes = (size(g, &values, var) + joins) * n as usize;
+        if n > room.elements || nodes > room.nodes {
+            return None;
+        }
+        let before = g.set_loc(g.node(whole).loc.clone());
+        let mut at = |of: &Lambda, i: i64| {
+            let index = g.lit(Lit::i64(i));
+            let value = g.open(of, &[index]);
+            self.simplified(g, value)
+        };
+        let all: Vec<[NodeId; 2]> = (0..n).map(|i| [at(&of_a, i), at(&of_b, i)]).collect();
+        let value = self.joined(g, op, init, &all);
+        g.set_loc(before);
+        Some(value)
+    }
+
+    /// Semantics 5.1, 5.3, 5.5 and 5.7, of a row of columns at most.
+    fn joined(&mut self, g: &mut Graph, op: &Op, init: NodeId, all: &[[NodeId; 2]]) -> NodeId {
+        let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
+        let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));
+        match op {
+            Op::Fold { step, .. } => all.iter().fold(init, |acc, x| self.applied(g, step, [acc, x[0]])),
+            Op::Reduce { join, .. } => {
+                let values = all.iter().map(|x| x[0]).collect();
+                let total = tree(values, &mut |a, b| self.applied(g, join, [a, b]));
+                total.map_or(init, |total| self.applied(g, join, [init, total]))
+            }
+            Op::Dot { .. } => {
+                let products = all.iter().map(|x| mul(g, *x)).collect();
+                let total = tree(products, &mut |a, b| add(g, a, b));
+                total.map_or(init, |total| add(g, init, total))
+            }
+            _ => {
+                let Some((first, rest)) = all.split_first() else { return init };
+                let first = mul(g, *first);
+                let chain = rest.iter().fold(first, |s, [a, b]| simplify(g, Op::MulAdd(*a, *b, s)));
+                add(g, init, chain)
+            }
+        }
+    }
+
+    fn applied(&mut self, g: &mut Graph, l: &Lambda, args: [NodeId; 2]) -> NodeId {
+        let value = g.open(l, &args);
+        self.simplified(g, value)
+    }
+
+    /// The node, simplified, and what can be unrolled now unrolled.
+    fn simplified(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..)) {
+            return n;
+        }
+        if let Some(known) = self.simple.get(&n) {
+            return *known;
+        }
+        let op = g.op(n).clone();
+        let operands: Vec<NodeId> = op.operands().map(|o| self.simplified(g, o)).collect();
+        let lambda = op.lambda().map(|l| {
+            let types: Vec<Ty> = l.params.iter().map(|p| p.1).collect();
+            g.lambda(&types, |g, v| {
+                let body = g.open(l, v);
+                self.simplified(g, body)
+            })
+        });
+        let before = g.set_loc(g.node(n).loc.clone());
+        let op = op.with(&operands, lambda);
+        let made = self.straight(g, &op).unwrap_or_else(|| simplify(g, op));
+        g.set_loc(before);
+        if g.node(n).bound {
+            g.mark_bound(made);
+        }
+        self.simple.insert(n, made);
+        made
+    }
+}
+
+/// How many elements a sequence has, and what they are, if that is a constant.
+fn elements(g: &Graph, src: NodeId) -> Option<(i64, Lambda)> {
+    let Op::Generate(extents, lambda) = g.op(src) else { return None };
+    let n = g.as_lit(extents[0])?.as_i64();
+    (0..=COLUMNS).contains(&n).then(|| (n, lambda.clone()))
+}
+
+/// Neighbours join, then their results.
+fn tree(mut v: Vec<NodeId>, join: &mut dyn FnMut(NodeId, NodeId) -> NodeId) -> Option<NodeId> {
+    while v.len() > 1 {
+        v = v.chunks(2).map(|p| if let [a, b] = *p { join(a, b) } else { p[0] }).collect();
+    }
+    v.first().copied()
+}
+
+/// How many nodes depend on a variable.
+fn size(g: &Graph, roots: &[NodeId], var: Var) -> usize {
+    g.reachable(roots.iter().copied()).into_iter().filter(|n| g.node(*n).free.contains(&var)).count()
+}
+
+/// How much may be written out of an operation with these elements, whose index is `var`.
+fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
+    let (mut shared, mut along) = (false, false);
+    for n in g.reachable(values.iter().copied()) {
+        let (Op::Elem(x, index) | Op::At(x, index)) = g.op(n) else { continue };
+        if closed {
+            return None;
+        }
+        let _ = x;
+        match index.iter().map(|i| reads(g, *i, index, var)).max() {
+            Some(Reads::Around) => shared = true,
+            Some(Reads::Along) => along = true,
+            _ => {}
+        }
+    }
+    match (shared, along) {
+        (true, _) => Some(SHARED),
+        (false, true) => None,
+        // of constants only constants are left
+        _ if closed && values.iter().all(|v| is_constant(g, *v)) => Some(SHARED),
+        _ => Some(OTHER),
+    }
+}
+
+/// Where elements read, as the index goes on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reads {
+    /// Where no element's own index comes in.
+    Elsewhere,
+    /// Along an axis of the array, at another place for each element.
+    Along,
+    /// Around the element's own index: neighbours share it.
+    Around,
+}
+
+/// How an index of a read goes on.
+fn reads(g: &Graph, i: NodeId, all: &[NodeId], var: Var) -> Reads {
+    let has = |n: NodeId| g.node(n).free.contains(&var);
+    let others = |n: NodeId| g.node(n).free.iter().any(|v| *v != var);
+    if !has(i) {
+        return Reads::Elsewhere;
+    }
+    let around = |n: &NodeId| {
+        let form = if is_i64(g, *n) { Linear::of(g, *n) } else { Linear::default() };
+        let by_one = |(t, k): (&NodeId, &i64)| k.abs() == 1 && !has(*t) && matches!(g.op(*t), Op::Var(..));
+        form.terms.keys().any(|t| has(*t)) && form.terms.iter().any(by_one)
+    };
+    if g.reachable([i]).iter().any(around) {
+        Reads::Around
+    } else if all.iter().any(|n| others(*n)) {
+        Reads::Along
+    } else {
+        Reads::Elsewhere
+    }
+}
+
+/// Whether a value depends on nothing but its index.
+fn is_constant(g: &Graph, n: NodeId) -> bool {
+    let leaf = |n: NodeId| matches!(g.op(n), Op::Param(_) | Op::Len(..));
+    !g.reachable([n]).into_iter().any(leaf)
+}
