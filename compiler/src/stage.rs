@@ -21,7 +21,7 @@ use crate::plan::{HostId, HostOp, Plan, host};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::host::Hosts;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Whether a function stages anything.
 pub fn has_stages(f: &Function) -> bool {
@@ -246,8 +246,8 @@ fn lengths(f: &Function, facts: &Facts, known: &HashMap<NodeId, Lit>) -> Vec<(u3
 
 /// Steps, each as its iterations call it.
 struct Steps<'a> {
-    old: &'a [Rc<Function>],
-    new: Vec<Rc<Function>>,
+    old: &'a [Arc<Function>],
+    new: Vec<Arc<Function>>,
     done: HashMap<Iteration, u32>,
 }
 
@@ -274,7 +274,7 @@ impl Steps<'_> {
             step.name = format!("{}_{}", step.name, self.new.len());
         }
         let number = self.new.len() as u32;
-        self.new.push(Rc::new(step));
+        self.new.push(Arc::new(step));
         self.done.insert(key, number);
         number
     }

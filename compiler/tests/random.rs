@@ -5,8 +5,8 @@ mod common;
 use arraygpu_compiler::core::interp::{Outcome, Value, run};
 use arraygpu_compiler::core::{Function, parse, print};
 use arraygpu_compiler::passes::pipeline;
-use arraygpu_compiler::scalar::{BinaryOp, Ty};
-use arraygpu_compiler::{Result, driver, kernel, plan, schedule};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
+use arraygpu_compiler::{Result, driver, kernel, plan, schedule, stage};
 use common::{program, rng::Rng};
 
 const SIZES: [usize; 9] = [0, 1, 2, 3, 5, 127, 129, 300, 2049];
@@ -19,8 +19,9 @@ fn programs() -> impl Iterator<Item = (u64, Function, Rng)> {
     (1..=PROGRAMS).map(|seed| {
         let mut rng = Rng::new(seed);
         let ty = rng.pick(&Ty::ALL);
-        let f = match seed % 2 {
-            0 => program::matrix_function(&format!("f{seed}"), ty, &mut rng),
+        let f = match seed % 4 {
+            0 | 2 => program::matrix_function(&format!("f{seed}"), ty, &mut rng),
+            1 => program::window_function(&format!("f{seed}"), ty, &mut rng),
             _ => program::function(&format!("f{seed}"), ty, &mut rng),
         };
         (seed, f, rng)
@@ -64,6 +65,46 @@ fn passes_keep_bits() {
                 });
         }
     }
+}
+
+#[test]
+fn specialised_functions_keep_bits() {
+    let mut specialised = 0;
+    for (seed, f, mut rng) in programs().filter(|(_, f, _)| stage::has_stages(f)) {
+        for sizes in [&SIZES[..], &SIZES[..6]] {
+            let args = arguments(&f, sizes, &mut rng);
+            let values = staged(&f, &args);
+            let g = stage::specialise(&f, &values);
+            assert!(!stage::has_stages(&g), "seed {seed}: {g}");
+            let before = run(&f, &args);
+            let check = |name: &str, g: &Function| {
+                let after = run(g, &args);
+                assert!(
+                    same(&before, &after),
+                    "seed {seed}, after {name}:\n{f}\n->\n{g}\n{before:?}\n{after:?}"
+                );
+            };
+            check("specialise", &g);
+            // a rule that does not hold of these values: the general version says so
+            let compiled = driver::on_big_stack(|| pipeline::run(&g, &mut |name, g| check(name, g)));
+            let fails = compiled.is_err_and(|e| e.code == "E0310");
+            assert!(!fails || before.is_err(), "seed {seed}\n{f}");
+            specialised += u32::from(!fails);
+        }
+    }
+    assert!(specialised > PROGRAMS as u32 / 6, "of {PROGRAMS} only {specialised} were");
+}
+
+/// The values that a call stages.
+fn staged(f: &Function, args: &[Value]) -> Vec<Lit> {
+    let scalar = |a: &Value| if let Value::Scalar(l) = a { Some(*l) } else { None };
+    let extents = |a: &Value| match a {
+        Value::Scalar(_) => vec![],
+        Value::Vector(v) => vec![v.len() as i64],
+        Value::Array(extents, _) => extents.clone(),
+    };
+    let (params, extents): (Vec<_>, Vec<_>) = args.iter().map(|a| (scalar(a), extents(a))).unzip();
+    stage::values(f, &params, &extents)
 }
 
 #[test]

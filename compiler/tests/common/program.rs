@@ -4,11 +4,16 @@
 //! one shape, `c` of another, a vector `v` as long as a's rows, `t` with planes of a's shape, and scalars `s` and `m: i64`.
 //! Programs are typed by construction; operators of reductions need not be associative, because the order of semantics 5.1 is fixed anyway.
 
+mod windows;
+
 use super::rng::Rng;
 pub use super::values::*;
 use arraygpu_compiler::core::{Function, MAX_RANK, NodeId, Op, Output, Param, Require, Rule, Type};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+
+#[allow(unused_imports, reason = "not every test asks for it")]
+pub use windows::window_function;
 
 /// An array with the classes of its lengths, outermost first: arrays of the same classes have one shape.
 #[derive(Clone)]
