@@ -16,7 +16,7 @@
 /**
  * Version of this interface. Packages carry the version that they were made for.
  */
-#define AGPU_ABI_VERSION 3
+#define AGPU_ABI_VERSION 4
 
 /**
  * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
@@ -450,6 +450,14 @@ typedef struct agpu_module {
      * A zeroed word that the runtime owns.
      */
     void **state;
+    /**
+     * Text (docs/ir.md): the functions that stage scalars, as the author wrote them; NULL: none does.
+     */
+    const char *staged;
+    /**
+     * Its length in bytes.
+     */
+    int64_t staged_length;
 } agpu_module;
 
 /**

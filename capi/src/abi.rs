@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
 /// Version of this interface. Packages carry the version that they were made for.
-pub const AGPU_ABI_VERSION: i32 = 3;
+pub const AGPU_ABI_VERSION: i32 = 4;
 
 /// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
 /// GPU that will do, else the CPU.
@@ -259,6 +259,10 @@ pub struct AgpuModule {
     pub image_count: i32,
     /// A zeroed word that the runtime owns.
     pub state: *mut *mut c_void,
+    /// Text (docs/ir.md): the functions that stage scalars, as the author wrote them; NULL: none does.
+    pub staged: *const c_char,
+    /// Its length in bytes.
+    pub staged_length: i64,
 }
 
 // SAFETY: a module is constant data; `state` is only touched by atomic operations.

@@ -17,7 +17,7 @@
 //! How it works, bottom up: a handle points to a node in a per-thread arena (`node.rs`); a node knows the scopes (closures,
 //! functions) that it depends on, so that carrying a handle out of its closure is noticed (`scope.rs`); `elem.rs` has the element types and
 //! their classes, `handle.rs` the handles, `ops.rs` and `scalar.rs` what scalars can do, `array.rs`, `axis.rs` and `reduce.rs` arrays of every rank,
-//! `vector.rs`, `matrix.rs` and `stencil.rs` some of them, `update.rs` arrays with other parts, `iterate.rs` what is done again and again, `results.rs` and `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
+//! `vector.rs`, `matrix.rs` and `stencil.rs` some of them, `update.rs` arrays with other parts, `iterate.rs` what is done again and again, `stage.rs` what is embedded before it runs, `results.rs` and `kernel_fn.rs` tuples and functions; `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is the command
 //! line. All of the cleverness with types of this project is in this crate; what leaves it is plain data.
 
 mod array;
@@ -38,6 +38,7 @@ mod reduce;
 mod results;
 mod scalar;
 mod scope;
+mod stage;
 mod stencil;
 mod update;
 mod vector;
@@ -55,6 +56,7 @@ pub use package::Package;
 pub use reduce::{all, any};
 pub use results::{ResultNames, Results, Scalars};
 pub use scalar::{cond, lit, slet};
+pub use stage::{stage, stage_with};
 pub use stencil::Boundary;
 pub use vector::{fill, iota};
 
@@ -66,4 +68,5 @@ pub mod prelude {
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};
+    pub use crate::{stage, stage_with};
 }

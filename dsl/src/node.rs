@@ -50,6 +50,8 @@ pub(crate) enum Op {
     MulAdd(NodeRef, NodeRef, NodeRef),
     Select(NodeRef, NodeRef, NodeRef),
     Cast(Ty, NodeRef),
+    /// The operand's value may be embedded as a constant.
+    Stage(NodeRef),
     /// `slet`: the operand, to be bound in the generated code.
     Bound(NodeRef),
     /// Of an axis.
@@ -134,7 +136,7 @@ impl Op {
     pub fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
-            Op::Unary(_, a) | Op::Cast(_, a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
+            Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
             Op::Reverse(a, _) | Op::Permute(a, _) | Op::Iota(a) | Op::Materialize(a) => vec![a],
             Op::Generate { extents, .. } => extents.clone(),
             Op::At(a, index) => [&[*a], &index[..]].concat(),

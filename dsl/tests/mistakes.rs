@@ -193,3 +193,46 @@ fn command_lines() {
     assert!(stages.contains("; ---- kernel ----\n") && stages.contains("// ---- c ----\n"));
     assert!(!std::path::Path::new("p").exists(), "printing writes no package");
 }
+
+#[test]
+fn staging_what_only_the_device_knows() {
+    let (mut line, mut found) = (0, Vec::new());
+    let mut wrong_in = |f: fn(VExp<f32>, SExp<i64>, &mut u32) -> VExp<f32>, words: &'static str| {
+        let package = Package::new("p").function("f", ["x", "k"], "r", |x: VExp<f32>, k| f(x, k, &mut line));
+        found.push((package, words, line));
+    };
+    wrong_in(
+        |x, _, line| {
+            *line = line!() + 1;
+            let top = stage(x.max());
+            x / top
+        },
+        "stage: the value is computed by a reduction, so only the device knows it",
+    );
+    wrong_in(
+        |x, k, line| {
+            *line = line!() + 1;
+            let first = stage(x.at(k));
+            x / first
+        },
+        "stage: the value is read from a vector, so only the device knows it",
+    );
+    wrong_in(
+        |x, _, line| {
+            *line = line!() + 1;
+            x.map(|a| stage(a * 2) + 1)
+        },
+        "stage: the value depends on the variable of a closure, so only the device knows it",
+    );
+    wrong_in(
+        |x, k, line| {
+            *line = line!() + 1;
+            let each = stage(x.len() / k);
+            x * each.cast::<f32>()
+        },
+        "stage: the value divides integers by what may be 0",
+    );
+    for (package, words, line) in found {
+        wrong(package, "E0311", &[words], line);
+    }
+}

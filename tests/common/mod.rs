@@ -166,6 +166,8 @@ fn of_table(compiled: &Compiled, level: &'static str, table: *const AgpuCpuKerne
         images: null(),
         image_count: 0,
         state: Box::leak(Box::new(null_mut())),
+        staged: null(),
+        staged_length: 0,
     };
     let plans = compiled.plans.clone();
     Loaded { level, plans, module, _text: text, _name: name, _library: None, _blocks: None }

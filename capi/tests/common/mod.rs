@@ -433,6 +433,8 @@ pub static MODULE: AgpuModule = AgpuModule {
     images: std::ptr::null(),
     image_count: 0,
     state: STATE.as_ptr(),
+    staged: std::ptr::null(),
+    staged_length: 0,
 };
 
 pub fn message() -> String {

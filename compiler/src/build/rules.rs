@@ -15,7 +15,7 @@
 
 use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule};
+use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, verify};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -139,6 +139,20 @@ impl Builder {
     /// Whether the host cannot compute a scalar before the function runs.
     pub fn is_device(&mut self, n: NodeId) -> bool {
         self.fact(n).obstacle.is_some()
+    }
+
+    /// A scalar whose value is embedded before anything runs.
+    pub fn stage(&mut self, value: NodeId) -> Result<NodeId> {
+        let node = self.node(Op::Stage(value))?;
+        if verify::runs_on_host(&self.function.graph, value) {
+            return Ok(node);
+        }
+        let obstacle = self.fact(value).obstacle;
+        let message = format!(
+            "stage: the value {}, so only the device knows it; what is staged follows from lengths, constants and scalar parameters",
+            obstacle.unwrap_or("divides integers by what may be 0, which leaves a record")
+        );
+        Err(Error::user("E0311", message).at(self.loc.first()))
     }
 
     /// Keeps a rule if the host can check it and it says something.

@@ -24,6 +24,12 @@ pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&st
     }
     let _ = write!(out, "\nstatic const char plans[] =\n{};\n", quoted(&package.plans));
     let gpu = gpu(&mut out, package, images);
+    let staged = if package.staged.is_empty() {
+        "    .staged = 0,\n    .staged_length = 0,\n"
+    } else {
+        let _ = write!(out, "\nstatic const char staged[] =\n{};\n", quoted(&package.staged));
+        "    .staged = staged,\n    .staged_length = (int64_t)sizeof(staged) - 1,\n"
+    };
     let _ = write!(
         out,
         "\nstatic void *state;\n\n#pragma GCC visibility push(default)\n\n\
@@ -40,6 +46,7 @@ pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&st
          \x20   .cpu_v4 = {},\n\
          {gpu}\
          \x20   .state = &state,\n\
+         {staged}\
          }};\n",
         package.kernels.len(),
         table("v2"),

@@ -130,6 +130,7 @@ fn function(package: &str, e: &Entry) -> Json {
         "rules": e.rules,
         "kernels": e.launches,
         "temporaries": e.temporaries,
+        "staged": e.staged.iter().map(|ty| ty.name()).collect::<Vec<_>>(),
     })
 }
 

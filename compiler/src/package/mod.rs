@@ -30,7 +30,7 @@ use ptxas::{Arch, Ptxas};
 use std::path::{Path, PathBuf};
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
-pub const ABI_VERSION: i32 = 3;
+pub const ABI_VERSION: i32 = 4;
 /// The version of the arithmetic (DESIGN: "the same bits everywhere").
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.

@@ -2,10 +2,11 @@
 
 use super::shapes;
 pub use crate::backend::c::ctype as c_type;
-use crate::core::Type;
+use crate::core::{Type, print};
 use crate::driver::{Compiled, Targets};
 use crate::plan::gpu::GpuKernel;
 use crate::scalar::Ty;
+use crate::stage;
 
 /// A package.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Package {
     pub entries: Vec<Entry>,
     /// The text of all plans; entry i is the i-th plan.
     pub plans: String,
+    /// The text of the functions that stage scalars, as the author wrote them; may be empty.
+    pub staged: String,
     /// The names of the kernels, in the order of the tables.
     pub kernels: Vec<String>,
     /// What there is code for.
@@ -47,6 +50,8 @@ pub struct Entry {
     pub launches: Vec<String>,
     /// How many temporaries it needs.
     pub temporaries: usize,
+    /// The types of the scalars that it stages.
+    pub staged: Vec<Ty>,
 }
 
 /// How a C function gives its results.
@@ -163,7 +168,7 @@ impl Package {
     /// The package of a compiled program.
     pub fn new(compiled: &Compiled, version: &str) -> Package {
         let mut entries = Vec::new();
-        for (f, plan) in compiled.functions.iter().zip(&compiled.plans) {
+        for ((f, plan), source) in compiled.functions.iter().zip(&compiled.plans).zip(&compiled.sources) {
             let param = |(i, p): (usize, &crate::core::Param)| Value {
                 name: p.name.clone(),
                 ty: p.ty,
@@ -185,13 +190,16 @@ impl Package {
                 rules: shapes::rules(plan),
                 launches: shapes::launches(plan),
                 temporaries: plan.temps.len(),
+                staged: stage::types(source),
             });
         }
+        let staged = compiled.sources.iter().filter(|f| stage::has_stages(f));
         Package {
             name: compiled.name.clone(),
             version: version.into(),
             entries,
             plans: compiled.plans.iter().map(|p| p.to_string()).collect(),
+            staged: staged.map(|f| print::print(f, true)).collect(),
             kernels: compiled.kernels.clone(),
             targets: compiled.targets,
             gpu: if compiled.targets.cuda { compiled.gpu.clone() } else { Vec::new() },

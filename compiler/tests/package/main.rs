@@ -52,6 +52,16 @@ fn the_same_program_gives_the_same_bytes_anywhere() {
 }
 
 #[test]
+fn the_text_of_functions_that_stage_is_in_the_library() {
+    let dir = temp();
+    write(&program(), &strict(dir.path())).expect("a package");
+    let library = fs::read(dir.path().join("lib/libtiny.so")).expect("a library");
+    let has = |text: &str| library.windows(text.len()).any(|w| w == text.as_bytes());
+    assert!(has("func @saxpy(%a: f32, %x: [f32], %y: [f32]) -> (result: [f32]) {\n"));
+    assert!(has(" = stage %0\n") && !has("func @both"), "only of those");
+}
+
+#[test]
 fn headers() {
     let dir = temp();
     write(&program(), &strict(dir.path())).expect("a package");

@@ -1,7 +1,8 @@
 //! The program of these tests, and what looks at packages.
 
-use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
+use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Require, Rule, Type};
 use arraygpu_compiler::driver::{Compiled, Targets, compile};
+use arraygpu_compiler::loc::LocStack;
 use arraygpu_compiler::package::Options;
 use arraygpu_compiler::plan::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, ScalarArg, Slot, Step};
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -101,6 +102,7 @@ pub fn program() -> Compiled {
     };
     Compiled {
         name: "tiny".into(),
+        sources: vec![staging(&saxpy), both.clone()],
         functions: vec![saxpy, both],
         plans: vec![plan, both_plan],
         kernels: vec!["saxpy".into()],
@@ -108,6 +110,21 @@ pub fn program() -> Compiled {
         targets: Targets { cpu: true, cuda: false },
         ..compile("tiny", vec![]).expect("an empty program")
     }
+}
+
+/// The function, as its author might have written it: with a staged length.
+fn staging(f: &Function) -> Function {
+    let mut source = f.clone();
+    let a = source.graph.add(Op::Len(NodeId(1), 0));
+    let b = source.graph.add(Op::Stage(a));
+    source.requires.push(Require {
+        rule: Rule::Same,
+        a,
+        b,
+        subject: "itself".into(),
+        loc: LocStack::default(),
+    });
+    source
 }
 
 pub fn strict(out: &Path) -> Options {

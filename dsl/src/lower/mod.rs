@@ -129,6 +129,10 @@ impl Lowering {
             Op::MulAdd(a, b, c) => core::Op::MulAdd(id(a), id(b), id(c)),
             Op::Select(c, a, b) => core::Op::Select(id(c), id(a), id(b)),
             Op::Cast(ty, a) => core::Op::Cast(*ty, id(a)),
+            Op::Stage(a) => {
+                let a = id(a);
+                return self.b.stage(a);
+            }
             Op::Bound(a) => {
                 let value = id(a);
                 return Ok(self.b.bind(value));
