@@ -13,5 +13,6 @@ pub mod nbody;
 pub mod rmse;
 pub mod saxpy;
 pub mod sdot;
+pub mod staged;
 pub mod standardise;
 pub mod total;

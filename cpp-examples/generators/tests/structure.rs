@@ -2,7 +2,9 @@
 
 use arraygpu::prelude::*;
 use arraygpu_compiler::driver::{self, Targets};
-use arraygpu_compiler::plan::Step;
+use arraygpu_compiler::plan::{HostOp, Step};
+use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::stage;
 use arraygpu_examples::*;
 
 /// A package of one function, with its launches and temporary arrays.
@@ -48,7 +50,37 @@ const EXAMPLES: &[(&str, Example)] = &[
         "accelerations_in_order",
         (|| one().function("f", BODIES, ["a", "b", "c"], nbody::accelerations_in_order), 1, 0),
     ),
+    (
+        "accelerations_staged",
+        (|| one().function("f", BODIES, ["a", "b", "c"], staged::accelerations_staged), 1, 0),
+    ),
+    ("total_staged", (|| one().function("f", ["x"], "r", staged::total_staged), 1, 0)),
+    // the weights' sum is a pass of its own as long as nobody knows the radius
+    ("convolution", (|| one().function("f", ["x", "n"], "r", staged::convolution), 2, 0)),
+    ("convolution_staged", (|| one().function("f", ["x", "n"], "r", staged::convolution_staged), 2, 0)),
 ];
+
+/// What staging makes of functions, for some values.
+#[test]
+fn staged_values() {
+    let specialised = |package: Package, values: &[Lit]| {
+        let f = stage::specialise(&package.functions().expect("a package")[0], values);
+        driver::compile_for("t", vec![f], Targets { cpu: true, cuda: true }).expect("it compiles")
+    };
+    for radius in 1..8 {
+        let convolution = one().function("f", ["x", "r"], "s", staged::convolution_staged);
+        let convolution = specialised(convolution, &[Lit::i64(radius)]);
+        assert_eq!(convolution.plans[0].launches().count(), 1, "radius {radius}");
+        let [stencil] = &convolution.stencils[0][..] else { panic!("{:?}", convolution.stencils) };
+        assert_eq!((stencil.taps as i64, stencil.strategy == Strategy::Direct), (2 * radius + 1, false));
+    }
+    let bodies = one().function("f", BODIES, ["a", "b", "c"], staged::accelerations_staged);
+    let bodies = specialised(bodies, &[Lit::i64(1024); 4]);
+    let plan = &bodies.plans[0];
+    let constant = |host: &HostOp| matches!(host, HostOp::Const(l) if l.as_int() == Some(1024));
+    let domain = plan.launches().next().expect("a launch").domain[0];
+    assert!(constant(&plan.host[domain.0 as usize].1), "{plan}");
+}
 
 #[test]
 fn kernels_and_temporaries() {

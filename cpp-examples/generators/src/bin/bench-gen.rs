@@ -61,6 +61,19 @@ fn nested(package: Package) -> Package {
         .fast_math()
 }
 
+/// Staged values, each function beside itself without.
+fn staged(package: Package) -> Package {
+    package
+        .function("total_staged", ["x"], "result", staged::total_staged)
+        .doc(staged::TOTAL_DOC)
+        .function("bodies_staged", BODIES, ["ax", "ay", "az"], staged::accelerations_staged)
+        .doc(staged::ACCELERATIONS_DOC)
+        .function("convolution", ["x", "radius"], "result", staged::convolution)
+        .doc(staged::CONVOLUTION_DOC)
+        .function("convolution_staged", ["x", "radius"], "result", staged::convolution_staged)
+        .doc(staged::STAGED_CONVOLUTION_DOC)
+}
+
 fn main() -> arraygpu::Result<()> {
     let name = std::env::var("BENCH_PACKAGE").unwrap_or_else(|_| "kernels".into());
     let package = Package::new(name)
@@ -91,5 +104,5 @@ fn main() -> arraygpu::Result<()> {
         .function("options_fast", OPTION, ["call", "put"], black_scholes::black_scholes)
         .doc(black_scholes::DOC)
         .fast_math();
-    nested(stencils(package)).run()
+    staged(nested(stencils(package))).run()
 }

@@ -76,5 +76,20 @@ fn main() -> arraygpu::Result<()> {
             nbody::accelerations,
         )
         .doc(nbody::DOC)
+        .function(
+            "accelerations_staged",
+            ["x", "y", "z", "mass", "epsilon2"],
+            ["ax", "ay", "az"],
+            staged::accelerations_staged,
+        )
+        .doc(staged::ACCELERATIONS_DOC)
+        .function("total", ["x"], "result", total::total)
+        .doc(total::DOC)
+        .function("total_staged", ["x"], "result", staged::total_staged)
+        .doc(staged::TOTAL_DOC)
+        .function("convolution", ["x", "radius"], "result", staged::convolution)
+        .doc(staged::CONVOLUTION_DOC)
+        .function("convolution_staged", ["x", "radius"], "result", staged::convolution_staged)
+        .doc(staged::STAGED_CONVOLUTION_DOC)
         .run()
 }
