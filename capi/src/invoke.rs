@@ -34,7 +34,8 @@ pub unsafe extern "C" fn agpu_invoke(
     guard(|| {
         // SAFETY: NULL or a package's module (the caller's promise).
         let loaded = unsafe { module::open(module) }.map_err(|e| e.of("agpu_invoke"))?;
-        let Some(entry) = usize::try_from(entry).ok().and_then(|i| loaded.entries.get(i)) else {
+        let number = usize::try_from(entry).unwrap_or(usize::MAX);
+        let Some(entry) = loaded.entries.get(number) else {
             fail!(
                 INVALID_ARGUMENT,
                 "{}: there is no entry {entry}, there are {}",
@@ -42,6 +43,12 @@ pub unsafe extern "C" fn agpu_invoke(
                 loaded.entries.len()
             );
         };
+        if let Some(staged) = loaded.staged(number) {
+            // SAFETY: as below.
+            if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
+                return done;
+            }
+        }
         // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
         let run = |ws: &mut Workspace| unsafe { invoke(loaded, entry, call, args, count, ws) };
         workspace::with(run).map_err(|e| e.of(&entry.title))
@@ -140,6 +147,46 @@ pub(crate) unsafe fn invoke(
     };
     ws.pins = pins;
     done
+}
+
+/// What staged scalars are computed from: lengths of parameters along an axis, values of scalar parameters.
+pub(crate) struct Given<'a> {
+    pub on_gpu: bool,
+    pub len: &'a dyn Fn(u32, u8) -> i64,
+    pub arg: &'a dyn Fn(u32) -> Lit,
+}
+
+/// Looks at the arguments of a call before it runs; an error if they do not fit.
+///
+/// # Safety
+/// As [`invoke`].
+pub(crate) unsafe fn given<T>(
+    entry: &Entry,
+    call: *const AgpuCall,
+    args: *const AgpuArg,
+    count: i32,
+    ws: &mut Workspace,
+    look: impl FnOnce(Given) -> T,
+) -> Result<T> {
+    let plan = &entry.plan;
+    let expected = plan.params.len() + plan.results.len();
+    if usize::try_from(count) != Ok(expected) || args.is_null() {
+        fail!(INVALID_ARGUMENT, "{count} arguments at {args:p}, expected {expected}");
+    }
+    let args = Args(args);
+    bind(entry, args, ws)?;
+    // SAFETY: the caller's promise.
+    let (given, _) = unsafe { context_of(call) }?;
+    let on_gpu = pick_context(entry, args, given.as_deref(), &ws.pins)?.gpu.is_some();
+    let _environment = FloatEnvironment::enter();
+    let (spans, literals) = (&ws.spans, &ws.literals);
+    let len = |p: u32, axis: u8| spans[p as usize].extent(axis);
+    let arg = |p: u32| literals[p as usize];
+    host::evaluate(plan, len, arg, &mut ws.host);
+    if let Some((_, message)) = host::violation(plan, &ws.host) {
+        fail!(SHAPE, "{message}");
+    }
+    Ok(look(Given { on_gpu, len: &len, arg: &arg }))
 }
 
 /// Kinds, handles, types and bounds of all arguments; fills `pins`, `spans`, `literals`.

@@ -72,7 +72,8 @@ pub use online::builder::{
 pub use online::nodes::{
     agpu_builder_bind, agpu_builder_dot, agpu_builder_fill, agpu_builder_iota, agpu_builder_length,
     agpu_builder_materialize, agpu_builder_matmul, agpu_builder_pick, agpu_builder_read,
-    agpu_builder_reverse, agpu_builder_slice, agpu_builder_spread, agpu_builder_transpose,
+    agpu_builder_reverse, agpu_builder_slice, agpu_builder_spread, agpu_builder_stage,
+    agpu_builder_transpose,
 };
 pub use online::program::{
     agpu_program_free, agpu_program_kernels, agpu_program_remember, agpu_program_run, agpu_program_text,

@@ -28,6 +28,7 @@ impl Drop for Library {
         let held = unsafe { libc::dladdr(self.module.cast(), info.as_mut_ptr()) } != 0;
         if !held {
             cuda::forget(self.loaded.id);
+            self.loaded.forget_staged();
         }
     }
 }

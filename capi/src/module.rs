@@ -5,8 +5,11 @@ use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
 use crate::level::{Level, level};
+use crate::online::{self, staged::Staged};
+use arraygpu_compiler::core::Function;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::str::Utf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -20,6 +23,8 @@ pub(crate) struct Loaded {
     pub images: Option<Images>,
     kernels: Kernels,
     count: usize,
+    /// Of each entry, if it stages scalars; of a package.
+    staged: Vec<Option<Staged>>,
 }
 
 /// Code for this processor.
@@ -94,12 +99,24 @@ impl Loaded {
         count: usize,
     ) -> Result<Loaded> {
         let id = next_id();
-        let mut loaded = Loaded { id, name: name.into(), entries: Vec::new(), images, kernels, count };
+        let mut loaded =
+            Loaded { id, name: name.into(), entries: Vec::new(), images, kernels, count, staged: Vec::new() };
         for plan in plans {
             check(&loaded, &plan)?;
             loaded.entries.push(Arc::new(entry(&loaded.name, plan)?));
         }
         Ok(loaded)
+    }
+
+    /// What an entry stages, if anything.
+    #[inline]
+    pub fn staged(&self, entry: usize) -> Option<&Staged> {
+        self.staged.get(entry)?.as_ref()
+    }
+
+    /// Lets go of what was compiled for staged values.
+    pub fn forget_staged(&self) {
+        self.staged.iter().flatten().for_each(Staged::forget);
     }
 
     /// Whether there is code for this processor.
@@ -199,9 +216,8 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
         fail!(MODULE, "{name}: a negative number of kernels or length of the plans");
     };
     // SAFETY: `plans` has that many bytes, by the contract.
-    let text = unsafe { std::slice::from_raw_parts(module.plans.cast::<u8>(), length) };
-    let text = std::str::from_utf8(text)
-        .map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
+    let text = unsafe { text(module.plans, length) };
+    let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
     let plans =
         parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
     let kernels = table(module, level()?);
@@ -211,7 +227,49 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
         fail!(MODULE, "{name}: the package has no code for this processor");
     }
-    Loaded::in_memory(&name, plans, images, kernels, count)
+    let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
+    // SAFETY: the caller's promise.
+    loaded.staged = unsafe { staged(module, &loaded) }?;
+    Ok(loaded)
+}
+
+/// # Safety
+/// There are that many bytes, for as long as the package is loaded.
+unsafe fn text<'a>(address: *const c_char, length: usize) -> std::result::Result<&'a str, Utf8Error> {
+    // SAFETY: the caller's promise.
+    std::str::from_utf8(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) })
+}
+
+/// The functions that stage scalars, at their entries.
+///
+/// # Safety
+/// As [`load`].
+unsafe fn staged(module: &AgpuModule, loaded: &Loaded) -> Result<Vec<Option<Staged>>> {
+    if module.staged.is_null() {
+        return Ok(Vec::new());
+    }
+    let cannot = |why: String| {
+        error(MODULE, format!("{}: the functions that stage cannot be read: {why}", loaded.name))
+    };
+    let length = usize::try_from(module.staged_length).map_err(|e| cannot(e.to_string()))?;
+    // SAFETY: `staged` has that many bytes, by the contract.
+    let text = unsafe { text(module.staged, length) }.map_err(|e| cannot(e.to_string()))?;
+    let mut functions = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
+    let mut of = |plan: &Plan| {
+        let at = functions.iter().position(|f| f.name == plan.name)?;
+        let f = functions.swap_remove(at);
+        let fits = |f: &Function| {
+            let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
+            f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
+                && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
+        };
+        fits(&f).then(|| Staged::of(&loaded.name, f)).flatten()
+    };
+    let found: Vec<_> = loaded.entries.iter().map(|e| of(&e.plan)).collect();
+    match functions.first() {
+        Some(f) => Err(cannot(format!("there is no entry {} like theirs", f.name))),
+        None => Ok(found),
+    }
 }
 
 /// The best table that is there.

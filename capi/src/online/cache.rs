@@ -4,7 +4,7 @@
 use super::program::{Program, refused};
 use crate::error::Result;
 use arraygpu_compiler::core::{Function, encode};
-use arraygpu_compiler::driver;
+use arraygpu_compiler::{driver, stage};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -53,7 +53,8 @@ fn keep(recent: &RwLock<Option<Recent>>, key: &[u8], program: Arc<Program>) -> A
 /// The program of a function.
 pub(super) fn program(source: Function) -> Result<Arc<Program>> {
     let fused = driver::fuse(&source).map_err(refused)?;
-    let key = encode::encode(&fused);
+    // what is staged is not in the general version
+    let key = encode::encode(if stage::has_stages(&source) { &source } else { &fused });
     if let Some(known) = recall_from(&STRUCTURES, &key) {
         return Ok(known);
     }

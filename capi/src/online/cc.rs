@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// Whether the environment allows it. Asked once a process.
-fn is_allowed() -> bool {
+pub(super) fn is_allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
     *ALLOWED.get_or_init(|| {
         std::env::var("ARRAYGPU_CPU_CC").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "off"))

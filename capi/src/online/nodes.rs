@@ -347,6 +347,20 @@ pub unsafe extern "C" fn agpu_builder_bind(
     })
 }
 
+/// The same value, which becomes a constant of the code: a program is compiled for each of its values (at
+/// most 16 are kept). It is made of lengths, constants and scalar parameters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_builder_stage(
+    builder: *mut AgpuBuilder,
+    value: AgpuNode,
+    node: *mut AgpuNode,
+) -> AgpuStatus {
+    make("agpu_builder_stage", builder, node, |b| {
+        let value = b.node(value, "the value")?;
+        b.function().stage(value).map_err(refused)
+    })
+}
+
 /// The same array, stored before it is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_materialize(

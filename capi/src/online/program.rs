@@ -3,6 +3,7 @@
 //! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels for contiguous
 //! arrays; when another is needed, all are made.
 
+use super::staged::Staged;
 use super::{cache, cc};
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuProgram, AgpuStatus, code};
 use crate::buffer;
@@ -25,10 +26,13 @@ use std::sync::{Arc, OnceLock};
 
 /// A compiled function.
 pub(crate) struct Program {
+    /// The module's name, for messages; empty of what was built here.
+    module: String,
     /// As it was built.
     source: Function,
     /// After all passes.
     fused: Function,
+    staged: Option<Staged>,
     cpu: OnceLock<Result<Module>>,
     /// For contiguous arrays, and for all.
     cuda: [OnceLock<Result<Module>>; 2],
@@ -61,7 +65,20 @@ pub(super) fn refused(e: arraygpu_compiler::Error) -> Error {
 impl Program {
     /// Compiles a function as far as it does not depend on the device.
     pub fn new(source: Function, fused: Function) -> Program {
-        Program { source, fused, cpu: OnceLock::new(), cuda: [const { OnceLock::new() }; 2] }
+        Program { staged: Staged::of_built(source.clone()), ..Program::of_module("", source, fused) }
+    }
+
+    /// As [`Program::new`], of a package's function.
+    pub fn of_module(module: &str, source: Function, fused: Function) -> Program {
+        let module = module.into();
+        Program {
+            module,
+            source,
+            fused,
+            staged: None,
+            cpu: OnceLock::new(),
+            cuda: [const { OnceLock::new() }; 2],
+        }
     }
 
     /// The module for a device. `any`: with all versions of its kernels.
@@ -76,7 +93,7 @@ impl Program {
         let made = driver::schedule(&self.fused, scope).map_err(refused)?;
         let count = made.gpu.len();
         let images = Some(Images::made(made.gpu));
-        Loaded::in_memory("", vec![made.plan], images, Kernels::None, count).map(Module::new)
+        Loaded::in_memory(&self.module, vec![made.plan], images, Kernels::None, count).map(Module::new)
     }
 
     fn for_cpu(&self) -> Result<Module> {
@@ -86,7 +103,7 @@ impl Program {
             Some(compiled) => compiled,
             None => Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
         };
-        Loaded::in_memory("", vec![made.plan], None, kernels, count).map(Module::new)
+        Loaded::in_memory(&self.module, vec![made.plan], None, kernels, count).map(Module::new)
     }
 
     /// How many kernels a run launches.
@@ -102,6 +119,14 @@ impl Program {
     pub unsafe fn run(&self, call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<()> {
         // SAFETY: the caller's promise.
         let on_gpu = unsafe { on_gpu(call, args, count) }?;
+        if let Some(staged) = &self.staged {
+            let general = self.module(on_gpu, false)?;
+            // SAFETY: the caller's promise.
+            let done = unsafe { staged.run(general, &general.entries[0], call, args, count) };
+            if let Some(done) = done {
+                return done;
+            }
+        }
         for any in [false, true] {
             let loaded = self.module(on_gpu, any)?;
             let entry = &loaded.entries[0];

@@ -1,0 +1,146 @@
+//! Functions that stage scalars (`arraygpu_compiler::stage`): a call's values are computed from its arguments, and the program that was compiled for them runs. A bounded number
+//! of such programs is kept of each function.
+//!
+//! Of a package the general version is compiled code. On a GPU a specialised program replaces it; on the CPU only one that a C compiler made, for interpreting would be slower. Whatever stands in the way of
+//! specialising, the general version runs, and says what is wrong if anything is.
+
+use super::cc;
+use super::program::Program;
+use crate::abi::{AgpuArg, AgpuCall};
+use crate::error::{MODULE, Result};
+use crate::invoke::{Given, given};
+use crate::module::{Entry, Loaded};
+use crate::workspace;
+use arraygpu_compiler::core::{Function, parse, verify};
+use arraygpu_compiler::driver;
+use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::stage::{self, Stages};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Versions of one function that are kept.
+const BOUND: usize = 16;
+
+/// A function that stages.
+pub(crate) struct Staged {
+    /// The module's name, for messages.
+    module: String,
+    source: Function,
+    stages: Stages,
+    /// The general version is compiled code on the CPU.
+    is_compiled: bool,
+    versions: RwLock<Vec<Version>>,
+}
+
+/// A function for some values.
+struct Version {
+    values: Vec<Lit>,
+    /// None: it cannot be specialised for them.
+    program: Option<Arc<Program>>,
+    /// When it was used last.
+    used: AtomicU64,
+}
+
+/// Counts uses: an order of time.
+static NOW: AtomicU64 = AtomicU64::new(0);
+
+fn now() -> u64 {
+    NOW.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The functions of a package's text.
+pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Vec<Function>> {
+    driver::on_big_stack(|| {
+        let functions = parse::parse(text)?;
+        functions.iter().try_for_each(verify::verify)?;
+        Ok(functions)
+    })
+}
+
+impl Staged {
+    /// A verified function of a package, if it stages anything.
+    pub fn of(module: &str, source: Function) -> Option<Staged> {
+        Staged::new(module, source, true)
+    }
+
+    /// The same of a function that was built in this process.
+    pub fn of_built(source: Function) -> Option<Staged> {
+        Staged::new("", source, false)
+    }
+
+    fn new(module: &str, source: Function, is_compiled: bool) -> Option<Staged> {
+        let stages = driver::on_big_stack(|| Ok(stage::has_stages(&source).then(|| Stages::of(&source))));
+        let stages = stages.ok().flatten()?;
+        Some(Staged { module: module.into(), source, stages, is_compiled, versions: RwLock::new(Vec::new()) })
+    }
+
+    /// Runs a call of the function whose general version is `entry` of `loaded`. None: that is to run, and nothing was done.
+    ///
+    /// # Safety
+    /// `call` is null or an `agpu_call`; `args` are `count` arguments.
+    pub unsafe fn run(
+        &self,
+        loaded: &Loaded,
+        entry: &Entry,
+        call: *const AgpuCall,
+        args: *const AgpuArg,
+        count: i32,
+    ) -> Option<Result<()>> {
+        let values = |given: Given| {
+            let pays =
+                if given.on_gpu { loaded.images.is_some() } else { !self.is_compiled || cc::is_allowed() };
+            pays.then(|| self.stages.values(given.len, given.arg))
+        };
+        // SAFETY: the caller's promise.
+        let values = workspace::with(|ws| unsafe { given(entry, call, args, count, ws, values) }).ok()??;
+        let program = self.version(&values)?;
+        // SAFETY: the caller's promise.
+        let done = unsafe { program.run(call, args, count) };
+        match &done {
+            // code that the device does not take; nothing has run if there is one kernel only
+            Err(e) if e.status == MODULE && entry.launches().count() == 1 => {
+                self.keep(values, None);
+                None
+            }
+            _ => Some(done),
+        }
+    }
+
+    /// The program for these values, compiled if it is not there.
+    fn version(&self, values: &[Lit]) -> Option<Arc<Program>> {
+        let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = versions.iter().find(|v| v.values == values) {
+            known.used.store(now(), Ordering::Relaxed);
+            return known.program.clone();
+        }
+        drop(versions);
+        let source = driver::on_big_stack(|| Ok(stage::specialise(&self.source, values)));
+        let compiled = source.and_then(|source| {
+            let fused = driver::fuse(&source)?;
+            Ok(Arc::new(Program::of_module(&self.module, source, fused)))
+        });
+        self.keep(values.to_vec(), compiled.ok())
+    }
+
+    /// Keeps a version; one goes that was not used for longest.
+    fn keep(&self, values: Vec<Lit>, program: Option<Arc<Program>>) -> Option<Arc<Program>> {
+        let mut gone = Vec::new();
+        {
+            let mut versions = self.versions.write().unwrap_or_else(PoisonError::into_inner);
+            let old = versions.iter().position(|v| v.values == values);
+            let oldest = (0..versions.len()).min_by_key(|i| versions[*i].used.load(Ordering::Relaxed));
+            let full = versions.len() >= BOUND;
+            gone.extend(old.or(oldest.filter(|_| full)).map(|i| versions.swap_remove(i)));
+            versions.push(Version { values, program: program.clone(), used: AtomicU64::new(now()) });
+        }
+        // unloading code waits for the device: not under the lock
+        drop(gone);
+        program
+    }
+
+    /// Lets go of what was compiled.
+    pub fn forget(&self) {
+        let gone = std::mem::take(&mut *self.versions.write().unwrap_or_else(PoisonError::into_inner));
+        drop(gone);
+    }
+}
