@@ -1110,6 +1110,12 @@ agpu_status agpu_builder_fill(struct agpu_builder *builder, agpu_node n, agpu_no
 agpu_status agpu_builder_bind(struct agpu_builder *builder, agpu_node value, agpu_node *node);
 
 /**
+ * The same value, which becomes a constant of the code: a program is compiled for each of its values (at
+ * most 16 are kept). It is made of lengths, constants and scalar parameters.
+ */
+agpu_status agpu_builder_stage(struct agpu_builder *builder, agpu_node value, agpu_node *node);
+
+/**
  * The same array, stored before it is used.
  */
 agpu_status agpu_builder_materialize(struct agpu_builder *builder, agpu_node array, agpu_node *node);

@@ -256,14 +256,14 @@ unsafe fn staged(module: &AgpuModule, loaded: &Loaded) -> Result<Vec<Option<Stag
     let text = unsafe { text(module.staged, length) }.map_err(|e| cannot(e.to_string()))?;
     let mut functions = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
     let mut of = |plan: &Plan| {
-        let at = functions.iter().position(|f| f.name == plan.name)?;
-        let f = functions.swap_remove(at);
         let fits = |f: &Function| {
             let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
-            f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
+            f.name == plan.name
+                && f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
                 && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
         };
-        fits(&f).then(|| Staged::of(&loaded.name, f)).flatten()
+        let at = functions.iter().position(fits)?;
+        Staged::of(&loaded.name, functions.swap_remove(at))
     };
     let found: Vec<_> = loaded.entries.iter().map(|e| of(&e.plan)).collect();
     match functions.first() {

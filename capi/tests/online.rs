@@ -179,3 +179,40 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     };
     says(b.try_apply("neg", &[gone]), "another builder");
 }
+
+#[test]
+fn staged_values_are_the_calls() {
+    let b = Built::new();
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let a = b.param(c"a", AgpuType::AgpuF32, 0);
+    let (mut staged, mut untouched) = (0, 77);
+    ok(unsafe { agpu_builder_stage(b.0, b.apply("add", &[a, a]), &mut staged) });
+    fails(
+        unsafe { agpu_builder_stage(b.0, b.sum(x), &mut untouched) },
+        AgpuErrorInvalidArgument,
+        &["agpu_builder_stage", "computed by a reduction, so only the device knows it"],
+    );
+    fails(unsafe { agpu_builder_stage(b.0, x, &mut untouched) }, AgpuErrorInvalidArgument, &["scalar"]);
+    assert_eq!(untouched, 77);
+    b.try_result(b.apply("mul", &[x, staged])).unwrap();
+    let program = b.compile();
+    // the same but for the stage is another program
+    let plain = Built::new();
+    let (x, a) = (plain.param(c"x", AgpuType::AgpuF32, 1), plain.param(c"a", AgpuType::AgpuF32, 0));
+    plain.try_result(plain.apply("mul", &[x, plain.apply("add", &[a, a])])).unwrap();
+    let general = plain.compile();
+    let v = Vector::in_context(cpu(), &[1.0, 2.0, 3.0]);
+    let out = [Vector::in_context(cpu(), &[0.0; 3]), Vector::in_context(cpu(), &[0.0; 3])];
+    for k in (0..20).chain(0..3) {
+        let a = k as f32 * 0.25;
+        for (program, out) in [program, general].into_iter().zip(&out) {
+            let args = [input(v.view()), scalar(&a), output(out.view())];
+            ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 3) });
+        }
+        assert_eq!(out[0].get(), [2.0 * a, 4.0 * a, 6.0 * a]);
+        assert_eq!(out[0].get(), out[1].get());
+    }
+    for program in [program, general] {
+        ok(unsafe { agpu_program_free(program) });
+    }
+}

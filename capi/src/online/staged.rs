@@ -144,3 +144,55 @@ impl Staged {
         drop(gone);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "func @f(%x: [f32], %k: i64) -> (r: [f32]) {
+        %0 = stage %k
+        require stop %0, 1000i64 \"small\"
+        %1 = cast f32 %0
+        %2 = map (%a: f32) over %x { %3 = mul %a, %1 yield %3 }
+        return %2
+    }";
+
+    fn staged() -> Staged {
+        Staged::of("p", read(TEXT).unwrap().remove(0)).expect("it stages")
+    }
+
+    #[test]
+    fn compiled_again_only_for_other_values() {
+        let staged = staged();
+        let of = |k: i64| staged.version(&[Lit::i64(k)]).expect("it compiles");
+        let three = of(3);
+        assert!(Arc::ptr_eq(&three, &of(3)) && !Arc::ptr_eq(&three, &of(4)));
+        // in use: it stays, whatever comes
+        for k in 10..10 + 3 * BOUND as i64 {
+            of(k);
+            assert!(Arc::ptr_eq(&three, &of(3)));
+            assert!(staged.versions.read().unwrap().len() <= BOUND);
+        }
+        for k in 10..10 + BOUND as i64 {
+            of(k);
+        }
+        assert!(!Arc::ptr_eq(&three, &of(3)), "not used for longest");
+        staged.forget();
+        assert_eq!(Arc::strong_count(&three), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_specialised_is_not_tried_again() {
+        let staged = staged();
+        for _ in 0..2 {
+            assert!(staged.version(&[Lit::i64(1001)]).is_none());
+            assert_eq!(staged.versions.read().unwrap().len(), 1);
+        }
+    }
+
+    #[test]
+    fn functions_without_stages() {
+        let functions = read("func @f(%x: [f32]) -> (r: [f32]) { return %x }").unwrap();
+        assert!(functions.into_iter().all(|f| Staged::of("p", f).is_none()));
+    }
+}

@@ -1,0 +1,85 @@
+//! Functions of packages that stage scalars, where the user allows a C compiler: which version of them runs. The package's text is a lie, so that it shows.
+
+mod common;
+
+use arraygpu_capi::abi::*;
+use arraygpu_capi::*;
+use common::*;
+use std::ptr::{null, null_mut};
+use std::sync::Once;
+
+/// Entry `reversed`, which its staged version is not: every element is the staged length. With one of 3 a rule can never hold.
+const TEXT: &str = r#"
+func @reversed(%x: [f32]) -> (result: [f32]) {
+  %0 = len %x
+  %1 = stage %0
+  require order 3i64, %1 "a rule of three"
+  require stop 4i64, %1 "none but three"
+  %2 = cast f32 %1
+  %3 = map (%a: f32) over %x {
+    %4 = mul %a, 0f32
+    %5 = add %4, %2
+    yield %5
+  }
+  return %3
+}
+"#;
+
+fn allow_a_compiler() {
+    static ONCE: Once = Once::new();
+    // SAFETY: before anything of the library reads it; the other tests wait here.
+    ONCE.call_once(|| unsafe { std::env::set_var("ARRAYGPU_CPU_CC", "1") });
+}
+
+/// The package with that text.
+fn staging(text: &'static str) -> AgpuModule {
+    let state = Box::leak(Box::new(null_mut()));
+    AgpuModule { state, staged: text.as_ptr().cast(), staged_length: text.len() as i64, ..MODULE }
+}
+
+fn reversed(module: &AgpuModule, x: &[f32]) -> Vec<f32> {
+    let (from, to) = (Vector::in_context(cpu(), x), Vector::in_context(cpu(), x));
+    let args = [input(from.view()), output(to.view())];
+    // SAFETY: a module, and two arguments.
+    ok(unsafe { agpu_invoke(module, REVERSED, null(), args.as_ptr(), 2) });
+    to.get()
+}
+
+#[test]
+fn a_call_runs_what_was_compiled_for_its_values() {
+    allow_a_compiler();
+    let module = staging(TEXT);
+    for n in [4, 5, 4, 100, 5] {
+        assert_eq!(reversed(&module, &vec![1.0; n]), vec![n as f32; n]);
+    }
+    // values that it cannot be specialised for
+    for _ in 0..2 {
+        assert_eq!(reversed(&module, &[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0]);
+    }
+    // arguments that do not fit are the general version's errors
+    let x = Vector::in_context(cpu(), &[1.0; 4]);
+    let args = [input(x.view()), input(x.view())];
+    // SAFETY: a module, and two arguments.
+    let status = unsafe { agpu_invoke(&module, REVERSED, null(), args.as_ptr(), 2) };
+    fails(status, AgpuErrorInvalidArgument, &["stats::reversed: result", "kind"]);
+}
+
+#[test]
+fn texts_that_do_not_fit() {
+    allow_a_compiler();
+    let wrong = |text: &'static str, words: &[&str]| {
+        let module = staging(text);
+        // SAFETY: a module that is wrong in ways that are checked.
+        fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, AgpuErrorModule, words);
+    };
+    wrong("func", &["stats: the functions that stage cannot be read", "expected an @name"]);
+    wrong(
+        "func @reversed(%x: [f32]) -> (r: [f32]) { return %x }",
+        &["there is no entry reversed like theirs"],
+    );
+    wrong("func @more(%x: [f32]) -> (r: [f32]) { return %x }", &["there is no entry more like theirs"]);
+    wrong(
+        "func @reversed(%x: [f32]) -> (result: [f32]) { %0 = at %x, 0i64 %1 = stage %0 %2 = cast i64 %1 %3 = fill %2, %1 return %3 }",
+        &["cannot be read", "only the device knows"],
+    );
+}
