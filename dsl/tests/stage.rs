@@ -55,7 +55,7 @@ fn a_function_of_staged_values() {
     });
     assert_eq!(stage::types(&f).len(), 3);
     for (n, k) in [(8, 3), (9, 3), (1, 0)] {
-        let args = [vector(&(0..n).map(|i| i as f32).collect::<Vec<f32>>()), scalar(k as i64)];
+        let args = [vector(&(0..n).map(|i| i as f32).collect::<Vec<f32>>()), scalar(k)];
         let g = specialised(&f, &[None, Some(Lit::i64(k))], &[vec![n], vec![]]);
         assert_eq!(everywhere(&g, &args), call(&f, &args));
         let text = arraygpu_compiler::passes::pipeline::run(&g, &mut |_, _| ()).unwrap().to_string();

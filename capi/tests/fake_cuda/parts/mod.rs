@@ -32,6 +32,7 @@ parts! {
     errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
     code: rejected_code images absent_code unloading loads_at_once;
     launches: launches;
+    staged: staged_values;
     iterations: iterations iterations_without_memory;
     streams: streams threads readers_on_two_streams;
     capture: capture capture_known capture_elsewhere legacy_stream;

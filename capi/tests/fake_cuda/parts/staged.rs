@@ -1,0 +1,73 @@
+//! Functions that stage scalars: what is compiled when, kept, and what runs where that fails.
+
+use super::*;
+
+/// Entry `reversed`, as it would be written if it staged its length.
+const TEXT: &str = r#"
+func @reversed(%x: [f32]) -> (result: [f32]) {
+  %0 = len %x
+  %1 = stage %0
+  require stop 4i64, %1 "never for three"
+  %2 = sub %1, 1i64
+  %3 = generate %1 (%i: i64) {
+    %4 = sub %2, %i
+    %5 = at %x, %4
+    yield %5
+  }
+  return %3
+}
+"#;
+
+pub fn staged_values() {
+    let (fake, context) = (Fake::get(), gpu());
+    let module = AgpuModule {
+        staged: TEXT.as_ptr().cast(),
+        staged_length: TEXT.len() as i64,
+        ..with_images(|_| ())
+    };
+    let reverse = |context, n: usize| {
+        let (from, to) = (Vector::in_context(context, &values(n)), Vector::in_context(context, &vec![0.0; n]));
+        let args = [input(from.view()), output(to.view())];
+        // SAFETY: a module and arguments that live.
+        ok(unsafe { agpu_invoke(&module, REVERSED, null(), args.as_ptr(), 2) });
+        to.get()
+    };
+    let expected = |n: usize| values(n).into_iter().rev().collect::<Vec<f32>>();
+    let ran = || {
+        let names = fake.launches().into_iter().map(|l| l.entry().to_string());
+        names.filter(|n| n.starts_with("reversed")).last().unwrap_or_default()
+    };
+
+    // a rule can never hold: the general version
+    assert_eq!(reverse(context, 3), expected(3));
+    assert_eq!(ran(), "reversed");
+    // with what the library needs beside it
+    reverse(context, 7);
+    let first = fake.counts();
+    let loaded = || fake.counts().ptx + fake.counts().cubins - first.ptx - first.cubins;
+    // once for each value, while it is kept
+    for n in [4, 5, 4, 4, 5] {
+        reverse(context, n);
+        assert_ne!(ran(), "reversed");
+    }
+    assert_eq!(loaded(), 2);
+    for n in 10..40 {
+        reverse(context, n);
+    }
+    assert_eq!(loaded(), 32);
+    assert_eq!(fake.counts().modules, first.modules + 15);
+    reverse(context, 4);
+    assert_eq!(loaded(), 33);
+    // code that the driver does not take: the general version, at once from then on
+    fake.options("reject_ptx=1,reject_cubin=1");
+    for _ in 0..2 {
+        assert_eq!(reverse(context, 50), expected(50));
+        assert_eq!(ran(), "reversed");
+    }
+    fake.options("");
+    // on a CPU the package's own code is better
+    assert_eq!(reverse(cpu(), 60), expected(60));
+    free(context);
+    assert!(fake.counts().nothing(), "{:?}", fake.counts());
+    done();
+}
