@@ -43,7 +43,8 @@ static void lengths() {
     }
     for (const std::size_t n : {0, 1, 2, 63, 64, 128, 129, 500, 128}) {
         const vector x(data::uniform(n, 1)), y(data::uniform(n, 2)), z(data::uniform(n, 3)), mass(data::uniform(n, 4, 0, 1));
-        const auto got = examples::accelerations_staged(x, y, z, mass, 0.01f), want = examples::accelerations(x, y, z, mass, 0.01f);
+        const auto got = examples::accelerations_staged(x, y, z, mass, 0.01f);
+        const auto want = examples::accelerations(x, y, z, mass, 0.01f);
         CHECK_EXACT(got.ax.to_host(), want.ax.to_host());
         CHECK_EXACT(got.ay.to_host(), want.ay.to_host());
         CHECK_EXACT(got.az.to_host(), want.az.to_host());
