@@ -22,7 +22,11 @@ fn programs(seeds: std::ops::Range<u64>) -> Vec<(u64, Function)> {
     let make = |seed: u64| {
         let mut rng = Rng::new(seed);
         let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        (seed, program::function(&format!("f{seed}"), ty, &mut rng))
+        let f = match seed % 5 {
+            0 => program::window_function(&format!("f{seed}"), ty, &mut rng),
+            _ => program::function(&format!("f{seed}"), ty, &mut rng),
+        };
+        (seed, f)
     };
     seeds.map(make).filter(|(_, f)| driver::compile("t", vec![f.clone()]).is_ok()).collect()
 }
