@@ -47,15 +47,15 @@ template <class T, std::size_t Rank, template <class> class View> class owned_ar
 public:
     using value_type = T;
 
-    owned_array(owned_array &&other) noexcept : view_(std::exchange(other.view_, nothing())) {}
+    owned_array(owned_array &&other) noexcept : view_(std::exchange(other.view_, nothing())), owner_(std::move(other.owner_)) {}
     owned_array &operator=(owned_array &&other) noexcept {
         owned_array moved(std::move(other));
-        std::swap(view_, moved.view_);
+        exchange(moved);
         return *this;
     }
     owned_array(const owned_array &) = delete;
     owned_array &operator=(const owned_array &) = delete;
-    ~owned_array() { static_cast<void>(agpu_buffer_free(view_.buffer)); }
+    ~owned_array() = default;
 
     /// The number of elements.
     std::size_t size() const noexcept { return view().size(); }
@@ -66,8 +66,12 @@ public:
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return view_.buffer; }
     const agpu_view &c_view() const noexcept { return view_; }
-    /// Gives the buffer away; the caller frees it.
-    agpu_buffer *release() noexcept { return std::exchange(view_, nothing()).buffer; }
+    /// Gives the buffer away; the caller frees it. Expressions made from the array must not be computed after that.
+    agpu_buffer *release() noexcept {
+        view_ = nothing();
+        return owner_.release();
+    }
+    const buffer_owner &owner() const noexcept { return owner_; }
 
     View<T> view() noexcept { return View<T>(view_); }
     View<const T> view() const noexcept { return View<const T>(view_); }
@@ -85,16 +89,15 @@ public:
 
 protected:
     /// Zeros.
-    owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing()) {
+    owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing(), nullptr) {
         std::array<std::int64_t, Rank> list{};
         counted(extents);
         for (std::size_t axis = 0; axis < Rank; ++axis) list[axis] = std::int64_t(extents[axis]);
-        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(Rank), list.data(), &view_.buffer));
-        check(agpu_buffer_view(view_.buffer, &view_));
+        check(agpu_buffer_create_array(where.c_context(), type_of<T>::value, std::int32_t(Rank), list.data(), owner_.receive()));
+        check(agpu_buffer_view(owner_.buffer(), &view_));
     }
     /// A buffer made in C, of this element type and rank.
-    explicit owned_array(agpu_buffer *buffer) : owned_array(nothing()) {
-        view_.buffer = buffer; // ours from here on
+    explicit owned_array(agpu_buffer *buffer) : owned_array(nothing(), buffer) {
         agpu_type type{};
         check(agpu_buffer_type(buffer, &type));
         if (type != type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
@@ -106,7 +109,11 @@ protected:
         view_ = whole;
     }
     /// A part of a buffer that becomes ours.
-    explicit owned_array(const agpu_view &view) noexcept : view_(view) {}
+    explicit owned_array(const agpu_view &view) : owned_array(view, view.buffer) {}
+    void exchange(owned_array &other) noexcept {
+        std::swap(view_, other.view_);
+        std::swap(owner_, other.owner_);
+    }
     /// The context of its buffer.
     agpu_context *where() const {
         agpu_context *context = nullptr;
@@ -121,8 +128,10 @@ protected:
     }
 
     agpu_view view_;
+    buffer_owner owner_;
 
 private:
+    owned_array(const agpu_view &view, agpu_buffer *buffer) : view_(view), owner_(buffer) {}
     static agpu_view nothing() noexcept { return {nullptr, 0, std::int64_t(Rank), {0, 0, 0}, {1, 1, 1}}; }
     void *address() const {
         void *data = nullptr;

@@ -89,6 +89,8 @@ template <class T> class gpu_matrix;
 template <class T> class gpu_matrix_view;
 template <class T> class gpu_tensor3;
 template <class T> class gpu_tensor3_view;
+/// What is still to be computed (arraygpu/expr.hpp): a scalar, a vector (Rank 1) or a matrix (Rank 2).
+template <class T, int Rank = 0> class expr;
 
 namespace detail {
 

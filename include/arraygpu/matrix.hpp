@@ -34,6 +34,9 @@ public:
     gpu_vector_view<T> col(std::int64_t j) const { return gpu_vector_view<T>(detail::picked(base::view_, 1, j)); }
     /// The same elements, rows as columns: nothing is copied.
     gpu_matrix_view transpose() const { return gpu_matrix_view(detail::transposed(base::view_, 0, 1)); }
+
+    /// Computes an expression into the elements; its extents are the view's (arraygpu/expr.hpp).
+    template <class U, int Rank> const gpu_matrix_view &operator=(const expr<U, Rank> &e) const;
 };
 
 /// A matrix in the memory of a device, owned: one row after another. Moved, never copied by accident (see clone). A matrix that was moved from is
@@ -73,6 +76,8 @@ public:
     explicit gpu_matrix(gpu_matrix_view<const T> source, context_ref where = {}) : gpu_matrix(source.rows(), source.cols(), where) {
         base::copy_from(source);
     }
+    /// What an expression gives, computed now (arraygpu/expr.hpp).
+    template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 2>>>> gpu_matrix(const E &e);
 
     /// Takes over a buffer made in C, of rank 2.
     static gpu_matrix adopt(agpu_buffer *buffer) { return gpu_matrix(buffer, adopted{}); }
@@ -92,7 +97,9 @@ public:
 
     gpu_matrix(gpu_matrix &&) noexcept = default;
     gpu_matrix &operator=(gpu_matrix &&) noexcept = default;
-    void swap(gpu_matrix &other) noexcept { std::swap(base::view_, other.view_); }
+    /// Computes an expression into the elements; if its extents differ, the matrix gets a new buffer.
+    template <class U, int Rank> gpu_matrix &operator=(const expr<U, Rank> &e);
+    void swap(gpu_matrix &other) noexcept { base::exchange(other); }
     friend void swap(gpu_matrix &a, gpu_matrix &b) noexcept { a.swap(b); }
 
     /// A copy in the same context.
@@ -110,7 +117,7 @@ public:
 private:
     struct adopted {};
     gpu_matrix(agpu_buffer *buffer, adopted) : base(buffer) {}
-    explicit gpu_matrix(const agpu_view &view) noexcept : base(view) {}
+    explicit gpu_matrix(const agpu_view &view) : base(view) {}
 };
 
 /// Rows row_start up to row_stop and columns col_start up to col_stop, every row_stride-th and col_stride-th of them; 0 <= start <= stop <= rows or columns, strides >= 1.

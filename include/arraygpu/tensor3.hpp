@@ -60,7 +60,7 @@ public:
 
     gpu_tensor3(gpu_tensor3 &&) noexcept = default;
     gpu_tensor3 &operator=(gpu_tensor3 &&) noexcept = default;
-    void swap(gpu_tensor3 &other) noexcept { std::swap(base::view_, other.view_); }
+    void swap(gpu_tensor3 &other) noexcept { base::exchange(other); }
     friend void swap(gpu_tensor3 &a, gpu_tensor3 &b) noexcept { a.swap(b); }
 
     /// A copy in the same context.

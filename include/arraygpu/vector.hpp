@@ -2,6 +2,7 @@
 #ifndef ARRAYGPU_VECTOR_HPP
 #define ARRAYGPU_VECTOR_HPP
 
+#include <arraygpu/owner.hpp>
 #include <arraygpu/view.hpp>
 
 #include <initializer_list>
@@ -24,6 +25,9 @@ public:
     gpu_vector_view(gpu_vector_view<U> writable) noexcept : base(writable.c_view()) {}
 
     std::int64_t stride() const noexcept { return base::view_.stride[0]; }
+
+    /// Computes an expression into the elements; its size is the view's (arraygpu/expr.hpp).
+    template <class U, int Rank> const gpu_vector_view &operator=(const expr<U, Rank> &e) const;
 };
 
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
@@ -37,9 +41,9 @@ public:
     /// Empty.
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// So many zeros.
-    explicit gpu_vector(std::size_t size, context_ref where = {}) : size_(size) {
+    explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr), size_(size) {
         if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements");
-        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), &buffer_));
+        check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), owner_.receive()));
     }
     /// A copy of a std::vector, std::array, std::span, ...
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
@@ -60,6 +64,8 @@ public:
     explicit gpu_vector(gpu_vector_view<const T> source, context_ref where = {}) : gpu_vector(source.size(), where) {
         copy_from(source);
     }
+    /// What an expression gives, computed now, in the context of its first vector (arraygpu/expr.hpp).
+    template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 1>>>> gpu_vector(const E &e);
 
     /// Takes over a buffer made in C.
     static gpu_vector adopt(agpu_buffer *buffer) {
@@ -80,8 +86,7 @@ public:
         return adopt(buffer);
     }
 
-    gpu_vector(gpu_vector &&other) noexcept
-        : buffer_(std::exchange(other.buffer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    gpu_vector(gpu_vector &&other) noexcept : owner_(std::move(other.owner_)), size_(std::exchange(other.size_, 0)) {}
     gpu_vector &operator=(gpu_vector &&other) noexcept {
         gpu_vector moved(std::move(other));
         swap(moved);
@@ -89,10 +94,12 @@ public:
     }
     gpu_vector(const gpu_vector &) = delete;
     gpu_vector &operator=(const gpu_vector &) = delete;
-    ~gpu_vector() { static_cast<void>(agpu_buffer_free(buffer_)); }
+    /// Computes an expression into the elements, all in one kernel where that is possible. If its size differs, the vector gets a new buffer of that size.
+    template <class U, int Rank> gpu_vector &operator=(const expr<U, Rank> &e);
+    ~gpu_vector() = default;
 
     void swap(gpu_vector &other) noexcept {
-        std::swap(buffer_, other.buffer_);
+        std::swap(owner_, other.owner_);
         std::swap(size_, other.size_);
     }
     friend void swap(gpu_vector &a, gpu_vector &b) noexcept { a.swap(b); }
@@ -100,17 +107,17 @@ public:
     /// A copy in the same context.
     gpu_vector clone() const {
         agpu_context *where = nullptr;
-        check(agpu_buffer_context(buffer_, &where));
+        check(agpu_buffer_context(c_buffer(), &where));
         agpu_buffer *buffer = nullptr;
         check(agpu_buffer_create(where, detail::type_of<T>::value, std::int64_t(size_), &buffer));
         gpu_vector copy = adopt(buffer);
         copy.copy_from(*this);
         return copy;
     }
-    /// Gives the buffer away; the caller frees it.
+    /// Gives the buffer away; the caller frees it. Expressions made from the vector must not be computed after that.
     agpu_buffer *release() noexcept {
         size_ = 0;
-        return std::exchange(buffer_, nullptr);
+        return owner_.release();
     }
 
     std::size_t size() const noexcept { return size_; }
@@ -119,8 +126,9 @@ public:
     /// on this vector, on their stream or after a wait.
     T *data() { return static_cast<T *>(address()); }
     const T *data() const { return static_cast<const T *>(address()); }
-    agpu_buffer *c_buffer() const noexcept { return buffer_; }
-    agpu_view c_view() const noexcept { return {buffer_, 0, 1, {std::int64_t(size_), 1, 1}, {1, 1, 1}}; }
+    agpu_buffer *c_buffer() const noexcept { return owner_.buffer(); }
+    const detail::buffer_owner &owner() const noexcept { return owner_; }
+    agpu_view c_view() const noexcept { return {c_buffer(), 0, 1, {std::int64_t(size_), 1, 1}, {1, 1, 1}}; }
 
     gpu_vector_view<T> view() { return *this; }
     gpu_vector_view<const T> view() const { return *this; }
@@ -135,15 +143,15 @@ public:
 
 private:
     struct adopted {};
-    gpu_vector(agpu_buffer *buffer, adopted) noexcept : buffer_(buffer) {}
+    gpu_vector(agpu_buffer *buffer, adopted) : owner_(buffer) {}
 
     void *address() const {
         void *data = nullptr;
-        check(agpu_buffer_data(buffer_, &data));
+        check(agpu_buffer_data(c_buffer(), &data));
         return data;
     }
 
-    agpu_buffer *buffer_ = nullptr;
+    detail::buffer_owner owner_;
     std::size_t size_ = 0;
 };
 
@@ -163,6 +171,8 @@ public:
         return value;
     }
     void set(T value) { element_.fill(value); }
+    /// Computes an expression into the element; nothing comes to the host (arraygpu/expr.hpp).
+    template <class U, int Rank> gpu_scalar &operator=(const expr<U, Rank> &e);
 
     gpu_vector_view<T> view() { return element_; }
     gpu_vector_view<const T> view() const { return element_; }
@@ -172,6 +182,7 @@ public:
     const T *data() const { return element_.data(); }
     agpu_buffer *c_buffer() const noexcept { return element_.c_buffer(); }
     agpu_view c_view() const noexcept { return element_.c_view(); }
+    const detail::buffer_owner &owner() const noexcept { return element_.owner(); }
 
 private:
     gpu_vector<T> element_;

@@ -1,0 +1,14 @@
+// Expressions on vectors and matrices, compiled while the program runs: operators and functions build them, assignment computes all of one in one kernel
+// where that is possible (docs/online.md).
+//
+//   arraygpu::gpu_vector<float> c = 0.12f * a + 7.54f * b;          // one kernel
+//   float r = sqrt(sum((x - y) * (x - y)) / n);                      // one launch, one number comes back
+//   c = where(a > 0, sqrt(a), 0);                                    // a branch
+//   c = map([](auto u, auto v) { return u * v + 1; }, a, b);         // a function, called once with symbolic values
+#ifndef ARRAYGPU_EXPR_HPP
+#define ARRAYGPU_EXPR_HPP
+
+#include <arraygpu.hpp>
+#include <arraygpu/expr/assign.hpp>
+
+#endif // ARRAYGPU_EXPR_HPP

@@ -1,0 +1,205 @@
+// What computes expressions: assignments, constructions, eval. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_ASSIGN_HPP
+#define ARRAYGPU_EXPR_ASSIGN_HPP
+
+#include <arraygpu/expr/run.hpp>
+#include <arraygpu/expr/stage.hpp>
+
+#include <tuple>
+
+namespace arraygpu {
+namespace detail {
+
+template <class T, class U, int Rank, int Want> constexpr void assignable() {
+    static_assert(std::is_same_v<T, U>, "the expression has another element type: nothing converts by itself, so write cast<T>(e)");
+    static_assert(Rank == Want, "the expression has another rank than what it is assigned to");
+}
+
+/// Where a result goes, and what is to do when it is there.
+template <class Out> struct destination;
+
+/// A vector or matrix: into its elements if the extents are the same, else into a new buffer.
+template <class Array, int Rank> class array_destination {
+public:
+    array_destination(Array &array, const node &root) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
+        for (int axis = 0; axis < Rank; ++axis) fits_ = fits_ && view_.extent[axis] == root.extent[axis];
+    }
+    array_destination(const array_destination &) = delete;
+    array_destination &operator=(const array_destination &) = delete;
+    ~array_destination() {
+        if (made_) static_cast<void>(agpu_buffer_free(made_));
+    }
+    agpu_arg to() noexcept { return fits_ ? to_view(view_) : to_new(&made_); }
+    agpu_buffer *beside() const noexcept { return fits_ ? nullptr : view_.buffer; }
+    void finish() {
+        if (!fits_) array_ = Array::adopt(std::exchange(made_, nullptr));
+    }
+
+private:
+    Array &array_;
+    agpu_view view_;
+    agpu_buffer *made_ = nullptr;
+    bool fits_;
+};
+template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vector<T>, 1> {
+    template <class U, int Rank> destination(gpu_vector<T> &v, const expr<U, Rank> &e) : array_destination<gpu_vector<T>, 1>(v, *e.c_node().get()) { assignable<T, U, Rank, 1>(); }
+};
+template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, 2> {
+    template <class U, int Rank> destination(gpu_matrix<T> &m, const expr<U, Rank> &e) : array_destination<gpu_matrix<T>, 2>(m, *e.c_node().get()) { assignable<T, U, Rank, 2>(); }
+};
+/// Memory that is not ours: its extents are checked when the program runs.
+struct view_destination {
+    agpu_view view;
+    agpu_arg to() const noexcept { return to_view(view); }
+    agpu_buffer *beside() const noexcept { return nullptr; }
+    void finish() const noexcept {}
+};
+template <class T> struct destination<gpu_vector_view<T>> : view_destination {
+    static_assert(!std::is_const_v<T>, "this view is not writable");
+    template <class U, int Rank> destination(const gpu_vector_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} { assignable<T, U, Rank, 1>(); }
+};
+template <class T> struct destination<gpu_matrix_view<T>> : view_destination {
+    static_assert(!std::is_const_v<T>, "this view is not writable");
+    template <class U, int Rank> destination(const gpu_matrix_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} { assignable<T, U, Rank, 2>(); }
+};
+template <class T> struct destination<gpu_scalar<T>> : view_destination {
+    template <class U, int Rank> destination(const gpu_scalar<T> &s, const expr<U, Rank> &) : view_destination{s.c_view()} { assignable<T, U, Rank, 0>(); }
+};
+/// A number of the host.
+template <class T> struct number_destination {
+    template <class U, int Rank> number_destination(T &number, const expr<U, Rank> &) : value(&number) { assignable<T, U, Rank, 0>(); }
+    T *value;
+    agpu_arg to() const noexcept { return to_host(value); }
+    agpu_buffer *beside() const noexcept { return nullptr; }
+    void finish() const noexcept {}
+};
+template <class Out> using destination_of = std::conditional_t<is_number<Out>, number_destination<Out>, destination<Out>>;
+
+template <class... D> void run_into(const agpu_call *call, std::initializer_list<node *> roots, D &&...d) {
+    node *const *root = roots.begin();
+    const output outputs[] = {output{*root++, d.to()}...};
+    agpu_buffer *beside = nullptr;
+    ((beside = beside ? beside : d.beside()), ...);
+    run(outputs, sizeof...(D), call, beside);
+    (d.finish(), ...);
+}
+/// An expression, an array, a view as an expression.
+template <class X> auto as_expr(const X &x) {
+    static_assert(is_operand<X>, "an expression, an array or a view");
+    return expr<element_type<X>, rank_of<X>()>(operand<X>::node(x));
+}
+template <class Tuple, std::size_t... I, std::size_t... J>
+void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I...>, std::index_sequence<J...>) {
+    const auto from = std::make_tuple(as_expr(std::get<2 * I + 1>(all))...);
+    run_into(call, {std::get<I>(from).c_node().get()...}, destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
+}
+
+/// What tie() gives: references to results.
+template <class... Out> class results {
+public:
+    explicit results(Out &...out) : out_(out...) {}
+    template <class... E> void operator=(const std::tuple<E...> &e) const {
+        static_assert(sizeof...(E) == sizeof...(Out), "as many results as expressions");
+        set(e, std::index_sequence_for<E...>());
+    }
+
+private:
+    template <class Tuple, std::size_t... I> void set(const Tuple &e, std::index_sequence<I...>) const {
+        const auto from = std::make_tuple(as_expr(std::get<I>(e))...);
+        run_into(nullptr, {std::get<I>(from).c_node().get()...}, destination_of<Out>(std::get<I>(out_), std::get<I>(from))...);
+    }
+    std::tuple<Out &...> out_;
+};
+
+/// What eval gives: an array, or a number.
+template <class T, int Rank> struct evaluated {
+    using type = T;
+};
+template <class T> struct evaluated<T, 1> {
+    using type = gpu_vector<T>;
+};
+template <class T> struct evaluated<T, 2> {
+    using type = gpu_matrix<T>;
+};
+template <class T, int Rank> typename evaluated<T, Rank>::type evaluate(const expr<T, Rank> &e, const agpu_call *call) {
+    if constexpr (Rank == 0) {
+        T value{};
+        const output out{e.c_node().get(), to_host(&value)};
+        run(&out, 1, call);
+        return value;
+    } else {
+        agpu_buffer *made = nullptr;
+        const output out{e.c_node().get(), to_new(&made)};
+        run(&out, 1, call);
+        return evaluated<T, Rank>::type::adopt(made);
+    }
+}
+
+} // namespace detail
+
+/// Computes an expression now: a gpu_vector, a gpu_matrix, or a number on the host.
+template <class T, int Rank> auto eval(const expr<T, Rank> &e) { return detail::evaluate(e, nullptr); }
+template <class T, int Rank> auto eval(const call_options &options, const expr<T, Rank> &e) { return detail::evaluate(e, options.c_call()); }
+
+/// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_scalar, a view, or a number on the host.
+template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const call_options>, int> = 0> void assign(Out &&out, Rest &&...rest) {
+    static_assert(sizeof...(Rest) % 2 == 1, "assign(out1, e1, out2, e2 ..): an expression for each result");
+    using half = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
+    detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), half(), half());
+}
+/// `tie(c, p) = std::make_tuple(e1, e2)`: the same.
+template <class... Out> detail::results<Out...> tie(Out &...out) { return detail::results<Out...>(out...); }
+
+template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
+template <class T> template <class E, class> gpu_matrix<T>::gpu_matrix(const E &e) : gpu_matrix(detail::evaluate(e, nullptr)) {}
+template <class T> template <class U, int Rank> gpu_vector<T> &gpu_vector<T>::operator=(const expr<U, Rank> &e) {
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_vector>(*this, e));
+    return *this;
+}
+template <class T> template <class U, int Rank> gpu_matrix<T> &gpu_matrix<T>::operator=(const expr<U, Rank> &e) {
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_matrix>(*this, e));
+    return *this;
+}
+template <class T> template <class U, int Rank> const gpu_vector_view<T> &gpu_vector_view<T>::operator=(const expr<U, Rank> &e) const {
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_vector_view>(*this, e));
+    return *this;
+}
+template <class T> template <class U, int Rank> const gpu_matrix_view<T> &gpu_matrix_view<T>::operator=(const expr<U, Rank> &e) const {
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_matrix_view>(*this, e));
+    return *this;
+}
+template <class T> template <class U, int Rank> gpu_scalar<T> &gpu_scalar<T>::operator=(const expr<U, Rank> &e) {
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination<gpu_scalar>(*this, e));
+    return *this;
+}
+
+namespace detail {
+/// What `a += x` writes through.
+template <class A> struct writable {
+    static constexpr bool is = false;
+};
+template <class T> struct writable<gpu_vector<T>> {
+    static constexpr bool is = true;
+};
+template <class T> struct writable<gpu_matrix<T>> : writable<gpu_vector<T>> {};
+template <class T> struct writable<gpu_vector_view<T>> : writable<gpu_vector<T>> {};
+template <class T> struct writable<gpu_matrix_view<T>> : writable<gpu_vector<T>> {};
+template <class T> struct writable<gpu_scalar<T>> : writable<gpu_vector<T>> {};
+template <class A, class B> using if_writable = std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B>), int>;
+} // namespace detail
+
+/// In place, in one run: of arrays, and of views, which may be temporary.
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator+=(A &&a, const B &b) { return a = a + b, static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator-=(A &&a, const B &b) { return a = a - b, static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator*=(A &&a, const B &b) { return a = a * b, static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator/=(A &&a, const B &b) { return a = a / b, static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator%=(A &&a, const B &b) { return a = a % b, static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator&=(A &&a, const B &b) { return a = (a & b), static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator|=(A &&a, const B &b) { return a = (a | b), static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator^=(A &&a, const B &b) { return a = (a ^ b), static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator<<=(A &&a, const B &b) { return a = (a << b), static_cast<A &&>(a); }
+template <class A, class B, detail::if_writable<A, B> = 0> A &&operator>>=(A &&a, const B &b) { return a = (a >> b), static_cast<A &&>(a); }
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_ASSIGN_HPP

@@ -1,0 +1,187 @@
+// The class expr, and what stands beside one. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_EXPR_HPP
+#define ARRAYGPU_EXPR_EXPR_HPP
+
+#include <arraygpu/expr/make.hpp>
+#include <arraygpu/matrix.hpp>
+#include <arraygpu/vector.hpp>
+
+namespace arraygpu {
+
+template <class T> class staged;
+
+namespace detail {
+
+template <class...> inline constexpr bool never = false;
+
+template <class T> T run_scalar(const node_ptr &node);
+
+/// What may stand in an expression, beside numbers of the host: its element type, its rank, and its node.
+template <class X, class = void> struct operand {
+    static constexpr bool ours = false;
+};
+template <class T, int Rank> struct operand_of {
+    static constexpr bool ours = true;
+    static constexpr int rank = Rank;
+    using type = T;
+};
+template <class T, int Rank> struct operand<expr<T, Rank>> : operand_of<T, Rank> {
+    static node_ptr node(const expr<T, Rank> &e) { return e.c_node(); }
+};
+template <class T> struct operand<gpu_vector<T>> : operand_of<T, 1> {
+    static node_ptr node(const gpu_vector<T> &v, const char *name = nullptr) {
+        return make_array(v.c_view(), type_of<T>::value, 1, v.owner().share(), name);
+    }
+};
+template <class T> struct operand<gpu_vector_view<T>> : operand_of<std::remove_const_t<T>, 1> {
+    static node_ptr node(const gpu_vector_view<T> &v, const char *name = nullptr) {
+        return make_array(v.c_view(), type_of<std::remove_const_t<T>>::value, 1, nullptr, name);
+    }
+};
+template <class T> struct operand<gpu_matrix<T>> : operand_of<T, 2> {
+    static node_ptr node(const gpu_matrix<T> &m, const char *name = nullptr) {
+        return make_array(m.c_view(), type_of<T>::value, 2, m.owner().share(), name);
+    }
+};
+template <class T> struct operand<gpu_matrix_view<T>> : operand_of<std::remove_const_t<T>, 2> {
+    static node_ptr node(const gpu_matrix_view<T> &m, const char *name = nullptr) {
+        return make_array(m.c_view(), type_of<std::remove_const_t<T>>::value, 2, nullptr, name);
+    }
+};
+/// An element that stays on the device.
+template <class T> struct operand<gpu_scalar<T>> : operand_of<T, 0> {
+    static node_ptr node(const gpu_scalar<T> &s, const char *name = nullptr) {
+        return make_node(op::read, type_of<T>::value, 0, make_array(s.c_view(), type_of<T>::value, 1, s.owner().share(), name),
+                         make_number<std::int64_t>(op::constant, 0));
+    }
+};
+
+template <class X> inline constexpr bool is_operand = operand<X>::ours;
+template <class X> inline constexpr bool is_number = std::is_arithmetic_v<X> || std::is_same_v<X, half> || std::is_same_v<X, bfloat16>;
+template <class X> struct staged_type {
+    static constexpr bool is = false;
+};
+template <class T> struct staged_type<staged<T>> {
+    static constexpr bool is = true;
+    using type = T;
+};
+template <class X> inline constexpr bool is_host = is_number<X> || staged_type<X>::is;
+template <class T> inline constexpr bool is_real = std::is_floating_point_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+
+/// Where an operator of ours takes part: one operand is ours, and the others may stand beside it.
+template <class... X> using if_operands = std::enable_if_t<(is_operand<X> || ...) && ((is_operand<X> || is_host<X>)&&...), int>;
+template <class X> using if_number = std::enable_if_t<is_number<X>, int>;
+
+/// The element type of what is ours among these.
+template <class Known, class X, bool = is_operand<X>> struct joined {
+    using type = Known;
+};
+template <class Known, class X> struct joined<Known, X, true> {
+    using type = typename operand<X>::type;
+    static_assert(std::is_void_v<Known> || std::is_same_v<Known, type>,
+                  "the element types differ: nothing converts by itself, so write cast<T>(x) around one of them");
+};
+template <class Known, class... X> struct elements {
+    using type = Known;
+};
+template <class Known, class X, class... Rest> struct elements<Known, X, Rest...> : elements<typename joined<Known, X>::type, Rest...> {};
+template <class... X> using element_type = typename elements<void, X...>::type;
+
+template <class X> constexpr int rank_of() noexcept {
+    if constexpr (is_operand<X>) return operand<X>::rank;
+    return 0;
+}
+/// The rank of an element-wise operation.
+template <class... X> constexpr int joined_rank() {
+    int rank = 0;
+    ((rank = rank_of<X>() > rank ? rank_of<X>() : rank), ...);
+    return rank;
+}
+template <class... X> constexpr bool ranks_fit() {
+    return ((rank_of<X>() == 0 || rank_of<X>() == joined_rank<X...>()) && ...);
+}
+
+/// An operand as a node of this element type; numbers of the host become parameters, staged ones constants.
+template <class T, class X> node_ptr node_of(const X &x) {
+    if constexpr (is_operand<X>) {
+        static_assert(std::is_same_v<typename operand<X>::type, T>, "the element types differ: nothing converts by itself, so write cast<T>(x) around one of them");
+        return operand<X>::node(x);
+    } else if constexpr (staged_type<X>::is) {
+        return make_number<T>(op::constant, static_cast<T>(x.value()));
+    } else {
+        static_assert(is_number<X>, "this is neither an expression nor a number");
+        static_assert(!std::is_same_v<T, bool> || std::is_same_v<X, bool>, "a number beside truth values: compare it first");
+        static_assert(is_real<T> || !is_real<X>, "a number with a fraction beside integers: write cast<float>(x) around them, or an integer");
+        return make_number<T>(op::literal, static_cast<T>(x));
+    }
+}
+
+} // namespace detail
+
+/// What is still to be computed: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is computed, and keeps their
+/// memory until then; of views it keeps nothing. An array that was assigned another size has new memory: expressions that were made before read the old.
+///
+/// Inside of a function that is called with them (map, loop, views::transform ..), scalars stand for the elements: they are traced, not computed.
+template <class T, int Rank> class expr {
+    static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
+    static_assert(Rank >= 0 && Rank <= 2, "expressions are scalars, vectors and matrices");
+
+public:
+    using value_type = T;
+    static constexpr int rank = Rank;
+
+    /// For the functions of this header.
+    explicit expr(detail::node_ptr node) noexcept : node_(std::move(node)) {}
+    /// An array, a view, a scalar that stays on the device.
+    template <class X, std::enable_if_t<detail::is_operand<X> && !std::is_same_v<X, expr>, int> = 0>
+    expr(const X &x) : node_(detail::node_of<T>(x)) {
+        static_assert(detail::rank_of<X>() == Rank, "an expression of another rank");
+    }
+    /// A number.
+    template <class X, int R = Rank, std::enable_if_t<detail::is_host<X> && R == 0, int> = 0> expr(const X &x) : node_(detail::node_of<T>(x)) {}
+    /// Zero.
+    template <int R = Rank, std::enable_if_t<R == 0, int> = 0> expr() : node_(detail::make_number<T>(detail::op::constant, T{})) {}
+
+    /// Computes a scalar and brings it to the host: one run, which waits. What depends on a traced value cannot be computed and throws.
+    template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T> && !std::is_same_v<U, bool>, int> = 0> operator U() const {
+        return detail::run_scalar<T>(node_);
+    }
+    template <class U, std::enable_if_t<std::is_same_v<U, bool>, bool> = true> explicit operator U() const {
+        static_assert(detail::never<U>, "a branch on a value that is not computed yet: use select(condition, a, b); eval(condition) computes it now");
+        return false;
+    }
+
+    /// The number of elements.
+    std::size_t size() const noexcept { return extent(0) * (Rank > 1 ? extent(1) : 1); }
+    bool empty() const noexcept { return size() == 0; }
+    /// Of a matrix.
+    std::size_t rows() const noexcept { return extent(0); }
+    std::size_t cols() const noexcept { return extent(1); }
+    const detail::node_ptr &c_node() const noexcept { return node_; }
+
+    template <class X> expr &operator+=(const X &x) { return *this = expr(*this + x); }
+    template <class X> expr &operator-=(const X &x) { return *this = expr(*this - x); }
+    template <class X> expr &operator*=(const X &x) { return *this = expr(*this * x); }
+    template <class X> expr &operator/=(const X &x) { return *this = expr(*this / x); }
+    template <class X> expr &operator%=(const X &x) { return *this = expr(*this % x); }
+    template <class X> expr &operator&=(const X &x) { return *this = expr(*this & x); }
+    template <class X> expr &operator|=(const X &x) { return *this = expr(*this | x); }
+    template <class X> expr &operator^=(const X &x) { return *this = expr(*this ^ x); }
+    template <class X> expr &operator<<=(const X &x) { return *this = expr(*this << x); }
+    template <class X> expr &operator>>=(const X &x) { return *this = expr(*this >> x); }
+
+private:
+    std::size_t extent(int axis) const noexcept { return std::size_t(node_->extent[axis]); }
+
+    detail::node_ptr node_;
+};
+
+/// The same array, called so in messages and explanations.
+template <class X, std::enable_if_t<detail::is_operand<X>, int> = 0>
+expr<typename detail::operand<X>::type, detail::operand<X>::rank> named(const char *name, const X &x) {
+    return expr<typename detail::operand<X>::type, detail::operand<X>::rank>(detail::operand<X>::node(x, name));
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_EXPR_HPP

@@ -1,0 +1,110 @@
+// Functions of elements: of scalars, and of arrays element by element. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_FUNCTIONS_HPP
+#define ARRAYGPU_EXPR_FUNCTIONS_HPP
+
+#include <arraygpu/expr/operators.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// A function of numbers with fractions.
+template <op Code, class... X> auto real(const X &...x) {
+    static_assert(is_real<element_type<X...>>, "a function of float, double, half or bfloat16: write cast<float>(x) around integers");
+    return elementwise<Code, element_type<X...>>(x...);
+}
+
+} // namespace detail
+
+template <class A, detail::if_operands<A> = 0> auto sqrt(const A &a) { return detail::real<detail::op::sqrt>(a); }
+template <class A, detail::if_operands<A> = 0> auto rsqrt(const A &a) { return detail::real<detail::op::rsqrt>(a); }
+template <class A, detail::if_operands<A> = 0> auto cbrt(const A &a) { return detail::real<detail::op::cbrt>(a); }
+template <class A, detail::if_operands<A> = 0> auto floor(const A &a) { return detail::real<detail::op::floor>(a); }
+template <class A, detail::if_operands<A> = 0> auto ceil(const A &a) { return detail::real<detail::op::ceil>(a); }
+template <class A, detail::if_operands<A> = 0> auto trunc(const A &a) { return detail::real<detail::op::trunc>(a); }
+template <class A, detail::if_operands<A> = 0> auto round(const A &a) { return detail::real<detail::op::round>(a); }
+template <class A, detail::if_operands<A> = 0> auto nearbyint(const A &a) { return detail::real<detail::op::round_ties_even>(a); }
+template <class A, detail::if_operands<A> = 0> auto rint(const A &a) { return detail::real<detail::op::round_ties_even>(a); }
+template <class A, detail::if_operands<A> = 0> auto exp(const A &a) { return detail::real<detail::op::exp>(a); }
+template <class A, detail::if_operands<A> = 0> auto exp2(const A &a) { return detail::real<detail::op::exp2>(a); }
+template <class A, detail::if_operands<A> = 0> auto expm1(const A &a) { return detail::real<detail::op::expm1>(a); }
+template <class A, detail::if_operands<A> = 0> auto log(const A &a) { return detail::real<detail::op::log>(a); }
+template <class A, detail::if_operands<A> = 0> auto log2(const A &a) { return detail::real<detail::op::log2>(a); }
+template <class A, detail::if_operands<A> = 0> auto log10(const A &a) { return detail::real<detail::op::log10>(a); }
+template <class A, detail::if_operands<A> = 0> auto log1p(const A &a) { return detail::real<detail::op::log1p>(a); }
+template <class A, detail::if_operands<A> = 0> auto sin(const A &a) { return detail::real<detail::op::sin>(a); }
+template <class A, detail::if_operands<A> = 0> auto cos(const A &a) { return detail::real<detail::op::cos>(a); }
+template <class A, detail::if_operands<A> = 0> auto tan(const A &a) { return detail::real<detail::op::tan>(a); }
+template <class A, detail::if_operands<A> = 0> auto sinpi(const A &a) { return detail::real<detail::op::sinpi>(a); }
+template <class A, detail::if_operands<A> = 0> auto cospi(const A &a) { return detail::real<detail::op::cospi>(a); }
+template <class A, detail::if_operands<A> = 0> auto asin(const A &a) { return detail::real<detail::op::asin>(a); }
+template <class A, detail::if_operands<A> = 0> auto acos(const A &a) { return detail::real<detail::op::acos>(a); }
+template <class A, detail::if_operands<A> = 0> auto atan(const A &a) { return detail::real<detail::op::atan>(a); }
+template <class A, detail::if_operands<A> = 0> auto sinh(const A &a) { return detail::real<detail::op::sinh>(a); }
+template <class A, detail::if_operands<A> = 0> auto cosh(const A &a) { return detail::real<detail::op::cosh>(a); }
+template <class A, detail::if_operands<A> = 0> auto tanh(const A &a) { return detail::real<detail::op::tanh>(a); }
+template <class A, detail::if_operands<A> = 0> auto erf(const A &a) { return detail::real<detail::op::erf>(a); }
+template <class A, detail::if_operands<A> = 0> auto erfc(const A &a) { return detail::real<detail::op::erfc>(a); }
+template <class A, detail::if_operands<A> = 0> auto normcdf(const A &a) { return detail::real<detail::op::normcdf>(a); }
+/// The parts of frexp(a): a number of at least a half and below 1, and the power of two beside it.
+template <class A, detail::if_operands<A> = 0> auto frexp_mantissa(const A &a) { return detail::real<detail::op::frexp_mantissa>(a); }
+template <class A, detail::if_operands<A> = 0> auto frexp_exponent(const A &a) { return detail::real<detail::op::frexp_exponent>(a); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto pow(const A &a, const B &b) { return detail::real<detail::op::pow>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto atan2(const A &y, const B &x) { return detail::real<detail::op::atan2>(y, x); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto hypot(const A &a, const B &b) { return detail::real<detail::op::hypot>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto fmod(const A &a, const B &b) { return detail::real<detail::op::fmod>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto copysign(const A &a, const B &b) { return detail::real<detail::op::copysign>(a, b); }
+/// a times two to the n; n has a's element type.
+template <class A, class B, detail::if_operands<A, B> = 0> auto ldexp(const A &a, const B &n) { return detail::real<detail::op::ldexp>(a, n); }
+
+template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
+    static_assert(std::is_signed_v<detail::element_type<A>> || detail::is_real<detail::element_type<A>>, "abs of what has no sign");
+    return detail::arithmetic<detail::op::abs>(a);
+}
+template <class A, detail::if_operands<A> = 0> auto isnan(const A &a) { return a != a; }
+/// Element by element; NaN if one of them is NaN. Of one operand: see arraygpu::min(x), its least element.
+template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) { return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) { return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b); }
+template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) { return arraygpu::min(arraygpu::max(a, low), high); }
+/// a * b + c, rounded once.
+template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_add(const A &a, const B &b, const C &c) { return detail::arithmetic<detail::op::mul_add>(a, b, c); }
+template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto fma(const A &a, const B &b, const C &c) { return detail::arithmetic<detail::op::mul_add>(a, b, c); }
+
+/// a where the condition holds, else b. Both are computed, but the one that is not taken leaves no error.
+template <class C, class A, class B, std::enable_if_t<detail::is_operand<C> && (detail::is_operand<A> || detail::is_host<A>)&&(detail::is_operand<B> || detail::is_host<B>), int> = 0>
+auto select(const C &condition, const A &a, const B &b) {
+    static_assert(std::is_same_v<detail::element_type<C>, bool>, "the condition is a truth value: compare the numbers first");
+    static_assert(detail::ranks_fit<C, A, B>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
+    constexpr int rank = detail::joined_rank<C, A, B>();
+    // of two numbers that of C++
+    using T = typename std::conditional_t<detail::is_operand<A> || detail::is_operand<B>, detail::elements<void, A, B>, std::common_type<A, B>>::type;
+    return expr<T, rank>(detail::make_node(detail::op::select, detail::type_of<T>::value, rank, detail::node_of<bool>(condition), detail::node_of<T>(a), detail::node_of<T>(b)));
+}
+template <class C, class A, class B, std::enable_if_t<detail::is_operand<C>, int> = 0> auto where(const C &condition, const A &a, const B &b) {
+    return arraygpu::select(condition, a, b);
+}
+/// The same of numbers of the host, so that one function may be called with both.
+template <class A, class B, std::enable_if_t<detail::is_number<A> && detail::is_number<B>, int> = 0> std::common_type_t<A, B> select(bool condition, A a, B b) {
+    return condition ? a : b;
+}
+template <class C, class A, class B, std::enable_if_t<detail::is_host<C> && (detail::is_operand<A> || detail::is_operand<B>), int> = 0>
+auto select(const C &condition, const A &a, const B &b) {
+    return arraygpu::select(expr<bool>(condition), a, b);
+}
+
+/// Another element type (docs/semantics.md 2.6).
+template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<A>()> cast(const A &a) {
+    static_assert(detail::type_of<U>::known, "cast to an element type");
+    if constexpr (std::is_same_v<U, detail::element_type<A>>) return expr<U, detail::rank_of<A>()>(detail::operand<A>::node(a));
+    else return expr<U, detail::rank_of<A>()>(detail::make_node(detail::op::cast, detail::type_of<U>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+}
+template <class U, class A, detail::if_number<A> = 0> U cast(A a) { return static_cast<U>(a); }
+
+/// Computes it with the approximations of fast_math on GPUs (docs/semantics.md 8): the whole program that it is a part of.
+template <class A, detail::if_operands<A> = 0> auto fast_math(const A &a) {
+    using T = detail::element_type<A>;
+    return expr<T, detail::rank_of<A>()>(detail::make_node(detail::op::fast_math, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_FUNCTIONS_HPP

@@ -1,0 +1,141 @@
+// Making nodes. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_MAKE_HPP
+#define ARRAYGPU_EXPR_MAKE_HPP
+
+#include <arraygpu/expr/node.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// The functions that are being traced on this thread, one inside of the other.
+struct trace_state {
+    int depth;
+    const char *stack;
+    std::int64_t made;
+};
+inline thread_local trace_state tracing{};
+
+/// While it lives, a function of the author's is called with variables.
+class trace {
+public:
+    trace() {
+        if (tracing.depth >= 200) runaway("functions are nested 200 deep");
+        if (tracing.depth++ == 0) {
+            tracing.stack = static_cast<const char *>(__builtin_frame_address(0));
+            tracing.made = 0;
+        }
+    }
+    trace(const trace &) = delete;
+    trace &operator=(const trace &) = delete;
+    ~trace() { --tracing.depth; }
+
+    static void count() {
+        constexpr std::ptrdiff_t deepest = 256 << 10;
+        constexpr std::int64_t most = 1 << 20;
+        const char *here = static_cast<const char *>(__builtin_frame_address(0));
+        if (tracing.stack - here > deepest) runaway("made operations " + std::to_string(deepest >> 10) + " KiB of stack deep");
+        if (++tracing.made > most) runaway("made more than " + std::to_string(most) + " operations");
+    }
+
+private:
+    [[noreturn]] static void runaway(const std::string &what) {
+        throw error(AGPU_ERROR_INVALID_ARGUMENT, "a function that is called with traced values " + what + ": does it call itself, or loop on them? Use loop");
+    }
+};
+
+/// A node without operands.
+inline node_ptr make_leaf(op code, agpu_type type, int rank, place at = {}) {
+    if (tracing.depth) trace::count();
+    node *n = new_node();
+    ::new (&n->uses) std::atomic<std::uint32_t>(1);
+    n->code = code;
+    n->type = std::uint8_t(type);
+    n->rank = std::uint8_t(rank);
+    n->level = 0;
+    n->count = 0;
+    n->line = at.line;
+    n->file = at.file;
+    n->extent[0] = n->extent[1] = rank ? -1 : 1;
+    n->operands = n->own.near;
+    return node_ptr(n);
+}
+
+/// A node with these operands, which it takes. Its level is the highest of theirs, its extents those of the first array of its rank.
+inline node_ptr make_node(op code, agpu_type type, int rank, node_ptr *operands, std::uint32_t count, place at = {}) {
+    node_ptr made = make_leaf(code, type, rank, at);
+    if (count > node::few) made->operands = new node *[count];
+    bool sized = rank == 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        node *operand = operands[i].release();
+        made->operands[i] = operand;
+        if (operand->level > made->level) made->level = operand->level;
+        if (!sized && operand->rank == rank) {
+            made->extent[0] = operand->extent[0];
+            made->extent[1] = operand->extent[1];
+            sized = true;
+        }
+    }
+    made->count = count;
+    return made;
+}
+inline node_ptr make_node(op code, agpu_type type, int rank, node_ptr a, place at = {}) { return make_node(code, type, rank, &a, 1, at); }
+inline node_ptr make_node(op code, agpu_type type, int rank, node_ptr a, node_ptr b, place at = {}) {
+    node_ptr operands[] = {std::move(a), std::move(b)};
+    return make_node(code, type, rank, operands, 2, at);
+}
+inline node_ptr make_node(op code, agpu_type type, int rank, node_ptr a, node_ptr b, node_ptr c, place at = {}) {
+    node_ptr operands[] = {std::move(a), std::move(b), std::move(c)};
+    return make_node(code, type, rank, operands, 3, at);
+}
+
+/// A number of the host: a parameter of the program (literal), or a part of it (constant).
+template <class T> node_ptr make_number(op code, T value) {
+    node_ptr made = make_leaf(code, type_of<T>::value, 0);
+    made->own.numbers[0] = 0;
+    std::memcpy(made->own.numbers, &value, sizeof value);
+    return made;
+}
+inline node_ptr make_count(std::int64_t n) { return make_number<std::int64_t>(op::literal, n); }
+
+/// An array that is read.
+inline node_ptr make_array(const agpu_view &view, agpu_type type, int rank, buffer_owner::block *share, const char *name = nullptr) {
+    node_ptr made;
+    try {
+        made = make_leaf(op::array, type, rank);
+    } catch (...) {
+        buffer_owner::drop(share);
+        throw;
+    }
+    made->leaf = {view, share, nullptr};
+    made->extent[0] = view.extent[0];
+    made->extent[1] = rank > 1 ? view.extent[1] : 1;
+    if (name) {
+        const std::size_t size = std::strlen(name) + 1;
+        made->leaf.name = new char[size];
+        std::memcpy(made->leaf.name, name, size);
+    }
+    return made;
+}
+
+/// A variable of the innermost function that is traced.
+inline node_ptr make_variable(agpu_type type) {
+    node_ptr made = make_leaf(op::variable, type, 0);
+    made->level = std::uint8_t(tracing.depth);
+    return made;
+}
+/// A node that binds variables of the innermost function: it does not depend on them any more.
+inline node_ptr close(node_ptr made) {
+    if (made->level >= tracing.depth) made->level = std::uint8_t(tracing.depth - 1);
+    return made;
+}
+
+inline node_ptr with_extents(node_ptr made, std::int64_t rows, std::int64_t cols = 1) {
+    made->extent[0] = rows;
+    made->extent[1] = cols;
+    return made;
+}
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_MAKE_HPP

@@ -1,0 +1,148 @@
+// The nodes that expressions are made of: counted, immutable, without types of C++. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_NODE_HPP
+#define ARRAYGPU_EXPR_NODE_HPP
+
+#include <arraygpu/expr/operation.hpp>
+#include <arraygpu/owner.hpp>
+
+#include <atomic>
+#include <new>
+
+namespace arraygpu {
+namespace detail {
+
+/// One operation, or a leaf. It never changes after it was made, so threads may share it; only the count of its uses does.
+struct node {
+    static constexpr int few = 4; // so many operands lie in the node itself
+    struct operation {
+        node *near[few];
+        std::int64_t numbers[4]; // see `op`; of literals and constants the bits
+    };
+    struct array {
+        agpu_view view;
+        buffer_owner::block *owner; // null: the caller's view
+        char *name;                 // null: it is numbered
+    };
+
+    std::atomic<std::uint32_t> uses;
+    op code;
+    std::uint8_t type; // an agpu_type
+    std::uint8_t rank;
+    std::uint8_t level; // how deep the functions are nested whose variables it may depend on; 0: it can be computed
+    std::uint32_t count; // of operands
+    std::int32_t line;   // where it was written, if file is not null
+    const char *file;
+    std::int64_t extent[2]; // -1: not known before it is computed
+    node **operands;        // own.near, or memory of its own
+    union {
+        operation own;
+        array leaf;
+        node *next; // of nodes that are unused
+    };
+};
+
+/// Unused nodes of this thread, so that small expressions need no allocations. After the thread's end nodes go back to the heap.
+struct node_pool {
+    static constexpr int most = 64;
+    node *first;
+    int count;
+    bool watched;
+};
+inline thread_local node_pool pool{};
+
+struct pool_end {
+    ~pool_end() {
+        while (node *n = pool.first) {
+            pool.first = n->next;
+            ::operator delete(n);
+        }
+        pool.count = node_pool::most;
+    }
+};
+inline void watch_pool() {
+    static thread_local pool_end end;
+    static_cast<void>(&end);
+    pool.watched = true;
+}
+
+inline node *new_node() {
+    if (node *n = pool.first) {
+        pool.first = n->next;
+        --pool.count;
+        return n;
+    }
+    return static_cast<node *>(::operator new(sizeof(node)));
+}
+inline void recycle(node *n) noexcept {
+    if (pool.count >= node_pool::most) return ::operator delete(n);
+    if (!pool.watched) watch_pool();
+    n->next = pool.first;
+    pool.first = n;
+    ++pool.count;
+}
+
+/// One use less; true: it was the last.
+inline bool last_use(node *n) noexcept {
+    // nobody else can get at a node with one use: the locked instruction is only for the others
+    return n->uses.load(std::memory_order_acquire) == 1 || n->uses.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+/// Ends a node without uses, and what only it used: a list instead of recursion, so that no chain is too long.
+inline void end_node(node *dead) noexcept {
+    node *list = nullptr;
+    const auto put = [&list](node *n) {
+        n->file = reinterpret_cast<const char *>(list);
+        list = n;
+    };
+    put(dead);
+    while (list) {
+        node *n = list;
+        list = reinterpret_cast<node *>(const_cast<char *>(n->file));
+        if (n->code == op::array) {
+            buffer_owner::drop(n->leaf.owner);
+            delete[] n->leaf.name;
+        } else {
+            for (std::uint32_t i = 0; i < n->count; ++i) {
+                if (last_use(n->operands[i])) put(n->operands[i]);
+            }
+            if (n->operands != n->own.near) delete[] n->operands;
+        }
+        recycle(n);
+    }
+}
+
+/// A use of a node.
+class node_ptr {
+public:
+    node_ptr() noexcept : node_(nullptr) {}
+    explicit node_ptr(node *n) noexcept : node_(n) {}
+    node_ptr(node_ptr &&other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+    node_ptr(const node_ptr &other) noexcept : node_(other.node_) {
+        if (node_) node_->uses.fetch_add(1, std::memory_order_relaxed);
+    }
+    node_ptr &operator=(node_ptr other) noexcept {
+        std::swap(node_, other.node_);
+        return *this;
+    }
+    ~node_ptr() {
+        if (node_ && last_use(node_)) end_node(node_);
+    }
+    node *get() const noexcept { return node_; }
+    node *operator->() const noexcept { return node_; }
+    explicit operator bool() const noexcept { return node_ != nullptr; }
+    node *release() noexcept { return std::exchange(node_, nullptr); }
+
+private:
+    node *node_;
+};
+
+/// A place in the author's program.
+struct place {
+    const char *file = nullptr;
+    int line = 0;
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_NODE_HPP

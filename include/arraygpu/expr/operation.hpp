@@ -1,0 +1,62 @@
+// What nodes of expressions are. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_OPERATION_HPP
+#define ARRAYGPU_EXPR_OPERATION_HPP
+
+#include <cstdint>
+
+namespace arraygpu {
+namespace detail {
+
+/// What a node is. Keys of programs are made of these numbers; they live only as long as the process.
+enum class op : std::uint8_t {
+    // scalar operations, in the order of `operation_name`; of arrays, element by element
+    neg, abs, not_, sqrt, floor, ceil, trunc, round, round_ties_even,
+    exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, sinpi, cospi, asin, acos, atan, sinh, cosh, tanh,
+    cbrt, rsqrt, erf, erfc, normcdf, frexp_mantissa, frexp_exponent,
+    add, sub, mul, div, rem, min, max, and_, or_, xor_, shl, shr, eq, ne, lt, le, gt, ge,
+    pow, atan2, hypot, fmod, copysign, ldexp,
+    mul_add, select,
+    // values
+    array, literal, constant, variable, cast, bind, materialize,
+    // arrays; the operands are named in brackets, what stands behind them is in the node's numbers
+    iota,      // [n]
+    fill,      // [n, value]
+    slice,     // [array] axis, start, stop, stride
+    reverse,   // [array] axis
+    transpose, // [matrix]
+    pick,      // [matrix, index] axis
+    spread,    // [array, n] axis
+    read,      // [array, index ..]
+    length,    // [array] axis
+    map,       // [array .., variable .., body]
+    generate,  // [extent .., variable .., body]
+    matmul,    // [matrix, matrix]
+    // reductions of [array]
+    sum, product, least, greatest, any, all,
+    row_sums, col_sums,
+    dot,       // [array, array]
+    reduce,    // [array, init, left, right, body]
+    fold,      // [array, init, accumulator, element, body]
+    // of a whole program
+    fast_math, // [expression]
+    again      // only in keys: a node that was there before
+};
+
+/// The name of a scalar operation in docs/ir.md.
+inline const char *operation_name(op code) noexcept {
+    static constexpr const char *names[] = {
+        "neg", "abs", "not", "sqrt", "floor", "ceil", "trunc", "round", "round_ties_even",
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinpi", "cospi", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+        "cbrt", "rsqrt", "erf", "erfc", "normcdf", "frexp_mantissa", "frexp_exponent",
+        "add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge",
+        "pow", "atan2", "hypot", "fmod", "copysign", "ldexp",
+        "mul_add", "select"};
+    static_assert(sizeof names / sizeof *names == std::size_t(op::select) + 1, "a name for each scalar operation");
+    return names[std::size_t(code)];
+}
+constexpr bool is_scalar_operation(op code) noexcept { return code <= op::select; }
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_OPERATION_HPP

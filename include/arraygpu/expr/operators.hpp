@@ -1,0 +1,69 @@
+// Operators on expressions, arrays and views. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_OPERATORS_HPP
+#define ARRAYGPU_EXPR_OPERATORS_HPP
+
+#include <arraygpu/expr/expr.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// Element-wise of operands of one type.
+template <op Code, class R, class... X> auto elementwise(const X &...x) {
+    using T = element_type<X...>;
+    static_assert(ranks_fit<X...>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
+    constexpr int rank = joined_rank<X...>();
+    return expr<R, rank>(make_node(Code, type_of<R>::value, rank, node_of<T>(x)...));
+}
+template <op Code, class... X> auto arithmetic(const X &...x) {
+    using T = element_type<X...>;
+    static_assert(!std::is_same_v<T, bool>, "arithmetic on truth values: use && || ! ^, or cast<int>(x)");
+    return elementwise<Code, T>(x...);
+}
+/// Of integers and truth values.
+template <op Code, class... X> auto bitwise(const X &...x) {
+    using T = element_type<X...>;
+    static_assert(!is_real<T>, "an operation on bits, of numbers with fractions");
+    return elementwise<Code, T>(x...);
+}
+template <op Code, class... X> auto shift(const X &...x) {
+    static_assert(!std::is_same_v<element_type<X...>, bool>, "truth values are not shifted");
+    return bitwise<Code>(x...);
+}
+template <op Code, class... X> auto comparison(const X &...x) { return elementwise<Code, bool>(x...); }
+template <op Code, class... X> auto logical(const X &...x) {
+    static_assert(std::is_same_v<element_type<X...>, bool>, "&& || and ! take truth values: compare the numbers first");
+    return elementwise<Code, bool>(x...);
+}
+
+} // namespace detail
+
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator+(const A &a, const B &b) { return detail::arithmetic<detail::op::add>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator-(const A &a, const B &b) { return detail::arithmetic<detail::op::sub>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator*(const A &a, const B &b) { return detail::arithmetic<detail::op::mul>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator/(const A &a, const B &b) { return detail::arithmetic<detail::op::div>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator%(const A &a, const B &b) { return detail::arithmetic<detail::op::rem>(a, b); }
+template <class A, detail::if_operands<A> = 0> auto operator-(const A &a) { return detail::arithmetic<detail::op::neg>(a); }
+template <class A, detail::if_operands<A> = 0> auto operator+(const A &a) { return expr<typename detail::operand<A>::type, detail::rank_of<A>()>(detail::operand<A>::node(a)); }
+
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator&(const A &a, const B &b) { return detail::bitwise<detail::op::and_>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator|(const A &a, const B &b) { return detail::bitwise<detail::op::or_>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator^(const A &a, const B &b) { return detail::bitwise<detail::op::xor_>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator<<(const A &a, const B &b) { return detail::shift<detail::op::shl>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator>>(const A &a, const B &b) { return detail::shift<detail::op::shr>(a, b); }
+template <class A, detail::if_operands<A> = 0> auto operator~(const A &a) { return detail::bitwise<detail::op::not_>(a); }
+
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator==(const A &a, const B &b) { return detail::comparison<detail::op::eq>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator!=(const A &a, const B &b) { return detail::comparison<detail::op::ne>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator<(const A &a, const B &b) { return detail::comparison<detail::op::lt>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator<=(const A &a, const B &b) { return detail::comparison<detail::op::le>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator>(const A &a, const B &b) { return detail::comparison<detail::op::gt>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator>=(const A &a, const B &b) { return detail::comparison<detail::op::ge>(a, b); }
+
+/// Both sides are computed: there is no branch.
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator&&(const A &a, const B &b) { return detail::logical<detail::op::and_>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator||(const A &a, const B &b) { return detail::logical<detail::op::or_>(a, b); }
+template <class A, detail::if_operands<A> = 0> auto operator!(const A &a) { return detail::logical<detail::op::not_>(a); }
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_OPERATORS_HPP

@@ -1,0 +1,278 @@
+// From the bytes of an expression to a program. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_REPLAY_HPP
+#define ARRAYGPU_EXPR_REPLAY_HPP
+
+#include <arraygpu/expr/key.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// A compiled program.
+class program {
+public:
+    program() = default;
+    program(program &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    program &operator=(program &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~program() { static_cast<void>(agpu_program_free(handle_)); }
+    agpu_program *get() const noexcept { return handle_; }
+    agpu_program **receive() noexcept { return &handle_; }
+
+private:
+    agpu_program *handle_ = nullptr;
+};
+
+/// Builds core IR from bytes: each node is put on a stack, from which what uses it takes it.
+class replay {
+public:
+    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()) {
+        check(agpu_builder_create("expression", &builder_));
+    }
+    replay(const replay &) = delete;
+    replay &operator=(const replay &) = delete;
+    ~replay() { static_cast<void>(agpu_builder_free(builder_)); }
+
+    program compile() {
+        parameters();
+        const std::uint8_t *end = key_.bytes().data() + key_.bytes().size();
+        std::size_t results = 0;
+        while (at_ != end) {
+            if (*at_ == 0xff) {
+                ++at_;
+                check(agpu_builder_result(builder_, ("result" + (results ? std::to_string(results) : std::string())).c_str(), pop()));
+                ++results;
+            } else {
+                step();
+            }
+        }
+        program made;
+        check(agpu_builder_compile(builder_, made.receive()));
+        return made;
+    }
+
+private:
+    void parameters() {
+        std::size_t arrays = 0, scalars = 0;
+        for (const parameter &p : key_.parameters()) {
+            const std::string name = p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars);
+            (p.rank ? arrays : scalars) += 1;
+            agpu_node made = 0;
+            check(agpu_builder_param(builder_, name.c_str(), p.type, p.rank, &made));
+            parameters_.push_back(made);
+        }
+    }
+    std::uint8_t byte() { return *at_++; }
+    std::uint64_t number() {
+        std::uint64_t n = 0;
+        for (int shift = 0;; shift += 7) {
+            const std::uint8_t b = byte();
+            n |= std::uint64_t(b & 0x7f) << shift;
+            if (b < 0x80) return n;
+        }
+    }
+    agpu_node pop() {
+        const agpu_node top = stack_.back();
+        stack_.pop_back();
+        return top;
+    }
+    /// The next `count` operands, in their order; valid until the next push.
+    const agpu_node *take(std::size_t count) {
+        stack_.resize(stack_.size() - count);
+        return stack_.data() + stack_.size();
+    }
+    void step() {
+        const auto code = op(byte());
+        if (code == op::again) return stack_.push_back(made_[number()]);
+        if (const std::vector<place> &places = key_.places(); made_.size() < places.size()) {
+            const place &from = places[made_.size()];
+            check(agpu_builder_at(builder_, from.file, from.line));
+        }
+        const std::uint8_t shape = byte();
+        type_ = agpu_type(shape >> 2);
+        rank_ = shape & 3;
+        const agpu_node result = is_scalar_operation(code) ? scalar(code) : code >= op::sum && code <= op::fold ? reduction(code) : other(code);
+        made_.push_back(result);
+        stack_.push_back(result);
+    }
+    agpu_node scalar(op code) {
+        const int count = code < op::add ? 1 : code < op::mul_add ? 2 : 3;
+        const agpu_node *operands = take(std::size_t(count));
+        return apply(operation_name(code), operands, count);
+    }
+    agpu_node apply(const char *name, const agpu_node *operands, int count) {
+        agpu_node out = 0;
+        check(agpu_builder_apply(builder_, name, operands, count, &out));
+        return out;
+    }
+    agpu_node constant(agpu_type type, const void *value) {
+        agpu_node out = 0;
+        check(agpu_builder_constant(builder_, type, value, &out));
+        return out;
+    }
+    agpu_node integer(std::int64_t value) { return constant(AGPU_I64, &value); }
+    agpu_node length(agpu_node array, int axis) {
+        agpu_node out = 0;
+        check(agpu_builder_length(builder_, array, axis, &out));
+        return out;
+    }
+    agpu_node cast(agpu_type type, agpu_node x) {
+        agpu_node out = 0;
+        check(agpu_builder_cast(builder_, type, x, &out));
+        return out;
+    }
+    agpu_node variable(agpu_type type) {
+        agpu_node out = 0;
+        check(agpu_builder_variable(builder_, type, &out));
+        return out;
+    }
+
+    agpu_node other(op code) {
+        agpu_node out = 0;
+        switch (code) {
+        case op::array: {
+            const std::uint64_t which = number();
+            if (which == next_parameter_) {
+                ++next_parameter_;
+                at_ += number();
+            }
+            return parameters_[which];
+        }
+        case op::literal: return parameters_[next_parameter_++];
+        case op::constant: out = constant(type_, at_); at_ += 8; return out;
+        case op::variable: return variable(type_);
+        case op::cast: return cast(type_, pop());
+        case op::bind: check(agpu_builder_bind(builder_, pop(), &out)); return out;
+        case op::materialize: check(agpu_builder_materialize(builder_, pop(), &out)); return out;
+        case op::iota: check(agpu_builder_iota(builder_, pop(), &out)); return out;
+        case op::fast_math: check(agpu_builder_fast_math(builder_, true)); return pop();
+        case op::fill: {
+            const agpu_node *in = take(2);
+            check(agpu_builder_fill(builder_, in[0], in[1], &out));
+            return out;
+        }
+        case op::slice: return slice();
+        case op::reverse: {
+            const std::uint8_t axis = byte();
+            check(agpu_builder_reverse(builder_, pop(), axis, &out));
+            return out;
+        }
+        case op::transpose: check(agpu_builder_transpose(builder_, pop(), 0, 1, &out)); return out;
+        case op::pick:
+        case op::spread: {
+            const std::uint8_t axis = byte();
+            const agpu_node *in = take(2);
+            check(code == op::pick ? agpu_builder_pick(builder_, in[0], axis, in[1], &out) : agpu_builder_spread(builder_, in[0], axis, in[1], &out));
+            return out;
+        }
+        case op::length: {
+            const std::uint8_t axis = byte();
+            return length(pop(), axis);
+        }
+        case op::read: {
+            const std::uint64_t count = number();
+            const agpu_node *in = take(count);
+            check(agpu_builder_read(builder_, in[0], in + 1, std::int32_t(count - 1), &out));
+            return out;
+        }
+        case op::map: {
+            const std::uint64_t count = number(), arrays = count / 2;
+            const agpu_node *in = take(count);
+            check(agpu_builder_map(builder_, in + arrays, in, std::int32_t(arrays), in[count - 1], &out));
+            return out;
+        }
+        case op::generate: {
+            const agpu_node *in = take(std::size_t(2 * rank_ + 1));
+            check(agpu_builder_generate(builder_, in, in + rank_, rank_, in[2 * rank_], &out));
+            return out;
+        }
+        case op::matmul: {
+            const agpu_node *in = take(2);
+            check(agpu_builder_matmul(builder_, in[0], in[1], &out));
+            return out;
+        }
+        default: throw error(AGPU_ERROR_INTERNAL, "an expression has an unknown operation");
+        }
+    }
+    agpu_node slice() {
+        const std::uint8_t axis = byte();
+        const agpu_node array = pop();
+        const agpu_node start = slice_bound(array, axis), stop = slice_bound(array, axis), stride = slice_bound(array, axis);
+        agpu_node out = 0;
+        check(agpu_builder_slice(builder_, array, axis, start, stop, stride, &out));
+        return out;
+    }
+    agpu_node slice_bound(agpu_node array, int axis) {
+        const auto kind = bound(byte());
+        if (kind == bound::parameter) return parameters_[next_parameter_++];
+        const agpu_node value = integer(byte());
+        if (kind == bound::constant) return value;
+        const agpu_node operands[] = {length(array, axis), value};
+        return apply("sub", operands, 2);
+    }
+
+    agpu_node reduction(op code) {
+        agpu_node out = 0;
+        if (code == op::reduce || code == op::fold) {
+            const agpu_node *in = take(5); // array, init, left, right, body
+            check(code == op::reduce ? agpu_builder_reduce(builder_, in[2], in[3], in[4], in[1], in[0], &out)
+                                     : agpu_builder_fold(builder_, in[2], in[3], in[4], in[1], in[0], &out));
+            return out;
+        }
+        // sums of halves are sums of floats, rounded once (docs/semantics.md 5.6)
+        const agpu_type type = type_;
+        const bool wide = (type == AGPU_F16 || type == AGPU_BF16) && (code == op::sum || code == op::dot || code == op::row_sums || code == op::col_sums);
+        agpu_node second = code == op::dot ? pop() : 0, first = pop();
+        if (wide) {
+            type_ = AGPU_F32;
+            if (second) second = cast(AGPU_F32, second);
+            first = cast(AGPU_F32, first);
+        }
+        if (code == op::dot) check(agpu_builder_dot(builder_, first, second, &out));
+        else if (code == op::row_sums || code == op::col_sums) out = sums(first, code == op::row_sums ? 0 : 1);
+        else out = reduced(code, first);
+        return wide ? cast(type, out) : out;
+    }
+    agpu_node reduced(op code, agpu_node array) {
+        const char *name = code == op::sum ? "add" : code == op::product ? "mul" : code == op::least ? "min" : code == op::greatest ? "max" : code == op::any ? "or" : "and";
+        const agpu_node operands[] = {variable(type_), variable(type_)};
+        const agpu_node body = apply(name, operands, 2);
+        agpu_node out = 0;
+        check(agpu_builder_reduce(builder_, operands[0], operands[1], body, neutral(code), array, &out));
+        return out;
+    }
+    agpu_node sums(agpu_node matrix, int axis) {
+        const agpu_node n = length(matrix, axis), i = variable(AGPU_I64);
+        agpu_node line = 0, out = 0;
+        check(agpu_builder_pick(builder_, matrix, axis, i, &line));
+        const agpu_node sum = reduced(op::sum, line);
+        check(agpu_builder_generate(builder_, &n, &i, 1, sum, &out));
+        return out;
+    }
+    /// What a reduction begins with.
+    agpu_node neutral(op code) {
+        if (code == op::any || code == op::all) {
+            const bool value = code == op::all;
+            return constant(AGPU_BOOL, &value);
+        }
+        const double value = code == op::product ? 1 : code == op::least ? __builtin_huge_val() : code == op::greatest ? -__builtin_huge_val() : 0;
+        const float single = float(value);
+        if (type_ == AGPU_F32) return constant(AGPU_F32, &single);
+        // casts saturate: the ends of the integers
+        return type_ == AGPU_F64 ? constant(AGPU_F64, &value) : cast(type_, constant(AGPU_F64, &value));
+    }
+
+    const encoder &key_;
+    const std::uint8_t *at_;
+    agpu_builder *builder_ = nullptr;
+    agpu_type type_ = AGPU_F32;
+    int rank_ = 0;
+    std::size_t next_parameter_ = 0;
+    std::vector<agpu_node> parameters_, made_, stack_;
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_REPLAY_HPP

@@ -1,0 +1,120 @@
+// Running expressions. Included by arraygpu/expr.hpp.
+#ifndef ARRAYGPU_EXPR_RUN_HPP
+#define ARRAYGPU_EXPR_RUN_HPP
+
+#include <arraygpu/expr/replay.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// A result of a run: what it is, and where it goes.
+struct output {
+    node *root;
+    agpu_arg to;
+};
+inline agpu_arg to_host(const void *scalar) {
+    agpu_arg to{};
+    to.kind = AGPU_ARG_RESULT_SCALAR;
+    to.scalar = scalar;
+    return to;
+}
+inline agpu_arg to_view(const agpu_view &view) {
+    agpu_arg to{};
+    to.kind = AGPU_ARG_RESULT_VIEW;
+    to.view = view;
+    return to;
+}
+inline agpu_arg to_new(agpu_buffer **made) {
+    agpu_arg to{};
+    to.kind = AGPU_ARG_RESULT_NEW;
+    to.made = made;
+    return to;
+}
+
+inline void encode(encoder &into, const output *outputs, std::size_t count) {
+    into.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (outputs[i].root->level) {
+            throw error(AGPU_ERROR_INVALID_ARGUMENT, "a traced value has no value yet, so it cannot be computed or be made a number inside of the function that is "
+                                                     "traced: use the functions of arraygpu (sqrt(x), not std::sqrt(x)), select for branches, loop for loops");
+        }
+        into.add(outputs[i].root);
+        into.end_result();
+    }
+}
+/// The program of these expressions, whether it is known or not; `into` holds its bytes and arguments.
+inline program compiled(encoder &into, const output *outputs, std::size_t count) {
+    into.keep_places(true);
+    struct done {
+        encoder &of;
+        ~done() { of.keep_places(false); }
+    } const done{into};
+    encode(into, outputs, count);
+    return replay(into).compile();
+}
+
+inline encoder &this_threads_encoder() {
+    static thread_local encoder kept;
+    return kept;
+}
+
+/// Computes all outputs in one run. A structure that was run before costs no more than its bytes. Where no array and no call says the context of new arrays, they
+/// go beside a buffer.
+inline void run(const output *outputs, std::size_t count, const agpu_call *call, agpu_buffer *beside = nullptr) {
+    encoder &key = this_threads_encoder();
+    encode(key, outputs, count);
+    std::vector<agpu_arg> &list = key.arguments();
+    agpu_call there{sizeof(agpu_call), nullptr, nullptr};
+    if (beside && !call) {
+        bool arrays = false;
+        for (const agpu_arg &argument : list) arrays = arrays || argument.kind == AGPU_ARG_VIEW;
+        if (!arrays) check(agpu_buffer_context(beside, &there.context));
+        call = &there;
+    }
+    const auto add_results = [&] {
+        for (std::size_t i = 0; i < count; ++i) list.push_back(outputs[i].to);
+        return std::int32_t(list.size());
+    };
+    std::int32_t all = add_results();
+    bool known = false;
+    check(agpu_run_remembered(key.bytes().data(), std::int64_t(key.bytes().size()), call, list.data(), all, &known));
+    if (known) return;
+    const program made = compiled(key, outputs, count);
+    check(agpu_program_remember(made.get(), key.bytes().data(), std::int64_t(key.bytes().size())));
+    all = add_results();
+    check(agpu_program_run(made.get(), call, list.data(), all));
+}
+
+template <class T> T run_scalar(const node_ptr &node) {
+    T value{};
+    const output out{node.get(), to_host(&value)};
+    run(&out, 1, nullptr);
+    return value;
+}
+
+} // namespace detail
+
+/// The number of kernels that computing expressions in one run launches.
+template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
+    detail::encoder key;
+    const detail::output outputs[] = {{e.c_node().get(), {}}...};
+    const detail::program made = detail::compiled(key, outputs, sizeof...(e));
+    std::int32_t n = 0;
+    check(agpu_program_kernels(made.get(), &n));
+    return n;
+}
+/// A stage of the compiler: core, fused, plan, kernel, c, ptx, explain.
+template <class T, int Rank> std::string program_text(const expr<T, Rank> &e, const char *stage) {
+    detail::encoder key;
+    const detail::output out{e.c_node().get(), {}};
+    const detail::program made = detail::compiled(key, &out, 1);
+    const char *text = nullptr;
+    check(agpu_program_text(made.get(), stage, &text));
+    return text;
+}
+/// What the compiler made of an expression: kernels, strategies, costs (docs/explain.md).
+template <class T, int Rank> std::string explain(const expr<T, Rank> &e) { return arraygpu::program_text(e, "explain"); }
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_EXPR_RUN_HPP
