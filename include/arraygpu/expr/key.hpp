@@ -55,7 +55,8 @@ private:
 };
 inline std::uint64_t mixed(std::uint64_t x) noexcept { return (x ^ x >> 29) * 0x9e3779b97f4a7c15u; }
 
-/// A parameter of a program, in the order of its appearance.
+/// A parameter of a program: arrays first, then scalars, each in the order of their appearance. So it is the same program whether a function was given a scalar
+/// before or behind its arrays.
 struct parameter {
     agpu_type type;
     std::int32_t rank;
@@ -71,7 +72,9 @@ public:
     void clear() {
         bytes_.clear();
         arguments_.clear();
+        scalars_.clear();
         parameters_.clear();
+        scalar_types_.clear();
         shared_.clear();
         seen_.clear();
         views_.clear();
@@ -96,13 +99,20 @@ public:
     }
     /// Ends a result.
     void end_result() { byte(0xff); }
+    /// Ends the program.
+    void end() {
+        arguments_.insert(arguments_.end(), scalars_.begin(), scalars_.end());
+        if (!placed_) return;
+        for (const agpu_type type : scalar_types_) parameters_.push_back({type, 0, nullptr});
+    }
 
     const std::vector<std::uint8_t> &bytes() const noexcept { return bytes_; }
     const std::vector<parameter> &parameters() const noexcept { return parameters_; }
     /// The arguments of the parameters; those of results are put behind them.
     std::vector<agpu_arg> &arguments() noexcept { return arguments_; }
-    /// Where nodes were written, by number; only while it is `placed`.
+    /// Where nodes were written, by number.
     const std::vector<place> &places() const noexcept { return places_; }
+    /// Whether it keeps what only a new program needs.
     void keep_places(bool keep) { placed_ = keep; }
 
 private:
@@ -170,8 +180,8 @@ private:
         agpu_arg argument{};
         argument.kind = AGPU_ARG_SCALAR;
         argument.scalar = value;
-        arguments_.push_back(argument);
-        parameters_.push_back({type, 0, nullptr});
+        scalars_.push_back(argument);
+        if (placed_) scalar_types_.push_back(type);
     }
     /// The same part of the same buffer is the same parameter.
     void array(node *n) {
@@ -192,7 +202,7 @@ private:
         argument.kind = AGPU_ARG_VIEW;
         argument.view = view;
         arguments_.push_back(argument);
-        parameters_.push_back({agpu_type(n->type), n->rank, n->leaf.name});
+        if (placed_) parameters_.push_back({agpu_type(n->type), n->rank, n->leaf.name});
         const std::size_t size = n->leaf.name ? std::strlen(n->leaf.name) : 0;
         number(size);
         raw(n->leaf.name, size);
@@ -220,8 +230,9 @@ private:
     }
 
     std::vector<std::uint8_t> bytes_;
-    std::vector<agpu_arg> arguments_;
+    std::vector<agpu_arg> arguments_, scalars_;
     std::vector<parameter> parameters_;
+    std::vector<agpu_type> scalar_types_;
     std::vector<frame> stack_;
     std::vector<place> places_;
     std::vector<known> shared_;

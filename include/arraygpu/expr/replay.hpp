@@ -58,6 +58,7 @@ private:
         for (const parameter &p : key_.parameters()) {
             const std::string name = p.name ? std::string(p.name) : p.rank ? "v" + std::to_string(arrays) : "s" + std::to_string(scalars);
             (p.rank ? arrays : scalars) += 1;
+            next_scalar_ = arrays;
             agpu_node made = 0;
             check(agpu_builder_param(builder_, name.c_str(), p.type, p.rank, &made));
             parameters_.push_back(made);
@@ -133,13 +134,13 @@ private:
         switch (code) {
         case op::array: {
             const std::uint64_t which = number();
-            if (which == next_parameter_) {
-                ++next_parameter_;
-                at_ += number();
+            if (which == next_array_) {
+                ++next_array_;
+                at_ += number(); // its name
             }
             return parameters_[which];
         }
-        case op::literal: return parameters_[next_parameter_++];
+        case op::literal: return parameters_[next_scalar_++];
         case op::constant: out = constant(type_, at_); at_ += 8; return out;
         case op::variable: return variable(type_);
         case op::cast: return cast(type_, pop());
@@ -205,7 +206,7 @@ private:
     }
     agpu_node slice_bound(agpu_node array, int axis) {
         const auto kind = bound(byte());
-        if (kind == bound::parameter) return parameters_[next_parameter_++];
+        if (kind == bound::parameter) return parameters_[next_scalar_++];
         const agpu_node value = integer(byte());
         if (kind == bound::constant) return value;
         const agpu_node operands[] = {length(array, axis), value};
@@ -268,7 +269,7 @@ private:
     agpu_builder *builder_ = nullptr;
     agpu_type type_ = AGPU_F32;
     int rank_ = 0;
-    std::size_t next_parameter_ = 0;
+    std::size_t next_array_ = 0, next_scalar_ = 0;
     std::vector<agpu_node> parameters_, made_, stack_;
 };
 

@@ -41,6 +41,7 @@ inline void encode(encoder &into, const output *outputs, std::size_t count) {
         into.add(outputs[i].root);
         into.end_result();
     }
+    into.end();
 }
 /// The program of these expressions, whether it is known or not; `into` holds its bytes and arguments.
 inline program compiled(encoder &into, const output *outputs, std::size_t count) {

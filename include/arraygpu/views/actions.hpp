@@ -1,0 +1,69 @@
+// Actions: they work in place and give their container back. Included by arraygpu/views.hpp.
+#ifndef ARRAYGPU_VIEWS_ACTIONS_HPP
+#define ARRAYGPU_VIEWS_ACTIONS_HPP
+
+#include <arraygpu/views/algorithms.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// A view of a container that the container becomes.
+template <class F> struct action {
+    F f;
+};
+template <class F> action(F) -> action<F>;
+template <class C> struct is_container : std::false_type {};
+template <class T> struct is_container<gpu_vector<T>> : std::true_type {};
+template <class T> struct is_container<gpu_vector_view<T>> : std::true_type {};
+
+template <class C, class F> void act(C &container, const action<F> &a) {
+    const auto made = a.f(static_cast<const C &>(container)).array();
+    container = made;
+}
+
+} // namespace detail
+
+/// v | actions::f(..): v becomes views::f(v, ..), in one run; if it has another size, v gets it. What comes out is v.
+template <class C, class F, std::enable_if_t<detail::is_container<C>::value, int> = 0> C &operator|(C &container, const detail::action<F> &action) {
+    detail::act(container, action);
+    return container;
+}
+/// A temporary container is handed on.
+template <class C, class F, std::enable_if_t<detail::is_container<C>::value, int> = 0> C operator|(C &&container, const detail::action<F> &action) {
+    detail::act(container, action);
+    return std::move(container);
+}
+
+namespace actions {
+
+template <class F> auto transform(F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::action{[f, file, line](const auto &v) { return views::transform(v, f, file, line); }};
+}
+inline auto take(std::int64_t n) {
+    return detail::action{[n](const auto &v) { return views::take(v, n); }};
+}
+inline auto drop(std::int64_t n) {
+    return detail::action{[n](const auto &v) { return views::drop(v, n); }};
+}
+inline auto slice(std::int64_t start, std::int64_t stop) {
+    return detail::action{[start, stop](const auto &v) { return views::slice(v, start, stop); }};
+}
+inline auto stride(std::int64_t n) {
+    return detail::action{[n](const auto &v) { return views::stride(v, n); }};
+}
+template <class I> auto permute(const I &indices) {
+    return detail::action{[at = detail::range_of<const I &>(detail::as_range(indices))](const auto &v) { return views::permute(v, at); }};
+}
+template <class V> auto fill(const V &value) {
+    return detail::action{[value](const auto &v) {
+        using T = detail::element_type<std::decay_t<decltype(v)>>;
+        return views::repeat(expr<T, 0>(value), std::int64_t(v.size()));
+    }};
+}
+inline constexpr auto reverse_of = [](const auto &v) { return views::reverse(v); };
+inline constexpr detail::action<std::decay_t<decltype(reverse_of)>> reverse{reverse_of};
+
+} // namespace actions
+} // namespace arraygpu
+
+#endif // ARRAYGPU_VIEWS_ACTIONS_HPP

@@ -1,0 +1,160 @@
+// Algorithms: they compute, at once. Included by arraygpu/views.hpp.
+#ifndef ARRAYGPU_VIEWS_ALGORITHMS_HPP
+#define ARRAYGPU_VIEWS_ALGORITHMS_HPP
+
+#include <arraygpu/views/adaptors.hpp>
+
+namespace arraygpu {
+namespace detail {
+
+/// What a function writes through its arguments.
+class writes {
+public:
+    std::size_t add(const node_ptr &value, const agpu_view &target, agpu_type type) {
+        slots_.push_back({value, target, type, false});
+        return slots_.size() - 1;
+    }
+    const node_ptr &value(std::size_t i) const { return slots_[i].value; }
+    void set(std::size_t i, node_ptr value) {
+        slots_[i].value = std::move(value);
+        slots_[i].written = true;
+    }
+    /// All that was written, in one run.
+    void run(const traversal &over, place at) const;
+
+private:
+    struct slot {
+        node_ptr value;
+        agpu_view target;
+        agpu_type type;
+        bool written;
+    };
+    std::vector<slot> slots_;
+};
+
+} // namespace detail
+
+/// An element that can be written: what for_each gives for the elements of a vector that is not const. It is read as expr<T>; assigning to it is what the vector
+/// will hold.
+template <class T> class element_ref {
+public:
+    using value_type = T;
+
+    element_ref(detail::writes &to, std::size_t slot) noexcept : to_(&to), slot_(slot) {}
+    element_ref(const element_ref &) = default;
+    element_ref &operator=(const element_ref &other) { return *this = other.get(); }
+    template <class X> element_ref &operator=(const X &x) {
+        to_->set(slot_, detail::node_of<T>(x));
+        return *this;
+    }
+    expr<T, 0> get() const { return expr<T, 0>(to_->value(slot_)); }
+
+private:
+    detail::writes *to_;
+    std::size_t slot_;
+};
+
+namespace detail {
+
+template <class T> struct operand<element_ref<T>> : operand_of<T, 0> {
+    static node_ptr node(const element_ref<T> &e) { return e.get().c_node(); }
+};
+template <class T> struct writable<element_ref<T>> : writable<gpu_vector<T>> {};
+
+/// Elements as for_each gives them: references to what can be written.
+template <class P> auto refer(const P &part, traversal &over, writes &) { return part.read(over); }
+template <class T> auto refer(const array_part<T, true> &part, traversal &over, writes &to) {
+    return element_ref<T>(to, to.add(part.read(over).c_node(), part.target, type_of<T>::value));
+}
+template <class... P> auto refer(const group_part<P...> &group, traversal &over, writes &to) {
+    return std::apply([&](const P &...p) { return std::tuple<decltype(refer(p, over, to))...>{refer(p, over, to)...}; }, group.parts);
+}
+template <class P> struct can_write : std::false_type {};
+template <class T> struct can_write<array_part<T, true>> : std::true_type {};
+template <class... P> struct can_write<group_part<P...>> : std::bool_constant<(can_write<P>::value || ...)> {};
+
+inline void writes::run(const traversal &over, place at) const {
+    std::vector<node_ptr> roots;
+    std::vector<output> outputs;
+    for (const slot &s : slots_) {
+        if (!s.written) continue;
+        roots.push_back(over.values(s.value, s.type, at));
+        outputs.push_back({roots.back().get(), to_view(s.target)});
+    }
+    if (!outputs.empty()) detail::run(outputs.data(), outputs.size(), nullptr);
+}
+
+/// The arrays of a range of scalars or tuples, into as many outputs.
+template <class T, bool W, class Out> void compute(const array_part<T, W> &part, Out &out) {
+    const expr<T, 1> &e = part.values;
+    run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
+}
+template <class... P, class... Q, std::size_t... I> void compute_all(const group_part<P...> &from, const group_part<Q...> &to, std::index_sequence<I...>) {
+    static_assert(sizeof...(P) == sizeof...(Q), "as many outputs as the function gives values");
+    static_assert((can_write<Q>::value && ...), "the outputs are vectors that are not const, or their views");
+    run_into(nullptr, {std::get<I>(from.parts).values.c_node().get()...}, view_destination{std::get<I>(to.parts).target}...);
+}
+template <class P, class... Q> void compute(const P &from, const range<group_part<Q...>> &out) {
+    compute_all(from, out.part(), std::index_sequence_for<Q...>());
+}
+
+template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_operand<X> && rank_of<X>() == 0);
+
+} // namespace detail
+
+/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; where f gives a tuple, views::zip of as many of them.
+template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const auto made = views::transform(static_cast<In &&>(in), f, file, line);
+    detail::compute(made.part(), out);
+}
+/// The same of two ranges.
+template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_convertible_v<F, const char *>, int> = 0>
+void transform(In &&in, Second &&second, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    arraygpu::transform(views::zip(in, second), out, f, file, line);
+}
+/// f of each element, for what it writes through its arguments: any of the zipped ranges that are not const. All that it writes is one run, in which f reads what was there before.
+template <class X, class F> void for_each(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    using Range = detail::range_of<X>;
+    using Part = std::decay_t<decltype(std::declval<Range>().part())>;
+    static_assert(detail::can_write<Part>::value, "for_each writes through its arguments, and none of these can be written");
+    const Range r = detail::as_range(static_cast<X &&>(x));
+    const detail::trace inside;
+    detail::traversal over(r.length());
+    detail::writes to;
+    auto element = detail::refer(r.part(), over, to);
+    static_cast<void>(detail::call(f, element));
+    to.run(over, {file, line});
+}
+/// The elements of a view, computed into a vector, which gets its size, or a view of as many elements.
+template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
+    const auto e = detail::as_expr(in);
+    detail::run_into(nullptr, {e.c_node().get()}, detail::destination_of<std::decay_t<Out>>(out, e));
+}
+/// A std::vector, std::array, .. brought to the device.
+template <class C, class T = typename C::value_type, std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_operand<C>, int> = 0>
+gpu_vector<T> copy(const C &host, context_ref where = {}) {
+    return gpu_vector<T>(host, where);
+}
+inline gpu_vector<bool> copy(const std::vector<bool> &host, context_ref where = {}) { return gpu_vector<bool>(host, where); }
+/// Every element becomes the value: a number, or a scalar expression.
+template <class Out, class V, std::enable_if_t<detail::is_operand<std::decay_t<Out>> && detail::is_scalar_argument<V>, int> = 0> void fill(Out &&out, const V &value) {
+    using T = detail::element_type<std::decay_t<Out>>;
+    if constexpr (detail::is_number<V>) {
+        if (out.size()) out.fill(static_cast<T>(value));
+    } else {
+        arraygpu::copy(repeat(expr<T, 0>(value), std::int64_t(out.size())), out);
+    }
+}
+
+/// `view | reduce(init)`, `view | reduce(init, f)`: see reduce(x, init, f). A scalar that is computed when it becomes a number.
+template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0> auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, file, line); }};
+}
+template <class I, class F, std::enable_if_t<detail::is_scalar_argument<I> && !detail::is_scalar_argument<F> && !std::is_convertible_v<F, const char *>, int> = 0>
+auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, f, file, line); }};
+}
+
+} // namespace arraygpu
+
+#endif // ARRAYGPU_VIEWS_ALGORITHMS_HPP

@@ -1,0 +1,156 @@
+// Views: sequences that are computed when they are needed. Included by arraygpu/views.hpp.
+#ifndef ARRAYGPU_VIEWS_RANGE_HPP
+#define ARRAYGPU_VIEWS_RANGE_HPP
+
+#include <arraygpu/views/parts.hpp>
+
+namespace arraygpu {
+
+/// A view: a sequence that is not stored. It keeps the arrays that it reads, and can be stored in variables, passed and returned. Its elements are scalars,
+/// tuples (of zip), or windows.
+template <class Part> class range {
+public:
+    range(Part part, std::int64_t size) : part_(std::move(part)), size_(Part::endless ? detail::endless : size) {}
+    /// Of parts that go on for ever, so many elements.
+    struct bounded {};
+    range(Part part, std::int64_t size, bounded) : part_(std::move(part)), size_(size) {}
+
+    bool is_endless() const noexcept { return size_ == detail::endless; }
+    /// The number of elements; of iota(x) and repeat(x) an error.
+    std::size_t size() const { return std::size_t(finite("size")); }
+    std::int64_t finite(const char *what) const {
+        if (is_endless()) throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(what) + ": the view is endless; views::take(n) ends it");
+        return size_;
+    }
+    const Part &part() const noexcept { return part_; }
+    /// -1: endless.
+    std::int64_t length() const noexcept { return size_; }
+
+    /// The elements as an expression.
+    auto array(detail::place at = {}) const { return part_.array(finite("the elements"), at); }
+    /// The elements, computed: of scalars a gpu_vector, in one kernel where that is possible.
+    auto to_vector() const { return eval(array()); }
+    auto to_host() const { return to_vector().to_host(); }
+    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator gpu_vector<T>() const { return to_vector(); }
+    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator expr<T, 1>() const { return array(); }
+
+private:
+    Part part_;
+    std::int64_t size_;
+};
+
+namespace detail {
+
+/// A function of the elements of an endless view, which becomes a part of it.
+template <class Part, class F> struct deferred_part {
+    static constexpr bool has_array = true, endless = Part::endless;
+    using result_type = called<F, typename Part::element>;
+    using element = std::conditional_t<is_tuple<result_type>::value, result_type, expr<typename std::conditional_t<is_tuple<result_type>::value, std::common_type<float>, result<result_type>>::type, 0>>;
+    Part part;
+    F f;
+
+    element applied(typename Part::element e) const {
+        F copy = f;
+        return element(detail::call(copy, e));
+    }
+    element read(traversal &over) const { return applied(part.read(over)); }
+    auto sliced(std::int64_t start, std::int64_t stop, std::int64_t stride, place at) const {
+        using Sliced = decltype(part.sliced(start, stop, stride, at));
+        return deferred_part<Sliced, F>{part.sliced(start, stop, stride, at), f};
+    }
+    element at_index(const expr<std::int64_t> &i, place at) const { return applied(part.at_index(i, at)); }
+    auto array(std::int64_t size, place at) const {
+        const trace inside;
+        traversal over(size);
+        const element e = read(over);
+        return over.values<typename element::value_type>(e.c_node(), at);
+    }
+};
+
+/// What a function gave, as parts: of all elements at once.
+template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at);
+template <bool HasArray, class Tuple, std::size_t... I> auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_sequence<I...>) {
+    using std::get;
+    return group_part<decltype(traced_part<HasArray>(over, get<I>(r), at))...>{{traced_part<HasArray>(over, get<I>(r), at)...}};
+}
+template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at) {
+    if constexpr (is_tuple<R>::value) {
+        return traced_parts<HasArray>(over, r, at, std::make_index_sequence<std::tuple_size_v<R>>());
+    } else {
+        using T = typename result<R>::type;
+        if constexpr (HasArray) return array_part<T, false>{over.values<T>(node_of<T>(r), at), {}};
+        else return scalar_part<T>{expr<T, 0>(node_of<T>(r))};
+    }
+}
+template <class Part, class F> auto transformed(const range<Part> &from, F &f, place at) {
+    if constexpr (Part::endless && Part::has_array) {
+        using Deferred = deferred_part<Part, std::decay_t<F>>;
+        return range<Deferred>(Deferred{from.part(), f}, endless);
+    } else {
+        using R = called<F, typename Part::element>;
+        static_assert(!std::is_void_v<R>, "the function returns nothing: return the new element (for_each writes through its arguments)");
+        const trace inside;
+        traversal over(from.length());
+        typename Part::element element = from.part().read(over);
+        const R r = detail::call(f, element);
+        auto part = traced_part<Part::has_array>(over, r, at);
+        return range<decltype(part)>(std::move(part), from.length(), typename range<decltype(part)>::bounded());
+    }
+}
+
+/// An array, a view of one, or a range, as a range. What may be written keeps where it is.
+template <class X> struct to_range {
+    static_assert(is_operand<X> && rank_of<X>() == 1,
+                  "views are of vectors on the device, of their views, of expressions and of views; arraygpu::copy(v) brings a std::vector to the device");
+    using T = element_type<X>;
+    static auto of(const X &x) {
+        expr<T, 1> values(operand<X>::node(x));
+        const std::int64_t size = values.c_node()->extent[0];
+        return range<array_part<T, false>>({std::move(values), {}}, size);
+    }
+    static auto of(X &x) {
+        if constexpr (std::is_same_v<X, gpu_vector<T>> || std::is_same_v<X, gpu_vector_view<T>>) {
+            return range<array_part<T, true>>({expr<T, 1>(operand<X>::node(x)), x.c_view()}, std::int64_t(x.size()));
+        } else {
+            return of(static_cast<const X &>(x));
+        }
+    }
+};
+/// Views may be temporary and written nevertheless.
+template <class T> struct to_range<gpu_vector_view<T>> {
+    static auto of(const gpu_vector_view<T> &x) {
+        using V = std::remove_const_t<T>;
+        constexpr bool writable = !std::is_const_v<T>;
+        return range<array_part<V, writable>>({expr<V, 1>(operand<gpu_vector_view<T>>::node(x)), x.c_view()}, std::int64_t(x.size()));
+    }
+};
+template <class P> struct to_range<range<P>> {
+    static const range<P> &of(const range<P> &r) { return r; }
+};
+template <class X> decltype(auto) as_range(X &&x) { return to_range<std::decay_t<X>>::of(static_cast<X &&>(x)); }
+template <class X> using range_of = std::decay_t<decltype(as_range(std::declval<X>()))>;
+
+/// Ranges of scalars stand in expressions.
+template <class P> struct single {
+    static constexpr bool is = false;
+};
+template <class T, bool W> struct single<array_part<T, W>> : operand_of<T, 1> {
+    static constexpr bool is = true;
+};
+template <class T> struct single<scalar_part<T>> : operand_of<T, 1> {
+    static constexpr bool is = true;
+};
+template <class T, bool E> struct single<count_part<T, E>> : operand_of<T, 1> {
+    static constexpr bool is = true;
+};
+template <class P, class F> struct single<deferred_part<P, F>> : operand_of<typename std::conditional_t<is_tuple<typename deferred_part<P, F>::element>::value, expr<float>, typename deferred_part<P, F>::element>::value_type, 1> {
+    static constexpr bool is = !is_tuple<typename deferred_part<P, F>::element>::value;
+};
+template <class P> struct operand<range<P>, std::enable_if_t<single<P>::is>> : single<P> {
+    static node_ptr node(const range<P> &r) { return r.array().c_node(); }
+};
+
+} // namespace detail
+} // namespace arraygpu
+
+#endif // ARRAYGPU_VIEWS_RANGE_HPP
