@@ -221,34 +221,27 @@ private:
                                      : agpu_builder_fold(builder_, in[2], in[3], in[4], in[1], in[0], &out));
             return out;
         }
+        if (code == op::dot) {
+            const agpu_node *in = take(2);
+            check(agpu_builder_dot(builder_, in[0], in[1], &out));
+            return out;
+        }
         // sums of halves are sums of floats, rounded once (docs/semantics.md 5.6)
         const agpu_type type = type_;
-        const bool wide = (type == AGPU_F16 || type == AGPU_BF16) && (code == op::sum || code == op::dot || code == op::row_sums || code == op::col_sums);
-        agpu_node second = code == op::dot ? pop() : 0, first = pop();
-        if (wide) {
-            type_ = AGPU_F32;
-            if (second) second = cast(AGPU_F32, second);
-            first = cast(AGPU_F32, first);
-        }
-        if (code == op::dot) check(agpu_builder_dot(builder_, first, second, &out));
-        else if (code == op::row_sums || code == op::col_sums) out = sums(first, code == op::row_sums ? 0 : 1);
-        else out = reduced(code, first);
+        const bool wide = (type == AGPU_F16 || type == AGPU_BF16) && (code == op::sum || code == op::row_sums || code == op::col_sums);
+        if (wide) type_ = AGPU_F32;
+        const agpu_node array = pop();
+        out = reduced(code, wide ? cast(AGPU_F32, array) : array);
         return wide ? cast(type, out) : out;
     }
     agpu_node reduced(op code, agpu_node array) {
-        const char *name = code == op::sum ? "add" : code == op::product ? "mul" : code == op::least ? "min" : code == op::greatest ? "max" : code == op::any ? "or" : "and";
+        const bool rows = code == op::row_sums, lines = rows || code == op::col_sums;
+        const char *name = lines || code == op::sum ? "add" : code == op::product ? "mul" : code == op::least ? "min" : code == op::greatest ? "max" : code == op::any ? "or" : "and";
         const agpu_node operands[] = {variable(type_), variable(type_)};
-        const agpu_node body = apply(name, operands, 2);
+        const agpu_node body = apply(name, operands, 2), init = neutral(code);
         agpu_node out = 0;
-        check(agpu_builder_reduce(builder_, operands[0], operands[1], body, neutral(code), array, &out));
-        return out;
-    }
-    agpu_node sums(agpu_node matrix, int axis) {
-        const agpu_node n = length(matrix, axis), i = variable(AGPU_I64);
-        agpu_node line = 0, out = 0;
-        check(agpu_builder_pick(builder_, matrix, axis, i, &line));
-        const agpu_node sum = reduced(op::sum, line);
-        check(agpu_builder_generate(builder_, &n, &i, 1, sum, &out));
+        check(lines ? agpu_builder_reduce_axis(builder_, operands[0], operands[1], body, init, array, rows ? 1 : 0, &out)
+                    : agpu_builder_reduce(builder_, operands[0], operands[1], body, init, array, &out));
         return out;
     }
     /// What a reduction begins with.

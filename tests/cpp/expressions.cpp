@@ -1,0 +1,143 @@
+// Expressions: values against loops of the host, to the bit; how many kernels; aliasing, lifetimes, errors.
+#include "check.hpp"
+#include <arraygpu/expr.hpp>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+using namespace arraygpu;
+
+template <class T> static std::vector<T> numbers(std::size_t n, unsigned seed) {
+    std::vector<T> v(n);
+    for (T &x : v) {
+        seed = seed * 1664525u + 1013904223u;
+        x = T(float(seed >> 8) / float(1 << 24) * 8 - 3);
+    }
+    return v;
+}
+template <class T> static bool same(const std::vector<T> &a, const std::vector<T> &b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+template <class T, class F> static std::vector<T> loop_of(std::size_t n, F f) {
+    std::vector<T> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = f(i);
+    return v;
+}
+
+static void elementwise() {
+    for (const std::size_t n : {0, 1, 7, 2049, 10000}) {
+        const auto ha = numbers<float>(n, 1), hb = numbers<float>(n, 2), hc = numbers<float>(n, 3);
+        const gpu_vector<float> a(ha), b(hb);
+        gpu_vector<float> c(n);
+        c = 0.12f * a + 7.54f * b;
+        CHECK(same(c.to_host(), loop_of<float>(n, [&](std::size_t i) { return 0.12f * ha[i] + 7.54f * hb[i]; })));
+        const agpu_buffer *there = c.c_buffer();
+        c = a - b * 2 / 3.0; // numbers become floats
+        CHECK(c.c_buffer() == there && same(c.to_host(), loop_of<float>(n, [&](std::size_t i) { return ha[i] - hb[i] * 2 / 3.0f; })));
+        const gpu_vector<float> made = where(a > b, sqrt(abs(a)), -b);
+        CHECK(same(made.to_host(), loop_of<float>(n, [&](std::size_t i) { return ha[i] > hb[i] ? std::sqrt(std::fabs(ha[i])) : -hb[i]; })));
+        const gpu_vector<int> whole = cast<int>(a) % 3 + (cast<int>(b) << 2) + (~cast<int>(a) & 6);
+        CHECK(same(whole.to_host(), loop_of<int>(n, [&](std::size_t i) { return int(ha[i]) % 3 + int(unsigned(int(hb[i])) << 2) + (~int(ha[i]) & 6); })));
+        const gpu_vector<bool> truth = !(a < b) || (a == b && b != 0);
+        CHECK(truth.size() == n && truth.to_host() == [&] {
+            std::vector<bool> v;
+            for (std::size_t i = 0; i < n; ++i) v.push_back(!(ha[i] < hb[i]) || (ha[i] == hb[i] && hb[i] != 0));
+            return v;
+        }());
+        c = mul_add(a, b, 1.5f) + min(a, b) * max(a, 0) - clamp(a, -1, 1);
+        CHECK(same(c.to_host(), loop_of<float>(n, [&](std::size_t i) {
+                       return std::fma(ha[i], hb[i], 1.5f) + std::fmin(ha[i], hb[i]) * std::fmax(ha[i], 0.0f) - std::fmin(std::fmax(ha[i], -1.0f), 1.0f);
+                   })));
+        c += a;
+        c *= 2;
+        c -= b + 1;
+        view(c, 0, std::int64_t(n / 2)) /= 4;
+        CHECK(c.size() == n);
+    }
+}
+
+static void structures() {
+    const auto ha = numbers<float>(100, 4);
+    const gpu_vector<float> a(ha);
+    gpu_vector<float> c = slice(a, 2, 100) + slice(a, 1, 99) * 2 + slice(a, 0, 98);
+    CHECK(same(c.to_host(), loop_of<float>(98, [&](std::size_t i) { return ha[i + 2] + ha[i + 1] * 2 + ha[i]; })));
+    c = reverse(slice(a, 1, 90, 3));
+    CHECK(same(c.to_host(), loop_of<float>(30, [&](std::size_t i) { return ha[1 + 3 * (29 - i)]; })));
+    c = slice(a, 70, 80) + iota<float>(10) + repeat(sum(a), 10);
+    CHECK(c.size() == 10);
+    const gpu_vector<int> order{3, 0, 99, 7};
+    c = map([&](auto i) { return at(a, i); }, order);
+    CHECK(same(c.to_host(), {ha[3], ha[0], ha[99], ha[7]}));
+    c = generate(5, [&](auto i) { return let(at(a, i), [](auto x) { return x * x + x; }); });
+    CHECK(same(c.to_host(), loop_of<float>(5, [&](std::size_t i) { return ha[i] * ha[i] + ha[i]; })));
+    c = map([](auto x, auto y) { return loop(10, 1.0f, [&](auto p, auto) { return p * x + y; }); }, a, reverse(a));
+    CHECK(same(c.to_host(), loop_of<float>(100, [&](std::size_t i) {
+                   float p = 1;
+                   for (int k = 0; k < 10; ++k) p = p * ha[i] + ha[99 - i];
+                   return p;
+               })));
+    // loops of C++ build expressions, too
+    expr<float, 1> e = a;
+    for (int k = 0; k < 5; ++k) e = e * a + float(k);
+    c = e;
+    CHECK(same(c.to_host(), loop_of<float>(100, [&](std::size_t i) {
+                   float x = ha[i];
+                   for (int k = 0; k < 5; ++k) x = x * ha[i] + float(k);
+                   return x;
+               })));
+    CHECK(kernels(e) == 1);
+}
+
+static void reductions() {
+    const auto ha = numbers<float>(1000, 5), hb = numbers<float>(1000, 6);
+    const gpu_vector<float> x(ha), y(hb);
+    const auto n = x.size();
+    const float r = sqrt(sum((x - y) * (x - y)) / n);
+    double want = 0;
+    for (std::size_t i = 0; i < n; ++i) want += double(ha[i] - hb[i]) * double(ha[i] - hb[i]);
+    CHECK(std::fabs(r - std::sqrt(want / double(n))) < 1e-5);
+    CHECK(kernels(sqrt(sum((x - y) * (x - y)) / n)) == 1);
+    const gpu_vector<int> i{5, -3, 8, 2};
+    CHECK(int(sum(i)) == 12 && int(product(i)) == -240 && int(min(i)) == -3 && int(max(i)) == 8 && eval(any(i == 8)) && !eval(all(i > 0)));
+    CHECK(int(dot(i, i)) == 102 && int(fold(i, 1, [](auto s, auto v) { return s * 2 + v; })) == 16 + 8 * 5 - 4 * 3 + 2 * 8 + 2);
+    CHECK(int(reduce(i, 100, [](auto a, auto b) { return max(a, b); })) == 100);
+    const gpu_vector<float> none;
+    CHECK(float(sum(none)) == 0 && float(max(none)) == -INFINITY && float(norm(none)) == 0);
+    const gpu_vector<half> small(std::vector<half>(3000, half(1)));
+    CHECK(float(eval(sum(small))) == 3000);
+    gpu_vector<float> a(ha);
+    a = a / norm(a);
+    CHECK(std::fabs(float(norm(a)) - 1) < 1e-5f);
+    gpu_scalar<float> kept;
+    kept = sum(x);
+    CHECK(kept.get() == float(sum(x)));
+    a = x * kept;
+    CHECK(same(a.to_host(), loop_of<float>(1000, [&](std::size_t k) { return ha[k] * kept.get(); })));
+}
+
+static void matrices() {
+    const gpu_matrix<float> m{{1, 2, 3}, {4, 5, 6}};
+    const gpu_vector<float> v{10, 20, 30};
+    gpu_matrix<float> p = m * 2 + spread_rows(v, 2);
+    CHECK(p.rows() == 2 && p.cols() == 3 && same(p.to_host(), {12, 24, 36, 18, 30, 42}));
+    p = transpose(m);
+    CHECK(p.rows() == 3 && p.cols() == 2 && same(p.to_host(), {1, 4, 2, 5, 3, 6}));
+    p = matmul(m, transpose(m));
+    CHECK(p.rows() == 2 && same(p.to_host(), {14, 32, 32, 77}));
+    gpu_vector<float> s = sum_rows(m);
+    CHECK(same(s.to_host(), {6, 15}));
+    s = sum_cols(m * m) + v;
+    CHECK(same(s.to_host(), {27, 49, 75}));
+    CHECK(float(sum(m)) == 21 && float(max(row(m, 1))) == 6 && float(sum(col(m, 0))) == 5 && float(at(m, 1, 2)) == 6);
+    p = slice_cols(slice_rows(m, 0, 1), 1, 3) + map([](auto x) { return x * x; }, slice_cols(slice_rows(m, 1, 2), 0, 2));
+    CHECK(same(p.to_host(), {18, 28}));
+}
+
+int main() {
+    elementwise();
+    structures();
+    reductions();
+    matrices();
+    std::printf("expressions: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}

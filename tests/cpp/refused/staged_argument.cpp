@@ -1,0 +1,5 @@
+// says: an argument is computed on the device
+#include <arraygpu/expr.hpp>
+auto f(const arraygpu::gpu_vector<float> &v) {
+    return arraygpu::stage([](auto x) { return x; }, arraygpu::sum(v));
+}

@@ -1,0 +1,147 @@
+// Views, algorithms and actions: values against loops of the host, to the bit, and one kernel for a pipeline.
+#include "check.hpp"
+#include <arraygpu/views.hpp>
+#include <algorithm>
+#include <cstring>
+
+namespace gpu = arraygpu;
+namespace view = arraygpu::views;
+using std::get;
+using floats = std::vector<float>;
+
+static floats numbers(std::size_t n) {
+    floats v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = float(i * 7919 % 1000) / 8 - 50;
+    return v;
+}
+static bool same(const floats &a, const floats &b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0); }
+template <class F> static floats loop_of(std::size_t n, F f) {
+    floats v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = f(i);
+    return v;
+}
+
+static void shapes() {
+    for (const std::size_t n : {12, 4800}) {
+        const floats ha = numbers(n);
+        const gpu::gpu_vector<float> a(ha);
+        gpu::gpu_vector<float> c = a | view::drop(2) | view::stride(3) | view::reverse | view::take(3);
+        const std::size_t last = 2 + (n - 3) / 3 * 3;
+        CHECK(same(c.to_host(), {ha[last], ha[last - 3], ha[last - 6]}));
+        c = a | view::window(3) | view::transform([](auto w) { return (w[0] + w[1] + w[2]) / float(w.size()); });
+        CHECK(same(c.to_host(), loop_of(n - 2, [&](std::size_t i) { return (ha[i] + ha[i + 1] + ha[i + 2]) / 3; })));
+        const auto sums = a | view::chunk(4) | view::transform([](const auto &w) { return w.sum(); });
+        CHECK(same(sums.to_host(), loop_of(n / 4, [&](std::size_t i) { return ha[4 * i] + ha[4 * i + 1] + ha[4 * i + 2] + ha[4 * i + 3]; })));
+        CHECK(gpu::kernels(sums.array()) == 1);
+        c = a | view::window(5) | view::transform([](const auto &w) { return gpu::loop(5, 0.0f, [&](auto s, auto j) { return s * 0.5f + w[j]; }); });
+        CHECK(same(c.to_host(), loop_of(n - 4, [&](std::size_t i) {
+                       float s = 0;
+                       for (std::size_t j = 0; j < 5; ++j) s = s * 0.5f + ha[i + j];
+                       return s;
+                   })));
+        c = view::zip(a, a | view::reverse) | view::enumerate | view::transform([](auto i, auto p) { return gpu::cast<float>(i) * get<0>(p) - get<1>(p); }) | view::slice(1, 7);
+        CHECK(same(c.to_host(), loop_of(6, [&](std::size_t i) { return float(i + 1) * ha[i + 1] - ha[n - 2 - i]; })));
+        const gpu::gpu_vector<int> order{3, 0, 11, 3};
+        c = a | view::permute(order) | view::transform([](auto x) { return x + 1; });
+        CHECK(same(c.to_host(), {ha[3] + 1, ha[0] + 1, ha[11] + 1, ha[3] + 1}));
+        c = view::zip(a, view::iota(0)) | view::permute(view::iota(0, 4) | view::transform([](auto i) { return 2 * i; })) |
+            view::transform([](auto x, auto i) { return x * gpu::cast<float>(i); });
+        CHECK(same(c.to_host(), loop_of(4, [&](std::size_t i) { return ha[2 * i] * float(2 * i); })));
+    }
+    const auto big = gpu::copy(numbers(300)) | view::window(100) | view::transform([](const auto &w) { return w.sum(); });
+    CHECK(same(big.to_host(), loop_of(201, [&](std::size_t i) {
+                   const floats h = numbers(300);
+                   float s = h[i];
+                   for (std::size_t j = 1; j < 100; ++j) s += h[i + j];
+                   return s;
+               })));
+    // endless views end with take
+    const gpu::gpu_vector<int> squares = view::iota(3) | view::transform([](auto i) { return i * i; }) | view::take(4);
+    CHECK((squares.to_host() == std::vector<int>{9, 16, 25, 36}));
+}
+
+static void algorithms() {
+    const floats ha = numbers(3000), hb = loop_of(3000, [](std::size_t i) { return float(i % 17); });
+    const gpu::gpu_vector<float> a(ha);
+    gpu::gpu_vector<float> b(hb), c;
+    gpu::transform(a, c, [](auto x) { return x * x; });
+    CHECK(same(c.to_host(), loop_of(3000, [&](std::size_t i) { return ha[i] * ha[i]; })));
+    gpu::transform(a, b, c, [](auto x, auto y) { return x * y + 1; });
+    CHECK(same(c.to_host(), loop_of(3000, [&](std::size_t i) { return ha[i] * hb[i] + 1; })));
+    gpu::for_each(view::zip(a, b), [](auto x, auto &y) {
+        y = 2 * x + y;
+        y += 1; // what was written is what is read
+    });
+    const floats hy = loop_of(3000, [&](std::size_t i) { return 2 * ha[i] + hb[i] + 1; });
+    CHECK(same(b.to_host(), hy));
+    gpu::for_each(view::zip(b, c), [](auto p) { // two results, from what was there before
+        const auto old = get<0>(p).get();
+        get<0>(p) = get<1>(p);
+        get<1>(p) = old;
+    });
+    CHECK(same(c.to_host(), hy) && same(b.to_host(), loop_of(3000, [&](std::size_t i) { return ha[i] * hb[i] + 1; })));
+    gpu::gpu_vector<float> low(3000), high(3000);
+    gpu::transform(view::zip(a, c), view::zip(low, high), [](auto x, auto y) { return std::make_tuple(gpu::min(x, y), gpu::max(x, y)); });
+    CHECK(same(low.to_host(), loop_of(3000, [&](std::size_t i) { return std::min(ha[i], hy[i]); })));
+    CHECK(same(high.to_host(), loop_of(3000, [&](std::size_t i) { return std::max(ha[i], hy[i]); })));
+    gpu::copy(a | view::reverse, c);
+    CHECK(c.to_host()[0] == ha[2999]);
+    gpu::fill(c, 3);
+    CHECK(same(c.to_host(), floats(3000, 3)));
+    gpu::fill(gpu::view(c, 0, 2), gpu::max(c) + 1);
+    CHECK(c.to_host()[1] == 4 && c.to_host()[2] == 3);
+    const float biggest = a | gpu::reduce(-1000.0f, [](auto x, auto y) { return gpu::max(x, y); });
+    CHECK(biggest == *std::max_element(ha.begin(), ha.end()));
+    CHECK(float(gpu::sum(a | view::transform([](auto x) { return x * 0; }))) == 0);
+    const auto one = view::zip(a, b) | view::transform([](auto x, auto y) { return x * y; }) | gpu::reduce(0.0f);
+    CHECK(gpu::kernels(one) == 1);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "3000", view::zip(a, gpu::gpu_vector<float>(2)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "chunk", a | view::chunk(7));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "endless", (view::iota(0) | view::reverse));
+}
+
+static void actions() {
+    gpu::gpu_vector<float> v{1, 2, 3, 4};
+    gpu::gpu_vector<float> &back = v | gpu::actions::transform([](auto x) { return x * x; }) | gpu::actions::reverse;
+    CHECK(&back == &v && same(v.to_host(), {16, 9, 4, 1}));
+    v | gpu::actions::drop(1) | gpu::actions::stride(2);
+    CHECK(same(v.to_host(), {9, 1}));
+    const gpu::gpu_vector<float> made = gpu::copy(floats{1, 2, 3}) | gpu::actions::fill(2) | gpu::actions::transform([](auto x) { return x + 1; });
+    CHECK(same(made.to_host(), {3, 3, 3}));
+    gpu::view(v, 0, 1) | gpu::actions::fill(5);
+    CHECK(same(v.to_host(), {5, 1}));
+}
+
+// one function for elements of the host and of the device
+struct smooth {
+    template <class T> T operator()(T x, T y) const { return gpu::select(x > y, x - y, (x + y) / 2); }
+};
+
+static void functors() {
+    const floats ha = numbers(500), hb = loop_of(500, [](std::size_t i) { return float(i % 60) - 30; });
+    const gpu::gpu_vector<float> a(ha), b(hb);
+    const gpu::gpu_vector<float> c = view::zip(a, b) | view::transform(smooth());
+    CHECK(same(c.to_host(), loop_of(500, [&](std::size_t i) { return smooth()(ha[i], hb[i]); })));
+    // two spellings of saxpy, one program
+    const float s = 2.5f;
+    const auto mult = [](auto p) { return get<0>(p) * get<1>(p); };
+    const auto plus = [](auto p) { return get<0>(p) + get<1>(p); };
+    const auto ax = view::zip(view::repeat(s), a) | view::transform(mult);
+    const auto nested = view::zip(ax, b) | view::transform(plus);
+    const auto functor = view::zip(a, b) | view::transform([s](auto x, auto y) { return s * x + y; });
+    const auto plain = s * a + b;
+    const std::string fused = gpu::program_text(nested.array(), "fused");
+    CHECK(fused == gpu::program_text(functor.array(), "fused"));
+    CHECK(gpu::kernels(plain) == 1);
+    CHECK(gpu::kernels(nested.array()) == 1);
+    CHECK(same(nested.to_host(), loop_of(500, [&](std::size_t i) { return s * ha[i] + hb[i]; })));
+}
+
+int main() {
+    shapes();
+    algorithms();
+    actions();
+    functors();
+    std::printf("views: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
