@@ -245,6 +245,12 @@ public:
     context_ref(const context &c) : handle_(c.c_context()) {
         if (!handle_) throw error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from");
     }
+    /// The context of a buffer.
+    static context_ref of_buffer(agpu_buffer *buffer) {
+        context_ref there;
+        check(agpu_buffer_context(buffer, &there.handle_));
+        return there;
+    }
     agpu_context *c_context() const noexcept { return handle_; }
 
 private:

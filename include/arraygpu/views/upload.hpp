@@ -2,6 +2,7 @@
 #ifndef ARRAYGPU_VIEWS_UPLOAD_HPP
 #define ARRAYGPU_VIEWS_UPLOAD_HPP
 
+#include <arraygpu/async.hpp>
 #include <arraygpu/views/algorithms.hpp>
 
 namespace arraygpu {
@@ -15,21 +16,64 @@ template <class X> decltype(auto) uploaded(X &&x) {
     if constexpr (host_array<std::decay_t<X>>::value) return arraygpu::copy(x);
     else return static_cast<X &&>(x);
 }
-/// What a function gave, computed: a view or an expression as a vector, a scalar as a number.
-template <class R> auto computed(R &&r) {
-    using V = std::decay_t<R>;
-    if constexpr (is_container<V>::value || is_host<V>) {
-        return static_cast<R &&>(r);
-    } else {
-        static_assert(is_operand<V>, "the function gives a view of scalars, an expression, a gpu_vector or a number");
-        return eval(as_expr(r));
+
+/// What a function gave, as a future computes it: of views and expressions their arrays or numbers, everything else as it is.
+template <class R, bool = is_operand<R> && !std::is_same_v<R, gpu_vector<element_type<R>>> && !std::is_same_v<R, gpu_matrix<element_type<R>>>> struct computed {
+    static_assert(!std::is_void_v<R>, "the function returns nothing: return a view, an expression, an array or a number");
+    using type = R;
+    static future<R> of(R &&value) { return future<R>(static_cast<R &&>(value), context_of(value)); }
+
+private:
+    static call_options context_of(const R &value) {
+        if constexpr (is_host<R>) return {};
+        else return context_ref::of_buffer(value.c_buffer());
     }
-}
+};
+template <class R> struct computed<R, true> {
+    using T = element_type<R>;
+    static constexpr int rank = rank_of<R>();
+    using type = std::conditional_t<rank == 0, T, typename evaluated<T, rank>::type>;
+    /// On a stream of its own, in the context of the arrays that it reads.
+    static future<type> of(R &&value) {
+        const expr<T, rank> e(operand<R>::node(value));
+        const context_ref where = context_of(e.c_node().get());
+        stream on(where);
+        if constexpr (rank == 0) {
+            gpu_scalar<T> made(where);
+            const output out{e.c_node().get(), to_view(made.c_view())};
+            run(&out, 1, call_options(on).c_call());
+            return future<type>(std::move(made), std::move(on));
+        } else {
+            type made = eval(on, e);
+            return future<type>(std::move(made), std::move(on));
+        }
+    }
+
+private:
+    static context_ref context_of(node *root) {
+        encoder &key = this_threads_encoder();
+        const output out{root, {}};
+        encode(key, &out, 1);
+        for (const agpu_arg &argument : key.arguments()) {
+            if (argument.kind == AGPU_ARG_VIEW) return context_ref::of_buffer(argument.view.buffer);
+        }
+        return {};
+    }
+};
 
 } // namespace detail
 
-/// f(args..), where every std::vector among the arguments is on the device; the result is computed, so of a view it is a gpu_vector.
-template <class F, class... X> auto async(F &&f, X &&...x) { return detail::computed(f(detail::uploaded(static_cast<X &&>(x))...)); }
+/// f(args..), where every std::vector among the arguments is on the device. The result is computed on a stream of its own: of a view it is a gpu_vector. What goes
+/// wrong is thrown by get().
+template <class F, class... X> auto async(F &&f, X &&...x) {
+    using R = std::decay_t<decltype(f(detail::uploaded(static_cast<X &&>(x))...))>;
+    using Future = future<typename detail::computed<R>::type>;
+    try {
+        return detail::computed<R>::of(R(f(detail::uploaded(static_cast<X &&>(x))...)));
+    } catch (const error &e) {
+        return Future::failed(e);
+    }
+}
 
 } // namespace arraygpu
 
