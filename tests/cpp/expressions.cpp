@@ -37,7 +37,8 @@ static void elementwise() {
         const gpu_vector<float> made = where(a > b, sqrt(abs(a)), -b);
         CHECK(same(made.to_host(), loop_of<float>(n, [&](std::size_t i) { return ha[i] > hb[i] ? std::sqrt(std::fabs(ha[i])) : -hb[i]; })));
         const gpu_vector<int> whole = cast<int>(a) % 3 + (cast<int>(b) << 2) + (~cast<int>(a) & 6);
-        CHECK(same(whole.to_host(), loop_of<int>(n, [&](std::size_t i) { return int(ha[i]) % 3 + int(unsigned(int(hb[i])) << 2) + (~int(ha[i]) & 6); })));
+        CHECK(same(whole.to_host(),
+                   loop_of<int>(n, [&](std::size_t i) { return int(ha[i]) % 3 + int(unsigned(int(hb[i])) << 2) + (~int(ha[i]) & 6); })));
         const gpu_vector<bool> truth = !(a < b) || (a == b && b != 0);
         CHECK(truth.size() == n && truth.to_host() == [&] {
             std::vector<bool> v;
@@ -46,7 +47,8 @@ static void elementwise() {
         }());
         c = mul_add(a, b, 1.5f) + min(a, b) * max(a, 0) - clamp(a, -1, 1);
         CHECK(same(c.to_host(), loop_of<float>(n, [&](std::size_t i) {
-                       return std::fma(ha[i], hb[i], 1.5f) + std::fmin(ha[i], hb[i]) * std::fmax(ha[i], 0.0f) - std::fmin(std::fmax(ha[i], -1.0f), 1.0f);
+                       return std::fma(ha[i], hb[i], 1.5f) + std::fmin(ha[i], hb[i]) * std::fmax(ha[i], 0.0f) -
+                              std::fmin(std::fmax(ha[i], -1.0f), 1.0f);
                    })));
         c += a;
         c *= 2;

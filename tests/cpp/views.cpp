@@ -14,7 +14,9 @@ static floats numbers(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) v[i] = float(i * 7919 % 1000) / 8 - 50;
     return v;
 }
-static bool same(const floats &a, const floats &b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0); }
+static bool same(const floats &a, const floats &b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
 template <class F> static floats loop_of(std::size_t n, F f) {
     floats v(n);
     for (std::size_t i = 0; i < n; ++i) v[i] = f(i);
@@ -39,7 +41,8 @@ static void shapes() {
                        for (std::size_t j = 0; j < 5; ++j) s = s * 0.5f + ha[i + j];
                        return s;
                    })));
-        c = view::zip(a, a | view::reverse) | view::enumerate | view::transform([](auto i, auto p) { return gpu::cast<float>(i) * get<0>(p) - get<1>(p); }) | view::slice(1, 7);
+        c = view::zip(a, a | view::reverse) | view::enumerate |
+            view::transform([](auto i, auto p) { return gpu::cast<float>(i) * get<0>(p) - get<1>(p); }) | view::slice(1, 7);
         CHECK(same(c.to_host(), loop_of(6, [&](std::size_t i) { return float(i + 1) * ha[i + 1] - ha[n - 2 - i]; })));
         const gpu::gpu_vector<int> order{3, 0, 11, 3};
         c = a | view::permute(order) | view::transform([](auto x) { return x + 1; });

@@ -23,8 +23,10 @@ template <class N> node_ptr index_node(const N &n) {
 }
 /// What is known of a length.
 template <class N> std::int64_t known_length(const N &n) {
-    if constexpr (is_operand<N>) return -1;
-    else return static_cast<std::int64_t>(n);
+    if constexpr (is_operand<N>)
+        return -1;
+    else
+        return static_cast<std::int64_t>(n);
 }
 
 inline node_ptr sliced(node_ptr array, int axis, std::int64_t start, std::int64_t stop, std::int64_t stride, place at) {
@@ -66,17 +68,17 @@ template <class T, int Rank, class A> expr<T, Rank> reduction(op code, const A &
 template <class A, detail::if_array<A> = 0> std::size_t size(const A &a) { return a.size(); }
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
-template <class A, detail::if_vector<A> = 0>
-auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_vector<A> = 0> auto slice(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+                                                        const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
 }
 /// The same of rows, of columns.
-template <class A, detail::if_matrix<A> = 0>
-auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_matrix<A> = 0> auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+                                                             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 2>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
 }
-template <class A, detail::if_matrix<A> = 0>
-auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, detail::if_matrix<A> = 0> auto slice_cols(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
+                                                             const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 2>(detail::sliced(detail::operand<A>::node(a), 1, start, stop, stride, {file, line}));
 }
 /// The last element, or row, first.
@@ -88,21 +90,28 @@ template <class A, detail::if_array<A> = 0> auto reverse(const A &a, const char 
 template <class A, detail::if_matrix<A> = 0> auto transpose(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     detail::node_ptr matrix = detail::operand<A>::node(a);
     const std::int64_t rows = matrix->extent[0], cols = matrix->extent[1];
-    return expr<detail::element_type<A>, 2>(detail::with_extents(detail::along(detail::op::transpose, 2, std::move(matrix), 0, {file, line}), cols, rows));
+    return expr<detail::element_type<A>, 2>(
+        detail::with_extents(detail::along(detail::op::transpose, 2, std::move(matrix), 0, {file, line}), cols, rows));
 }
 /// Row i, column j; inside of a traced function the index may be a traced one, which reads as at() does.
-template <class A, class I, detail::if_matrix<A> = 0> auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, detail::if_matrix<A> = 0>
+auto row(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 0, detail::index_node(i), {file, line}));
 }
-template <class A, class I, detail::if_matrix<A> = 0> auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, detail::if_matrix<A> = 0>
+auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 1, detail::index_node(j), {file, line}));
 }
 /// A matrix of n rows, each of them the vector; of n such columns.
-template <class A, class N, detail::if_vector<A> = 0> auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), {file, line}));
+template <class A, class N, detail::if_vector<A> = 0>
+auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return expr<detail::element_type<A>, 2>(
+        detail::spread(detail::operand<A>::node(a), 0, detail::index_node(n), detail::known_length(n), {file, line}));
 }
-template <class A, class N, detail::if_vector<A> = 0> auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return expr<detail::element_type<A>, 2>(detail::spread(detail::operand<A>::node(a), 1, detail::index_node(n), detail::known_length(n), {file, line}));
+template <class A, class N, detail::if_vector<A> = 0>
+auto spread_cols(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return expr<detail::element_type<A>, 2>(
+        detail::spread(detail::operand<A>::node(a), 1, detail::index_node(n), detail::known_length(n), {file, line}));
 }
 /// 0, 1, 2, ... n - 1.
 template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -113,23 +122,31 @@ template <class T = std::int64_t, class N> expr<T, 1> iota(const N &n, const cha
 template <class V, class N> auto repeat(const V &value, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     static_assert(detail::rank_of<V>() == 0, "repeat a scalar; spread_rows and spread_cols repeat a vector");
     using T = typename std::conditional_t<detail::is_operand<V>, detail::elements<void, V>, std::common_type<V>>::type;
-    detail::node_ptr made = detail::make_node(detail::op::fill, detail::type_of<T>::value, 1, detail::index_node(n), detail::node_of<T>(value), detail::place{file, line});
+    detail::node_ptr made = detail::make_node(detail::op::fill, detail::type_of<T>::value, 1, detail::index_node(n), detail::node_of<T>(value),
+                                              detail::place{file, line});
     return expr<T, 1>(detail::with_extents(std::move(made), detail::known_length(n)));
 }
 /// One element. An index outside gives 0 and an error when the program has run.
-template <class A, class I, detail::if_vector<A> = 0> auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, detail::if_vector<A> = 0>
+auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i), detail::place{file, line}));
+    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i),
+                                        detail::place{file, line}));
 }
-template <class A, class I, class J, detail::if_matrix<A> = 0> auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, class J, detail::if_matrix<A> = 0>
+auto at(const A &a, const I &i, const J &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
-    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i), detail::index_node(j), detail::place{file, line}));
+    return expr<T, 0>(detail::make_node(detail::op::read, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::index_node(i),
+                                        detail::index_node(j), detail::place{file, line}));
 }
-template <class A, class B, detail::if_matrix<A> = 0, detail::if_matrix<B> = 0> auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class B, detail::if_matrix<A> = 0, detail::if_matrix<B> = 0>
+auto matmul(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
     detail::node_ptr left = detail::operand<A>::node(a), right = detail::operand<B>::node(b);
     const std::int64_t rows = left->extent[0], cols = right->extent[1];
-    return expr<T, 2>(detail::with_extents(detail::make_node(detail::op::matmul, detail::type_of<T>::value, 2, std::move(left), std::move(right), detail::place{file, line}), rows, cols));
+    return expr<T, 2>(detail::with_extents(
+        detail::make_node(detail::op::matmul, detail::type_of<T>::value, 2, std::move(left), std::move(right), detail::place{file, line}), rows,
+        cols));
 }
 
 /// Reductions of all elements, in the order of docs/semantics.md section 5, which depends on their number alone.
@@ -153,10 +170,12 @@ template <class A, detail::if_array<A> = 0> auto all(const A &a, const char *fil
     static_assert(std::is_same_v<detail::element_type<A>, bool>, "any and all are of truth values: compare the numbers first");
     return detail::reduction<bool, 0>(detail::op::all, a, {file, line});
 }
-template <class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0> auto dot(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class B, detail::if_array<A> = 0, detail::if_array<B> = 0>
+auto dot(const A &a, const B &b, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A, B>;
     static_assert(detail::rank_of<A>() == detail::rank_of<B>(), "dot of a vector and a matrix");
-    return expr<T, 0>(detail::make_node(detail::op::dot, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::operand<B>::node(b), detail::place{file, line}));
+    return expr<T, 0>(detail::make_node(detail::op::dot, detail::type_of<T>::value, 0, detail::operand<A>::node(a), detail::operand<B>::node(b),
+                                        detail::place{file, line}));
 }
 /// The square root of dot(a, a).
 template <class A, detail::if_array<A> = 0> auto norm(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -177,7 +196,8 @@ template <class A, detail::if_matrix<A> = 0> auto sum_cols(const A &a, const cha
 /// Stored before what uses it is computed, not computed again in each use.
 template <class A, detail::if_array<A> = 0> auto materialize(const A &a) {
     using T = detail::element_type<A>;
-    return expr<T, detail::rank_of<A>()>(detail::make_node(detail::op::materialize, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+    return expr<T, detail::rank_of<A>()>(
+        detail::make_node(detail::op::materialize, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 
 } // namespace arraygpu

@@ -42,10 +42,14 @@ private:
     bool fits_;
 };
 template <class T> struct destination<gpu_vector<T>> : array_destination<gpu_vector<T>, 1> {
-    template <class U, int Rank> destination(gpu_vector<T> &v, const expr<U, Rank> &e) : array_destination<gpu_vector<T>, 1>(v, *e.c_node().get()) { assignable<T, U, Rank, 1>(); }
+    template <class U, int Rank> destination(gpu_vector<T> &v, const expr<U, Rank> &e) : array_destination<gpu_vector<T>, 1>(v, *e.c_node().get()) {
+        assignable<T, U, Rank, 1>();
+    }
 };
 template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_matrix<T>, 2> {
-    template <class U, int Rank> destination(gpu_matrix<T> &m, const expr<U, Rank> &e) : array_destination<gpu_matrix<T>, 2>(m, *e.c_node().get()) { assignable<T, U, Rank, 2>(); }
+    template <class U, int Rank> destination(gpu_matrix<T> &m, const expr<U, Rank> &e) : array_destination<gpu_matrix<T>, 2>(m, *e.c_node().get()) {
+        assignable<T, U, Rank, 2>();
+    }
 };
 /// Memory that is not ours: its extents are checked when the program runs.
 struct view_destination {
@@ -56,14 +60,20 @@ struct view_destination {
 };
 template <class T> struct destination<gpu_vector_view<T>> : view_destination {
     static_assert(!std::is_const_v<T>, "this view is not writable");
-    template <class U, int Rank> destination(const gpu_vector_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} { assignable<T, U, Rank, 1>(); }
+    template <class U, int Rank> destination(const gpu_vector_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} {
+        assignable<T, U, Rank, 1>();
+    }
 };
 template <class T> struct destination<gpu_matrix_view<T>> : view_destination {
     static_assert(!std::is_const_v<T>, "this view is not writable");
-    template <class U, int Rank> destination(const gpu_matrix_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} { assignable<T, U, Rank, 2>(); }
+    template <class U, int Rank> destination(const gpu_matrix_view<T> &v, const expr<U, Rank> &) : view_destination{v.c_view()} {
+        assignable<T, U, Rank, 2>();
+    }
 };
 template <class T> struct destination<gpu_scalar<T>> : view_destination {
-    template <class U, int Rank> destination(const gpu_scalar<T> &s, const expr<U, Rank> &) : view_destination{s.c_view()} { assignable<T, U, Rank, 0>(); }
+    template <class U, int Rank> destination(const gpu_scalar<T> &s, const expr<U, Rank> &) : view_destination{s.c_view()} {
+        assignable<T, U, Rank, 0>();
+    }
 };
 /// A number of the host.
 template <class T> struct number_destination {
@@ -91,7 +101,8 @@ template <class X> auto as_expr(const X &x) {
 template <class Tuple, std::size_t... I, std::size_t... J>
 void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I...>, std::index_sequence<J...>) {
     const auto from = std::make_tuple(as_expr(std::get<2 * I + 1>(all))...);
-    run_into(call, {std::get<I>(from).c_node().get()...}, destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
+    run_into(call, {std::get<I>(from).c_node().get()...},
+             destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
 }
 
 /// What tie() gives: references to results.
@@ -185,7 +196,8 @@ template <class T> struct writable<gpu_matrix<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_vector_view<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_matrix_view<T>> : writable<gpu_vector<T>> {};
 template <class T> struct writable<gpu_scalar<T>> : writable<gpu_vector<T>> {};
-template <class A, class B> using if_writable = std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B>), int>;
+template <class A, class B> using if_writable =
+    std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B>), int>;
 } // namespace detail
 
 /// In place, in one run: of arrays, and of views, which may be temporary.

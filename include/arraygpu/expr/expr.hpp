@@ -97,14 +97,13 @@ template <class... X> constexpr int joined_rank() {
     ((rank = rank_of<X>() > rank ? rank_of<X>() : rank), ...);
     return rank;
 }
-template <class... X> constexpr bool ranks_fit() {
-    return ((rank_of<X>() == 0 || rank_of<X>() == joined_rank<X...>()) && ...);
-}
+template <class... X> constexpr bool ranks_fit() { return ((rank_of<X>() == 0 || rank_of<X>() == joined_rank<X...>()) && ...); }
 
 /// An operand as a node of this element type; numbers of the host become parameters, staged ones constants.
 template <class T, class X> node_ptr node_of(const X &x) {
     if constexpr (is_operand<X>) {
-        static_assert(std::is_same_v<typename operand<X>::type, T>, "the element types differ: nothing converts by itself, so write cast<T>(x) around one of them");
+        static_assert(std::is_same_v<typename operand<X>::type, T>,
+                      "the element types differ: nothing converts by itself, so write cast<T>(x) around one of them");
         return operand<X>::node(x);
     } else if constexpr (staged_type<X>::is) {
         return make_number<T>(op::constant, static_cast<T>(x.value()));
@@ -133,8 +132,7 @@ public:
     /// For the functions of this header.
     explicit expr(detail::node_ptr node) noexcept : node_(std::move(node)) {}
     /// An array, a view, a scalar that stays on the device.
-    template <class X, std::enable_if_t<detail::is_operand<X> && !std::is_same_v<X, expr>, int> = 0>
-    expr(const X &x) : node_(detail::node_of<T>(x)) {
+    template <class X, std::enable_if_t<detail::is_operand<X> && !std::is_same_v<X, expr>, int> = 0> expr(const X &x) : node_(detail::node_of<T>(x)) {
         static_assert(detail::rank_of<X>() == Rank, "an expression of another rank");
     }
     /// A number.

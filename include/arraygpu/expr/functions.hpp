@@ -62,28 +62,42 @@ template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
 }
 template <class A, detail::if_operands<A> = 0> auto isnan(const A &a) { return a != a; }
 /// Element by element; NaN if one of them is NaN. Of one operand: see arraygpu::min(x), its least element.
-template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) { return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) { return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b); }
-template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) { return arraygpu::min(arraygpu::max(a, low), high); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) {
+    return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto max(const A &a, const B &b) {
+    return detail::elementwise<detail::op::max, detail::element_type<A, B>>(a, b);
+}
+template <class A, class L, class H, detail::if_operands<A, L, H> = 0> auto clamp(const A &a, const L &low, const H &high) {
+    return arraygpu::min(arraygpu::max(a, low), high);
+}
 /// a * b + c, rounded once.
-template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_add(const A &a, const B &b, const C &c) { return detail::arithmetic<detail::op::mul_add>(a, b, c); }
-template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto fma(const A &a, const B &b, const C &c) { return detail::arithmetic<detail::op::mul_add>(a, b, c); }
+template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto mul_add(const A &a, const B &b, const C &c) {
+    return detail::arithmetic<detail::op::mul_add>(a, b, c);
+}
+template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto fma(const A &a, const B &b, const C &c) {
+    return detail::arithmetic<detail::op::mul_add>(a, b, c);
+}
 
 /// a where the condition holds, else b. Both are computed, but the one that is not taken leaves no error.
-template <class C, class A, class B, std::enable_if_t<detail::is_operand<C> && (detail::is_operand<A> || detail::is_host<A>)&&(detail::is_operand<B> || detail::is_host<B>), int> = 0>
+template <
+    class C, class A, class B,
+    std::enable_if_t<detail::is_operand<C> && (detail::is_operand<A> || detail::is_host<A>)&&(detail::is_operand<B> || detail::is_host<B>), int> = 0>
 auto select(const C &condition, const A &a, const B &b) {
     static_assert(std::is_same_v<detail::element_type<C>, bool>, "the condition is a truth value: compare the numbers first");
     static_assert(detail::ranks_fit<C, A, B>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
     constexpr int rank = detail::joined_rank<C, A, B>();
     // of two numbers that of C++
     using T = typename std::conditional_t<detail::is_operand<A> || detail::is_operand<B>, detail::elements<void, A, B>, std::common_type<A, B>>::type;
-    return expr<T, rank>(detail::make_node(detail::op::select, detail::type_of<T>::value, rank, detail::node_of<bool>(condition), detail::node_of<T>(a), detail::node_of<T>(b)));
+    return expr<T, rank>(detail::make_node(detail::op::select, detail::type_of<T>::value, rank, detail::node_of<bool>(condition),
+                                           detail::node_of<T>(a), detail::node_of<T>(b)));
 }
 template <class C, class A, class B, std::enable_if_t<detail::is_operand<C>, int> = 0> auto where(const C &condition, const A &a, const B &b) {
     return arraygpu::select(condition, a, b);
 }
 /// The same of numbers of the host, so that one function may be called with both.
-template <class A, class B, std::enable_if_t<detail::is_number<A> && detail::is_number<B>, int> = 0> std::common_type_t<A, B> select(bool condition, A a, B b) {
+template <class A, class B, std::enable_if_t<detail::is_number<A> && detail::is_number<B>, int> = 0>
+std::common_type_t<A, B> select(bool condition, A a, B b) {
     return condition ? a : b;
 }
 template <class C, class A, class B, std::enable_if_t<detail::is_host<C> && (detail::is_operand<A> || detail::is_operand<B>), int> = 0>
@@ -94,15 +108,19 @@ auto select(const C &condition, const A &a, const B &b) {
 /// Another element type (docs/semantics.md 2.6).
 template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<A>()> cast(const A &a) {
     static_assert(detail::type_of<U>::known, "cast to an element type");
-    if constexpr (std::is_same_v<U, detail::element_type<A>>) return expr<U, detail::rank_of<A>()>(detail::operand<A>::node(a));
-    else return expr<U, detail::rank_of<A>()>(detail::make_node(detail::op::cast, detail::type_of<U>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+    if constexpr (std::is_same_v<U, detail::element_type<A>>)
+        return expr<U, detail::rank_of<A>()>(detail::operand<A>::node(a));
+    else
+        return expr<U, detail::rank_of<A>()>(
+            detail::make_node(detail::op::cast, detail::type_of<U>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 template <class U, class A, detail::if_number<A> = 0> U cast(A a) { return static_cast<U>(a); }
 
 /// Computes it with the approximations of fast_math on GPUs (docs/semantics.md 8): the whole program that it is a part of.
 template <class A, detail::if_operands<A> = 0> auto fast_math(const A &a) {
     using T = detail::element_type<A>;
-    return expr<T, detail::rank_of<A>()>(detail::make_node(detail::op::fast_math, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
+    return expr<T, detail::rank_of<A>()>(
+        detail::make_node(detail::op::fast_math, detail::type_of<T>::value, detail::rank_of<A>(), detail::operand<A>::node(a)));
 }
 
 } // namespace arraygpu

@@ -138,12 +138,15 @@ private:
     void enter(node *n) {
         if (n->uses.load(std::memory_order_relaxed) == 1) {
             // most leaves; they need no frame
-            if (n->count == 0) emit(n);
-            else stack_.push_back({n, 0, alone});
+            if (n->count == 0)
+                emit(n);
+            else
+                stack_.push_back({n, 0, alone});
             return;
         }
         const std::uint32_t fresh = std::uint32_t(shared_.size());
-        const std::uint32_t which = seen_.find(mixed(reinterpret_cast<std::uintptr_t>(n)), fresh, [&](std::uint32_t i) { return shared_[i].at == n; });
+        const std::uint32_t which =
+            seen_.find(mixed(reinterpret_cast<std::uintptr_t>(n)), fresh, [&](std::uint32_t i) { return shared_[i].at == n; });
         if (which == fresh) {
             shared_.push_back({n, 0});
             stack_.push_back({n, 0, which});
@@ -192,7 +195,8 @@ private:
         const auto same = [&](std::uint32_t i) {
             const agpu_view &other = arguments_[i].view;
             bool equal = other.buffer == view.buffer && other.offset == view.offset && other.rank == view.rank;
-            for (int axis = 0; equal && axis < n->rank; ++axis) equal = other.extent[axis] == view.extent[axis] && other.stride[axis] == view.stride[axis];
+            for (int axis = 0; equal && axis < n->rank; ++axis)
+                equal = other.extent[axis] == view.extent[axis] && other.stride[axis] == view.stride[axis];
             return equal;
         };
         const std::uint32_t which = views_.find(mixed(hash), fresh, same);
@@ -213,12 +217,18 @@ private:
         const std::int64_t axis = n->own.numbers[0], start = n->own.numbers[1], stop = n->own.numbers[2], stride = n->own.numbers[3];
         const std::int64_t length = n->operands[0]->extent[axis];
         byte(std::uint8_t(axis));
-        if (start >= 0 && start <= most) constant(bound::constant, start);
-        else count(n->own.numbers + 1);
-        if (length >= 0 && stop <= length && length - stop <= most) constant(bound::below_length, length - stop);
-        else count(n->own.numbers + 2);
-        if (stride > 0 && stride <= most) constant(bound::constant, stride);
-        else count(n->own.numbers + 3);
+        if (start >= 0 && start <= most)
+            constant(bound::constant, start);
+        else
+            count(n->own.numbers + 1);
+        if (length >= 0 && stop <= length && length - stop <= most)
+            constant(bound::below_length, length - stop);
+        else
+            count(n->own.numbers + 2);
+        if (stride > 0 && stride <= most)
+            constant(bound::constant, stride);
+        else
+            count(n->own.numbers + 3);
     }
     void constant(bound kind, std::int64_t value) {
         byte(std::uint8_t(kind));

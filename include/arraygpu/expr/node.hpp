@@ -28,7 +28,7 @@ struct node {
     op code;
     std::uint8_t type; // an agpu_type
     std::uint8_t rank;
-    std::uint8_t level; // how deep the functions are nested whose variables it may depend on; 0: it can be computed
+    std::uint8_t level;  // how deep the functions are nested whose variables it may depend on; 0: it can be computed
     std::uint32_t count; // of operands
     std::int32_t line;   // where it was written, if file is not null
     const char *file;

@@ -37,13 +37,25 @@ template <op Code, class... X> auto logical(const X &...x) {
 
 } // namespace detail
 
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator+(const A &a, const B &b) { return detail::arithmetic<detail::op::add>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator-(const A &a, const B &b) { return detail::arithmetic<detail::op::sub>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator*(const A &a, const B &b) { return detail::arithmetic<detail::op::mul>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator/(const A &a, const B &b) { return detail::arithmetic<detail::op::div>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator%(const A &a, const B &b) { return detail::arithmetic<detail::op::rem>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator+(const A &a, const B &b) {
+    return detail::arithmetic<detail::op::add>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator-(const A &a, const B &b) {
+    return detail::arithmetic<detail::op::sub>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator*(const A &a, const B &b) {
+    return detail::arithmetic<detail::op::mul>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator/(const A &a, const B &b) {
+    return detail::arithmetic<detail::op::div>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator%(const A &a, const B &b) {
+    return detail::arithmetic<detail::op::rem>(a, b);
+}
 template <class A, detail::if_operands<A> = 0> auto operator-(const A &a) { return detail::arithmetic<detail::op::neg>(a); }
-template <class A, detail::if_operands<A> = 0> auto operator+(const A &a) { return expr<typename detail::operand<A>::type, detail::rank_of<A>()>(detail::operand<A>::node(a)); }
+template <class A, detail::if_operands<A> = 0> auto operator+(const A &a) {
+    return expr<typename detail::operand<A>::type, detail::rank_of<A>()>(detail::operand<A>::node(a));
+}
 
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator&(const A &a, const B &b) { return detail::bitwise<detail::op::and_>(a, b); }
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator|(const A &a, const B &b) { return detail::bitwise<detail::op::or_>(a, b); }
@@ -52,12 +64,20 @@ template <class A, class B, detail::if_operands<A, B> = 0> auto operator<<(const
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator>>(const A &a, const B &b) { return detail::shift<detail::op::shr>(a, b); }
 template <class A, detail::if_operands<A> = 0> auto operator~(const A &a) { return detail::bitwise<detail::op::not_>(a); }
 
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator==(const A &a, const B &b) { return detail::comparison<detail::op::eq>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator!=(const A &a, const B &b) { return detail::comparison<detail::op::ne>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator==(const A &a, const B &b) {
+    return detail::comparison<detail::op::eq>(a, b);
+}
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator!=(const A &a, const B &b) {
+    return detail::comparison<detail::op::ne>(a, b);
+}
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator<(const A &a, const B &b) { return detail::comparison<detail::op::lt>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator<=(const A &a, const B &b) { return detail::comparison<detail::op::le>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator<=(const A &a, const B &b) {
+    return detail::comparison<detail::op::le>(a, b);
+}
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator>(const A &a, const B &b) { return detail::comparison<detail::op::gt>(a, b); }
-template <class A, class B, detail::if_operands<A, B> = 0> auto operator>=(const A &a, const B &b) { return detail::comparison<detail::op::ge>(a, b); }
+template <class A, class B, detail::if_operands<A, B> = 0> auto operator>=(const A &a, const B &b) {
+    return detail::comparison<detail::op::ge>(a, b);
+}
 
 /// Both sides are computed: there is no branch.
 template <class A, class B, detail::if_operands<A, B> = 0> auto operator&&(const A &a, const B &b) { return detail::logical<detail::op::and_>(a, b); }

@@ -27,9 +27,7 @@ private:
 /// Builds core IR from bytes: each node is put on a stack, from which what uses it takes it.
 class replay {
 public:
-    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()) {
-        check(agpu_builder_create("expression", &builder_));
-    }
+    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()) { check(agpu_builder_create("expression", &builder_)); }
     replay(const replay &) = delete;
     replay &operator=(const replay &) = delete;
     ~replay() { static_cast<void>(agpu_builder_free(builder_)); }
@@ -141,7 +139,10 @@ private:
             return parameters_[which];
         }
         case op::literal: return parameters_[next_scalar_++];
-        case op::constant: out = constant(type_, at_); at_ += 8; return out;
+        case op::constant:
+            out = constant(type_, at_);
+            at_ += 8;
+            return out;
         case op::variable: return variable(type_);
         case op::cast: return cast(type_, pop());
         case op::bind: check(agpu_builder_bind(builder_, pop(), &out)); return out;
@@ -236,7 +237,12 @@ private:
     }
     agpu_node reduced(op code, agpu_node array) {
         const bool rows = code == op::row_sums, lines = rows || code == op::col_sums;
-        const char *name = lines || code == op::sum ? "add" : code == op::product ? "mul" : code == op::least ? "min" : code == op::greatest ? "max" : code == op::any ? "or" : "and";
+        const char *name = lines || code == op::sum ? "add"
+                           : code == op::product    ? "mul"
+                           : code == op::least      ? "min"
+                           : code == op::greatest   ? "max"
+                           : code == op::any        ? "or"
+                                                    : "and";
         const agpu_node operands[] = {variable(type_), variable(type_)};
         const agpu_node body = apply(name, operands, 2), init = neutral(code);
         agpu_node out = 0;

@@ -31,39 +31,76 @@ template <class A, class B> using if_staged =
 
 } // namespace detail
 
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator+(A a, B b) { return detail::restaged(detail::unstaged(a) + detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator-(A a, B b) { return detail::restaged(detail::unstaged(a) - detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator*(A a, B b) { return detail::restaged(detail::unstaged(a) * detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator/(A a, B b) { return detail::restaged(detail::unstaged(a) / detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator%(A a, B b) { return detail::restaged(detail::unstaged(a) % detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator&(A a, B b) { return detail::restaged(detail::unstaged(a) & detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator|(A a, B b) { return detail::restaged(detail::unstaged(a) | detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator^(A a, B b) { return detail::restaged(detail::unstaged(a) ^ detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<<(A a, B b) { return detail::restaged(detail::unstaged(a) << detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>>(A a, B b) { return detail::restaged(detail::unstaged(a) >> detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator==(A a, B b) { return detail::restaged(detail::unstaged(a) == detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator!=(A a, B b) { return detail::restaged(detail::unstaged(a) != detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<(A a, B b) { return detail::restaged(detail::unstaged(a) < detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<=(A a, B b) { return detail::restaged(detail::unstaged(a) <= detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>(A a, B b) { return detail::restaged(detail::unstaged(a) > detail::unstaged(b)); }
-template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>=(A a, B b) { return detail::restaged(detail::unstaged(a) >= detail::unstaged(b)); }
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator+(A a, B b) {
+    return detail::restaged(detail::unstaged(a) + detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator-(A a, B b) {
+    return detail::restaged(detail::unstaged(a) - detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator*(A a, B b) {
+    return detail::restaged(detail::unstaged(a) * detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator/(A a, B b) {
+    return detail::restaged(detail::unstaged(a) / detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator%(A a, B b) {
+    return detail::restaged(detail::unstaged(a) % detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator&(A a, B b) {
+    return detail::restaged(detail::unstaged(a) & detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator|(A a, B b) {
+    return detail::restaged(detail::unstaged(a) | detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator^(A a, B b) {
+    return detail::restaged(detail::unstaged(a) ^ detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<<(A a, B b) {
+    return detail::restaged(detail::unstaged(a) << detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>>(A a, B b) {
+    return detail::restaged(detail::unstaged(a) >> detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator==(A a, B b) {
+    return detail::restaged(detail::unstaged(a) == detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator!=(A a, B b) {
+    return detail::restaged(detail::unstaged(a) != detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<(A a, B b) {
+    return detail::restaged(detail::unstaged(a) < detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator<=(A a, B b) {
+    return detail::restaged(detail::unstaged(a) <= detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>(A a, B b) {
+    return detail::restaged(detail::unstaged(a) > detail::unstaged(b));
+}
+template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator>=(A a, B b) {
+    return detail::restaged(detail::unstaged(a) >= detail::unstaged(b));
+}
 template <class T> constexpr staged<decltype(-T{})> operator-(staged<T> a) { return staged<decltype(-T{})>(-a.value()); }
 
 /// A staged value. What is computed on the device cannot be one: its value is not known before the program runs.
 template <class X, std::enable_if_t<!std::is_invocable_v<X &>, int> = 0> constexpr auto stage(const X &x) {
     static_assert(!detail::is_operand<X>, "stage: this value is computed on the device, and would be needed before the program is compiled");
     static_assert(detail::is_operand<X> || detail::is_host<X>, "stage: a number, or a function that gives one");
-    if constexpr (detail::staged_type<X>::is) return x;
-    else if constexpr (detail::is_number<X>) return staged<X>(x);
+    if constexpr (detail::staged_type<X>::is)
+        return x;
+    else if constexpr (detail::is_number<X>)
+        return staged<X>(x);
 }
 /// What f gives of numbers and staged numbers, called now.
 template <class F, class... X, std::enable_if_t<std::is_invocable_v<F &, decltype(detail::unstaged(std::declval<const X &>()))...>, int> = 0>
 constexpr auto stage(F &&f, const X &...x) {
-    static_assert((!detail::is_operand<X> && ...), "stage: an argument is computed on the device, and would be needed before the program is compiled");
+    static_assert((!detail::is_operand<X> && ...),
+                  "stage: an argument is computed on the device, and would be needed before the program is compiled");
     using R = std::decay_t<decltype(f(detail::unstaged(x)...))>;
     static_assert(!std::is_void_v<R> && !detail::is_operand<R>, "stage: the function gives no number of the host");
-    if constexpr (detail::staged_type<R>::is) return f(detail::unstaged(x)...);
-    else if constexpr (detail::is_number<R>) return staged<R>(f(detail::unstaged(x)...));
+    if constexpr (detail::staged_type<R>::is)
+        return f(detail::unstaged(x)...);
+    else if constexpr (detail::is_number<R>)
+        return staged<R>(f(detail::unstaged(x)...));
 }
 
 } // namespace arraygpu

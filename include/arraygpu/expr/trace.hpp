@@ -39,7 +39,8 @@ template <class U, class F, class V> node_ptr generated(F &f, place at, node_ptr
     return close(make_node(op::generate, type_of<U>::value, 2, operands, 5, at));
 }
 /// reduce, fold: the array, where it begins, and two variables.
-template <class T, class F, class V, class W> expr<T, 0> folded(op code, F &f, place at, node_ptr array, node_ptr init, const V &left, const W &right) {
+template <class T, class F, class V, class W>
+expr<T, 0> folded(op code, F &f, place at, node_ptr array, node_ptr init, const V &left, const W &right) {
     static_assert(std::is_same_v<typename result<result_of<F, const V &, const W &>>::type, T> || is_host<result_of<F, const V &, const W &>>,
                   "the function gives another type than it begins with: write cast<T>(x)");
     node_ptr operands[] = {std::move(array), std::move(init), left.c_node(), right.c_node(), node_of<T>(f(left, right))};
@@ -55,15 +56,19 @@ template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a,
     using S = expr<detail::element_type<A>>;
     using U = typename detail::result<detail::result_of<F, const S &>>::type;
     const detail::trace inside;
-    return expr<U, detail::rank_of<A>()>(detail::mapped<U, detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>()));
+    return expr<U, detail::rank_of<A>()>(
+        detail::mapped<U, detail::rank_of<A>(), 1>(f, {file, line}, {detail::operand<A>::node(a)}, detail::variable<detail::element_type<A>>()));
 }
-template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0> auto map(F &&f, const A &a, const B &b, const X &...x) {
-    static_assert(detail::rank_of<A>() == detail::rank_of<B>() && ((detail::rank_of<X>() == detail::rank_of<A>()) && ...), "map takes arrays of one rank");
-    using U = typename detail::result<detail::result_of<F, const expr<detail::element_type<A>> &, const expr<detail::element_type<B>> &, const expr<detail::element_type<X>> &...>>::type;
+template <class F, class A, class B, class... X, detail::if_array<A> = 0, detail::if_array<B> = 0>
+auto map(F &&f, const A &a, const B &b, const X &...x) {
+    static_assert(detail::rank_of<A>() == detail::rank_of<B>() && ((detail::rank_of<X>() == detail::rank_of<A>()) && ...),
+                  "map takes arrays of one rank");
+    using U = typename detail::result<detail::result_of<F, const expr<detail::element_type<A>> &, const expr<detail::element_type<B>> &,
+                                                        const expr<detail::element_type<X>> &...>>::type;
     const detail::trace inside;
     return expr<U, detail::rank_of<A>()>(detail::mapped<U, detail::rank_of<A>(), 2 + sizeof...(X)>(
-        f, {}, {detail::operand<A>::node(a), detail::operand<B>::node(b), detail::operand<X>::node(x)...}, detail::variable<detail::element_type<A>>(),
-        detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...));
+        f, {}, {detail::operand<A>::node(a), detail::operand<B>::node(b), detail::operand<X>::node(x)...},
+        detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...));
 }
 
 /// f(0), f(1), ... f(n - 1), as a vector; of the indices of a matrix.
@@ -71,45 +76,54 @@ template <class N, class F, std::enable_if_t<std::is_invocable_v<F &, const expr
 auto generate(const N &n, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using U = typename detail::result<detail::result_of<F, const expr<std::int64_t> &>>::type;
     const detail::trace inside;
-    return expr<U, 1>(detail::with_extents(detail::generated<U>(f, {file, line}, detail::index_node(n), detail::variable<std::int64_t>()), detail::known_length(n)));
+    return expr<U, 1>(detail::with_extents(detail::generated<U>(f, {file, line}, detail::index_node(n), detail::variable<std::int64_t>()),
+                                           detail::known_length(n)));
 }
 template <class N, class M, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &rows, const M &cols, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using U = typename detail::result<detail::result_of<F, const expr<std::int64_t> &, const expr<std::int64_t> &>>::type;
     const detail::trace inside;
-    return expr<U, 2>(detail::with_extents(
-        detail::generated<U>(f, {file, line}, detail::index_node(rows), detail::index_node(cols), detail::variable<std::int64_t>(), detail::variable<std::int64_t>()),
-        detail::known_length(rows), detail::known_length(cols)));
+    return expr<U, 2>(detail::with_extents(detail::generated<U>(f, {file, line}, detail::index_node(rows), detail::index_node(cols),
+                                                                detail::variable<std::int64_t>(), detail::variable<std::int64_t>()),
+                                           detail::known_length(rows), detail::known_length(cols)));
 }
 
 /// f(.. f(f(init, a[0]), a[1]) .., a[n-1]) in the order of sums, in parallel: f is associative and commutative, up to rounding.
-template <class A, class I, class F, detail::if_array<A> = 0> auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, class F, detail::if_array<A> = 0>
+auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
     const detail::trace inside;
-    return detail::folded<T>(detail::op::reduce, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(), detail::variable<T>());
+    return detail::folded<T>(detail::op::reduce, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
+                             detail::variable<T>());
 }
 /// The sum, from init.
-template <class A, class I, detail::if_array<A> = 0> auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return arraygpu::reduce(a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
+template <class A, class I, detail::if_array<A> = 0>
+auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return arraygpu::reduce(
+        a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
 }
 /// The same strictly one after another, from left to right, for any f(accumulated, element).
-template <class A, class I, class F, detail::if_array<A> = 0> auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class A, class I, class F, detail::if_array<A> = 0>
+auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::type_of_init<I>;
     const detail::trace inside;
-    return detail::folded<T>(detail::op::fold, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(), detail::variable<detail::element_type<A>>());
+    return detail::folded<T>(detail::op::fold, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
+                             detail::variable<detail::element_type<A>>());
 }
 /// x = f(x, i) for i = 0, 1, .. n - 1, beginning with init: a loop inside of an element's code.
 template <class N, class I, class F> auto loop(const N &n, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::type_of_init<I>;
     const expr<std::int64_t, 1> turns = arraygpu::iota(n, file, line);
     const detail::trace inside;
-    return detail::folded<T>(detail::op::fold, f, {file, line}, turns.c_node(), detail::node_of<T>(init), detail::variable<T>(), detail::variable<std::int64_t>());
+    return detail::folded<T>(detail::op::fold, f, {file, line}, turns.c_node(), detail::node_of<T>(init), detail::variable<T>(),
+                             detail::variable<std::int64_t>());
 }
 
 /// f(x), where x is computed once however often f uses it.
 template <class X, class F, detail::if_operands<X> = 0> auto let(const X &x, F &&f) {
     using T = detail::element_type<X>;
-    return f(expr<T, detail::rank_of<X>()>(detail::make_node(detail::op::bind, detail::type_of<T>::value, detail::rank_of<X>(), detail::operand<X>::node(x))));
+    return f(expr<T, detail::rank_of<X>()>(
+        detail::make_node(detail::op::bind, detail::type_of<T>::value, detail::rank_of<X>(), detail::operand<X>::node(x))));
 }
 template <class X, class F, std::enable_if_t<detail::is_host<X>, int> = 0> auto let(const X &x, F &&f) { return f(x); }
 

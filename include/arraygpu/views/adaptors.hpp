@@ -23,8 +23,8 @@ template <class... P> std::int64_t common_size(const range<P> &...r) {
     for (std::size_t i = 0; i < sizeof...(P); ++i) {
         if (sizes[i] == endless || sizes[i] == size) continue;
         if (size != endless) {
-            throw error(AGPU_ERROR_SHAPE, "zip: view " + std::to_string(first) + " has " + std::to_string(size) + " elements, view " + std::to_string(i) + " has " +
-                                              std::to_string(sizes[i]));
+            throw error(AGPU_ERROR_SHAPE, "zip: view " + std::to_string(first) + " has " + std::to_string(size) + " elements, view " +
+                                              std::to_string(i) + " has " + std::to_string(sizes[i]));
         }
         size = sizes[i];
         first = i;
@@ -39,7 +39,8 @@ template <class P> auto part_of(const range<P> &r, std::int64_t start, std::int6
         throw error(AGPU_ERROR_SHAPE, "views: from " + std::to_string(start) + " to " + std::to_string(stop) + " by " + std::to_string(stride));
     }
     auto part = r.part().sliced(start, stop, stride, at);
-    return range<decltype(part)>(std::move(part), (stop - start) / stride + ((stop - start) % stride != 0), typename range<decltype(part)>::bounded());
+    return range<decltype(part)>(std::move(part), (stop - start) / stride + ((stop - start) % stride != 0),
+                                 typename range<decltype(part)>::bounded());
 }
 template <class P> auto windows_of(const range<P> &r, std::int64_t width, std::int64_t step, const char *what) {
     const std::int64_t n = r.finite(what);
@@ -54,7 +55,9 @@ template <class P> auto windows_of(const range<P> &r, std::int64_t width, std::i
 } // namespace detail
 
 /// x | views::f(..) is views::f(x, ..).
-template <class X, class A, std::enable_if_t<detail::is_adaptor<A>::value, int> = 0> auto operator|(X &&x, const A &adaptor) { return adaptor(static_cast<X &&>(x)); }
+template <class X, class A, std::enable_if_t<detail::is_adaptor<A>::value, int> = 0> auto operator|(X &&x, const A &adaptor) {
+    return adaptor(static_cast<X &&>(x));
+}
 
 namespace views {
 
@@ -95,7 +98,8 @@ template <class F> auto transform(F f, const char *file = __builtin_FILE(), int 
 }
 
 /// The first n elements; fewer if there are fewer.
-template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto take(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0>
+auto take(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::range_of<X> r = detail::as_range(static_cast<X &&>(x));
     return detail::part_of(r, 0, r.is_endless() || n < r.length() ? n : r.length(), 1, {file, line});
 }
@@ -103,7 +107,8 @@ inline auto take(std::int64_t n, const char *file = __builtin_FILE(), int line =
     return detail::adaptor{[=](auto &&x) { return views::take(x, n, file, line); }};
 }
 /// All but the first n.
-template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto drop(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0>
+auto drop(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::range_of<X> r = detail::as_range(static_cast<X &&>(x));
     const std::int64_t size = r.finite("drop");
     return detail::part_of(r, n < size ? n : size, size, 1, {file, line});
@@ -124,7 +129,8 @@ inline auto slice(std::int64_t start, std::int64_t stop, const char *file = __bu
     return detail::adaptor{[=](auto &&x) { return views::slice(x, start, stop, file, line); }};
 }
 /// Every n-th element, from the first.
-template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto stride(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0>
+auto stride(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const detail::range_of<X> r = detail::as_range(static_cast<X &&>(x));
     return detail::part_of(r, 0, r.finite("stride"), n, {file, line});
 }
@@ -139,7 +145,8 @@ template <class X, class I> auto permute(X &&x, const I &indices, const char *fi
     return range<decltype(part)>(std::move(part), std::int64_t(at.size()), typename range<decltype(part)>::bounded());
 }
 template <class I> auto permute(const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return detail::adaptor{[at = detail::range_of<const I &>(detail::as_range(indices)), file, line](auto &&x) { return views::permute(x, at, file, line); }};
+    return detail::adaptor{
+        [at = detail::range_of<const I &>(detail::as_range(indices)), file, line](auto &&x) { return views::permute(x, at, file, line); }};
 }
 /// The n neighbours that begin at each element but the last n - 1: what [], size() and sum() are of.
 template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto window(X &&x, std::int64_t n) {

@@ -89,7 +89,8 @@ template <class T, bool W, class Out> void compute(const array_part<T, W> &part,
     const expr<T, 1> &e = part.values;
     run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
 }
-template <class... P, class... Q, std::size_t... I> void compute_all(const group_part<P...> &from, const group_part<Q...> &to, std::index_sequence<I...>) {
+template <class... P, class... Q, std::size_t... I>
+void compute_all(const group_part<P...> &from, const group_part<Q...> &to, std::index_sequence<I...>) {
     static_assert(sizeof...(P) == sizeof...(Q), "as many outputs as the function gives values");
     static_assert((can_write<Q>::value && ...), "the outputs are vectors that are not const, or their views");
     run_into(nullptr, {std::get<I>(from.parts).values.c_node().get()...}, view_destination{std::get<I>(to.parts).target}...);
@@ -137,7 +138,8 @@ gpu_vector<T> copy(const C &host, context_ref where = {}) {
 }
 inline gpu_vector<bool> copy(const std::vector<bool> &host, context_ref where = {}) { return gpu_vector<bool>(host, where); }
 /// Every element becomes the value: a number, or a scalar expression.
-template <class Out, class V, std::enable_if_t<detail::is_operand<std::decay_t<Out>> && detail::is_scalar_argument<V>, int> = 0> void fill(Out &&out, const V &value) {
+template <class Out, class V, std::enable_if_t<detail::is_operand<std::decay_t<Out>> && detail::is_scalar_argument<V>, int> = 0>
+void fill(Out &&out, const V &value) {
     using T = detail::element_type<std::decay_t<Out>>;
     if constexpr (detail::is_number<V>) {
         if (out.size()) out.fill(static_cast<T>(value));
@@ -147,10 +149,12 @@ template <class Out, class V, std::enable_if_t<detail::is_operand<std::decay_t<O
 }
 
 /// `view | reduce(init)`, `view | reduce(init, f)`: see reduce(x, init, f). A scalar that is computed when it becomes a number.
-template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0> auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class I, std::enable_if_t<detail::is_scalar_argument<I>, int> = 0>
+auto reduce(const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, file, line); }};
 }
-template <class I, class F, std::enable_if_t<detail::is_scalar_argument<I> && !detail::is_scalar_argument<F> && !std::is_convertible_v<F, const char *>, int> = 0>
+template <class I, class F,
+          std::enable_if_t<detail::is_scalar_argument<I> && !detail::is_scalar_argument<F> && !std::is_convertible_v<F, const char *>, int> = 0>
 auto reduce(const I &init, F f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) { return arraygpu::reduce(detail::as_range(x).array(), init, f, file, line); }};
 }

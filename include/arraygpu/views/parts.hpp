@@ -95,7 +95,9 @@ template <class T, bool Endless> struct count_part {
         return made;
     }
     element read(traversal &over) const { return of(over.index()); }
-    count_part<T, false> sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const { return {T(first + T(start) * step), T(step * T(stride))}; }
+    count_part<T, false> sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const {
+        return {T(first + T(start) * step), T(step * T(stride))};
+    }
     count_part<T, false> reversed(std::int64_t size, place) const { return {T(first + T(size - 1) * step), T(T(0) - step)}; }
     template <class I> array_part<T, false> gathered(const expr<I, 1> &indices, place at) const {
         return {map([this](const expr<I> &i) { return of(cast<std::int64_t>(i)); }, indices, at.file, at.line), {}};
@@ -103,7 +105,8 @@ template <class T, bool Endless> struct count_part {
     element at_index(const expr<std::int64_t> &i, place) const { return of(i); }
     expr<T, 1> array(std::int64_t size, place at) const {
         const count_part &self = *this;
-        return generate(size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at.file, at.line);
+        return generate(
+            size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at.file, at.line);
     }
 };
 /// Several, side by side: the elements are tuples.
@@ -139,7 +142,9 @@ template <class Part> struct window_part {
     std::int64_t width, offset, step;
 
     element read(traversal &over) const { return element(*this, over); }
-    window_part sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const { return {part, width, offset + start * step, step * stride}; }
+    window_part sliced(std::int64_t start, std::int64_t, std::int64_t stride, place) const {
+        return {part, width, offset + start * step, step * stride};
+    }
 };
 
 /// What a function may take instead of one tuple: its parts.
@@ -178,7 +183,9 @@ public:
         return shifted.read(*over_);
     }
     /// A traced index; outside of the whole array it reads 0 and leaves an error.
-    template <class I, detail::if_operands<I> = 0> typename Part::element operator[](const I &j) const { return from_->part.at_index(start() + cast<std::int64_t>(j), {}); }
+    template <class I, detail::if_operands<I> = 0> typename Part::element operator[](const I &j) const {
+        return from_->part.at_index(start() + cast<std::int64_t>(j), {});
+    }
     /// The elements added from left to right.
     auto sum(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
         constexpr std::int64_t unrolled = 64;
@@ -190,7 +197,9 @@ public:
         const expr<std::int64_t, 0> begin = start();
         const auto &part = from_->part;
         const detail::place at{file, line};
-        return loop(from_->width - 1, part.at_index(begin, at), [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); }, file, line);
+        return loop(
+            from_->width - 1, part.at_index(begin, at), [&](const auto &all, const auto &j) { return all + part.at_index(begin + (j + 1), at); },
+            file, line);
     }
 
 private:

@@ -31,13 +31,23 @@ public:
     /// The elements, computed: of scalars a gpu_vector, in one kernel where that is possible.
     auto to_vector() const { return eval(array()); }
     auto to_host() const { return to_vector().to_host(); }
-    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator gpu_vector<T>() const { return to_vector(); }
-    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator expr<T, 1>() const { return array(); }
+    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator gpu_vector<T>() const {
+        return to_vector();
+    }
+    template <class T, class P = Part, std::enable_if_t<std::is_same_v<typename P::element, expr<T, 0>>, int> = 0> operator expr<T, 1>() const {
+        return array();
+    }
 
 private:
     Part part_;
     std::int64_t size_;
 };
+
+/// One of the views that a view of tuples is made of: `get<0>(view)`.
+template <std::size_t I, class... P> auto get(const range<detail::group_part<P...>> &zipped) {
+    using One = std::tuple_element_t<I, std::tuple<P...>>;
+    return range<One>(std::get<I>(zipped.part().parts), zipped.length(), typename range<One>::bounded());
+}
 
 namespace detail {
 
@@ -45,7 +55,9 @@ namespace detail {
 template <class Part, class F> struct deferred_part {
     static constexpr bool has_array = true, endless = Part::endless;
     using result_type = called<F, typename Part::element>;
-    using element = std::conditional_t<is_tuple<result_type>::value, result_type, expr<typename std::conditional_t<is_tuple<result_type>::value, std::common_type<float>, result<result_type>>::type, 0>>;
+    using element =
+        std::conditional_t<is_tuple<result_type>::value, result_type,
+                           expr<typename std::conditional_t<is_tuple<result_type>::value, std::common_type<float>, result<result_type>>::type, 0>>;
     Part part;
     F f;
 
@@ -69,7 +81,8 @@ template <class Part, class F> struct deferred_part {
 
 /// What a function gave, as parts: of all elements at once.
 template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at);
-template <bool HasArray, class Tuple, std::size_t... I> auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_sequence<I...>) {
+template <bool HasArray, class Tuple, std::size_t... I>
+auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_sequence<I...>) {
     using std::get;
     return group_part<decltype(traced_part<HasArray>(over, get<I>(r), at))...>{{traced_part<HasArray>(over, get<I>(r), at)...}};
 }
@@ -78,8 +91,10 @@ template <bool HasArray, class R> auto traced_part(const traversal &over, const 
         return traced_parts<HasArray>(over, r, at, std::make_index_sequence<std::tuple_size_v<R>>());
     } else {
         using T = typename result<R>::type;
-        if constexpr (HasArray) return array_part<T, false>{over.values<T>(node_of<T>(r), at), {}};
-        else return scalar_part<T>{expr<T, 0>(node_of<T>(r))};
+        if constexpr (HasArray)
+            return array_part<T, false>{over.values<T>(node_of<T>(r), at), {}};
+        else
+            return scalar_part<T>{expr<T, 0>(node_of<T>(r))};
     }
 }
 template <class Part, class F> auto transformed(const range<Part> &from, F &f, place at) {
@@ -100,8 +115,9 @@ template <class Part, class F> auto transformed(const range<Part> &from, F &f, p
 
 /// An array, a view of one, or a range, as a range. What may be written keeps where it is.
 template <class X> struct to_range {
-    static_assert(is_operand<X> && rank_of<X>() == 1,
-                  "views are of vectors on the device, of their views, of expressions and of views; arraygpu::copy(v) brings a std::vector to the device");
+    static_assert(
+        is_operand<X> && rank_of<X>() == 1,
+        "views are of vectors on the device, of their views, of expressions and of views; arraygpu::copy(v) brings a std::vector to the device");
     using T = element_type<X>;
     static auto of(const X &x) {
         expr<T, 1> values(operand<X>::node(x));
@@ -143,7 +159,10 @@ template <class T> struct single<scalar_part<T>> : operand_of<T, 1> {
 template <class T, bool E> struct single<count_part<T, E>> : operand_of<T, 1> {
     static constexpr bool is = true;
 };
-template <class P, class F> struct single<deferred_part<P, F>> : operand_of<typename std::conditional_t<is_tuple<typename deferred_part<P, F>::element>::value, expr<float>, typename deferred_part<P, F>::element>::value_type, 1> {
+template <class P, class F> struct single<deferred_part<P, F>>
+    : operand_of<typename std::conditional_t<is_tuple<typename deferred_part<P, F>::element>::value, expr<float>,
+                                             typename deferred_part<P, F>::element>::value_type,
+                 1> {
     static constexpr bool is = !is_tuple<typename deferred_part<P, F>::element>::value;
 };
 template <class P> struct operand<range<P>, std::enable_if_t<single<P>::is>> : single<P> {

@@ -13,20 +13,25 @@ template <class T, class A> struct host_array<std::vector<T, A>> : std::true_typ
 
 /// Containers of the host as vectors on the device, everything else as it is.
 template <class X> decltype(auto) uploaded(X &&x) {
-    if constexpr (host_array<std::decay_t<X>>::value) return arraygpu::copy(x);
-    else return static_cast<X &&>(x);
+    if constexpr (host_array<std::decay_t<X>>::value)
+        return arraygpu::copy(x);
+    else
+        return static_cast<X &&>(x);
 }
 
 /// What a function gave, as a future computes it: of views and expressions their arrays or numbers, everything else as it is.
-template <class R, bool = is_operand<R> && !std::is_same_v<R, gpu_vector<element_type<R>>> && !std::is_same_v<R, gpu_matrix<element_type<R>>>> struct computed {
+template <class R, bool = is_operand<R> && !std::is_same_v<R, gpu_vector<element_type<R>>> && !std::is_same_v<R, gpu_matrix<element_type<R>>>>
+struct computed {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return a view, an expression, an array or a number");
     using type = R;
     static future<R> of(R &&value) { return future<R>(static_cast<R &&>(value), context_of(value)); }
 
 private:
     static call_options context_of(const R &value) {
-        if constexpr (is_host<R>) return {};
-        else return context_ref::of_buffer(value.c_buffer());
+        if constexpr (is_host<R>)
+            return {};
+        else
+            return context_ref::of_buffer(value.c_buffer());
     }
 };
 template <class R> struct computed<R, true> {

@@ -1,0 +1,49 @@
+// Staged values: numbers of the host that become a part of programs.
+#include "check.hpp"
+#include <arraygpu/expr.hpp>
+#include <string>
+#include <type_traits>
+
+using namespace arraygpu;
+
+static_assert(std::is_same_v<decltype(stage(2) * 3), staged<int>>);
+static_assert(std::is_same_v<decltype(stage(2.0f) + stage(1)), staged<float>>);
+static_assert(std::is_same_v<decltype(stage(2) < 3), staged<bool>>);
+static_assert(std::is_same_v<decltype(stage(2) * std::declval<expr<float, 1>>()), expr<float, 1>>);
+static_assert(stage(7) / 2 == 3 && int(-stage(7)) == -7);
+
+int main() {
+    const gpu_vector<float> v{1, 2, 3};
+    const auto n = stage(v.size());
+    CHECK(n == 3u && stage([&] { return v.size() * 2; }) == 6u);
+    const auto even = stage([](auto x) { return x % 2 == 0; }, n + 1);
+    static_assert(std::is_same_v<decltype(even), const staged<bool>>);
+    CHECK(bool(even));
+    int turns = 0;
+    for (std::size_t i = 0; i < n; ++i) ++turns;
+    CHECK(turns == 3);
+
+    // embedded: the program says it, and is another for another value
+    const auto fused = [&](auto x) { return program_text(v * x, "fused"); };
+    CHECK(fused(stage(2.5f)).find("2.5f32") != std::string::npos && fused(2.5f).find("2.5f32") == std::string::npos);
+    CHECK(fused(stage(2.5f)) != fused(stage(3.5f)) && fused(2.5f) == fused(3.5f));
+    CHECK((eval(v * n).to_host() == std::vector<float>{3, 6, 9}));
+    CHECK((eval(v * (n / 2)).to_host() == std::vector<float>{1, 2, 3}));
+
+    // a loop of staged length, and one that C++ unrolls
+    const auto power = [&](const auto &k) {
+        return eval(map([&](auto x) { return loop(k, 1.0f, [&](auto p, auto) { return p * x; }); }, v)).to_host();
+    };
+    CHECK((power(stage(3)) == std::vector<float>{1, 8, 27} && power(3) == power(stage(3))));
+    const auto unrolled = map(
+        [&](auto x) {
+            expr<float> p = 1.0f;
+            for (std::size_t i = 0; i < n; ++i) p *= x;
+            return p;
+        },
+        v);
+    CHECK(eval(unrolled).to_host() == power(3));
+    CHECK(program_text(unrolled, "core").find("fold") == std::string::npos);
+    std::printf("staging: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
