@@ -91,6 +91,8 @@ fn headers_are_compiled_fast() {
     let folder = tempfile::tempdir().unwrap();
     let [plain, expressions, views] =
         ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| seconds(folder.path(), h));
-    println!("g++ -O0: arraygpu.hpp {plain:.2} s, with expr.hpp {expressions:.2} s, with views.hpp {views:.2} s");
+    println!(
+        "g++ -O0: arraygpu.hpp {plain:.2} s, with expr.hpp {expressions:.2} s, with views.hpp {views:.2} s"
+    );
     assert!(expressions - plain < 0.5 && views - plain < 0.6, "{plain:.2} {expressions:.2} {views:.2}");
 }

@@ -91,6 +91,8 @@ template <class T> class gpu_tensor3;
 template <class T> class gpu_tensor3_view;
 /// What is still to be computed (arraygpu/expr.hpp): a scalar, a vector (Rank 1) or a matrix (Rank 2).
 template <class T, int Rank = 0> class expr;
+/// A view that is computed when it is needed (arraygpu/views.hpp).
+template <class Part> class range;
 
 namespace detail {
 

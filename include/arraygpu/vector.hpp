@@ -28,6 +28,7 @@ public:
 
     /// Computes an expression into the elements; its size is the view's (arraygpu/expr.hpp).
     template <class U, int Rank> const gpu_vector_view &operator=(const expr<U, Rank> &e) const;
+    template <class Part> const gpu_vector_view &operator=(const range<Part> &r) const;
 };
 
 /// A vector in the memory of a device, owned: moved, never copied by accident (see clone). Elements are not read one by one:
@@ -96,6 +97,7 @@ public:
     gpu_vector &operator=(const gpu_vector &) = delete;
     /// Computes an expression into the elements, all in one kernel where that is possible. If its size differs, the vector gets a new buffer of that size.
     template <class U, int Rank> gpu_vector &operator=(const expr<U, Rank> &e);
+    template <class Part> gpu_vector &operator=(const range<Part> &r);
     ~gpu_vector() = default;
 
     void swap(gpu_vector &other) noexcept {

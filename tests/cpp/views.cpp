@@ -87,6 +87,11 @@ static void algorithms() {
     gpu::transform(view::zip(a, c), view::zip(low, high), [](auto x, auto y) { return std::make_tuple(gpu::min(x, y), gpu::max(x, y)); });
     CHECK(same(low.to_host(), loop_of(3000, [&](std::size_t i) { return std::min(ha[i], hy[i]); })));
     CHECK(same(high.to_host(), loop_of(3000, [&](std::size_t i) { return std::max(ha[i], hy[i]); })));
+    const agpu_buffer *there = c.c_buffer();
+    c = a | view::transform([](auto x) { return x + 1; });
+    CHECK(c.c_buffer() == there && c.to_host()[5] == ha[5] + 1);
+    gpu::view(c, 1, 3) = a | view::take(2);
+    CHECK(c.to_host()[0] == ha[0] + 1 && c.to_host()[1] == ha[0] && c.to_host()[2] == ha[1]);
     gpu::copy(a | view::reverse, c);
     CHECK(c.to_host()[0] == ha[2999]);
     gpu::fill(c, 3);

@@ -170,6 +170,12 @@ template <class P> struct operand<range<P>, std::enable_if_t<single<P>::is>> : s
 };
 
 } // namespace detail
+
+template <class T> template <class Part> gpu_vector<T> &gpu_vector<T>::operator=(const range<Part> &r) { return *this = r.array(); }
+template <class T> template <class Part> const gpu_vector_view<T> &gpu_vector_view<T>::operator=(const range<Part> &r) const {
+    return *this = r.array();
+}
+
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEWS_RANGE_HPP
