@@ -15,5 +15,6 @@ pub mod prove;
 mod recompute;
 pub mod shapes;
 pub mod simplify;
+pub mod split;
 pub mod stages;
 pub mod unroll;

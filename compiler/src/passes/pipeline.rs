@@ -1,7 +1,7 @@
 //! The list of passes, and the runner that verifies after each.
 
 use super::{
-    cse, dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, stages, unroll,
+    cse, dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, split, stages, unroll,
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
@@ -23,6 +23,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify", run: simplify::run },
     // shape rules that can never hold are errors here
     Pass { name: "shapes", run: shapes::run },
+    // what is too much for one kernel
+    Pass { name: "split", run: split::run },
     // every array expression becomes an index function of parameters
     Pass { name: "fuse", run: fuse::run },
     // nested operations that depend on few of the indices around them are stored

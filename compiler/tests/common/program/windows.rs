@@ -1,7 +1,7 @@
 //! Random functions with short loops over neighbours inside of elements, and with staged scalars: their lengths, numbers of taps, and factors.
 
-use super::{Array, Gen};
 use super::Rng;
+use super::{Array, Gen};
 use arraygpu_compiler::core::{Function, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 

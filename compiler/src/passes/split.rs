@@ -1,0 +1,177 @@
+//! What is too much for one kernel is cut: a kernel has room for so many parameters, and its compilation takes longer than in proportion. Arrays in the middle are
+//! stored then, as if the author had written `materialize`.
+//!
+//! ```text
+//! %1 = map .. over %x0, %x1        %1 = map .. over %x0, %x1
+//! ..                               ..
+//! %400 = map .. over %399, %x400   %400 = map .. over %399, %x400     with %399 = materialize %398
+//! ```
+//!
+//! Every array is computed from those that it is made of, up to what is stored: its cone. The first one whose cone is too large stores the operand with the largest
+//! one. Arrays that may leave a record are not stored: elements that nobody reads would leave one, too. A single function of a map is not cut.
+
+use crate::core::rewrite::rewrite_from;
+use crate::core::{Function, Graph, NodeId, Op};
+use crate::error::Result;
+use crate::scalar::BinaryOp;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Scalar operations of a kernel at most.
+const MOST_OPERATIONS: u64 = 3000;
+/// Operations that an elementary function counts for.
+const ELEMENTARY: u64 = 30;
+/// Arrays that a kernel reads at most: with an address and a stride each, and its scalars, they have room in 512 parameters.
+const MOST_ARRAYS: u64 = 120;
+
+/// The pass.
+pub fn run(f: &Function) -> Result<Function> {
+    let stored = stored(&f.graph, f.results.iter().map(|r| r.value));
+    if stored.is_empty() {
+        return Ok(f.clone());
+    }
+    Ok(rewrite_from(f, false, &mut |g, op, from| {
+        let made = g.add(op);
+        if stored.contains(&from) { g.add(Op::Materialize(made)) } else { made }
+    }))
+}
+
+/// What an array is made of.
+#[derive(Clone, Copy, Default)]
+struct Cone {
+    operations: u64,
+    arrays: u64,
+}
+
+impl Cone {
+    fn is_too_large(self) -> bool {
+        self.operations > MOST_OPERATIONS || self.arrays > MOST_ARRAYS
+    }
+}
+
+/// The arrays to be stored.
+fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
+    let mut cutter = Cutter { g, stored: HashSet::default(), own: HashMap::default() };
+    // at least as large as the cone: what is shared counts several times
+    let mut estimates: HashMap<NodeId, Cone> = HashMap::default();
+    for n in g.reachable(roots) {
+        let mut estimate = Cone { operations: cutter.own(n).0, arrays: 0 };
+        for x in cutter.arrays(n) {
+            let of = estimates.get(&x).copied().unwrap_or_default();
+            estimate.operations = estimate.operations.saturating_add(of.operations);
+            estimate.arrays = estimate.arrays.saturating_add(of.arrays);
+        }
+        if g.is_stored(n) {
+            estimate = Cone { operations: 0, arrays: 1 };
+        }
+        if estimate.is_too_large() {
+            estimate = cutter.cut(n);
+        }
+        estimates.insert(n, estimate);
+        // what was stored meanwhile is one array for all that come
+        for x in cutter.arrays(n).into_iter().filter(|x| cutter.stored.contains(x)) {
+            estimates.insert(x, Cone { operations: 0, arrays: 1 });
+        }
+    }
+    cutter.stored
+}
+
+struct Cutter<'g> {
+    g: &'g Graph,
+    stored: HashSet<NodeId>,
+    /// Operations of a node's own function, and whether it may leave a record.
+    own: HashMap<NodeId, (u64, bool)>,
+}
+
+impl Cutter<'_> {
+    /// The arrays that a node's elements are computed from; a length needs no elements.
+    fn arrays(&self, n: NodeId) -> Vec<NodeId> {
+        if self.g.is_stored(n) || matches!(self.g.op(n), Op::Len(..)) {
+            return Vec::new();
+        }
+        self.g.op(n).operands().filter(|x| !self.g.ty(*x).is_scalar()).collect()
+    }
+
+    fn own(&mut self, n: NodeId) -> (u64, bool) {
+        if let Some(known) = self.own.get(&n) {
+            return *known;
+        }
+        let (mut operations, mut records) = (0, false);
+        if let Some(lambda) = self.g.op(n).lambda() {
+            for m in self.g.reachable([lambda.body]).into_iter().filter(|m| !self.g.is_closed(*m)) {
+                let op = self.g.op(m);
+                records |= op.may_record(self.g);
+                operations += match op {
+                    Op::Unary(op, _) if op.is_elementary() => ELEMENTARY,
+                    Op::Binary(op, ..) if op.is_elementary() => ELEMENTARY,
+                    Op::Binary(BinaryOp::Rem | BinaryOp::Div, ..) => 4,
+                    Op::Var(..) => 0,
+                    _ => 1,
+                };
+            }
+        }
+        self.own.insert(n, (operations, records));
+        (operations, records)
+    }
+
+    /// The cone of a node, and whether anything in it may leave a record.
+    fn cone(&mut self, n: NodeId) -> (Cone, bool) {
+        let (mut cone, mut records) = (Cone::default(), false);
+        let (mut seen, mut stack) = (HashSet::default(), vec![n]);
+        while let Some(m) = stack.pop() {
+            if !seen.insert(m) {
+                continue;
+            }
+            if self.g.is_stored(m) || m != n && self.stored.contains(&m) {
+                cone.arrays += 1;
+                continue;
+            }
+            let own = self.own(m);
+            cone.operations += own.0;
+            records |= own.1;
+            stack.extend(self.arrays(m));
+        }
+        (cone, records)
+    }
+
+    /// The array that another one is a view of.
+    fn made(&self, mut x: NodeId) -> NodeId {
+        while let Op::Slice { src, .. }
+        | Op::Reverse(src, _)
+        | Op::Permute(src, _)
+        | Op::Pick { src, .. }
+        | Op::Spread { src, .. } = *self.g.op(x)
+        {
+            x = src;
+        }
+        x
+    }
+
+    /// Stores operands, the largest first, until the node's cone is small enough.
+    fn cut(&mut self, n: NodeId) -> Cone {
+        loop {
+            let (cone, _) = self.cone(n);
+            if !cone.is_too_large() {
+                return cone;
+            }
+            let g = self.g;
+            let mut best: Option<(u64, NodeId)> = None;
+            let made: Vec<NodeId> = self.arrays(n).into_iter().map(|x| self.made(x)).collect();
+            for x in made {
+                let is_made = matches!(g.op(x), Op::Map(..) | Op::Generate(..));
+                if !is_made || !g.is_closed(x) || self.stored.contains(&x) {
+                    continue;
+                }
+                let (of, records) = self.cone(x);
+                // by what there is too much of
+                let size = of.operations * MOST_ARRAYS / MOST_OPERATIONS + of.arrays;
+                if !records && best.is_none_or(|b| b.0 < size) {
+                    best = Some((size, x));
+                }
+            }
+            match best {
+                Some((_, x)) => drop(self.stored.insert(x)),
+                None => return cone,
+            }
+        }
+    }
+}
