@@ -35,9 +35,10 @@ inline void encode(encoder &into, const output *outputs, std::size_t count) {
     into.clear();
     for (std::size_t i = 0; i < count; ++i) {
         if (outputs[i].root->level) {
-            throw error(AGPU_ERROR_INVALID_ARGUMENT,
-                        "a traced value has no value yet, so it cannot be computed or be made a number inside of the function that is "
-                        "traced: use the functions of arraygpu (sqrt(x), not std::sqrt(x)), select for branches, loop for loops");
+            throw error(
+                AGPU_ERROR_INVALID_ARGUMENT,
+                "a traced value has no value yet, so it cannot be computed, or be made a number, inside of the function that is traced: let the "
+                "function take auto or expr<T>, use the functions of arraygpu (sqrt(x), not std::sqrt(x)), select for branches, loop for loops");
         }
         into.add(outputs[i].root);
         into.end_result();
