@@ -106,7 +106,7 @@ static void large() {
     for (int i = 0; i < 100000; ++i) e = e + 1.0f; // only built, and ended, without recursion
     CHECK(e.size() == 3);
     e = a;
-    const std::size_t many = 3000;
+    const std::size_t many = 12000;
     for (std::size_t i = 0; i < many; ++i) e = e + a * float(i % 3);
     CHECK((eval(e).to_host() == std::vector<float>{float(1 + many), float(2 + 2 * many), float(3 + 3 * many)}));
     std::vector<gpu_vector<float>> inputs;

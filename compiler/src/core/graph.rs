@@ -231,39 +231,55 @@ impl Graph {
         self.subst(n, env, &mut HashMap::default())
     }
 
+    /// With a stack of its own for operands: bodies of any length are substituted on any thread.
     fn subst(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
-        if !self.node(n).free.iter().any(|v| env.contains_key(v)) {
+        let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.contains_key(v));
+        if !depends(self, n) {
             return n;
         }
-        if let Some(&m) = memo.get(&n) {
-            return m;
-        }
-        let result = match self.op(n).clone() {
-            Op::Var(v, _) => env[&v],
-            op => {
-                let operands: Vec<_> = op.operands().map(|c| self.subst(c, env, memo)).collect();
-                let lambda = op.lambda().map(|lambda| {
-                    // the body may grow binders: open with fresh variables and close again
-                    let vars: Vec<_> =
-                        lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
-                    let mut inner = env.clone();
-                    inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
-                    let body = self.subst(lambda.body, &inner, &mut HashMap::default());
-                    let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
-                    self.close(&vars, body)
-                });
-                let loc = self.node(n).loc.clone();
-                let before = self.set_loc(loc.within(&self.loc.clone()));
-                let new = self.add(op.with(&operands, lambda));
-                self.set_loc(before);
-                if self.node(n).bound {
-                    self.mark_bound(new);
+        let mut stack = vec![n];
+        while let Some(&top) = stack.last() {
+            if !memo.contains_key(&top) {
+                let waiting = stack.len();
+                let operands = self.op(top).operands();
+                stack.extend(operands.filter(|c| depends(self, *c) && !memo.contains_key(c)));
+                if stack.len() > waiting {
+                    // the first operand comes off the stack first
+                    stack[waiting..].reverse();
+                    continue;
                 }
-                new
+                let made = self.subst_one(top, env, memo);
+                memo.insert(top, made);
             }
+            stack.pop();
+        }
+        memo[&n]
+    }
+
+    /// The node, whose operands were replaced.
+    fn subst_one(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &HashMap<NodeId, NodeId>) -> NodeId {
+        let op = match self.op(n).clone() {
+            Op::Var(v, _) => return env[&v],
+            op => op,
         };
-        memo.insert(n, result);
-        result
+        let operands: Vec<_> = op.operands().map(|c| memo.get(&c).copied().unwrap_or(c)).collect();
+        let lambda = op.lambda().map(|lambda| {
+            // the body may grow binders: open with fresh variables and close again
+            let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
+            let mut inner = env.clone();
+            inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
+            let body = self.subst(lambda.body, &inner, &mut HashMap::default());
+            let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+            self.close(&vars, body)
+        });
+        let loc = self.node(n).loc.clone();
+        let before = self.set_loc(loc.within(&self.loc.clone()));
+        let new = self.add(op.with(&operands, lambda));
+        self.set_loc(before);
+        if self.node(n).bound {
+            self.mark_bound(new);
+        }
+        new
     }
 
     /// Every node that `roots` need, operands before users, lambdas' bodies included.

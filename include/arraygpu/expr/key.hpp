@@ -3,57 +3,10 @@
 #define ARRAYGPU_EXPR_KEY_HPP
 
 #include <arraygpu/expr/make.hpp>
+#include <arraygpu/expr/numbering.hpp>
 
 namespace arraygpu {
 namespace detail {
-
-/// Numbers of pointers or of views: open addressing, emptied by forgetting its generation.
-class numbering {
-public:
-    void clear() noexcept {
-        used_ = 0;
-        if (++generation_ != 0) return;
-        for (slot &s : slots_) s.generation = 0;
-        generation_ = 1;
-    }
-    /// The number of the first key that `same` accepts among those of this hash; or `fresh`, which is entered.
-    template <class Same> std::uint32_t find(std::uint64_t hash, std::uint32_t fresh, const Same &same) {
-        if (2 * (used_ + 1) > slots_.size()) grow();
-        for (std::size_t i = hash >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
-            slot &s = slots_[i];
-            if (s.generation != generation_) {
-                s = {hash, fresh, generation_};
-                ++used_;
-                return fresh;
-            }
-            if (s.hash == hash && same(s.number)) return s.number;
-        }
-    }
-
-private:
-    struct slot {
-        std::uint64_t hash;
-        std::uint32_t number;
-        std::uint32_t generation;
-    };
-    void grow() {
-        std::vector<slot> old(slots_.empty() ? 64 : 2 * slots_.size(), slot{0, 0, 0});
-        old.swap(slots_);
-        shift_ = 64;
-        for (std::size_t size = slots_.size(); size > 1; size /= 2) --shift_;
-        for (const slot &s : old) {
-            if (s.generation != generation_) continue;
-            std::size_t i = s.hash >> shift_;
-            while (slots_[i].generation == generation_) i = (i + 1) & (slots_.size() - 1);
-            slots_[i] = s;
-        }
-    }
-    std::vector<slot> slots_;
-    std::size_t used_ = 0;
-    int shift_ = 64;
-    std::uint32_t generation_ = 1;
-};
-inline std::uint64_t mixed(std::uint64_t x) noexcept { return (x ^ x >> 29) * 0x9e3779b97f4a7c15u; }
 
 /// A parameter of a program: arrays first, then scalars, each in the order of their appearance. So it is the same program whether a function was given a scalar
 /// before or behind its arrays.

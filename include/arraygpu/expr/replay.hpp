@@ -3,6 +3,7 @@
 #define ARRAYGPU_EXPR_REPLAY_HPP
 
 #include <arraygpu/expr/key.hpp>
+#include <arraygpu/expr/lift.hpp>
 
 namespace arraygpu {
 namespace detail {
@@ -27,7 +28,7 @@ private:
 /// Builds core IR from bytes: each node is put on a stack, from which what uses it takes it.
 class replay {
 public:
-    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()) { check(agpu_builder_create("expression", &builder_)); }
+    explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()), builder_(created()), elements_(builder_) {}
     replay(const replay &) = delete;
     replay &operator=(const replay &) = delete;
     ~replay() { static_cast<void>(agpu_builder_free(builder_)); }
@@ -51,6 +52,11 @@ public:
     }
 
 private:
+    static agpu_builder *created() {
+        agpu_builder *made = nullptr;
+        check(agpu_builder_create("expression", &made));
+        return made;
+    }
     void parameters() {
         std::size_t arrays = 0, scalars = 0;
         for (const parameter &p : key_.parameters()) {
@@ -71,15 +77,18 @@ private:
             if (b < 0x80) return n;
         }
     }
-    agpu_node pop() {
-        const agpu_node top = stack_.back();
+    value pop_value() {
+        const value top = stack_.back();
         stack_.pop_back();
         return top;
     }
-    /// The next `count` operands, in their order; valid until the next push.
+    agpu_node pop() { return elements_.node(pop_value()); }
+    /// The last `count` operands, in their order; valid until the next take.
     const agpu_node *take(std::size_t count) {
+        taken_.clear();
+        for (std::size_t i = stack_.size() - count; i < stack_.size(); ++i) taken_.push_back(elements_.node(stack_[i]));
         stack_.resize(stack_.size() - count);
-        return stack_.data() + stack_.size();
+        return taken_.data();
     }
     void step() {
         const auto code = op(byte());
@@ -91,14 +100,18 @@ private:
         const std::uint8_t shape = byte();
         type_ = agpu_type(shape >> 2);
         rank_ = shape & 3;
-        const agpu_node result = is_scalar_operation(code) ? scalar(code) : code >= op::sum && code <= op::fold ? reduction(code) : other(code);
+        const value result = is_scalar_operation(code) || code == op::cast ? elementwise(code)
+                             : code == op::bind
+                                 ? elements_.bind(pop_value())
+                                 : value{code >= op::sum && code <= op::fold ? reduction(code) : other(code), type_, std::uint8_t(rank_), false};
         made_.push_back(result);
         stack_.push_back(result);
     }
-    agpu_node scalar(op code) {
-        const int count = code < op::add ? 1 : code < op::mul_add ? 2 : 3;
-        const agpu_node *operands = take(std::size_t(count));
-        return apply(operation_name(code), operands, count);
+    value elementwise(op code) {
+        const std::size_t count = code == op::cast || code < op::add ? 1 : code < op::mul_add ? 2 : 3;
+        stack_.resize(stack_.size() - count);
+        const value *operands = stack_.data() + stack_.size();
+        return elements_.apply(code == op::cast ? nullptr : operation_name(code), operands, count, type_, std::uint8_t(rank_));
     }
     agpu_node apply(const char *name, const agpu_node *operands, int count) {
         agpu_node out = 0;
@@ -144,8 +157,6 @@ private:
             at_ += 8;
             return out;
         case op::variable: return variable(type_);
-        case op::cast: return cast(type_, pop());
-        case op::bind: check(agpu_builder_bind(builder_, pop(), &out)); return out;
         case op::materialize: check(agpu_builder_materialize(builder_, pop(), &out)); return out;
         case op::iota: check(agpu_builder_iota(builder_, pop(), &out)); return out;
         case op::fast_math: check(agpu_builder_fast_math(builder_, true)); return pop();
@@ -233,6 +244,7 @@ private:
         if (wide) type_ = AGPU_F32;
         const agpu_node array = pop();
         out = reduced(code, wide ? cast(AGPU_F32, array) : array);
+        type_ = type;
         return wide ? cast(type, out) : out;
     }
     agpu_node reduced(op code, agpu_node array) {
@@ -265,11 +277,13 @@ private:
 
     const encoder &key_;
     const std::uint8_t *at_;
-    agpu_builder *builder_ = nullptr;
+    agpu_builder *builder_;
+    lifting elements_;
     agpu_type type_ = AGPU_F32;
     int rank_ = 0;
     std::size_t next_array_ = 0, next_scalar_ = 0;
-    std::vector<agpu_node> parameters_, made_, stack_;
+    std::vector<agpu_node> parameters_, taken_;
+    std::vector<value> made_, stack_;
 };
 
 } // namespace detail
