@@ -145,7 +145,24 @@ static void functors() {
     CHECK(same(nested.to_host(), loop_of(500, [&](std::size_t i) { return s * ha[i] + hb[i]; })));
 }
 
+static void later() {
+    const floats host = numbers(1000);
+    auto doubled = gpu::async([](const auto &v, auto s) { return v | view::transform([s](auto x) { return x * s; }); }, host, 2.0f);
+    static_assert(std::is_same_v<decltype(doubled), gpu::future<gpu::gpu_vector<float>>>);
+    CHECK(same(doubled.get().to_host(), loop_of(1000, [&](std::size_t i) { return host[i] * 2; })));
+    const gpu::context two = gpu::context::cpu(2);
+    const gpu::gpu_vector<float> there(host, two);
+    gpu::future<float> most = gpu::async([](const auto &v) { return gpu::max(v); }, there);
+    CHECK(most.get() == *std::max_element(host.begin(), host.end()));
+    CHECK(gpu::async([](auto x) { return x + 1; }, 2).get() == 3);
+    CHECK(gpu::async([](auto &&v) { return std::move(v); }, host).get().size() == 1000);
+    // what goes wrong is kept
+    auto wrong = gpu::async([](const auto &v, const auto &w) { return v + w; }, host, floats{1, 2});
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "1000", wrong.get());
+}
+
 int main() {
+    later();
     shapes();
     algorithms();
     actions();
