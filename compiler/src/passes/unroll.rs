@@ -35,6 +35,16 @@ const OTHER: Room = Room { elements: 16, nodes: 256 };
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
+    let is_short = |n: NodeId| {
+        let passes = matches!(
+            f.graph.op(n),
+            Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. }
+        );
+        passes && f.graph.op(n).operands().any(|src| elements(&f.graph, src).is_some())
+    };
+    if !f.graph.reachable(f.roots()).into_iter().any(is_short) {
+        return Ok(f.clone());
+    }
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
     Ok(rewrite(f, false, &mut |g, op| {
         let straight = unroll.straight(g, &op);
@@ -163,11 +173,10 @@ fn size(g: &Graph, roots: &[NodeId], var: Var) -> usize {
 fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
     let (mut shared, mut along) = (false, false);
     for n in g.reachable(values.iter().copied()) {
-        let (Op::Elem(x, index) | Op::At(x, index)) = g.op(n) else { continue };
+        let (Op::Elem(_, index) | Op::At(_, index)) = g.op(n) else { continue };
         if closed {
             return None;
         }
-        let _ = x;
         match index.iter().map(|i| reads(g, *i, index, var)).max() {
             Some(Reads::Around) => shared = true,
             Some(Reads::Along) => along = true,
