@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 /// What all registers of a loop may take together: they are to stay in the first cache, beside what is read and written.
 const BYTES: usize = 16 << 10;
-/// Iterations of a block.
-const LEAST: usize = 64;
+/// Iterations of a block: a multiple of the columns of a tile's row.
+const LEAST: usize = 128;
 const MOST: usize = 1024;
 
 /// When a register is needed: from its first to its last access, in the order of the steps.

@@ -2,7 +2,7 @@
 
 use super::stmt::Regs;
 use arraygpu_compiler::kernel::{Expr, Kernel, Mem, Reg, Stmt};
-use arraygpu_compiler::scalar::BinaryOp;
+use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 /// Whether statements do anything.
 pub(super) fn has_effect(body: &[Stmt]) -> bool {
@@ -15,13 +15,14 @@ pub(super) fn has_effect(body: &[Stmt]) -> bool {
 
 /// Whether all iterations of a loop can go side by side: branches and inner loops are the same for all of them, nothing is stored in one place by several, and what changes is
 /// theirs alone. The last but for `x = or(x, ..)` of a word that is used for nothing else (`schedule/cpu/each.rs` looks so for what is rare).
-pub(super) fn is_vector(counter: Reg, body: &[Stmt]) -> bool {
-    let mut look = Look { varying: [counter].into(), own: Regs::new(), folded: Vec::new() };
+pub(super) fn is_vector(k: &Kernel, counter: Reg, body: &[Stmt]) -> bool {
+    let mut look = Look { k, varying: [counter].into(), own: Regs::new(), folded: Vec::new() };
     look.block(body)
         && look.folded.iter().all(|r| mentions(body, *r) == look.folded.iter().filter(|f| *f == r).count())
 }
 
-struct Look {
+struct Look<'k> {
+    k: &'k Kernel,
     /// Registers that differ between iterations.
     varying: Regs,
     /// Vars of an iteration.
@@ -30,7 +31,7 @@ struct Look {
     folded: Vec<Reg>,
 }
 
-impl Look {
+impl Look<'_> {
     fn block(&mut self, body: &[Stmt]) -> bool {
         body.iter().all(|s| self.stmt(s))
     }
@@ -45,7 +46,9 @@ impl Look {
             }
             Stmt::Var(r, _) => self.varying.insert(*r) | self.own.insert(*r),
             Stmt::Assign(r, _) if self.own.contains(r) => true,
-            Stmt::Assign(r, Expr::Binary(BinaryOp::Or, a, _)) if **a == Expr::Reg(*r) => {
+            Stmt::Assign(r, Expr::Binary(BinaryOp::Or, a, _))
+                if **a == Expr::Reg(*r) && self.k.ty(a) == Ty::U32 =>
+            {
                 self.folded.push(*r);
                 true
             }
@@ -90,7 +93,7 @@ fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
 }
 
 /// How often a register is used.
-fn mentions(body: &[Stmt], r: Reg) -> usize {
+pub(super) fn mentions(body: &[Stmt], r: Reg) -> usize {
     let mut count = 0;
     expressions(body, &mut |e| count += in_expr(e, r));
     count
@@ -102,14 +105,25 @@ fn in_expr(e: &Expr, r: Reg) -> usize {
     count
 }
 
+/// How often elements of an array are loaded.
+pub(super) fn loads(body: &[Stmt], m: Mem) -> usize {
+    fn of(e: &Expr, m: Mem) -> usize {
+        let mut count = usize::from(matches!(e, Expr::Load(n, _) | Expr::LoadIf(n, ..) if *n == m));
+        e.children(&mut |c| count += of(c, m));
+        count
+    }
+    let mut count = 0;
+    expressions(body, &mut |e| count += of(e, m));
+    count
+}
+
 /// What a loop stores to.
 pub(super) struct Stored(Vec<Mem>);
 
 impl Stored {
-    pub fn of(k: &Kernel, body: &[Stmt]) -> Stored {
+    pub fn of(body: &[Stmt]) -> Stored {
         let mut list = Vec::new();
         collect(body, &mut list);
-        debug_assert!(list.iter().all(|m| !k.mem(*m).0.is_empty()));
         Stored(list)
     }
 
@@ -119,7 +133,8 @@ impl Stored {
     }
 }
 
-fn collect(body: &[Stmt], out: &mut Vec<Mem>) {
+/// The memory of each store.
+pub(super) fn collect(body: &[Stmt], out: &mut Vec<Mem>) {
     for s in body {
         match s {
             Stmt::Store(m, ..) => out.push(*m),
@@ -154,12 +169,12 @@ fn pending(k: &Kernel, body: &[Stmt], loaded: &mut Vec<(Reg, Mem, bool)>, out: &
         }
         match s {
             Stmt::Let(r, e, _) => {
-                if let Some(m) = loads(e) {
+                if let Some(m) = element(e) {
                     loaded.push((*r, m, false));
                 }
                 // another name of what was loaded
                 let named = loaded.iter().find(|l| in_expr(e, l.0) > 0).copied();
-                loaded.extend(named.filter(|_| loads(e).is_none()).map(|l| (*r, l.1, l.2)));
+                loaded.extend(named.filter(|_| element(e).is_none()).map(|l| (*r, l.1, l.2)));
             }
             Stmt::Store(m, ..) => store(k, *m, loaded),
             Stmt::If(_, yes, no) => [yes, no].iter().for_each(|b| pending(k, b, loaded, out)),
@@ -185,10 +200,10 @@ fn store(k: &Kernel, m: Mem, loaded: &mut [(Reg, Mem, bool)]) {
 }
 
 /// The memory that an expression's value is an element of, if it is nothing but that.
-fn loads(e: &Expr) -> Option<Mem> {
+fn element(e: &Expr) -> Option<Mem> {
     match e {
         Expr::Load(m, _) => Some(*m),
-        Expr::Unary(_, a) | Expr::Cast(_, a) => loads(a),
+        Expr::Unary(_, a) | Expr::Cast(_, a) => element(a),
         _ => None,
     }
 }

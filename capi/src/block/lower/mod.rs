@@ -5,8 +5,10 @@
 
 mod analyse;
 mod expr;
+mod fold;
 mod linear;
 mod memory;
+mod rows;
 mod stmt;
 
 use super::ops::{Kind, Op, copy, find, in_place, splat};

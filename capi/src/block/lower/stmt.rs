@@ -1,8 +1,9 @@
 //! Statements.
 
-use super::linear::{Linear, Num};
+use super::fold::INDEX;
+use super::linear::Num;
 use super::{Bound, Kind, Lower, Target, Value, Vector, analyse};
-use crate::block::ops::{copy, fold_or, record, record_linear, record_one, store_one};
+use crate::block::ops::{Fold, copy, fold, record, record_linear, record_one, store_one};
 use crate::block::program::{Blocks, NONE, Slot, Step};
 use crate::block::registers;
 use arraygpu_compiler::kernel::{Expr, Reg, Stmt};
@@ -11,7 +12,16 @@ use std::collections::{HashMap, HashSet};
 
 impl Lower<'_> {
     pub(super) fn block(&mut self, body: &[Stmt]) {
-        body.iter().for_each(|s| self.stmt(s));
+        let mut at = 0;
+        while let Some(s) = body.get(at) {
+            at += match self.tree(&body[at..]) {
+                Some(count) => count,
+                None => {
+                    self.stmt(s);
+                    1
+                }
+            };
+        }
     }
 
     /// The steps of a block of its own.
@@ -21,7 +31,7 @@ impl Lower<'_> {
         std::mem::replace(&mut self.here, before)
     }
 
-    fn stmt(&mut self, s: &Stmt) {
+    pub(super) fn stmt(&mut self, s: &Stmt) {
         match s {
             Stmt::Let(r, e, _) => self.bind(*r, e),
             Stmt::Var(r, e) => self.var(*r, e),
@@ -36,12 +46,16 @@ impl Lower<'_> {
                 if !analyse::has_effect(body) {
                     return;
                 }
-                match self.vector.is_none() && analyse::is_vector(*r, body) {
+                match self.vector.is_none() && analyse::is_vector(self.k, *r, body) {
                     true => self.blocks(*r, lo, hi, body),
                     false => self.each(*r, lo, hi, body),
                 }
             }
-            Stmt::Seq(r, lo, hi, body) => self.each(*r, lo, hi, body),
+            Stmt::Seq(r, lo, hi, body) => {
+                if !self.folds(*r, lo, hi, body) && !self.rows(*r, lo, hi, body) {
+                    self.each(*r, lo, hi, body);
+                }
+            }
             Stmt::While(c, body) => {
                 let before = std::mem::take(&mut self.here);
                 let flag = self.value(c).slot;
@@ -108,16 +122,9 @@ impl Lower<'_> {
         if let (true, false, Expr::Binary(_, _, x)) = (self.vector.is_some(), var.array, e) {
             // the only var of outside that a vector loop may assign: see `analyse`
             let x = self.value(x);
-            match x.array {
-                true => self.push(fold_or(self.level), var.slot, [x.slot, NONE, NONE]),
-                false => {
-                    let to = Some(Target { slot: var.slot, array: false });
-                    self.apply(
-                        Kind::Binary(BinaryOp::Or, Ty::U32),
-                        vec![Value { early: false, ..var }, x],
-                        to,
-                    );
-                }
+            let x = self.splat(x);
+            if let Some(op) = fold(Fold::InOrder, Kind::Binary(BinaryOp::Or, var.ty), self.level) {
+                self.push(op, var.slot, [x.slot, NONE, NONE]);
             }
             return;
         }
@@ -136,13 +143,25 @@ impl Lower<'_> {
         self.here.push(Step::Loop { counter, lo, hi, body });
     }
 
-    fn bounds(&mut self, lo: &Expr, hi: &Expr) -> [Slot; 2] {
+    pub(super) fn bounds(&mut self, lo: &Expr, hi: &Expr) -> [Slot; 2] {
         [lo, hi].map(|e| self.value(e).slot)
     }
 
     /// A block at a time.
     fn blocks(&mut self, r: Reg, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         let [lo, hi] = self.bounds(lo, hi);
+        self.blocks_of(r, lo, hi, body, &mut |l| l.block(body));
+    }
+
+    /// The same, of statements that `inner` writes.
+    pub(super) fn blocks_of(
+        &mut self,
+        r: Reg,
+        lo: Slot,
+        hi: Slot,
+        body: &[Stmt],
+        inner: &mut dyn FnMut(&mut Self),
+    ) {
         let counter = self.scalar().0;
         self.vector = Some(Vector {
             counter,
@@ -152,12 +171,13 @@ impl Lower<'_> {
             known: HashMap::new(),
             splats: HashMap::new(),
             depth: 0,
-            stored: analyse::Stored::of(self.k, body),
+            stored: analyse::Stored::of(body),
             copied: analyse::copied(self.k, body),
         });
-        let index = Linear { start: Num::Const(0), step: Num::Const(1) };
-        self.bound.insert(r, Bound::Linear(index, None));
-        let body = self.steps(body);
+        self.bound.insert(r, Bound::Linear(INDEX, None));
+        let before = std::mem::take(&mut self.here);
+        inner(self);
+        let body = std::mem::replace(&mut self.here, before);
         let Some(Vector { head, windows, .. }) = self.vector.take() else { unreachable!("it was set above") };
         let (block, bytes) = registers::allocate(&mut self.program.homes, &head, &body);
         self.program.arena = self.program.arena.max(bytes);

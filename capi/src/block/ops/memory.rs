@@ -164,13 +164,6 @@ others! {
     }
 }
 others! {
-    /// d |= a[i], of u32: d a scalar.
-    fold_or = FoldOr, |d, a, b, c, n| {
-        let d = d.cast::<u32>();
-        d.write((0..n).fold(d.read(), |all, i| all | a.cast::<u32>().add(i).read()))
-    }
-}
-others! {
     /// d = min(d, b) if a: scalars.
     record_one = RecordOne, |d, a, b, c, n| if a.read() != 0 { least(d, index(b, 0)) }
 }

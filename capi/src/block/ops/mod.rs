@@ -6,14 +6,16 @@
 mod cast;
 mod choose;
 mod float;
+mod fold;
 mod integer;
 mod memory;
 mod shapes;
 
 pub(super) use choose::{Kind, find, in_place};
+pub(super) use fold::{Fold, fold};
 pub(super) use memory::{
-    copy, fold_or, gather, gather_if, load_if, load_masked, load_one, load_strided, ramp, record,
-    record_linear, record_one, scatter, splat, store_one, store_strided,
+    copy, gather, gather_if, load_if, load_masked, load_one, load_strided, ramp, record, record_linear,
+    record_one, scatter, splat, store_one, store_strided,
 };
 
 use crate::level::Level;

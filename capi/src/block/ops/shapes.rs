@@ -1,5 +1,7 @@
 //! Loops by the kinds of their operands: V an array, S a scalar. In the type's name they stand in order.
 
+#![allow(clippy::upper_case_acronyms, reason = "a letter an operand")]
+
 use super::{Code, Op, at};
 use crate::level::Level;
 use std::marker::PhantomData;
@@ -31,7 +33,7 @@ pub(super) trait Ternary {
 /// # Safety
 /// It is there.
 #[inline(always)]
-unsafe fn get<T: Copy>(p: *const u8, i: usize) -> T {
+pub(super) unsafe fn get<T: Copy>(p: *const u8, i: usize) -> T {
     // SAFETY: the caller's promise; the arrays of callers need not be aligned more than their elements, and no less.
     unsafe { p.cast::<T>().add(i).read() }
 }
@@ -39,7 +41,7 @@ unsafe fn get<T: Copy>(p: *const u8, i: usize) -> T {
 /// # Safety
 /// As [`get`].
 #[inline(always)]
-unsafe fn put<T>(p: *mut u8, i: usize, value: T) {
+pub(super) unsafe fn put<T>(p: *mut u8, i: usize, value: T) {
     // SAFETY: the caller's promise.
     unsafe { p.cast::<T>().add(i).write(value) }
 }
