@@ -3,6 +3,7 @@
 # run-bench.sh [FILTER] [--package lib<name>.so]... [--rounds N] [--log2 N]...
 # Other packages export the functions of share/kernels; their rows are "arraygpu:<name>".
 # run-bench.sh functions [NAME] [--package lib<name>.so]...    the elementary functions beside CUDA's alone: rows in $OUT/functions.jsonl
+# run-bench.sh online    what is compiled while the program runs: rows are appended to $OUT/rows.jsonl
 # run-bench.sh shapes [FILTER] [--rounds N]    stencils, sums of rows and columns, all pairs alone: rows are appended to $OUT/rows.jsonl
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
@@ -30,6 +31,20 @@ functions() {
 shapes() {
     bench/arraygpu-shape-bench --rows "$OUT/rows.jsonl" --peers "$(peers shapes)" "$@"
 }
+# compiling while the program runs, beside NVRTC; the second process finds machine code on disk
+online() {
+    if [ -n "$nvcc" ]; then
+        "$nvcc" -O2 -std=c++17 -arch=sm_90 -o "$OUT/jit" share/bench/jit.cu -ldl >&2 && CUDA_CACHE_DISABLE=1 "$OUT/jit" >>"$OUT/rows.jsonl"
+    fi
+    CUDA_CACHE_DISABLE=1 ARRAYGPU_CACHE=off bench/arraygpu-online-bench >>"$OUT/rows.jsonl" || return 1
+    CUDA_CACHE_DISABLE=1 ARRAYGPU_CACHE="$OUT/cache" bench/arraygpu-online-bench disk >/dev/null || return 1
+    CUDA_CACHE_DISABLE=1 ARRAYGPU_CACHE="$OUT/cache" bench/arraygpu-online-bench disk >>"$OUT/rows.jsonl" || return 1
+    grep '"name":"jit"' "$OUT/rows.jsonl"
+}
+if [ "$1" = online ]; then
+    online
+    exit $?
+fi
 if [ "$1" = shapes ]; then
     shift
     shapes "$@"
@@ -45,6 +60,7 @@ status=$?
 bench/arraygpu-options-bench --rows "$OUT/rows.jsonl" --peers "$(peers options)" || status=1
 [ $# -gt 0 ] || shapes || status=1
 [ $# -gt 0 ] || functions || status=1
+[ $# -gt 0 ] || online || status=1
 # the first call, each time in a fresh process
 for name in saxpy rmse normalise; do
     for time in 1 2 3 4 5; do bench/arraygpu-first-call $name >>"$OUT/rows.jsonl" || status=1; done

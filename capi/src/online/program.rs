@@ -16,6 +16,7 @@ use crate::invoke::{context_of, invoke};
 use crate::level::level;
 use crate::module::{Kernels, Loaded};
 use crate::workspace::{self, Workspace};
+use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::explain;
@@ -210,7 +211,8 @@ pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: 
     })
 }
 
-/// A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain. Valid until this thread's
+/// A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain; or first_ptx, which is
+/// what a call of contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
 /// next call of this function. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_text(
@@ -239,7 +241,17 @@ pub unsafe extern "C" fn agpu_program_text(
 }
 
 impl Program {
+    /// The PTX of each kernel's first version.
+    fn first_ptx(&self) -> Result<String> {
+        let made = driver::schedule(&self.fused, driver::Scope::ContiguousGpu).map_err(refused)?;
+        let first = made.gpu.iter().filter_map(|pass| pass.kernels.first());
+        first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
+    }
+
     fn text(&self, stage: &str) -> Result<String> {
+        if stage == "first_ptx" {
+            return self.first_ptx();
+        }
         let targets = Targets { cpu: true, cuda: true };
         let compiled = driver::compile_for(&self.source.name, vec![self.source.clone()], targets);
         let compiled = compiled.map_err(refused)?;

@@ -37,6 +37,8 @@ pub struct Graph {
     ops: IndexSet<Op, FxBuildHasher>,
     info: Vec<Node>,
     params: Vec<Type>,
+    /// There is a total read among the nodes.
+    total: bool,
     fresh: u32,
     loc: LocStack,
     /// Variables that stand for the indices of an element where it is only looked at.
@@ -91,6 +93,11 @@ impl Graph {
         self.ops.get_index_of(op).map(|i| NodeId(i as u32))
     }
 
+    /// Whether any node is a total read (`at`), needed or not.
+    pub fn has_total_reads(&self) -> bool {
+        self.total
+    }
+
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.ops.len()
@@ -130,7 +137,8 @@ impl Graph {
                     return Err(e);
                 }
             };
-            let (free, height) = self.binders(op);
+            self.total |= matches!(op, Op::At(..));
+            let (free, height) = self.binders(&self.ops[i]);
             self.info.push(Node { ty, free, height, bound: false, loc: self.loc.clone() });
         }
         Ok(NodeId(i as u32))

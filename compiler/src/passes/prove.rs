@@ -34,8 +34,8 @@ pub fn run(f: &Function) -> Result<Function> {
 
 /// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of one inside, and 0 <= c and n + c <= len(x).
 pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
-    let bodies = [generate];
-    if !g.reachable(bodies).into_iter().any(|n| matches!(g.op(n), Op::At(..))) {
+    let is_total = |n| matches!(g.op(n), Op::At(..));
+    if !g.has_total_reads() || !g.reachable([generate]).into_iter().any(is_total) {
         return generate;
     }
     Prover { rules, known: Vec::new(), closed: None }.inside(g, generate)

@@ -8,12 +8,13 @@ use crate::sh::{self, Result};
 /// `NAME.cu` becomes `libarraygpu-NAME.so`.
 const PEERS: [&str; 4] = ["peers", "options", "shapes", "functions"];
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "arraygpu-gpu-bench",
     "arraygpu-options-bench",
     "arraygpu-shape-bench",
     "arraygpu-gpu-functions",
     "arraygpu-first-call",
+    "arraygpu-online-bench",
 ];
 
 /// Adds `bench/`.
@@ -26,7 +27,8 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     projects::packages(bundle, &build)?;
     let sources = PEERS.map(|name| format!("{name}.cu"));
     let headers = ["peers.h", "function_peers.h", "function_list.h", "products.cuh"].map(String::from);
-    for file in sources.iter().chain(&headers) {
+    let jit = "jit.cu".to_string();
+    for file in sources.iter().chain(&headers).chain([&jit]) {
         bundle.put(&source.join(file), "share/bench")?;
     }
     let Some(toolkit) = toolkit else {
