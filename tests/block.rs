@@ -111,7 +111,11 @@ fn random_programs_have_the_interpreters_bits() {
     let mut seen = Seen::default();
     for seed in 1000..1200 {
         let mut rng = Rng::new(seed);
-        let f = program::function(&format!("f{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
+        let (name, ty) = (format!("f{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()]);
+        let f = match seed % 5 {
+            0 => program::window_function(&name, ty, &mut rng),
+            _ => program::function(&name, ty, &mut rng),
+        };
         let Ok(compiled) = compile(vec![f]) else { continue };
         let loaded = load_blocks(&compiled);
         for (round, layout) in Layout::ALL.into_iter().enumerate() {

@@ -317,7 +317,7 @@ impl Lower<'_> {
         if slots[at] != to.slot || others.iter().any(|v| v.slot == to.slot) || (at == 1 && !commutes) {
             return None;
         }
-        if !others[0].array {
+        if !others.first().is_some_and(|v| v.array) {
             return None;
         }
         let op = in_place(kind, others.get(1).is_some_and(|v| v.array), self.level)?;
