@@ -35,7 +35,7 @@ pub fn staged_values() {
     let expected = |n: usize| values(n).into_iter().rev().collect::<Vec<f32>>();
     let ran = || {
         let names = fake.launches().into_iter().map(|l| l.entry().to_string());
-        names.filter(|n| n.starts_with("reversed")).last().unwrap_or_default()
+        names.rev().find(|n| n.starts_with("reversed")).unwrap_or_default()
     };
 
     // a rule can never hold: the general version
