@@ -1,5 +1,6 @@
-// The four tests of "Simplified usage of parallel graphics hardware for vector calculus with expression templates" (WSCG 2011), written as there: nothing was
-// generated before, each assignment is compiled when it first runs. The results are those of the functions that were generated ahead of time, to the bit.
+// The four tests of "Simplified usage of parallel graphics hardware for vector calculus with expression templates" (WSCG 2011), written as there:
+// nothing was generated before, each assignment is compiled when it first runs. The results are those of the functions that were generated ahead of
+// time, to the bit.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/launches.hpp"

@@ -1,5 +1,5 @@
-// "Multi-stage programming for GPUs in C++ using PACXX" (2016): values that are known on the host when a program is compiled become a part of it. Its reduction and
-// its n-body simulation, as far as this library has their parts: threads, blocks and shared memory are the compiler's here.
+// "Multi-stage programming for GPUs in C++ using PACXX" (2016): values that are known on the host when a program is compiled become a part of it. Its
+// reduction and its n-body simulation, as far as this library has their parts: threads, blocks and shared memory are the compiler's here.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/launches.hpp"
@@ -12,8 +12,8 @@ using gpu::stage;
 using std::get;
 using vector = gpu::gpu_vector<float>;
 
-// Listing 4: `threads` sums, each of elements `threads` apart, and their sum. The number of elements each takes is staged, so its loop is one of C++, which is gone
-// when the program runs; so is the test at the end of the input where the length is a power of two.
+// Listing 4: `threads` sums, each of elements `threads` apart, and their sum. The number of elements each takes is staged, so its loop is one of C++,
+// which is gone when the program runs; so is the test at the end of the input where the length is a power of two.
 static float reduce(const std::vector<float> &host, std::int64_t threads) {
     const vector input(host);
     auto n = stage(std::int64_t(input.size()));

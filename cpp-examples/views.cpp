@@ -1,5 +1,6 @@
-// The listings of "High-level programming for many-cores using C++14 and the STL" and "Towards composable GPU programming: programming GPUs with eager actions and
-// lazy views" (2017), as their authors wrote them where this library is spelled so. `dotProduct` and `saxpy` are their listings 5, 6 and 7.
+// The listings of "High-level programming for many-cores using C++14 and the STL" and "Towards composable GPU programming: programming GPUs with
+// eager actions and lazy views" (2017), as their authors wrote them where this library is spelled so. `dotProduct` and `saxpy` are their listings 5,
+// 6 and 7.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/launches.hpp"

@@ -1,4 +1,5 @@
-// What a warm call of an expression costs beside the same function generated ahead of time, and its parts. One element, on the CPU: the rest is nothing.
+// What a warm call of an expression costs beside the same function generated ahead of time, and its parts. One element, on the CPU: the rest is
+// nothing.
 #include <algorithm>
 #include <arraygpu/views.hpp>
 #include <chrono>

@@ -117,8 +117,9 @@ template <class T, class X> node_ptr node_of(const X &x) {
 
 } // namespace detail
 
-/// What is still to be computed: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is computed, and keeps their
-/// memory until then; of views it keeps nothing. An array that was assigned another size has new memory: expressions that were made before read the old.
+/// What is still to be computed: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is computed, and
+/// keeps their memory until then; of views it keeps nothing. An array that was assigned another size has new memory: expressions that were made
+/// before read the old.
 ///
 /// Inside of a function that is called with them (map, loop, views::transform ..), scalars stand for the elements: they are traced, not computed.
 template <class T, int Rank> class expr {

@@ -8,8 +8,8 @@
 namespace arraygpu {
 namespace detail {
 
-/// A parameter of a program: arrays first, then scalars, each in the order of their appearance. So it is the same program whether a function was given a scalar
-/// before or behind its arrays.
+/// A parameter of a program: arrays first, then scalars, each in the order of their appearance. So it is the same program whether a function was
+/// given a scalar before or behind its arrays.
 struct parameter {
     agpu_type type;
     std::int32_t rank;

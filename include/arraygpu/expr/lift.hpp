@@ -16,8 +16,9 @@ struct value {
     bool lifted;
 };
 
-/// Arrays that are element-wise functions of others. `a * b + c` is one function of three arrays, not one of two and then another: the compiler then has one to fuse, and
-/// takes linear time for the longest chain. What an element is computed from are variables, one for each array, until the array is needed.
+/// Arrays that are element-wise functions of others. `a * b + c` is one function of three arrays, not one of two and then another: the compiler then
+/// has one to fuse, and takes linear time for the longest chain. What an element is computed from are variables, one for each array, until the array
+/// is needed.
 class lifting {
 public:
     explicit lifting(agpu_builder *builder) : builder_(builder) {}

@@ -61,8 +61,8 @@ inline encoder &this_threads_encoder() {
     return kept;
 }
 
-/// Computes all outputs in one run. A structure that was run before costs no more than its bytes. Where no array and no call says the context of new arrays, they
-/// go beside a buffer.
+/// Computes all outputs in one run. A structure that was run before costs no more than its bytes. Where no array and no call says the context of new
+/// arrays, they go beside a buffer.
 inline void run(const output *outputs, std::size_t count, const agpu_call *call, agpu_buffer *beside = nullptr) {
     encoder &key = this_threads_encoder();
     encode(key, outputs, count);

@@ -6,8 +6,9 @@
 
 namespace arraygpu {
 
-/// A number of the host that is embedded in the programs it stands in: they are compiled again when it changes. Where a number is wanted it is one, so loops
-/// over staged bounds are unrolled by C++ itself; beside staged and plain numbers operators give staged numbers, beside expressions expressions.
+/// A number of the host that is embedded in the programs it stands in: they are compiled again when it changes. Where a number is wanted it is one,
+/// so loops over staged bounds are unrolled by C++ itself; beside staged and plain numbers operators give staged numbers, beside expressions
+/// expressions.
 template <class T> class staged {
 public:
     using value_type = T;

@@ -34,8 +34,8 @@ private:
 
 } // namespace detail
 
-/// An element that can be written: what for_each gives for the elements of a vector that is not const. It is read as expr<T>; assigning to it is what the vector
-/// will hold.
+/// An element that can be written: what for_each gives for the elements of a vector that is not const. It is read as expr<T>; assigning to it is what
+/// the vector will hold.
 template <class T> class element_ref {
 public:
     using value_type = T;
@@ -103,7 +103,8 @@ template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_
 
 } // namespace detail
 
-/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; where f gives a tuple, views::zip of as many of them.
+/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; where f gives a tuple, views::zip of as
+/// many of them.
 template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto made = views::transform(static_cast<In &&>(in), f, file, line);
     detail::compute(made.part(), out);
@@ -113,7 +114,8 @@ template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_
 void transform(In &&in, Second &&second, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     arraygpu::transform(views::zip(in, second), out, f, file, line);
 }
-/// f of each element, for what it writes through its arguments: any of the zipped ranges that are not const. All that it writes is one run, in which f reads what was there before.
+/// f of each element, for what it writes through its arguments: any of the zipped ranges that are not const. All that it writes is one run, in which
+/// f reads what was there before.
 template <class X, class F> void for_each(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using Range = detail::range_of<X>;
     using Part = std::decay_t<decltype(std::declval<Range>().part())>;

@@ -6,8 +6,8 @@
 
 namespace arraygpu {
 
-/// A view: a sequence that is not stored. It keeps the arrays that it reads, and can be stored in variables, passed and returned. Its elements are scalars,
-/// tuples (of zip), or windows.
+/// A view: a sequence that is not stored. It keeps the arrays that it reads, and can be stored in variables, passed and returned. Its elements are
+/// scalars, tuples (of zip), or windows.
 template <class Part> class range {
 public:
     range(Part part, std::int64_t size) : part_(std::move(part)), size_(Part::endless ? detail::endless : size) {}

@@ -68,8 +68,8 @@ private:
 
 } // namespace detail
 
-/// f(args..), where every std::vector among the arguments is on the device. The result is computed on a stream of its own: of a view it is a gpu_vector. What goes
-/// wrong is thrown by get().
+/// f(args..), where every std::vector among the arguments is on the device. The result is computed on a stream of its own: of a view it is a
+/// gpu_vector. What goes wrong is thrown by get().
 template <class F, class... X> auto async(F &&f, X &&...x) {
     using R = std::decay_t<decltype(f(detail::uploaded(static_cast<X &&>(x))...))>;
     using Future = future<typename detail::computed<R>::type>;
