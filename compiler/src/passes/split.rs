@@ -20,8 +20,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 const MOST_OPERATIONS: u64 = 3000;
 /// Operations that an elementary function counts for.
 const ELEMENTARY: u64 = 30;
-/// Arrays that a kernel reads at most: with an address and a stride each, and its scalars, they have room in 512 parameters.
-const MOST_ARRAYS: u64 = 120;
+/// Parameters of a kernel at most, of the 512 that there is room for: two for each array, one for each scalar.
+const MOST_PARAMETERS: u64 = 300;
+const OF_ARRAY: u64 = 2;
 
 /// The pass.
 pub fn run(f: &Function) -> Result<Function> {
@@ -39,12 +40,12 @@ pub fn run(f: &Function) -> Result<Function> {
 #[derive(Clone, Copy, Default)]
 struct Cone {
     operations: u64,
-    arrays: u64,
+    parameters: u64,
 }
 
 impl Cone {
     fn is_too_large(self) -> bool {
-        self.operations > MOST_OPERATIONS || self.arrays > MOST_ARRAYS
+        self.operations > MOST_OPERATIONS || self.parameters > MOST_PARAMETERS
     }
 }
 
@@ -54,14 +55,14 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
     // at least as large as the cone: what is shared counts several times
     let mut estimates: HashMap<NodeId, Cone> = HashMap::default();
     for n in g.reachable(roots) {
-        let mut estimate = Cone { operations: cutter.own(n).0, arrays: 0 };
+        let mut estimate = cutter.own(n).0;
         for x in cutter.arrays(n) {
             let of = estimates.get(&x).copied().unwrap_or_default();
             estimate.operations = estimate.operations.saturating_add(of.operations);
-            estimate.arrays = estimate.arrays.saturating_add(of.arrays);
+            estimate.parameters = estimate.parameters.saturating_add(of.parameters);
         }
         if g.is_stored(n) {
-            estimate = Cone { operations: 0, arrays: 1 };
+            estimate = Cone { operations: 0, parameters: OF_ARRAY };
         }
         if estimate.is_too_large() {
             estimate = cutter.cut(n);
@@ -69,7 +70,7 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
         estimates.insert(n, estimate);
         // what was stored meanwhile is one array for all that come
         for x in cutter.arrays(n).into_iter().filter(|x| cutter.stored.contains(x)) {
-            estimates.insert(x, Cone { operations: 0, arrays: 1 });
+            estimates.insert(x, Cone { operations: 0, parameters: OF_ARRAY });
         }
     }
     cutter.stored
@@ -78,8 +79,8 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
 struct Cutter<'g> {
     g: &'g Graph,
     stored: HashSet<NodeId>,
-    /// Operations of a node's own function, and whether it may leave a record.
-    own: HashMap<NodeId, (u64, bool)>,
+    /// Operations and scalars of a node's own function, and whether it may leave a record.
+    own: HashMap<NodeId, (Cone, bool)>,
 }
 
 impl Cutter<'_> {
@@ -91,16 +92,16 @@ impl Cutter<'_> {
         self.g.op(n).operands().filter(|x| !self.g.ty(*x).is_scalar()).collect()
     }
 
-    fn own(&mut self, n: NodeId) -> (u64, bool) {
+    fn own(&mut self, n: NodeId) -> (Cone, bool) {
         if let Some(known) = self.own.get(&n) {
             return *known;
         }
-        let (mut operations, mut records) = (0, false);
+        let (mut cone, mut records) = (Cone::default(), false);
         if let Some(lambda) = self.g.op(n).lambda() {
-            for m in self.g.reachable([lambda.body]).into_iter().filter(|m| !self.g.is_closed(*m)) {
+            for m in self.open_part(lambda.body, &mut cone.parameters) {
                 let op = self.g.op(m);
                 records |= op.may_record(self.g);
-                operations += match op {
+                cone.operations += match op {
                     Op::Unary(op, _) if op.is_elementary() => ELEMENTARY,
                     Op::Binary(op, ..) if op.is_elementary() => ELEMENTARY,
                     Op::Binary(BinaryOp::Rem | BinaryOp::Div, ..) => 4,
@@ -109,8 +110,26 @@ impl Cutter<'_> {
                 };
             }
         }
-        self.own.insert(n, (operations, records));
-        (operations, records)
+        self.own.insert(n, (cone, records));
+        (cone, records)
+    }
+
+    /// What of a function is computed for each element; `scalars` counts what is not, and is no constant.
+    fn open_part(&self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
+        let (mut seen, mut stack, mut open) = (HashSet::default(), vec![body], Vec::new());
+        while let Some(n) = stack.pop() {
+            let op = self.g.op(n);
+            if !seen.insert(n) || matches!(op, Op::Const(_)) {
+                continue;
+            }
+            if self.g.is_closed(n) {
+                *scalars += u64::from(self.g.ty(n).is_scalar());
+                continue;
+            }
+            open.push(n);
+            stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+        }
+        open
     }
 
     /// The cone of a node, and whether anything in it may leave a record.
@@ -122,11 +141,12 @@ impl Cutter<'_> {
                 continue;
             }
             if self.g.is_stored(m) || m != n && self.stored.contains(&m) {
-                cone.arrays += 1;
+                cone.parameters += OF_ARRAY;
                 continue;
             }
             let own = self.own(m);
-            cone.operations += own.0;
+            cone.operations += own.0.operations;
+            cone.parameters += own.0.parameters;
             records |= own.1;
             stack.extend(self.arrays(m));
         }
@@ -163,7 +183,7 @@ impl Cutter<'_> {
                 }
                 let (of, records) = self.cone(x);
                 // by what there is too much of
-                let size = of.operations * MOST_ARRAYS / MOST_OPERATIONS + of.arrays;
+                let size = of.operations * MOST_PARAMETERS / MOST_OPERATIONS + of.parameters;
                 if !records && best.is_none_or(|b| b.0 < size) {
                     best = Some((size, x));
                 }

@@ -33,14 +33,16 @@ public:
         std::vector<std::uint32_t> columns;
         agpu_node nodes[3] = {};
         for (std::size_t i = 0; i < count; ++i) nodes[i] = element(operands[i], columns);
-        return lift(operation(name, nodes, count, type), std::move(columns), type, rank);
+        std::size_t size = 1;
+        for (std::size_t i = 0; i < count; ++i) size += operands[i].lifted ? waiting_[operands[i].node].size : 0;
+        return lift(operation(name, nodes, count, type), std::move(columns), size, type, rank);
     }
     /// Computed once where it is used several times.
     value bind(const value &x) {
         std::vector<std::uint32_t> columns;
         agpu_node made = 0;
         check(agpu_builder_bind(builder_, x.lifted ? element(x, columns) : x.node, &made));
-        return x.lifted ? lift(made, std::move(columns), x.type, x.rank) : value{made, x.type, x.rank, false};
+        return x.lifted ? lift(made, std::move(columns), waiting_[x.node].size, x.type, x.rank) : value{made, x.type, x.rank, false};
     }
     /// The node; of an array that is lifted, built now.
     agpu_node node(const value &x) {
@@ -57,7 +59,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 256; // arrays that one function takes
+    // arrays that one function takes, and operations: what is longer the compiler can cut between functions
+    static constexpr std::size_t most_arrays = 64, most_operations = 250;
 
     struct column {
         agpu_node array, variable;
@@ -66,6 +69,7 @@ private:
         agpu_node body;
         agpu_node array;                    // 0: not built yet
         std::vector<std::uint32_t> columns; // ascending
+        std::size_t size;                   // operations, what is shared several times
     };
 
     agpu_node operation(const char *name, const agpu_node *operands, std::size_t count, agpu_type type) {
@@ -74,11 +78,10 @@ private:
                    : agpu_builder_cast(builder_, type, operands[0], &made));
         return made;
     }
-    value lift(agpu_node body, std::vector<std::uint32_t> &&columns, agpu_type type, std::uint8_t rank) {
-        waiting_.push_back({body, 0, std::move(columns)});
+    value lift(agpu_node body, std::vector<std::uint32_t> &&columns, std::size_t size, agpu_type type, std::uint8_t rank) {
+        waiting_.push_back({body, 0, std::move(columns), size});
         const value made{waiting_.size() - 1, type, rank, true};
-        // a function of very many arrays becomes one of those that follow
-        if (waiting_.back().columns.size() > most) return {node(made), type, rank, false};
+        if (waiting_.back().columns.size() > most_arrays || size > most_operations) return {node(made), type, rank, false};
         return made;
     }
     /// The operand's element; `columns` then has what it is computed from, too.
