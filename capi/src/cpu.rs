@@ -53,13 +53,15 @@ unsafe impl Sync for Code {}
 /// The versions of a kernel that is interpreted, each made ready when it is first needed.
 pub(crate) struct Blocks {
     kernels: Versions,
-    /// As [`Version`] counts them; `finish` is the first one's.
-    ready: [OnceLock<Block>; 3],
+    finish: Option<Kernel>,
+    /// As [`Version`] counts them.
+    ready: [OnceLock<Block>; 4],
 }
 
 impl Blocks {
     pub fn new(kernels: Versions) -> Blocks {
-        Blocks { kernels, ready: [const { OnceLock::new() }; 3] }
+        let finish = kernels.finish();
+        Blocks { kernels, finish, ready: [const { OnceLock::new() }; 4] }
     }
 
     /// The kernel that has a version, as in C: without outputs there is nothing to be in place.
@@ -69,7 +71,7 @@ impl Blocks {
             Version::Contiguous => Some(&v.contiguous),
             Version::InPlace => v.in_place.as_ref().or(Some(&v.contiguous)),
             Version::Strided => v.strided.as_ref(),
-            Version::Finish => return Some(&v.contiguous).filter(|k| k.finish.is_some()),
+            Version::Finish => return self.finish.as_ref(),
         }
         .filter(|k| k.main.is_some())
     }
@@ -77,10 +79,8 @@ impl Blocks {
     /// The code of a version.
     pub fn code(&self, version: Version) -> Option<Code> {
         let kernel = self.kernel(version)?;
-        let is_finish = version == Version::Finish;
-        let at = if is_finish { 0 } else { version as usize };
-        let block: *const Block = self.ready[at].get_or_init(|| Block::new(kernel));
-        Some(if is_finish { Code::Finish(block) } else { Code::Main(block) })
+        let block: *const Block = self.ready[version as usize].get_or_init(|| Block::new(kernel));
+        Some(if version == Version::Finish { Code::Finish(block) } else { Code::Main(block) })
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 const PLACES: usize = 160;
 
 /// The versions of each kernel.
-static BLOCKS: [RwLock<[Option<&'static Block>; 3]>; PLACES] = [const { RwLock::new([None; 3]) }; PLACES];
+static BLOCKS: [RwLock<[Option<&'static Block>; 4]>; PLACES] = [const { RwLock::new([None; 4]) }; PLACES];
 
 /// One program at a time has the places.
 static HELD: Mutex<()> = Mutex::new(());
@@ -29,7 +29,7 @@ unsafe extern "C" fn run<const PLACE: usize, const VERSION: usize>(
 }
 
 unsafe extern "C" fn finish<const PLACE: usize>(args: *const AgpuKernelArgs, begin: i64, end: i64) {
-    let block = BLOCKS[PLACE].read().unwrap()[0].expect("a kernel");
+    let block = BLOCKS[PLACE].read().unwrap()[3].expect("a kernel");
     // SAFETY: as above.
     unsafe { block.finish(&*args, begin, end) };
 }
@@ -61,7 +61,8 @@ pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
         let contiguous = block(&v.contiguous);
         // as `backend/c` fills the table
         let in_place = v.in_place.as_ref().map(block).or(v.contiguous.main.as_ref().map(|_| contiguous));
-        *BLOCKS[i].write().unwrap() = [Some(contiguous), in_place, v.strided.as_ref().map(block)];
+        let once = v.finish().as_ref().map(block);
+        *BLOCKS[i].write().unwrap() = [Some(contiguous), in_place, v.strided.as_ref().map(block), once];
         let [a, b, c, d] = ENTRIES[i];
         let main = v.contiguous.main.is_some();
         AgpuCpuKernel {

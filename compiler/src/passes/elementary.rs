@@ -7,7 +7,7 @@
 //! What the host computes before a launch stays: plans know the functions themselves, by the same definition. So does what is no function of f32 or f64.
 //! Functions of the same argument share what they have in common (the range reduction of `sin x` and `cos x`), because equal nodes are one node.
 
-use crate::core::rewrite::rewrite;
+use crate::core::rewrite::rewrite_scalars;
 use crate::core::term::Term;
 use crate::core::{Function, Graph, NodeId, Op, verify};
 use crate::error::Result;
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite(f, false, &mut |g, op| {
+    Ok(rewrite_scalars(f, false, &mut |g, op, _| {
         let known = match op {
             Op::Unary(o, a) => o.is_elementary() && !verify::runs_on_host(g, a),
             Op::Binary(o, a, b) => {

@@ -10,7 +10,7 @@
 //! Each stays one operation, so that CPUs know what was meant: they compute it precisely (`schedule/approximate.rs`). What has no approximation here (`pow`, `erf`, ..)
 //! stays as it is: `elementary` expands it later, in exact operations that nobody may contract. What the host computes stays precise.
 
-use crate::core::rewrite::rewrite;
+use crate::core::rewrite::rewrite_scalars;
 use crate::core::{Function, Op, verify};
 use crate::error::Result;
 use crate::scalar::Ty;
@@ -20,7 +20,7 @@ pub fn run(f: &Function) -> Result<Function> {
     if !f.fast {
         return Ok(f.clone());
     }
-    Ok(rewrite(f, false, &mut |g, op| {
+    Ok(rewrite_scalars(f, false, &mut |g, op, _| {
         let on_host = op.operands().all(|n| verify::runs_on_host(g, n));
         let single = op.operands().next().is_some_and(|n| g.ty(n).elem == Ty::F32);
         let fast = if single && !on_host { approximation(&op) } else { None };

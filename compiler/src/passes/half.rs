@@ -11,13 +11,17 @@
 //! off, and the last bit set if that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
 
 use super::simplify::simplify;
-use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
+use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite(f, true, &mut rule))
+    let halves = |n: NodeId| f.graph.ty(n).elem.is_half();
+    if !(0..f.graph.len() as u32).any(|i| halves(NodeId(i))) {
+        return Ok(f.clone());
+    }
+    Ok(rewrite_scalars(f, true, &mut |g, op, _| rule(g, op)))
 }
 
 fn rule(g: &mut Graph, op: Op) -> NodeId {

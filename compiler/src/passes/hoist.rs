@@ -23,11 +23,20 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
     let mut out = f.clone();
+    let g = &f.graph;
+    let is_nested = |n: NodeId| !g.is_closed(n) && (g.op(n).lambda().is_some() || is_dot(g.op(n)));
+    if !g.reachable(f.roots()).into_iter().any(is_nested) {
+        return Ok(out);
+    }
     let mut hoist = Hoist { done: HashMap::default(), nested: HashMap::default() };
     for r in &mut out.results {
         r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());
     }
     Ok(out)
+}
+
+fn is_dot(op: &Op) -> bool {
+    matches!(op, Op::Dot { .. } | Op::PanelDot { .. })
 }
 
 /// An index around a node: the variable (or what follows from one and counts as an index), and how far it goes.

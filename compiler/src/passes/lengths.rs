@@ -12,7 +12,7 @@
 
 use crate::core::equations::Equations;
 use crate::core::linear::{Linear, is_i64};
-use crate::core::{Function, NodeId, Op, Rule, rewrite::rewrite};
+use crate::core::{Function, NodeId, Op, Rule, rewrite::rewrite_scalars};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub fn run(f: &Function) -> Result<Function> {
             _ => None,
         })
         .collect();
-    Ok(rewrite(f, false, &mut |new, op| match op {
+    Ok(rewrite_scalars(f, false, &mut |new, op, _| match op {
         Op::Len(p, axis) if by_param.contains_key(&(p, axis)) => {
             let value = &by_param[&(p, axis)];
             let terms = value.terms.iter().map(|(t, k)| (new.add(g.op(*t).clone()), *k));

@@ -10,13 +10,13 @@
 //! Law of the rules: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
 
 use crate::core::linear::{self, Linear, is_i64};
-use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite};
+use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Runs the pass.
 pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite(f, true, &mut |g, op| simplify(g, op)))
+    Ok(rewrite_scalars(f, true, &mut |g, op, _| simplify(g, op)))
 }
 
 /// The simplest node that means the operation. Its operands are simple already.

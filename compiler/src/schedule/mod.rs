@@ -77,6 +77,19 @@ impl Scope {
     }
 }
 
+impl Versions {
+    /// The kernel that `finish` belongs to: it is one for all versions, so it reads vectors at any stride. The addresses of matrices are written out so.
+    pub fn finish(&self) -> Option<Kernel> {
+        self.contiguous.finish.as_ref()?;
+        let mut k = Kernel { main: None, ..self.contiguous.clone() };
+        if let Some(strided) = &self.strided {
+            k.arrays.clone_from(&strided.arrays);
+        }
+        k.arrays.iter_mut().for_each(|a| a.noalias = false);
+        Some(k)
+    }
+}
+
 /// What the schedule makes of one function.
 pub struct Scheduled {
     /// The plan; its launches count kernels from `first_kernel`.

@@ -4,6 +4,7 @@
 //! one shape, `c` of another, a vector `v` as long as a's rows, `t` with planes of a's shape, and scalars `s` and `m: i64`.
 //! Programs are typed by construction; operators of reductions need not be associative, because the order of semantics 5.1 is fixed anyway.
 
+#[allow(dead_code)] // not every user of these programs asks for windows
 mod windows;
 
 use super::rng::Rng;

@@ -36,10 +36,11 @@ pub fn emit(package: &str, kernels: &[Versions]) -> String {
                 None => "0".into(),
             });
         }
-        entries.push(match &v.contiguous.finish {
-            Some(body) => {
-                let finish = format!("{name}_finish");
-                stmt::function(&mut out, &v.contiguous, &finish, body);
+        let finish = format!("{name}_finish");
+        let once = v.finish();
+        entries.push(match once.as_ref().and_then(|k| k.finish.as_ref().map(|body| (k, body))) {
+            Some((k, body)) => {
+                stmt::function(&mut out, k, &finish, body);
                 finish
             }
             None => "0".into(),
