@@ -40,9 +40,6 @@ use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, ve
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 
-/// A body of more operations, of elements that read nothing around them, is only repeated for two neighbours: it takes 1 % longer than with four, and the driver a quarter less to compile it.
-const LONG: u32 = 128;
-
 /// A body of more operations than this is not repeated to keep more loads in flight.
 const MAX_UNROLLED: u32 = 512;
 
@@ -126,7 +123,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let writes = pass.items.iter().any(|it| is_store(&l.g, it));
     let inner = inner(l, pass);
     let cost = cost.saturating_sub(inner.saved);
-    let v = neighbours(l, pass, &inner, cost);
+    let v = neighbours(l, pass, cost);
     if let Some(mut plan) = steps::Plan::of(l, pass, &inner) {
         for n in plan.versions.clone() {
             plan = plan.with(n);
@@ -310,19 +307,14 @@ fn absent(l: &Lower) -> Option<String> {
 }
 
 /// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
-fn neighbours(l: &mut Lower, pass: &Pass, inner: &Inner, cost: u32) -> i64 {
+fn neighbours(l: &Lower, pass: &Pass, cost: u32) -> i64 {
     if pass.sequential || has_reduction(&l.g, pass) {
         return 1;
     }
     let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
     let widest = reads.chain(pass.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
     let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
-    let alone = |l: &mut Lower| {
-        let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-        stencils.iter().all(Stencil::is_pointwise)
-    };
-    let most = if cost > LONG && alone(l) { 2 } else { 16 };
-    (16 / widest as i64).min(1 << affordable.ilog2()).min(most)
+    (16 / widest as i64).min(1 << affordable.ilog2())
 }
 
 /// The kernel of a shape, without a name, and its grid.
