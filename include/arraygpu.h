@@ -1163,6 +1163,13 @@ agpu_status agpu_run_remembered(const void *key,
                                 int32_t count,
                                 bool *known);
 
+/**
+ * Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
+ * then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
+ * where no compiler works, they run in the block interpreter, with the same bits. Thread-safe.
+ */
+agpu_status agpu_allow_cpu_compiler(bool allowed);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

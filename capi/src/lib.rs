@@ -69,6 +69,7 @@ pub use online::builder::{
     agpu_builder_map, agpu_builder_param, agpu_builder_reduce, agpu_builder_reduce_axis, agpu_builder_result,
     agpu_builder_variable,
 };
+pub use online::cc::agpu_allow_cpu_compiler;
 pub use online::nodes::{
     agpu_builder_bind, agpu_builder_dot, agpu_builder_fill, agpu_builder_iota, agpu_builder_length,
     agpu_builder_materialize, agpu_builder_matmul, agpu_builder_pick, agpu_builder_read,

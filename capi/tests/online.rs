@@ -1,4 +1,5 @@
 //! Programs built node by node, and what happens when they are built wrongly.
+#![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its test
 
 mod common;
 
@@ -215,4 +216,28 @@ fn staged_values_are_the_calls() {
     for program in [program, general] {
         ok(unsafe { agpu_program_free(program) });
     }
+}
+
+#[test]
+fn with_a_c_compiler_the_bits_are_the_same() {
+    let x: Vec<f32> = (0..3000).map(|i| (i as f32 * 0.37).sin()).collect();
+    let v = Vector::in_context(cpu(), &x);
+    let run = |name: &CStr| {
+        let b = Built::new();
+        let p = b.param(name, AgpuType::AgpuF32, 1);
+        b.try_result(b.sum(b.apply("exp", &[p]))).unwrap();
+        let program = b.compile();
+        let mut result = 0f32;
+        let args = [input(v.view()), out_scalar(&mut result)];
+        ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 2) });
+        ok(unsafe { agpu_program_free(program) });
+        result.to_bits()
+    };
+    // other names are other programs
+    ok(unsafe { agpu_allow_cpu_compiler(false) });
+    let interpreted = run(c"interpreted");
+    ok(unsafe { agpu_allow_cpu_compiler(true) });
+    let compiled = run(c"compiled");
+    ok(unsafe { agpu_allow_cpu_compiler(false) });
+    assert_eq!(interpreted, compiled);
 }

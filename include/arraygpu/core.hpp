@@ -167,6 +167,9 @@ inline std::string cache_problem() {
     return message;
 }
 
+/// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, in another process; else they are interpreted, with the same bits.
+inline void allow_cpu_compiler(bool allowed) { check(agpu_allow_cpu_compiler(allowed)); }
+
 /// Device memory of a context, in bytes; zeros on the CPU.
 struct memory_usage {
     std::int64_t in_use;

@@ -1,10 +1,10 @@
-//! Kernels of a program by the system's C compiler, where the user allows it: `ARRAYGPU_CPU_CC=1` (or a compiler in `CC`). A library must not fork a compiler
+//! Kernels of a program by the system's C compiler, where the user allows it: by `ARRAYGPU_CPU_CC=1` or [`agpu_allow_cpu_compiler`]; `CC` names the compiler. A library must not fork a compiler
 //! behind its user's back, so without that there is the block interpreter, which computes the same bits.
 
 use super::disk;
 use super::program::refused;
-use crate::abi::AgpuCpuKernel;
-use crate::error::{Error, Result};
+use crate::abi::{AgpuCpuKernel, AgpuStatus};
+use crate::error::{Error, Result, guard};
 use crate::level::Level;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
@@ -12,20 +12,42 @@ use arraygpu_compiler::package::cc::Compiler;
 use arraygpu_compiler::schedule::Versions;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether the environment allows it. Asked once a process.
+/// What the program said: 0 nothing, 1 no, 2 yes.
+static SAID: AtomicU8 = AtomicU8::new(0);
+
+/// Whether the program allows it, or else the environment, which is asked once a process.
 pub(super) fn is_allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
-    *ALLOWED.get_or_init(|| {
-        std::env::var("ARRAYGPU_CPU_CC").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "off"))
+    match SAID.load(Ordering::Relaxed) {
+        0 => *ALLOWED.get_or_init(|| {
+            std::env::var("ARRAYGPU_CPU_CC").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "off"))
+        }),
+        said => said == 2,
+    }
+}
+
+/// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
+/// then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
+/// where no compiler works, they run in the block interpreter, with the same bits. Thread-safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
+    guard(|| {
+        SAID.store(1 + u8::from(allowed), Ordering::Relaxed);
+        Ok(())
     })
 }
 
-/// The compiled kernels; `None` where no compiler may run, or none works.
-pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kernels>> {
+/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to the same bits.
+pub(super) fn kernels(versions: &[Versions], level: Level) -> Option<Kernels> {
     if !is_allowed() || versions.is_empty() {
-        return Ok(None);
+        return None;
     }
+    compiled(versions, level).ok()
+}
+
+fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
     let name = match level {
         Level::V2 => "v2",
         Level::V3 => "v3",
@@ -50,7 +72,7 @@ pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kern
             path
         }
     };
-    load(&library, name).map(Some)
+    load(&library, name)
 }
 
 fn load(path: &Path, level: &str) -> Result<Kernels> {

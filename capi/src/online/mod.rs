@@ -6,7 +6,7 @@
 
 pub(crate) mod builder;
 mod cache;
-mod cc;
+pub(crate) mod cc;
 pub(crate) mod disk;
 pub(crate) mod nodes;
 pub(crate) mod program;

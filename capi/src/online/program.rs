@@ -100,7 +100,7 @@ impl Program {
     fn for_cpu(&self) -> Result<Module> {
         let made = driver::schedule(&self.fused, driver::Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
-        let kernels = match cc::kernels(&made.kernels, level()?)? {
+        let kernels = match cc::kernels(&made.kernels, level()?) {
             Some(compiled) => compiled,
             None => Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
         };

@@ -17,7 +17,7 @@ use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Scalar operations of a kernel at most.
-const MOST_OPERATIONS: u64 = 3000;
+const MOST_OPERATIONS: u64 = 5000;
 /// Operations that an elementary function counts for.
 const ELEMENTARY: u64 = 30;
 /// Parameters of a kernel at most, of the 512 that there is room for: two for each array, one for each scalar.

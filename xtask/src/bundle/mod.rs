@@ -73,9 +73,9 @@ pub fn run() -> Result {
     sh::put(&bundle.root.join("tests.list"), (bundle.tests.join("\n") + "\n").as_bytes())?;
     say("what the bundle needs of a machine");
     check::all(&bundle.root)?;
-    let archive = bundle.root.with_extension("tar.gz");
+    let archive = bundle.root.with_extension("tar.xz");
     let (folder, name) = (work(), bundle.root.file_name().unwrap_or_default());
-    sh::run(sh::program("tar").arg("-C").arg(folder).arg("-czf").arg(&archive).arg(name))?;
+    sh::run(sh::program("tar").arg("-C").arg(folder).arg("-cJf").arg(&archive).arg(name))?;
     check::archive(&archive)
 }
 
