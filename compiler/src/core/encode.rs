@@ -22,6 +22,7 @@ fn function(f: &Function, out: &mut Bytes) {
         operation(f, *n, &number, out);
     }
     roots.for_each(|n| number[n.0 as usize].hash(out));
+    (f.requires.len(), f.results.len(), f.steps.len()).hash(out);
     f.requires.iter().for_each(|r| (r.rule, &r.subject).hash(out));
     f.results.iter().for_each(|r| r.name.hash(out));
     f.steps.iter().for_each(|s| function(s, out));
@@ -45,6 +46,8 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Iterate { step, which, .. } => (step, which).hash(out),
         _ => {}
     }
+    // so many numbers follow: no two structures have the same bytes
+    op.operands().count().hash(out);
     for child in op.operands() {
         number[child.0 as usize].hash(out);
     }
