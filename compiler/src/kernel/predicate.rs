@@ -65,8 +65,11 @@ fn cost(k: &Kernel, body: &[Stmt]) -> u32 {
 fn operations(k: &Kernel, e: &Expr) -> u32 {
     let own = match e {
         Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Place(_) => 0,
-        Expr::Unary(UnaryOp::Sqrt, _)
-        | Expr::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::RemSlow, ..) => u32::MAX,
+        Expr::Unary(UnaryOp::Sqrt | UnaryOp::SqrtNear, _)
+        | Expr::Binary(
+            BinaryOp::Div | BinaryOp::DivNear | BinaryOp::DivWide | BinaryOp::Rem | BinaryOp::RemSlow,
+            ..,
+        ) => u32::MAX,
         Expr::Unary(..) | Expr::Binary(..) | Expr::MulAdd(..) | Expr::Select(..) | Expr::Cast(..) => {
             if k.ty(e) == Ty::F64 { 2 } else { 1 }
         }

@@ -2,7 +2,7 @@
 //!
 //! Used by the interpreter, by constant folding and by the host scalars of plans.
 
-use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half};
+use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half, near};
 
 /// Something the total language gives a value for but also leaves an error record about (semantics section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +47,9 @@ macro_rules! int_unary {
 /// `op x`. The operand's type must be one that the operator accepts.
 /// What `fast_math` approximates is precise here, as on every CPU.
 pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
+    if op == UnaryOp::SqrtNear && !near::sqrt(x.as_f32()) {
+        return Lit::float(x.ty, f64::NAN).canonical();
+    }
     let op = op.precise().unwrap_or(op);
     match x.ty {
         // the bits are what a literal is made of
@@ -136,6 +139,9 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
 
 /// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts. For `fast_math` see [`eval_unary`].
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
+    if op == BinaryOp::DivNear && !near::division(a.as_f32(), b.as_f32()) {
+        return (Lit::float(a.ty, f64::NAN).canonical(), None);
+    }
     let op = op.precise().unwrap_or(op);
     let value = match a.ty {
         Ty::F32 => float_binary!(op, a.as_f32(), b.as_f32(), Lit::f32),

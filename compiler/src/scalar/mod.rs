@@ -7,6 +7,7 @@ pub mod elementary;
 pub mod eval;
 mod half;
 mod lit;
+pub mod near;
 pub mod ops;
 
 pub use eval::{Fault, eval_binary, eval_cast, eval_mul_add, eval_unary};

@@ -38,6 +38,8 @@ operators! {
         ApproxSin "approx_sin", ApproxCos "approx_cos",
         // the same, of several instructions
         ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
+        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate size (`schedule/near.rs`; f32 only)
+        SqrtNear "sqrt_near",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
         Sin "sin", Cos "cos", Tan "tan", SinPi "sinpi", CosPi "cospi", Asin "asin", Acos "acos", Atan "atan",
@@ -56,6 +58,8 @@ operators! {
         RemSlow "rem_slow",
         // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the sum that it is part of once
         ApproxAdd "approx_add", ApproxSub "approx_sub", ApproxMul "approx_mul", ApproxDiv "approx_div",
+        // the precise one without a branch: of numbers of moderate size, and of all by a GPU's f64 (see `sqrt_near`)
+        DivNear "div_near", DivWide "div_wide",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
     }
@@ -72,7 +76,7 @@ impl UnaryOp {
         self.precise().is_none() && self != UnaryOp::ToBits
     }
 
-    /// What an operator of `fast_math` approximates.
+    /// What an operator stands for that is a GPU's: of `fast_math`, or for part of the numbers.
     pub fn precise(self) -> Option<UnaryOp> {
         Some(match self {
             UnaryOp::ApproxSqrt => UnaryOp::Sqrt,
@@ -85,13 +89,14 @@ impl UnaryOp {
             UnaryOp::ApproxLog => UnaryOp::Log,
             UnaryOp::ApproxLog10 => UnaryOp::Log10,
             UnaryOp::ApproxTan => UnaryOp::Tan,
+            UnaryOp::SqrtNear => UnaryOp::Sqrt,
             _ => return None,
         })
     }
 
     /// The operator of `fast_math` that approximates this one.
     pub fn approximate(self) -> Option<UnaryOp> {
-        Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
+        Self::ALL.iter().copied().find(|op| op.precise() == Some(self) && *op != UnaryOp::SqrtNear)
     }
 
     /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
@@ -137,7 +142,7 @@ impl BinaryOp {
             BinaryOp::ApproxAdd => BinaryOp::Add,
             BinaryOp::ApproxSub => BinaryOp::Sub,
             BinaryOp::ApproxMul => BinaryOp::Mul,
-            BinaryOp::ApproxDiv => BinaryOp::Div,
+            BinaryOp::ApproxDiv | BinaryOp::DivNear | BinaryOp::DivWide => BinaryOp::Div,
             _ => return None,
         })
     }
@@ -170,7 +175,7 @@ impl BinaryOp {
             And | Or | Xor => !ty.is_float(),
             Eq | Ne => true,
             Lt | Le | Gt | Ge => ty != Ty::Bool,
-            ApproxAdd | ApproxSub | ApproxMul | ApproxDiv => ty == Ty::F32,
+            ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => ty == Ty::F32,
             RemSlow | Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => ty.is_float(),
         }
     }

@@ -17,6 +17,7 @@ pub mod host;
 pub mod inside;
 pub mod items;
 pub mod lower;
+mod near;
 pub mod nested;
 pub mod nests;
 pub mod products;

@@ -168,7 +168,7 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         Ge => infix(">="),
         // exact by definition, so every libm has the same bits
         RemSlow => call(if ty == Ty::F32 { "fmodf" } else { "fmod" }),
-        ApproxAdd | ApproxSub | ApproxMul | ApproxDiv => unreachable!("precise on a CPU"),
+        ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => unreachable!("precise on a CPU"),
         Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
     }
 }

@@ -6,6 +6,7 @@
 mod address;
 mod expr;
 mod memory;
+mod near;
 mod regs;
 mod stmt;
 

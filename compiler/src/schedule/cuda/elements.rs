@@ -9,6 +9,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::{Item, domain};
 use crate::schedule::lower::Lower;
+use crate::schedule::near;
 use crate::schedule::rare::{self, Rare};
 
 /// Elements at constant offsets from one index.
@@ -194,7 +195,12 @@ fn usual(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
-    let conditions = rare::conditions(l, roots);
+    let mut roots = roots.to_vec();
+    let mut conditions = rare::conditions(l, &roots);
+    if !conditions.is_empty() {
+        roots = near::usual(l, &roots);
+        conditions = rare::conditions(l, &roots);
+    }
     let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
     l.rare = if conditions.is_empty() { Rare::default() } else { Rare::skip() };
     let values = l.region(vars, &both, None, &Expr::int(0), out);
@@ -216,7 +222,8 @@ fn usual_first(
     let Some(any) = any else { return Ok(values) };
     (l.cost, l.loaded) = (cost, loaded);
     let mut complete = Vec::new();
-    let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
+    let any_of = near::any(l, roots);
+    let exact = l.region(vars, &any_of, None, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let var = l.k.reg("usual", l.g.ty(*root).elem);
@@ -228,10 +235,13 @@ fn usual_first(
     Ok(vars)
 }
 
-/// One element of the items at an index register, by itself.
-pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
+/// One element of the items at an index register, by itself. `unusual`: because it has something unlikely.
+pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
     let (_, index) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    let mut roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    if unusual {
+        roots = near::any(l, &roots);
+    }
     let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out)?;
     store_single(l, items, values, at, out);
     Ok(())

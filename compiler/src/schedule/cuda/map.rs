@@ -232,7 +232,7 @@ impl Work<'_> {
         let at = first.plus(wide(group.times(int32(apart as i32)).plus(beside)));
         let at = bind(l, "at", at, &mut body);
         let mut inside = Vec::new();
-        single(l, items, &at, &mut inside)?;
+        single(l, items, &at, true, &mut inside)?;
         body.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, self.end.clone()), inside, vec![]));
         body.push(Stmt::Assign(k, Expr::Reg(k).plus(int32(1))));
         let more = Expr::binary(BinaryOp::Lt, Expr::Reg(k), int32(each as i32));
@@ -315,7 +315,7 @@ impl Work<'_> {
         out.push(Stmt::Var(i, self.start.clone().plus(wide(thread()))));
         let mut body = Vec::new();
         let at = bind(l, "at", Expr::Reg(i), &mut body);
-        single(l, items, &at, &mut body)?;
+        single(l, items, &at, false, &mut body)?;
         body.push(Stmt::Assign(i, Expr::Reg(i).plus(wide(int32(shape.threads as i32)))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(i), end), body));
         Ok(())

@@ -1,0 +1,101 @@
+//! Divisions and square roots of f32 on GPUs, where a kernel has a path for what is hardly ever needed anyway: the usual path computes them without a branch (`scalar/near.rs`)
+//! and takes numbers for which that is wrong for unlikely; the other path computes them without a branch as well, of any numbers.
+//!
+//! Black-Scholes by a polynomial, four quotients and a root of each element, on an H200: 0.526 -> 0.478 ms, and the driver's compiler takes 45 ms in place of 63.
+
+use super::inside::rebuilt;
+use super::lower::Lower;
+use crate::core::{Graph, NodeId, Op};
+use crate::passes::simplify::simplify;
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
+
+/// The roots for the usual path.
+pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
+    replaced(l, roots, &mut |g, op| {
+        let (usual, outside) = match *op {
+            Op::Binary(BinaryOp::Div, a, b) => {
+                (Op::Binary(BinaryOp::DivNear, a, b), outside_of_division(g, a, b)?)
+            }
+            Op::Unary(UnaryOp::Sqrt, x) => (Op::Unary(UnaryOp::SqrtNear, x), outside_of_root(g, x)),
+            _ => return None,
+        };
+        let [usual, any] = [usual, op.clone()].map(|op| g.add(op));
+        let unlikely = g.add(Op::Unary(UnaryOp::Unlikely, outside));
+        Some(g.add(Op::Select(unlikely, any, usual)))
+    })
+}
+
+/// The roots for the other path.
+pub fn any(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
+    replaced(l, roots, &mut |g, op| match *op {
+        Op::Binary(BinaryOp::Div, a, b) => Some(g.add(Op::Binary(BinaryOp::DivWide, a, b))),
+        Op::Unary(UnaryOp::Sqrt, x) => Some(root_of_any(g, x)),
+        _ => None,
+    })
+}
+
+fn replaced(
+    l: &mut Lower,
+    roots: &[NodeId],
+    rule: &mut dyn FnMut(&mut Graph, &Op) -> Option<NodeId>,
+) -> Vec<NodeId> {
+    let memo = rebuilt(&mut l.g, roots, Default::default(), &mut |g, op| {
+        let x = op.operands().next()?;
+        if g.ty(x).elem == Ty::F32 && g.ty(x).is_scalar() { rule(g, op) } else { None }
+    });
+    roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
+}
+
+/// None: a constant is, so that it always is.
+fn outside_of_division(g: &mut Graph, a: NodeId, b: NodeId) -> Option<NodeId> {
+    let [above, below] = [g.as_lit(a).map(Lit::as_f32), g.as_lit(b).map(Lit::as_f32)];
+    if !near::division(above.unwrap_or(1.0), below.unwrap_or(1.0)) {
+        return None;
+    }
+    let mut outside = Vec::new();
+    if below.is_none() {
+        let [low, high] = outside_of(g, b, near::DIVISION);
+        outside.extend([low, high]);
+    }
+    if above.is_none() {
+        let [low, high] = outside_of(g, a, near::DIVISION);
+        let bits = g.add(Op::Unary(UnaryOp::ToBits, a));
+        let zero = g.lit(Lit::u32(0));
+        let not_zero = g.add(Op::Binary(BinaryOp::Ne, bits, zero));
+        outside.extend([g.add(Op::Binary(BinaryOp::And, low, not_zero)), high]);
+    }
+    let any = outside.into_iter().reduce(|a, b| g.add(Op::Binary(BinaryOp::Or, a, b)));
+    Some(any.unwrap_or_else(|| g.lit(Lit::bool(false))))
+}
+
+/// Whether |x| is below the bounds, and above them.
+fn outside_of(g: &mut Graph, x: NodeId, [least, most]: [f32; 2]) -> [NodeId; 2] {
+    let size = g.add(Op::Unary(UnaryOp::Abs, x));
+    let [least, most] = [least, most].map(|x| g.lit(Lit::f32(x)));
+    [g.add(Op::Binary(BinaryOp::Lt, size, least)), g.add(Op::Binary(BinaryOp::Gt, size, most))]
+}
+
+fn outside_of_root(g: &mut Graph, x: NodeId) -> NodeId {
+    let [least, most, zero] = [near::SQRT[0], near::SQRT[1], 0.0].map(|x| g.lit(Lit::f32(x)));
+    let low = g.add(Op::Binary(BinaryOp::Lt, x, least));
+    let not_zero = g.add(Op::Binary(BinaryOp::Ne, x, zero));
+    let low = g.add(Op::Binary(BinaryOp::And, low, not_zero));
+    let high = g.add(Op::Binary(BinaryOp::Gt, x, most));
+    g.add(Op::Binary(BinaryOp::Or, low, high))
+}
+
+/// What is too small is scaled by 2^64, which its root is by 2^32.
+fn root_of_any(g: &mut Graph, x: NodeId) -> NodeId {
+    let [least, most, zero] = [near::SQRT[0], near::SQRT[1], 0.0].map(|x| g.lit(Lit::f32(x)));
+    let [up, down, nan] = [2f32.powi(64), 2f32.powi(-32), f32::NAN].map(|x| g.lit(Lit::f32(x).canonical()));
+    let small = g.add(Op::Binary(BinaryOp::Lt, x, least));
+    let scaled = g.add(Op::Binary(BinaryOp::Mul, x, up));
+    let of = g.add(Op::Select(small, scaled, x));
+    let root = g.add(Op::Unary(UnaryOp::SqrtNear, of));
+    let back = g.add(Op::Binary(BinaryOp::Mul, root, down));
+    let root = g.add(Op::Select(small, back, root));
+    let infinite = g.add(Op::Binary(BinaryOp::Gt, x, most));
+    let root = g.add(Op::Select(infinite, x, root));
+    let negative = g.add(Op::Binary(BinaryOp::Lt, x, zero));
+    simplify(g, Op::Select(negative, nan, root))
+}
