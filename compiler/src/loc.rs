@@ -22,7 +22,16 @@ impl Loc {
 
     /// The file name without its folders, and the line: how reports and generated comments say it.
     pub fn short(&self) -> String {
-        format!("{}:{}", self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file), self.line)
+        format!("{}:{}", self.name(), self.line)
+    }
+
+    /// Whether both are said in the same way: see [`Loc::short`].
+    pub fn is_short_as(&self, other: &Loc) -> bool {
+        self.line == other.line && self.name() == other.name()
+    }
+
+    fn name(&self) -> &str {
+        self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file)
     }
 }
 

@@ -45,7 +45,46 @@ pub struct Graph {
     sample: Vec<(Var, NodeId)>,
     /// What lambdas' bodies became with arguments.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
+    /// Tables that substitutions are done with.
+    memos: Vec<Memo>,
 }
+
+/// What nodes become, of one substitution.
+#[derive(Default, Debug)]
+struct Memo {
+    /// An entry is of this substitution if it has its number.
+    round: u32,
+    of: Vec<(u32, NodeId)>,
+}
+
+impl Memo {
+    /// Forgets all, and has room for so many nodes.
+    fn begin(&mut self, nodes: usize) {
+        self.round += 1;
+        if self.of.len() < nodes {
+            self.of.resize(nodes, (0, NodeId(0)));
+        }
+    }
+
+    fn get(&self, n: NodeId) -> Option<NodeId> {
+        let (round, made) = self.of[n.0 as usize];
+        (round == self.round).then_some(made)
+    }
+
+    fn insert(&mut self, n: NodeId, made: NodeId) {
+        self.of[n.0 as usize] = (self.round, made);
+    }
+}
+
+/// A copy starts without.
+impl Clone for Memo {
+    fn clone(&self) -> Memo {
+        Memo::default()
+    }
+}
+
+/// Variables and what stands for them; of the same variable the last one counts.
+type Bindings = Vec<(Var, NodeId)>;
 
 impl Graph {
     /// Declares the parameters: node i is parameter i.
@@ -147,18 +186,28 @@ impl Graph {
     /// The free variables of an operation, and the highest binder in it.
     fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
         let mut height = 0;
-        let mut common: Option<&Arc<[Var]>> = None;
-        let mut same = !matches!(op, Op::Var(..)) && op.lambda().is_none();
+        let mut most: Option<&Arc<[Var]>> = None;
         for child in op.operands() {
             let node = self.node(child);
             height = height.max(node.height);
-            if !node.free.is_empty() {
-                same &= common.is_none_or(|c| *c == node.free);
-                common = Some(&node.free);
+            if most.is_none_or(|most| most.len() < node.free.len()) {
+                most = Some(&node.free);
             }
         }
-        if same {
-            return (common.cloned().unwrap_or_default(), height);
+        // those of one operand are often all
+        let of_one = match (op, most) {
+            (Op::Var(..), _) => None,
+            (op, _) if op.lambda().is_some() => None,
+            (_, None) => return (Arc::default(), height),
+            (_, Some(most)) => Some(most).filter(|most| {
+                op.operands().all(|c| {
+                    let free = &self.node(c).free;
+                    Arc::ptr_eq(free, most) || free.iter().all(|v| most.contains(v))
+                })
+            }),
+        };
+        if let Some(free) = of_one {
+            return (free.clone(), height);
         }
         let mut free: Vec<Var> = op.operands().flat_map(|c| self.node(c).free.iter().copied()).collect();
         if let Op::Var(v, _) = op {
@@ -197,7 +246,7 @@ impl Graph {
         let base = self.node(body).height + 1;
         let params: Vec<(Var, Ty)> = vars.iter().zip(base..).map(|(&(_, ty), i)| (Var(i), ty)).collect();
         let env = vars.iter().zip(&params).map(|(&(v, _), &(c, ty))| (v, self.add(Op::Var(c, ty)))).collect();
-        Lambda { body: self.substitute(body, &env), params }
+        Lambda { body: self.subst(body, &env), params }
     }
 
     /// A lambda from a Rust closure over its variables: higher-order syntax, for passes and tests.
@@ -214,13 +263,13 @@ impl Graph {
         let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
         let mut key = [None; 3];
         if args.len() > key.len() {
-            return self.substitute(lambda.body, &env);
+            return self.subst(lambda.body, &env);
         }
         key.iter_mut().zip(args).for_each(|(k, a)| *k = Some(*a));
         if let Some(&known) = self.opened.get(&(lambda.body, key)) {
             return known;
         }
-        let opened = self.substitute(lambda.body, &env);
+        let opened = self.subst(lambda.body, &env);
         self.opened.insert((lambda.body, key), opened);
         opened
     }
@@ -236,53 +285,61 @@ impl Graph {
 
     /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.
     pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
-        self.subst(n, env, &mut HashMap::default())
+        self.subst(n, &env.iter().map(|(v, n)| (*v, *n)).collect())
     }
 
     /// With a stack of its own for operands: bodies of any length are substituted on any thread.
-    fn subst(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
-        let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.contains_key(v));
+    fn subst(&mut self, n: NodeId, env: &Bindings) -> NodeId {
+        let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v));
         if !depends(self, n) {
             return n;
         }
+        let mut memo = self.memos.pop().unwrap_or_default();
+        // operands have lower numbers than their users
+        memo.begin(n.0 as usize + 1);
         let mut stack = vec![n];
         while let Some(&top) = stack.last() {
-            if !memo.contains_key(&top) {
+            if memo.get(top).is_none() {
                 let waiting = stack.len();
-                let operands = self.op(top).operands();
-                stack.extend(operands.filter(|c| depends(self, *c) && !memo.contains_key(c)));
+                for operand in self.op(top).operands() {
+                    if memo.get(operand).is_none() && depends(self, operand) {
+                        stack.push(operand);
+                    }
+                }
                 if stack.len() > waiting {
                     // the first operand comes off the stack first
                     stack[waiting..].reverse();
                     continue;
                 }
-                let made = self.subst_one(top, env, memo);
+                let made = self.subst_one(top, env, &memo);
                 memo.insert(top, made);
             }
             stack.pop();
         }
-        memo[&n]
+        let made = memo.get(n).unwrap_or(n);
+        self.memos.push(memo);
+        made
     }
 
     /// The node, whose operands were replaced.
-    fn subst_one(&mut self, n: NodeId, env: &HashMap<Var, NodeId>, memo: &HashMap<NodeId, NodeId>) -> NodeId {
-        let op = match self.op(n).clone() {
-            Op::Var(v, _) => return env[&v],
-            op => op,
-        };
-        let operands: Vec<_> = op.operands().map(|c| memo.get(&c).copied().unwrap_or(c)).collect();
-        let lambda = op.lambda().map(|lambda| {
+    fn subst_one(&mut self, n: NodeId, env: &Bindings, memo: &Memo) -> NodeId {
+        if let Op::Var(v, _) = self.op(n) {
+            return env.iter().rfind(|e| e.0 == *v).map_or(n, |e| e.1);
+        }
+        let mut op = self.op(n).clone();
+        op.each_operand(|c| *c = memo.get(*c).unwrap_or(*c));
+        if let Some(lambda) = op.lambda_mut() {
             // the body may grow binders: open with fresh variables and close again
             let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
             let mut inner = env.clone();
             inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
-            let body = self.subst(lambda.body, &inner, &mut HashMap::default());
+            let body = self.subst(lambda.body, &inner);
             let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
-            self.close(&vars, body)
-        });
-        let loc = self.node(n).loc.clone();
-        let before = self.set_loc(loc.within(&self.loc.clone()));
-        let new = self.add(op.with(&operands, lambda));
+            *lambda = self.close(&vars, body);
+        }
+        let loc = self.node(n).loc.within(&self.loc);
+        let before = self.set_loc(loc);
+        let new = self.add(op);
         self.set_loc(before);
         if self.node(n).bound {
             self.mark_bound(new);
@@ -292,18 +349,31 @@ impl Graph {
 
     /// Every node that `roots` need, operands before users, lambdas' bodies included.
     pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        self.reachable_until(roots, |_| false)
+    }
+
+    /// The same, but nothing that `stops`, nor what only that needs.
+    pub fn reachable_until(
+        &self,
+        roots: impl IntoIterator<Item = NodeId>,
+        stops: impl Fn(NodeId) -> bool,
+    ) -> Vec<NodeId> {
         let (mut seen, mut order) = (vec![false; self.len()], Vec::new());
         let mut stack: Vec<(NodeId, bool)> = roots.into_iter().map(|r| (r, false)).collect();
         stack.reverse();
         while let Some((n, done)) = stack.pop() {
             if done {
                 order.push(n);
-            } else if !std::mem::replace(&mut seen[n.0 as usize], true) {
+            } else if !seen[n.0 as usize] && !stops(n) {
+                seen[n.0 as usize] = true;
                 stack.push((n, true));
                 let op = self.op(n);
                 // the first operand comes off the stack first: texts and kernels follow the author's order
                 let first = stack.len();
-                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)).map(|c| (c, false)));
+                for operand in op.operands() {
+                    stack.push((operand, false));
+                }
+                stack.extend(op.lambda().map(|l| (l.body, false)));
                 stack[first..].reverse();
             }
         }
@@ -337,14 +407,19 @@ impl Iterator for Operands {
 
 impl Op {
     /// The operand nodes, in order, without a lambda's body.
+    #[inline]
     pub fn operands(&self) -> Operands {
-        let few = |nodes: &[NodeId]| {
-            let mut inline = [NodeId(0); 4];
-            inline[..nodes.len()].copy_from_slice(nodes);
-            Operands::Few(inline, 0, nodes.len() as u8)
+        const NO: NodeId = NodeId(0);
+        let few = |[a, b, c, d]: [NodeId; 4], n: u8| Operands::Few([a, b, c, d], 0, n);
+        let list = |nodes: &[NodeId]| match *nodes {
+            [a] => few([a, NO, NO, NO], 1),
+            [a, b] => few([a, b, NO, NO], 2),
+            [a, b, c] => few([a, b, c, NO], 3),
+            [a, b, c, d] => few([a, b, c, d], 4),
+            _ => Operands::Many(nodes.to_vec().into_iter()),
         };
         match self {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => few(&[]),
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => few([NO; 4], 0),
             Op::Unary(_, a)
             | Op::Cast(_, a)
             | Op::Stage(a)
@@ -352,22 +427,59 @@ impl Op {
             | Op::Reverse(a, _)
             | Op::Permute(a, _)
             | Op::Iota(a)
-            | Op::Materialize(a) => few(&[*a]),
-            Op::Generate(extents, _) => few(extents),
-            Op::At(x, index) | Op::Elem(x, index) => {
-                let mut all = [*x; 4];
-                all[1..=index.len()].copy_from_slice(index);
-                few(&all[..=index.len()])
-            }
-            Op::Pick { src, index: n, .. } | Op::Spread { src, n, .. } => few(&[*src, *n]),
-            Op::Binary(_, a, b) | Op::Within(a, b) | Op::Fill(a, b) => few(&[*a, *b]),
-            Op::MulAdd(a, b, c) | Op::Select(a, b, c) => few(&[*a, *b, *c]),
-            Op::Map(_, srcs) if srcs.len() <= 4 => few(srcs),
-            Op::Map(_, srcs) => Operands::Many(srcs.clone().into_iter()),
-            Op::Slice { src, start, stop, stride, .. } => few(&[*src, *start, *stop, *stride]),
-            Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => few(&[*init, *src]),
-            Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => few(&[*init, *a, *b]),
+            | Op::Materialize(a) => few([*a, NO, NO, NO], 1),
+            Op::Binary(_, a, b)
+            | Op::Within(a, b)
+            | Op::Fill(a, b)
+            | Op::Pick { src: a, index: b, .. }
+            | Op::Spread { src: a, n: b, .. }
+            | Op::Reduce { init: a, src: b, .. }
+            | Op::Fold { init: a, src: b, .. } => few([*a, *b, NO, NO], 2),
+            Op::MulAdd(a, b, c)
+            | Op::Select(a, b, c)
+            | Op::Dot { init: a, a: b, b: c }
+            | Op::PanelDot { init: a, a: b, b: c } => few([*a, *b, *c, NO], 3),
+            Op::Slice { src, start, stop, stride, .. } => few([*src, *start, *stop, *stride], 4),
+            Op::Generate(all, _) | Op::Map(_, all) => list(all),
+            Op::At(x, index) | Op::Elem(x, index) => match index[..] {
+                [i] => few([*x, i, NO, NO], 2),
+                [i, j] => few([*x, i, j, NO], 3),
+                [i, j, k] => few([*x, i, j, k], 4),
+                _ => Operands::Many([&[*x], &index[..]].concat().into_iter()),
+            },
             Op::Iterate { count, args, .. } => Operands::Many([&[*count], &args[..]].concat().into_iter()),
+        }
+    }
+
+    /// Calls `f` on the operands, in the same order, to change them.
+    pub fn each_operand(&mut self, mut f: impl FnMut(&mut NodeId)) {
+        match self {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => {}
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Stage(a)
+            | Op::Len(a, _)
+            | Op::Reverse(a, _)
+            | Op::Permute(a, _)
+            | Op::Iota(a)
+            | Op::Materialize(a) => f(a),
+            Op::Binary(_, a, b)
+            | Op::Within(a, b)
+            | Op::Fill(a, b)
+            | Op::Pick { src: a, index: b, .. }
+            | Op::Spread { src: a, n: b, .. }
+            | Op::Reduce { init: a, src: b, .. }
+            | Op::Fold { init: a, src: b, .. } => [a, b].into_iter().for_each(f),
+            Op::MulAdd(a, b, c)
+            | Op::Select(a, b, c)
+            | Op::Dot { init: a, a: b, b: c }
+            | Op::PanelDot { init: a, a: b, b: c } => [a, b, c].into_iter().for_each(f),
+            Op::Slice { src, start, stop, stride, .. } => [src, start, stop, stride].into_iter().for_each(f),
+            Op::Generate(all, _) | Op::Map(_, all) => all.iter_mut().for_each(f),
+            Op::At(x, all) | Op::Elem(x, all) | Op::Iterate { count: x, args: all, .. } => {
+                f(x);
+                all.iter_mut().for_each(f);
+            }
         }
     }
 
@@ -381,42 +493,25 @@ impl Op {
         }
     }
 
+    /// The same, to change it.
+    pub fn lambda_mut(&mut self) -> Option<&mut Lambda> {
+        match self {
+            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
+                Some(l)
+            }
+            _ => None,
+        }
+    }
+
     /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda, if it has one.
     pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
-        let o = |i: usize| operands[i];
-        let l = || lambda.clone().expect("the operation has a lambda");
-        match self {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => self.clone(),
-            Op::Unary(op, _) => Op::Unary(*op, o(0)),
-            Op::Cast(ty, _) => Op::Cast(*ty, o(0)),
-            Op::Stage(_) => Op::Stage(o(0)),
-            Op::Len(_, axis) => Op::Len(o(0), *axis),
-            Op::Reverse(_, axis) => Op::Reverse(o(0), *axis),
-            Op::Permute(_, axes) => Op::Permute(o(0), axes.clone()),
-            Op::Pick { axis, .. } => Op::Pick { src: o(0), axis: *axis, index: o(1) },
-            Op::Spread { axis, .. } => Op::Spread { src: o(0), axis: *axis, n: o(1) },
-            Op::Iota(_) => Op::Iota(o(0)),
-            Op::Materialize(_) => Op::Materialize(o(0)),
-            Op::Generate(..) => Op::Generate(operands.to_vec(), l()),
-            Op::Binary(op, ..) => Op::Binary(*op, o(0), o(1)),
-            Op::At(..) => Op::At(o(0), operands[1..].to_vec()),
-            Op::Elem(..) => Op::Elem(o(0), operands[1..].to_vec()),
-            Op::Within(..) => Op::Within(o(0), o(1)),
-            Op::Fill(..) => Op::Fill(o(0), o(1)),
-            Op::MulAdd(..) => Op::MulAdd(o(0), o(1), o(2)),
-            Op::Select(..) => Op::Select(o(0), o(1), o(2)),
-            Op::Map(..) => Op::Map(l(), operands.to_vec()),
-            Op::Slice { axis, .. } => {
-                Op::Slice { src: o(0), axis: *axis, start: o(1), stop: o(2), stride: o(3) }
-            }
-            Op::Reduce { .. } => Op::Reduce { join: l(), init: o(0), src: o(1) },
-            Op::Fold { .. } => Op::Fold { step: l(), init: o(0), src: o(1) },
-            Op::Dot { .. } => Op::Dot { init: o(0), a: o(1), b: o(2) },
-            Op::PanelDot { .. } => Op::PanelDot { init: o(0), a: o(1), b: o(2) },
-            Op::Iterate { step, which, .. } => {
-                Op::Iterate { step: *step, which: *which, count: o(0), args: operands[1..].to_vec() }
-            }
+        let mut op = self.clone();
+        let mut operands = operands.iter();
+        op.each_operand(|o| *o = *operands.next().expect("as many operands"));
+        if let Some(l) = op.lambda_mut() {
+            *l = lambda.expect("the operation has a lambda");
         }
+        op
     }
 
     /// May leave an error record when evaluated (semantics section 6).

@@ -49,7 +49,10 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         Op::Binary(op, a, b) => {
             let ty = scalar(*a, "the operand")?;
-            same(ty, scalar(*b, "the operand")?, &format!("the operands of {op}"))?;
+            let other = scalar(*b, "the operand")?;
+            if other != ty {
+                return Err(format!("the operands of {op} have the types {ty} and {other}"));
+            }
             if !op.accepts(ty) {
                 return Err(refusal(op.name(), ty, |ty| op.accepts(ty)));
             }

@@ -1,7 +1,6 @@
 //! Rebuilding a function node by node: the frame that most passes share.
 
 use super::{Function, Graph, Lambda, NodeId, Op, Output, Require, Var};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives the node that stands for it. Inside
 /// lambdas the variables are fresh. What the results and rules do not reach is dropped. Shape rules go through `rule` as well
@@ -39,17 +38,19 @@ fn rebuild(
     new.graph.declare_params(f.params.iter().map(|p| p.ty));
     let mut copy = |g: &mut Graph, op: Op, _: NodeId| g.add(op);
     let first: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId = if rules_too { rule } else { &mut copy };
-    let mut rules = Rebuild { old: &f.graph, new: &mut new.graph, rule: first, scalars };
-    let mut memo = HashMap::default();
+    let mut rules = Rebuild::new(&f.graph, &mut new.graph, first, scalars);
     for r in &f.requires {
-        rules.region(&[r.a, r.b], &mut memo, &HashSet::default());
-        new.requires.push(Require { a: memo[&r.a], b: memo[&r.b], ..r.clone() });
+        rules.region(&[r.a, r.b]);
+        let (a, b) = (rules.made(r.a), rules.made(r.b));
+        new.requires.push(Require { a, b, ..r.clone() });
     }
-    let mut results = Rebuild { old: &f.graph, new: &mut new.graph, rule, scalars };
-    let mut memo = HashMap::default();
+    let mut results = Rebuild::new(&f.graph, &mut new.graph, rule, scalars);
     let roots: Vec<_> = f.results.iter().map(|r| r.value).collect();
-    results.region(&roots, &mut memo, &HashSet::default());
-    new.results = f.results.iter().map(|r| Output { name: r.name.clone(), value: memo[&r.value] }).collect();
+    results.region(&roots);
+    for r in &f.results {
+        let value = results.made(r.value);
+        new.results.push(Output { name: r.name.clone(), value });
+    }
     new
 }
 
@@ -77,49 +78,82 @@ struct Rebuild<'a> {
     rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
     /// The rule makes no lambdas.
     scalars: bool,
+    /// What old nodes became, as far as their variables are open.
+    memo: Vec<Option<NodeId>>,
+    /// The nodes that have become something, in order: what was made inside of a lambda is forgotten with it.
+    order: Vec<NodeId>,
+    /// Variables of the lambdas around.
+    open: Vec<Var>,
 }
 
-impl Rebuild<'_> {
-    /// Rebuilds what `roots` need as far as its variables are open; `memo` maps old nodes to new ones.
-    fn region(&mut self, roots: &[NodeId], memo: &mut HashMap<NodeId, NodeId>, open: &HashSet<Var>) {
-        for n in self.old.reachable(roots.iter().copied()) {
-            let node = self.old.node(n);
-            if memo.contains_key(&n) || !node.free.iter().all(|v| open.contains(v)) {
+impl<'a> Rebuild<'a> {
+    fn new(
+        old: &'a Graph,
+        new: &'a mut Graph,
+        rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
+        scalars: bool,
+    ) -> Rebuild<'a> {
+        Rebuild { old, new, rule, scalars, memo: vec![None; old.len()], order: Vec::new(), open: Vec::new() }
+    }
+
+    fn made(&self, n: NodeId) -> NodeId {
+        self.memo[n.0 as usize].expect("operands come before their users")
+    }
+
+    fn set(&mut self, old: NodeId, made: NodeId) {
+        self.memo[old.0 as usize] = Some(made);
+        self.order.push(old);
+    }
+
+    /// Rebuilds what `roots` need as far as its variables are open.
+    fn region(&mut self, roots: &[NodeId]) {
+        let old = self.old;
+        // what was made needed what is inside of it, too
+        for n in old.reachable_until(roots.iter().copied(), |n| self.memo[n.0 as usize].is_some()) {
+            let node = old.node(n);
+            if !node.free.iter().all(|v| self.open.contains(v)) {
                 continue;
             }
-            let op = self.old.op(n);
-            let operands: Vec<_> = op.operands().map(|o| memo[&o]).collect();
-            let lambda = op.lambda().map(|l| {
-                let mut inner = memo.clone();
-                let mut inner_open = open.clone();
-                let mut vars = Vec::new();
-                let keeps = self.scalars && self.old.node(l.body).height == 0;
-                for &(v, ty) in &l.params {
-                    let (fresh, var) = match keeps {
-                        true => (v, self.new.add(Op::Var(v, ty))),
-                        false => self.new.fresh_var(ty),
-                    };
-                    vars.push((fresh, ty));
-                    inner_open.insert(v);
-                    if let Some(old) = self.old.find(&Op::Var(v, ty)) {
-                        inner.insert(old, var);
-                    }
-                }
-                self.region(&[l.body], &mut inner, &inner_open);
-                let body = inner[&l.body];
-                if keeps {
-                    assert_eq!(self.new.node(body).height, 0, "the rule made a lambda");
-                    return Lambda { params: l.params.clone(), body };
-                }
-                self.new.close(&vars, body)
-            });
+            let mut op = old.op(n).clone();
+            op.each_operand(|o| *o = self.made(*o));
+            if let Some(l) = op.lambda_mut() {
+                *l = self.lambda(l);
+            }
             self.new.set_loc(node.loc.clone());
-            let made = (self.rule)(self.new, op.with(&operands, lambda), n);
+            let made = (self.rule)(self.new, op, n);
             if node.bound {
                 self.new.mark_bound(made);
             }
-            memo.insert(n, made);
+            self.set(n, made);
         }
         self.new.set_loc(Default::default());
+    }
+
+    fn lambda(&mut self, l: &Lambda) -> Lambda {
+        let (before, opened) = (self.order.len(), self.open.len());
+        let mut vars = Vec::with_capacity(l.params.len());
+        let keeps = self.scalars && self.old.node(l.body).height == 0;
+        for &(v, ty) in &l.params {
+            let (fresh, var) = match keeps {
+                true => (v, self.new.add(Op::Var(v, ty))),
+                false => self.new.fresh_var(ty),
+            };
+            vars.push((fresh, ty));
+            self.open.push(v);
+            if let Some(old) = self.old.find(&Op::Var(v, ty)) {
+                self.set(old, var);
+            }
+        }
+        self.region(&[l.body]);
+        let body = self.made(l.body);
+        self.open.truncate(opened);
+        for inner in self.order.drain(before..) {
+            self.memo[inner.0 as usize] = None;
+        }
+        if keeps {
+            assert_eq!(self.new.node(body).height, 0, "the rule made a lambda");
+            return Lambda { params: l.params.clone(), body };
+        }
+        self.new.close(&vars, body)
     }
 }

@@ -71,7 +71,7 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
 }
 
 /// Gives an expression a register, unless it is one.
-fn bind(k: &mut Kernel, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+fn bind(k: &mut Kernel, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
         return e;
     }

@@ -7,6 +7,7 @@
 pub mod dce;
 pub mod divide;
 pub mod interp;
+pub mod name;
 pub mod narrow;
 pub mod parse;
 pub mod predicate;
@@ -15,6 +16,7 @@ pub mod verify;
 
 use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+pub use name::Name;
 
 /// A register: index into [`Kernel::regs`]. Assigned once by `let` or a loop, or several times if declared by `var`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -175,7 +177,7 @@ pub struct Kernel {
     /// What to say of each place that may leave a record.
     pub sites: Vec<String>,
     /// Registers: name (unique) and type.
-    pub regs: Vec<(String, Ty)>,
+    pub regs: Vec<(Name, Ty)>,
     /// Threads of a block; 0: a kernel for the CPU.
     pub threads: u32,
     /// At least so many blocks at once on a multiprocessor: how many registers a thread may have. 0: as the assembler likes.
@@ -196,9 +198,9 @@ pub struct Kernel {
 
 impl Kernel {
     /// A new register.
-    pub fn reg(&mut self, name: &str, ty: Ty) -> Reg {
+    pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         let id = self.regs.len() as u32;
-        self.regs.push((format!("{name}{id}"), ty));
+        self.regs.push((Name::numbered(name, id), ty));
         Reg(id)
     }
 

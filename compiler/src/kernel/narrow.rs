@@ -68,7 +68,7 @@ impl Narrow<'_> {
                     self.indices(e);
                     if self.lets.get(r).copied().unwrap_or(false) {
                         let low = self.low(e);
-                        let name = format!("{}_32", self.k.regs[r.0 as usize].0);
+                        let name = self.k.regs[r.0 as usize].0.low();
                         self.k.regs.push((name, Ty::I32));
                         let half = Reg(self.k.regs.len() as u32 - 1);
                         self.low.insert(*r, half);

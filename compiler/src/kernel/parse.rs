@@ -100,16 +100,16 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
             c.elem()?
         }
     };
-    if k.regs.iter().any(|r| r.0 == name) {
+    if k.regs.iter().any(|r| r.0 == *name) {
         return Err(c.error(format!("%{name} is defined twice")));
     }
-    k.regs.push((name, ty));
+    k.regs.push((name.into(), ty));
     Ok(Reg(k.regs.len() as u32 - 1))
 }
 
 fn lookup(c: &Cursor, k: &Kernel, name: &str) -> Result<Reg> {
     let i =
-        k.regs.iter().position(|r| r.0 == name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
+        k.regs.iter().position(|r| r.0 == *name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
     Ok(Reg(i as u32))
 }
 

@@ -11,7 +11,7 @@
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Checks all laws.
 pub fn verify(k: &Kernel) -> Result<()> {
@@ -23,13 +23,51 @@ struct Check<'a> {
     k: &'a Kernel,
 }
 
-/// Registers in scope; those that may be assigned; whether this is `finish`.
-#[derive(Clone)]
+/// What is in scope.
 struct Scope {
-    defined: HashSet<Reg>,
-    vars: HashSet<Reg>,
-    locals: HashSet<u32>,
+    /// Registers that are defined, by number; those that may be assigned; local arrays.
+    defined: Vec<bool>,
+    vars: Vec<bool>,
+    locals: Vec<bool>,
+    /// What was defined, in order: a block's own go out of scope with it.
+    made: Vec<Made>,
+    /// This is `finish`.
     finish: bool,
+}
+
+enum Made {
+    Reg(Reg),
+    Local(u32),
+}
+
+impl Scope {
+    /// Whether the register (which exists) is new.
+    fn define(&mut self, r: Reg, var: bool) -> bool {
+        let new = !self.defined[r.0 as usize];
+        if new {
+            self.made.push(Made::Reg(r));
+            (self.defined[r.0 as usize], self.vars[r.0 as usize]) = (true, var);
+        }
+        new
+    }
+
+    fn has(&self, r: Reg) -> bool {
+        self.defined.get(r.0 as usize) == Some(&true)
+    }
+
+    fn is_var(&self, r: Reg) -> bool {
+        self.has(r) && self.vars[r.0 as usize]
+    }
+
+    /// Ends a block before which there was so much.
+    fn leave(&mut self, before: usize) {
+        for made in self.made.drain(before..) {
+            match made {
+                Made::Reg(r) => self.defined[r.0 as usize] = false,
+                Made::Local(l) => self.locals[l as usize] = false,
+            }
+        }
+    }
 }
 
 type Check1 = std::result::Result<(), String>;
@@ -37,11 +75,17 @@ type Check1 = std::result::Result<(), String>;
 impl Check<'_> {
     fn run(&self) -> Check1 {
         let k = self.k;
-        let mut names = HashSet::new();
         let all = k.arrays.iter().map(|a| &a.name).chain(k.locals.iter().map(|l| &l.0));
         let all = all.chain(k.scratch.iter().map(|s| &s.0)).chain(k.ins.iter().map(|i| &i.0));
         let all = all.chain(k.shared.iter().map(|s| &s.0));
-        for name in all.chain(k.slots.iter().map(|s| &s.name)).chain(k.regs.iter().map(|r| &r.0)) {
+        let (mut regs, mut ends) = (String::new(), vec![0]);
+        for (name, _) in &k.regs {
+            let _ = name.write(&mut regs);
+            ends.push(regs.len());
+        }
+        let mut names = HashSet::default();
+        let regs = ends.windows(2).map(|w| &regs[w[0]..w[1]]);
+        for name in all.chain(k.slots.iter().map(|s| &s.name)).map(|name| &name[..]).chain(regs) {
             if !names.insert(name) {
                 return Err(format!("`{name}` is declared twice"));
             }
@@ -58,8 +102,13 @@ impl Check<'_> {
         }
         for (part, finish) in [(&k.main, false), (&k.finish, true)] {
             if let Some(body) = part {
-                let mut scope =
-                    Scope { defined: HashSet::new(), vars: HashSet::new(), locals: HashSet::new(), finish };
+                let mut scope = Scope {
+                    defined: vec![false; k.regs.len()],
+                    vars: vec![false; k.regs.len()],
+                    locals: vec![false; k.locals.len()],
+                    made: Vec::new(),
+                    finish,
+                };
                 self.block(body, &mut scope)?;
             }
         }
@@ -70,6 +119,14 @@ impl Check<'_> {
         for s in body {
             self.stmt(s, scope)?;
         }
+        Ok(())
+    }
+
+    /// A block inside.
+    fn inside(&self, body: &[Stmt], scope: &mut Scope) -> Check1 {
+        let before = scope.made.len();
+        self.block(body, scope)?;
+        scope.leave(before);
         Ok(())
     }
 
@@ -86,24 +143,21 @@ impl Check<'_> {
         match s {
             Stmt::Let(r, e, _) | Stmt::Var(r, e) => {
                 self.want(e, self.reg(*r)?, scope)?;
-                if !scope.defined.insert(*r) {
-                    return Err(format!("{r:?} is defined twice"));
-                }
-                if matches!(s, Stmt::Var(..)) {
-                    scope.vars.insert(*r);
-                }
-                Ok(())
+                let new = scope.define(*r, matches!(s, Stmt::Var(..)));
+                if new { Ok(()) } else { Err(format!("{r:?} is defined twice")) }
             }
             Stmt::Local(_) if self.gpu() => Err("a local array in a GPU kernel".into()),
-            Stmt::Local(l) => {
-                if scope.locals.insert(*l) {
+            Stmt::Local(l) => match scope.locals.get_mut(*l as usize) {
+                None => Err(format!("local {l} does not exist")),
+                Some(true) => Err(format!("local {l} is declared twice")),
+                Some(declared) => {
+                    *declared = true;
+                    scope.made.push(Made::Local(*l));
                     Ok(())
-                } else {
-                    Err(format!("local {l} is declared twice"))
                 }
-            }
+            },
             Stmt::Assign(r, e) => {
-                if !scope.vars.contains(r) {
+                if !scope.is_var(*r) {
                     return Err(format!("{r:?} is no var"));
                 }
                 self.want(e, self.reg(*r)?, scope)
@@ -129,20 +183,22 @@ impl Check<'_> {
                 if self.gpu() && matches!(s, Stmt::For(..)) {
                     return Err("a `for` in a GPU kernel".into());
                 }
-                let mut inner = scope.clone();
-                if self.reg(*r)? != ty || !inner.defined.insert(*r) {
+                let before = scope.made.len();
+                if self.reg(*r)? != ty || !scope.define(*r, false) {
                     return Err(format!("{r:?} is no fresh index"));
                 }
-                self.block(body, &mut inner)
+                self.block(body, scope)?;
+                scope.leave(before);
+                Ok(())
             }
             Stmt::While(c, body) => {
                 self.want(c, Ty::Bool, scope)?;
-                self.block(body, &mut scope.clone())
+                self.inside(body, scope)
             }
             Stmt::If(c, a, b) => {
                 self.want(c, Ty::Bool, scope)?;
-                self.block(a, &mut scope.clone())?;
-                self.block(b, &mut scope.clone())
+                self.inside(a, scope)?;
+                self.inside(b, scope)
             }
             Stmt::Record(site, c, at) => {
                 if *site as usize >= self.k.sites.len() {
@@ -163,7 +219,7 @@ impl Check<'_> {
                 self.index(i, scope)?;
                 let ty = self.mem(*m, scope)?;
                 for r in regs {
-                    if self.reg(*r)? != ty || !scope.defined.insert(*r) {
+                    if self.reg(*r)? != ty || !scope.define(*r, false) {
                         return Err(format!("{r:?} is no fresh {ty}"));
                     }
                 }
@@ -179,7 +235,7 @@ impl Check<'_> {
             Stmt::Arrive(r, at, count) => {
                 self.index(at, scope)?;
                 self.index(count, scope)?;
-                let fresh = self.reg(*r)? == Ty::Bool && scope.defined.insert(*r);
+                let fresh = self.reg(*r)? == Ty::Bool && scope.define(*r, false);
                 if fresh { Ok(()) } else { Err(format!("{r:?} is no fresh bool")) }
             }
         }
@@ -217,7 +273,7 @@ impl Check<'_> {
         let k = self.k;
         let ty = match m {
             Mem::Array(i) => k.arrays.get(i as usize).map(|a| a.ty),
-            Mem::Local(i) if !scope.locals.contains(&i) => {
+            Mem::Local(i) if scope.locals.get(i as usize) != Some(&true) => {
                 return Err(format!("{m:?} is used outside its scope"));
             }
             Mem::Local(i) => k.locals.get(i as usize).map(|l| l.1),
@@ -232,7 +288,7 @@ impl Check<'_> {
         let missing = || format!("{e:?} names something that is not there");
         Ok(match e {
             Expr::Lit(l) => l.ty,
-            Expr::Reg(r) if !scope.defined.contains(r) => {
+            Expr::Reg(r) if !scope.has(*r) => {
                 return Err(format!("{r:?} is used outside its scope"));
             }
             Expr::Reg(r) => self.reg(*r)?,

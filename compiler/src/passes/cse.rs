@@ -11,11 +11,11 @@ use crate::core::{Function, NodeId, Op, rewrite::rewrite_scalars};
 use crate::error::Result;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     // variables of finished lambdas are canonical, so equal operands of different lambdas are one node of the old graph: its order serves all
     // and constants go last
     let order = |a: NodeId, b: NodeId| (f.graph.as_lit(a).is_some(), a) > (f.graph.as_lit(b).is_some(), b);
-    Ok(rewrite_scalars(f, true, &mut |g, op, old| {
+    Ok(rewrite_scalars(&f, true, &mut |g, op, old| {
         let swap = match *f.graph.op(old) {
             Op::Binary(o, a, b) => o.is_commutative() && order(a, b),
             Op::MulAdd(a, b, _) => order(a, b),

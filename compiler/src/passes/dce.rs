@@ -10,8 +10,8 @@ use crate::core::{Function, Rule, rewrite::rewrite_scalars};
 use crate::error::Result;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
-    let mut out = rewrite_scalars(f, true, &mut |g, op, _| g.add(op));
+pub fn run(f: Function) -> Result<Function> {
+    let mut out = rewrite_scalars(&f, true, &mut |g, op, _| g.add(op));
     let mut kept: Vec<crate::core::Require> = Vec::new();
     let mut known: Vec<(Rule, Linear)> = Vec::new();
     let mut equations = Equations::default();

@@ -15,8 +15,8 @@ use crate::scalar::{Ty, elementary};
 use std::cell::RefCell;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite_scalars(f, false, &mut |g, op, _| {
+pub fn run(f: Function) -> Result<Function> {
+    Ok(rewrite_scalars(&f, false, &mut |g, op, _| {
         let known = match op {
             Op::Unary(o, a) => o.is_elementary() && !verify::runs_on_host(g, a),
             Op::Binary(o, a, b) => {

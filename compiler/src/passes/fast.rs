@@ -16,11 +16,11 @@ use crate::error::Result;
 use crate::scalar::Ty;
 
 /// Runs the pass; it does nothing to a function without `fast_math`.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     if !f.fast {
-        return Ok(f.clone());
+        return Ok(f);
     }
-    Ok(rewrite_scalars(f, false, &mut |g, op, _| {
+    Ok(rewrite_scalars(&f, false, &mut |g, op, _| {
         let on_host = op.operands().all(|n| verify::runs_on_host(g, n));
         let single = op.operands().next().is_some_and(|n| g.ty(n).elem == Ty::F32);
         let fast = if single && !on_host { approximation(&op) } else { None };

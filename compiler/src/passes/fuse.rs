@@ -32,10 +32,10 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 const ROOM: usize = 3_000;
 
 /// Runs the pass: again, with one array more that is stored, as long as computing one wherever it is read costs more than storing it.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let (mut stored, mut room) = (HashSet::default(), ROOM);
     loop {
-        let (out, mut fuse) = fused(f, &stored, room);
+        let (out, mut fuse) = fused(&f, &stored, room);
         let before = stored.len();
         if let Some(array) = fuse.too_expensive(&out.graph) {
             stored.extend(fuse.origins.iter().filter(|(_, new)| *new == array).map(|(old, _)| *old));

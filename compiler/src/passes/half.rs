@@ -16,12 +16,12 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let halves = |n: NodeId| f.graph.ty(n).elem.is_half();
     if !(0..f.graph.len() as u32).any(|i| halves(NodeId(i))) {
-        return Ok(f.clone());
+        return Ok(f);
     }
-    Ok(rewrite_scalars(f, true, &mut |g, op, _| rule(g, op)))
+    Ok(rewrite_scalars(&f, true, &mut |g, op, _| rule(g, op)))
 }
 
 fn rule(g: &mut Graph, op: Op) -> NodeId {

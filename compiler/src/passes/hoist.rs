@@ -21,13 +21,13 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
-    let mut out = f.clone();
+pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
     let is_nested = |n: NodeId| !g.is_closed(n) && (g.op(n).lambda().is_some() || is_dot(g.op(n)));
     if !g.reachable(f.roots()).into_iter().any(is_nested) {
-        return Ok(out);
+        return Ok(f);
     }
+    let mut out = f;
     let mut hoist = Hoist { done: HashMap::default(), nested: HashMap::default() };
     for r in &mut out.results {
         r.value = hoist.node(&mut out.graph, r.value, &mut Vec::new());

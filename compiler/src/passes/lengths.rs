@@ -17,7 +17,7 @@ use crate::error::Result;
 use std::collections::BTreeMap;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
@@ -31,7 +31,7 @@ pub fn run(f: &Function) -> Result<Function> {
             _ => None,
         })
         .collect();
-    Ok(rewrite_scalars(f, false, &mut |new, op, _| match op {
+    Ok(rewrite_scalars(&f, false, &mut |new, op, _| match op {
         Op::Len(p, axis) if by_param.contains_key(&(p, axis)) => {
             let value = &by_param[&(p, axis)];
             let terms = value.terms.iter().map(|(t, k)| (new.add(g.op(*t).clone()), *k));

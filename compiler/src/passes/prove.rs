@@ -15,16 +15,16 @@ use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let is_total = |n| matches!(f.graph.op(n), Op::At(..));
     if !f.graph.reachable(f.roots()).into_iter().any(is_total) {
-        return Ok(f.clone());
+        return Ok(f);
     }
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
         equations.add(&f.graph, r.a, r.b);
     }
-    let mut out = f.clone();
+    let mut out = f;
     let mut prover = Prover { rules: &equations, known: Vec::new(), closed: Some(HashMap::default()) };
     for r in &mut out.results {
         r.value = prover.node(&mut out.graph, r.value, &mut HashMap::default());

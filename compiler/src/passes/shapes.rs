@@ -9,13 +9,13 @@ use crate::core::{Function, Graph, Require, Rule};
 use crate::error::{Error, Result};
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     for r in &f.requires {
         if let Some(why) = never_holds(&f.graph, r) {
             return Err(Error::user("E0310", format!("{}: {}: {why}", f.name, r.subject)).at(r.loc.first()));
         }
     }
-    Ok(f.clone())
+    Ok(f)
 }
 
 /// Why a rule can never hold, whatever the lengths are.

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
-    Ok(rewrite_scalars(f, true, &mut |g, op, _| simplify(g, op)))
+pub fn run(f: Function) -> Result<Function> {
+    Ok(rewrite_scalars(&f, true, &mut |g, op, _| simplify(g, op)))
 }
 
 /// The simplest node that means the operation. Its operands are simple already.

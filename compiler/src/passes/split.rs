@@ -25,12 +25,12 @@ const MOST_PARAMETERS: u64 = 300;
 const OF_ARRAY: u64 = 2;
 
 /// The pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let stored = stored(&f.graph, f.results.iter().map(|r| r.value));
     if stored.is_empty() {
-        return Ok(f.clone());
+        return Ok(f);
     }
-    Ok(rewrite_from(f, false, &mut |g, op, from| {
+    Ok(rewrite_from(&f, false, &mut |g, op, from| {
         let made = g.add(op);
         if stored.contains(&from) { g.add(Op::Materialize(made)) } else { made }
     }))

@@ -9,12 +9,12 @@ use crate::core::{Function, Op, rewrite::rewrite};
 use crate::error::Result;
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let is_stage = |n| matches!(f.graph.op(n), Op::Stage(_));
     if !f.graph.reachable(f.roots()).into_iter().any(is_stage) {
-        return Ok(f.clone());
+        return Ok(f);
     }
-    Ok(rewrite(f, true, &mut |g, op| match op {
+    Ok(rewrite(&f, true, &mut |g, op| match op {
         Op::Stage(x) => x,
         op => g.add(op),
     }))

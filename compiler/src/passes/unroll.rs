@@ -34,7 +34,7 @@ const SHARED: Room = Room { elements: COLUMNS, nodes: 1024 };
 const OTHER: Room = Room { elements: 16, nodes: 256 };
 
 /// Runs the pass.
-pub fn run(f: &Function) -> Result<Function> {
+pub fn run(f: Function) -> Result<Function> {
     let is_short = |n: NodeId| {
         let passes = matches!(
             f.graph.op(n),
@@ -43,10 +43,10 @@ pub fn run(f: &Function) -> Result<Function> {
         passes && f.graph.op(n).operands().any(|src| elements(&f.graph, src).is_some())
     };
     if !f.graph.reachable(f.roots()).into_iter().any(is_short) {
-        return Ok(f.clone());
+        return Ok(f);
     }
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
-    Ok(rewrite(f, false, &mut |g, op| {
+    Ok(rewrite(&f, false, &mut |g, op| {
         let straight = unroll.straight(g, &op);
         straight.unwrap_or_else(|| g.add(op))
     }))

@@ -47,7 +47,7 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
 }
 
 /// Gives an expression a register.
-pub fn named(l: &mut Lower, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = l.k_ty(&e);
     let r = l.k.reg(name, ty);
     out.push(Stmt::Let(r, e, Default::default()));

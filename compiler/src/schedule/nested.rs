@@ -270,7 +270,7 @@ impl Lanes<'_> {
     }
 
     /// A register of each lane that may be assigned, 0 for now.
-    pub fn variables(&self, l: &mut Lower, name: &str, out: &mut Vec<Stmt>) -> Vec<Reg> {
+    pub fn variables(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
         let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
         out.extend(zeros);

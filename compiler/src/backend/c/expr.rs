@@ -29,7 +29,7 @@ pub fn memtype(ty: Ty) -> &'static str {
 pub fn expr(k: &Kernel, e: &Expr) -> String {
     match e {
         Expr::Lit(l) => literal(*l),
-        Expr::Reg(r) => k.regs[r.0 as usize].0.clone(),
+        Expr::Reg(r) => k.regs[r.0 as usize].0.to_string(),
         Expr::In(i) => k.ins[*i as usize].0.clone(),
         Expr::Slot(i) => format!("{}[0]", k.slots[*i as usize].name),
         Expr::Load(m, i) => load(k, *m, i),

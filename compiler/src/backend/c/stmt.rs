@@ -105,7 +105,7 @@ impl Printer<'_> {
         let pad = "    ".repeat(depth);
         let k = self.k;
         let e = |e: &Expr| expr(k, e);
-        let reg = |r: &crate::kernel::Reg| (k.regs[r.0 as usize].0.as_str(), ctype(k.regs[r.0 as usize].1));
+        let reg = |r: &crate::kernel::Reg| (&k.regs[r.0 as usize].0, ctype(k.regs[r.0 as usize].1));
         let line = match s {
             Stmt::Let(r, v, loc) => {
                 let place = loc.first().map(|l| l.short()).unwrap_or_default();

@@ -3,6 +3,13 @@
 //! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on (README promises less). The text carries the author's source
 //! lines as comments. Parameters are 8 bytes each, in the order of docs/c-abi.md.
 
+/// A line of code, as `format!` writes it.
+macro_rules! code {
+    ($emitter:expr, $($text:tt)*) => {
+        $emitter.line(format_args!($($text)*))
+    };
+}
+
 mod address;
 mod expr;
 mod memory;
@@ -11,9 +18,10 @@ mod regs;
 mod stmt;
 
 use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::loc::Loc;
 use crate::scalar::Ty;
-use regs::Regs;
-use std::fmt::Write;
+use regs::{Operand, Regs};
+use std::fmt::{self, Display, Formatter, Write};
 
 /// The PTX ISA version of all text.
 pub const ISA: &str = "7.8";
@@ -22,23 +30,24 @@ pub const TARGET: &str = "sm_80";
 
 /// The module of one kernel version.
 pub fn emit(k: &Kernel) -> String {
+    let params = Params::of(k);
     let mut e = Emitter {
         k,
-        regs: Regs::new(k),
-        text: String::new(),
+        regs: Regs::new(k, &params),
+        text: String::with_capacity(128 * k.regs.len()),
         depth: 1,
         labels: 0,
-        vars: Vec::new(),
+        vars: vec![false; k.regs.len()],
         addresses: vec![Vec::new()],
-        line: String::new(),
-        params: Params::of(k),
+        line: None,
+        params,
     };
     let body = k.main.as_deref().unwrap_or_default();
     stmt::find_vars(body, &mut e.vars);
     e.parameters();
     e.places();
     e.block(body);
-    e.line("ret;");
+    code!(e, "ret;");
 
     let mut out = format!(
         "// {}, made by arraygpu {}\n.version {ISA}\n.target {TARGET}\n.address_size 64\n\n.visible .entry {}(\n",
@@ -130,37 +139,60 @@ impl Params {
 }
 
 /// An address that is known: a memory, the part of an index that is not constant, and the register.
-type Known = (Mem, Option<Expr>, String);
+type Known<'a> = (Mem, Option<Expr>, Operand<'a>);
+
+/// Where a branch goes.
+#[derive(Clone, Copy)]
+struct Label(u32);
+
+impl Display for Label {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "$L{}", self.0)
+    }
+}
 
 /// Writes one entry.
 struct Emitter<'a> {
     k: &'a Kernel,
-    regs: Regs,
+    regs: Regs<'a>,
     text: String,
     depth: usize,
     labels: u32,
-    /// Registers that change.
-    vars: Vec<crate::kernel::Reg>,
+    /// Whether each register changes.
+    vars: Vec<bool>,
     /// Addresses computed so far, a list for each open block.
-    addresses: Vec<Vec<Known>>,
+    addresses: Vec<Vec<Known<'a>>>,
     /// The author's line that the last comment named.
-    line: String,
+    line: Option<Loc>,
     params: Params,
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     /// A line of code.
-    fn line(&mut self, text: &str) {
+    fn line(&mut self, text: fmt::Arguments) {
         for _ in 0..self.depth {
             self.text.push_str("    ");
         }
-        self.text.push_str(text);
+        let _ = self.text.write_fmt(text);
         self.text.push('\n');
     }
 
-    fn label(&mut self) -> String {
+    /// A line of code: the parts of an instruction's name, and its operands. Most lines are such, so no format is read for them.
+    fn instruction(&mut self, name: &[&str], operands: &[Operand]) {
+        for _ in 0..self.depth {
+            self.text.push_str("    ");
+        }
+        name.iter().for_each(|part| self.text.push_str(part));
+        for (i, operand) in operands.iter().enumerate() {
+            self.text.push_str(if i == 0 { " " } else { ", " });
+            let _ = operand.write(&mut self.text);
+        }
+        self.text.push_str(";\n");
+    }
+
+    fn label(&mut self) -> Label {
         self.labels += 1;
-        format!("$L{}", self.labels)
+        Label(self.labels)
     }
 
     /// Loads all parameters into registers; `ptxas` reads them from the constant bank where they are used.
@@ -168,39 +200,34 @@ impl Emitter<'_> {
         let k = self.k;
         for i in 0..self.params.list.len() {
             if self.params.list[i].pointer.is_some() {
-                let (generic, global) = (self.regs.fresh(Ty::I64), format!("%arg{i}"));
-                self.line(&format!("ld.param.u64 {generic}, [arg{i}];"));
-                self.line(&format!("cvta.to.global.u64 {global}, {generic};"));
+                let (generic, global) = (self.regs.fresh(Ty::I64), Operand::Arg(i));
+                code!(self, "ld.param.u64 {generic}, [arg{i}];");
+                code!(self, "cvta.to.global.u64 {global}, {generic};");
             } else if i < self.params.ins {
-                self.line(&format!("ld.param.s64 %arg{i}, [arg{i}];"));
+                code!(self, "ld.param.s64 %arg{i}, [arg{i}];");
             } else if i < self.params.slots {
                 self.scalar(i, k.ins[i - self.params.ins].1);
             } else {
-                self.line(&format!("ld.param.s32 %span, [arg{i}];"));
+                code!(self, "ld.param.s32 %span, [arg{i}];");
             }
         }
     }
 
     /// An "in" scalar.
     fn scalar(&mut self, i: usize, ty: Ty) {
-        let dest = self.in_reg(i - self.params.ins);
+        let dest = Operand::In(i - self.params.ins);
         match ty {
             Ty::Bool => {
                 let byte = self.regs.fresh(Ty::U32);
-                self.line(&format!("ld.param.u8 {byte}, [arg{i}];"));
-                self.line(&format!("setp.ne.u32 {dest}, {byte}, 0;"));
+                code!(self, "ld.param.u8 {byte}, [arg{i}];");
+                code!(self, "setp.ne.u32 {dest}, {byte}, 0;");
             }
-            ty => self.line(&format!("ld.param.{} {dest}, [arg{i}];", regs::memory_type(ty))),
+            ty => code!(self, "ld.param.{} {dest}, [arg{i}];", regs::memory_type(ty)),
         }
     }
 
-    fn in_reg(&self, i: usize) -> String {
-        format!("%in{i}")
-    }
-
     fn comment(&mut self, text: &str) {
-        let text = format!("// {}", ascii(text));
-        self.line(&text);
+        code!(self, "// {}", ascii(text));
     }
 
     /// Runs `f` in a nested scope: addresses found inside are forgotten after it.

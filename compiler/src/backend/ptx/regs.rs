@@ -1,8 +1,9 @@
 //! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns the real ones.
 
+use crate::kernel::name::{Name, write_decimal};
 use crate::kernel::{Gpu, Kernel, Reg};
-use crate::scalar::Ty;
-use std::fmt::Write;
+use crate::scalar::{Lit, Ty};
+use std::fmt::{self, Display, Formatter, Write};
 
 /// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as their sign says; halves as their bits in 32;
 /// bool in a predicate.
@@ -40,85 +41,144 @@ pub fn memory_type(ty: Ty) -> &'static str {
     }
 }
 
-/// The registers of one entry.
-pub struct Regs {
-    /// (name, class) of the kernel's, in order.
-    named: Vec<(String, &'static str)>,
-    /// Names of arguments and places.
-    special: Vec<(String, &'static str)>,
-    /// How many temporaries of each class.
-    temporaries: [(&'static str, &'static str, u32); 6],
+/// What an instruction is given: a register, or a constant. Written where it is printed.
+#[derive(Clone, Copy)]
+pub enum Operand<'a> {
+    /// A register of the kernel.
+    Named(&'a Name),
+    /// A temporary: the place of its class in [`TEMPORARIES`], and its number there.
+    Temporary(u8, u32),
+    /// An "in" scalar.
+    In(usize),
+    /// A parameter: an address, or a stride.
+    Arg(usize),
+    Place(Gpu),
+    Literal(Lit),
 }
 
-impl Regs {
-    pub fn new(k: &Kernel) -> Regs {
-        let named = k.regs.iter().map(|(name, ty)| (format!("%{name}"), class(*ty))).collect();
-        let mut special: Vec<(String, &'static str)> =
-            k.ins.iter().enumerate().map(|(i, (_, ty))| (format!("%in{i}"), class(*ty))).collect();
-        let params = super::Params::of(k);
+impl Operand<'_> {
+    /// Whether it is no constant.
+    pub fn is_register(self) -> bool {
+        !matches!(self, Operand::Literal(_))
+    }
+}
+
+impl Operand<'_> {
+    /// Its text.
+    pub fn write(self, out: &mut impl Write) -> fmt::Result {
+        match self {
+            Operand::Named(name) => {
+                out.write_char('%')?;
+                name.write(out)
+            }
+            Operand::Temporary(class, number) => {
+                out.write_str(TEMPORARIES[usize::from(class)].1)?;
+                write_decimal(out, number.into())
+            }
+            Operand::In(i) => {
+                out.write_str("%in")?;
+                write_decimal(out, i as u64)
+            }
+            Operand::Arg(i) => {
+                out.write_str("%arg")?;
+                write_decimal(out, i as u64)
+            }
+            Operand::Place(g) => {
+                out.write_char('%')?;
+                out.write_str(g.name())
+            }
+            Operand::Literal(l) => literal(out, l),
+        }
+    }
+}
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+/// A constant with exactly its bits.
+fn literal(out: &mut impl Write, l: Lit) -> fmt::Result {
+    match l.ty {
+        Ty::F32 => write!(out, "0f{:08X}", l.bits),
+        Ty::F64 => write!(out, "0d{:016X}", l.bits),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => write!(out, "{}", l.as_int().unwrap_or(0)),
+        Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::F16 | Ty::Bf16 | Ty::Bool => write_decimal(out, l.bits),
+    }
+}
+
+/// Several operands, with commas between them.
+pub struct List<'a>(pub &'a [Operand<'a>]);
+
+impl Display for List<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, operand) in self.0.iter().enumerate() {
+            write!(f, "{}{operand}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Classes of registers, and what temporaries of each are called.
+const TEMPORARIES: [(&str, &str); 6] =
+    [("pred", "%_p"), ("b32", "%_r"), ("b64", "%_d"), ("f32", "%_f"), ("f64", "%_g"), ("b16", "%_h")];
+
+/// The registers of one entry.
+pub struct Regs<'a> {
+    k: &'a Kernel,
+    /// Arguments and places, with their classes.
+    special: Vec<(Operand<'a>, &'static str)>,
+    /// How many temporaries of each class.
+    temporaries: [u32; TEMPORARIES.len()],
+}
+
+impl<'a> Regs<'a> {
+    pub fn new(k: &'a Kernel, params: &super::Params) -> Regs<'a> {
+        let mut special: Vec<_> =
+            k.ins.iter().enumerate().map(|(i, (_, ty))| (Operand::In(i), class(*ty))).collect();
         for (i, p) in params.list.iter().enumerate() {
             if p.pointer.is_some() || i < params.ins {
-                special.push((format!("%arg{i}"), "b64"));
+                special.push((Operand::Arg(i), "b64"));
             }
         }
-        special.extend(Gpu::ALL.map(|g| (place(g), "b32")));
-        let temporaries = [
-            ("pred", "%_p", 0),
-            ("b32", "%_r", 0),
-            ("b64", "%_d", 0),
-            ("f32", "%_f", 0),
-            ("f64", "%_g", 0),
-            ("b16", "%_h", 0),
-        ];
-        Regs { named, special, temporaries }
+        special.extend(Gpu::ALL.map(|g| (Operand::Place(g), "b32")));
+        Regs { k, special, temporaries: [0; TEMPORARIES.len()] }
     }
 
     /// The register of a kernel's register.
-    pub fn of(&self, r: Reg) -> String {
-        self.named[r.0 as usize].0.clone()
+    pub fn of(&self, r: Reg) -> Operand<'a> {
+        Operand::Named(&self.k.regs[r.0 as usize].0)
     }
 
     /// A new temporary.
-    pub fn fresh(&mut self, ty: Ty) -> String {
+    pub fn fresh(&mut self, ty: Ty) -> Operand<'a> {
         self.of_class(class(ty))
     }
 
     /// A new temporary of 16 bits, which conversions of halves want.
-    pub fn fresh_half(&mut self) -> String {
+    pub fn fresh_half(&mut self) -> Operand<'a> {
         self.of_class("b16")
     }
 
-    fn of_class(&mut self, class: &str) -> String {
-        for (name, prefix, count) in &mut self.temporaries {
-            if *name == class {
-                *count += 1;
-                return format!("{prefix}{}", *count - 1);
-            }
-        }
-        unreachable!("every class is listed")
+    fn of_class(&mut self, class: &str) -> Operand<'a> {
+        let i = TEMPORARIES.iter().position(|t| t.0 == class).expect("every class is listed");
+        self.temporaries[i] += 1;
+        Operand::Temporary(i as u8, self.temporaries[i] - 1)
     }
 
     /// Their declarations.
     pub fn declare(&self, out: &mut String) {
-        for (class, prefix, count) in &self.temporaries {
-            if *count > 0 {
+        for ((class, prefix), count) in TEMPORARIES.iter().zip(self.temporaries) {
+            if count > 0 {
                 let _ = writeln!(out, "    .reg .{class} {prefix}<{count}>;");
             }
-            let names: Vec<&str> = self
-                .named
-                .iter()
-                .chain(&self.special)
-                .filter(|r| r.1 == *class)
-                .map(|r| r.0.as_str())
-                .collect();
+            let named = self.k.regs.iter().map(|(name, ty)| (Operand::Named(name), self::class(*ty)));
+            let all = named.chain(self.special.iter().copied());
+            let names: Vec<Operand> = all.filter(|r| r.1 == *class).map(|r| r.0).collect();
             for line in names.chunks(12) {
-                let _ = writeln!(out, "    .reg .{class} {};", line.join(", "));
+                let _ = writeln!(out, "    .reg .{class} {};", List(line));
             }
         }
     }
-}
-
-/// The register of a place.
-pub fn place(g: Gpu) -> String {
-    format!("%{}", g.name())
 }

@@ -1,20 +1,20 @@
 //! Statements, and the structured control flow that becomes labels and branches.
 
 use super::Emitter;
-use super::address::cell;
-use super::regs::operation_type;
+use super::address::Address;
+use super::regs::{Operand, operation_type};
 use crate::kernel::{Expr, Gpu, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     pub fn stmt(&mut self, s: &Stmt) {
         match s {
             Stmt::Let(r, e, loc) => {
-                if let Some(place) = loc.first().map(|l| l.short())
-                    && place != self.line
+                if let Some(place) = loc.first()
+                    && !self.line.as_ref().is_some_and(|line| line.is_short_as(place))
                 {
-                    self.comment(&place);
-                    self.line = place;
+                    self.comment(&place.short());
+                    self.line = Some(place.clone());
                 }
                 self.assign(*r, e);
             }
@@ -28,7 +28,7 @@ impl Emitter<'_> {
             Stmt::If(c, then, otherwise) => self.branch(c, then, otherwise),
             Stmt::Record(site, c, at) => self.record(*site, c, at),
             Stmt::Note(text) => self.comment(text),
-            Stmt::Barrier => self.line("bar.sync 0;"),
+            Stmt::Barrier => code!(self, "bar.sync 0;"),
             Stmt::Arrive(r, at, of) => self.arrive(*r, at, of),
             Stmt::Local(_) | Stmt::For(..) | Stmt::Prefetch { .. } => unreachable!("verified: a GPU kernel"),
         }
@@ -36,41 +36,41 @@ impl Emitter<'_> {
 
     fn assign(&mut self, r: Reg, e: &Expr) {
         let dest = self.regs.of(r);
-        self.compute(&dest, e);
+        self.compute(dest, e);
     }
 
     /// `condition` is computed anew before each turn.
-    fn repeat(&mut self, condition: impl FnOnce(&mut Self) -> String, body: impl FnOnce(&mut Self)) {
+    fn repeat(&mut self, condition: impl FnOnce(&mut Self) -> Operand<'a>, body: impl FnOnce(&mut Self)) {
         let (head, end) = (self.label(), self.label());
-        self.line(&format!("{head}:"));
+        code!(self, "{head}:");
         self.scope(|e| {
             let c = condition(e);
-            e.line(&format!("@!{c} bra {end};"));
+            code!(e, "@!{c} bra {end};");
             body(e);
-            e.line(&format!("bra {head};"));
+            code!(e, "bra {head};");
         });
-        self.line(&format!("{end}:"));
+        code!(self, "{end}:");
     }
 
     fn seq(&mut self, r: Reg, from: &Expr, to: &Expr, body: &[Stmt]) {
         self.assign(r, from);
         let ty = self.k.regs[r.0 as usize].1;
         let mut end = self.value(to);
-        if matches!(to, Expr::Reg(r) if self.vars.contains(r)) {
+        if matches!(to, Expr::Reg(r) if self.vars[r.0 as usize]) {
             // the bound is what it was before the loop
             end = self.regs.fresh(ty);
-            self.compute(&end.clone(), to);
+            self.compute(end, to);
         }
         let (i, t) = (self.regs.of(r), operation_type(ty));
         self.repeat(
             |e| {
                 let more = e.regs.fresh(Ty::Bool);
-                e.line(&format!("setp.lt.{t} {more}, {i}, {end};"));
+                code!(e, "setp.lt.{t} {more}, {i}, {end};");
                 more
             },
             |e| {
                 e.block(body);
-                e.line(&format!("add.{t} {i}, {i}, 1;"));
+                code!(e, "add.{t} {i}, {i}, 1;");
             },
         );
     }
@@ -78,33 +78,33 @@ impl Emitter<'_> {
     fn branch(&mut self, c: &Expr, then: &[Stmt], otherwise: &[Stmt]) {
         let c = self.value(c);
         if let ([only], []) = (then, otherwise)
-            && self.predicated(&c, only)
+            && self.predicated(c, only)
         {
             return;
         }
         let end = self.label();
         if otherwise.is_empty() {
-            self.line(&format!("@!{c} bra {end};"));
+            code!(self, "@!{c} bra {end};");
             self.scope(|e| e.block(then));
-            return self.line(&format!("{end}:"));
+            return code!(self, "{end}:");
         }
         let no = self.label();
-        self.line(&format!("@!{c} bra {no};"));
+        code!(self, "@!{c} bra {no};");
         self.scope(|e| {
             e.block(then);
-            e.line(&format!("bra {end};"));
+            code!(e, "bra {end};");
         });
-        self.line(&format!("{no}:"));
+        code!(self, "{no}:");
         self.scope(|e| e.block(otherwise));
-        self.line(&format!("{end}:"));
+        code!(self, "{end}:");
     }
 
     /// One read alone needs no branch, if its address can be computed in vain.
-    fn predicated(&mut self, c: &str, s: &Stmt) -> bool {
+    fn predicated(&mut self, c: Operand<'a>, s: &Stmt) -> bool {
         match s {
             Stmt::Assign(r, Expr::Load(m, i)) if self.k.mem(*m).1 != Ty::Bool && self.is_fixed(i) => {
                 let dest = self.regs.of(*r);
-                self.load_when(&dest, *m, i, c);
+                self.load_when(dest, *m, i, c);
                 true
             }
             _ => false,
@@ -115,18 +115,18 @@ impl Emitter<'_> {
     fn record(&mut self, site: u32, c: &Expr, at: &Expr) {
         let c = self.value(c);
         let end = self.label();
-        let address = cell(&format!("%arg{}", self.params.records), site.into(), 8);
-        self.line(&format!("@!{c} bra {end};"));
+        let address = Address { register: Operand::Arg(self.params.records), offset: i64::from(site) * 8 };
+        code!(self, "@!{c} bra {end};");
         self.scope(|e| {
             let at = e.value(at);
             let [value, old] = [(); 2].map(|()| e.regs.fresh(Ty::I64));
             let lower = e.regs.fresh(Ty::Bool);
-            e.line(&format!("not.b64 {value}, {at};"));
-            e.line(&format!("ld.relaxed.gpu.global.u64 {old}, {address};"));
-            e.line(&format!("setp.gt.u64 {lower}, {value}, {old};"));
-            e.line(&format!("@{lower} red.relaxed.gpu.global.max.u64 {address}, {value};"));
+            code!(e, "not.b64 {value}, {at};");
+            code!(e, "ld.relaxed.gpu.global.u64 {old}, {address};");
+            code!(e, "setp.gt.u64 {lower}, {value}, {old};");
+            code!(e, "@{lower} red.relaxed.gpu.global.max.u64 {address}, {value};");
         });
-        self.line(&format!("{end}:"));
+        code!(self, "{end}:");
     }
 
     /// The counter goes back to 0 by itself: `inc` wraps at its limit.
@@ -135,23 +135,23 @@ impl Emitter<'_> {
             Expr::binary(BinaryOp::Sub, cut(self.k.ty(of), of), Expr::Lit(crate::scalar::Lit::i32(1)));
         let (at_ty, at, limit) = (self.k.ty(at), self.value(at), self.value(&limit));
         let (address, old) = (self.regs.fresh(Ty::I64), self.regs.fresh(Ty::U32));
-        let counters = format!("%arg{}", self.params.counters);
+        let counters = Operand::Arg(self.params.counters);
         let wide = if at_ty == Ty::I32 { "mad.wide.s32" } else { "mad.lo.s64" };
-        self.line(&format!("{wide} {address}, {at}, 4, {counters};"));
-        self.line(&format!("atom.release.gpu.global.inc.u32 {old}, [{address}], {limit};"));
+        code!(self, "{wide} {address}, {at}, 4, {counters};");
+        code!(self, "atom.release.gpu.global.inc.u32 {old}, [{address}], {limit};");
         let (dest, end) = (self.regs.of(r), self.label());
-        self.line(&format!("setp.eq.u32 {dest}, {old}, {limit};"));
+        code!(self, "setp.eq.u32 {dest}, {old}, {limit};");
         // only the last one reads what the others wrote
-        self.line(&format!("@!{dest} bra {end};"));
-        self.line("fence.acq_rel.gpu;");
-        self.line(&format!("{end}:"));
+        code!(self, "@!{dest} bra {end};");
+        code!(self, "fence.acq_rel.gpu;");
+        code!(self, "{end}:");
     }
 
     /// Reads the special registers that the kernel uses.
     pub fn places(&mut self) {
-        self.line(&format!("mov.u32 {}, %tid.x;", super::regs::place(Gpu::Thread)));
-        self.line(&format!("mov.u32 {}, %ctaid.x;", super::regs::place(Gpu::Block)));
-        self.line(&format!("mov.u32 {}, %nctaid.x;", super::regs::place(Gpu::Blocks)));
+        code!(self, "mov.u32 {}, %tid.x;", Operand::Place(Gpu::Thread));
+        code!(self, "mov.u32 {}, %ctaid.x;", Operand::Place(Gpu::Block));
+        code!(self, "mov.u32 {}, %nctaid.x;", Operand::Place(Gpu::Blocks));
     }
 }
 
@@ -159,11 +159,11 @@ fn cut(ty: Ty, e: &Expr) -> Expr {
     if ty == Ty::I32 { e.clone() } else { Expr::Cast(Ty::I32, Box::new(e.clone())) }
 }
 
-/// The registers that are assigned more than once.
-pub fn find_vars(body: &[Stmt], out: &mut Vec<Reg>) {
+/// Marks the registers that are assigned more than once.
+pub fn find_vars(body: &[Stmt], out: &mut [bool]) {
     for s in body {
         match s {
-            Stmt::Var(r, _) => out.push(*r),
+            Stmt::Var(r, _) => out[r.0 as usize] = true,
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => find_vars(b, out),
             Stmt::If(_, a, b) => {
                 find_vars(a, out);

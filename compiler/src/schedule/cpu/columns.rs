@@ -334,7 +334,7 @@ impl Strip<'_> {
     ) -> Result<()> {
         for (r, ((a_mem, b_mem), to_mem)) in self.reductions.iter().zip(a.0.iter().zip(b.0).zip(to.0)) {
             let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
-            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &str| {
+            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &'static str| {
                 let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
                 (l.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
             };

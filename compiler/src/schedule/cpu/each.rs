@@ -17,7 +17,7 @@ use crate::schedule::rare::Rare;
 pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it. `body` must use the same variables each time.
-pub fn each(l: &mut Lower, name: &str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
+pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
     let mut variant = |l: &mut Lower, rare: Rare, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
         let mut out = Vec::new();

@@ -253,7 +253,7 @@ impl Block<'_> {
             false => l.region(&[], &[inner.init], None, &Expr::int(0), out)?.remove(0),
         };
         let count = self.shape.area() / self.shape.threads();
-        let mut declare = |name: &str| -> Vec<Reg> {
+        let mut declare = |name: &'static str| -> Vec<Reg> {
             let regs: Vec<Reg> = (0..count).map(|_| l.k.reg(name, inner.ty)).collect();
             out.extend(regs.iter().map(|r| Stmt::Var(*r, start.clone())));
             regs

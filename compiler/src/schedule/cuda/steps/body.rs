@@ -40,7 +40,7 @@ fn place(l: &mut Lower, pass: &Pass, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr;
     let number = Expr::Place(Gpu::Block);
     let down = bind(l, "down", Expr::binary(BinaryOp::Div, number.clone(), across.clone()), out);
     let right = bind(l, "right", number.minus(down.clone().times(across)), out);
-    let first = |l: &mut Lower, e: Expr, axis: usize, name: &str, out: &mut Vec<Stmt>| {
+    let first = |l: &mut Lower, e: Expr, axis: usize, name: &'static str, out: &mut Vec<Stmt>| {
         let at = wide(e).times(Expr::int(block[axis])).minus(Expr::int(halo[axis]));
         bind(l, name, at, out)
     };

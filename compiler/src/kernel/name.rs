@@ -1,0 +1,71 @@
+//! Names of registers: there are hundreds in a kernel, and most are never printed.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter, Write};
+
+/// A text, and what is printed behind it.
+#[derive(Clone, Debug)]
+pub struct Name {
+    text: Cow<'static, str>,
+    number: Option<u32>,
+    /// It is the low half of another register.
+    low: bool,
+}
+
+impl Name {
+    /// The text with a number behind it.
+    pub fn numbered(text: &'static str, number: u32) -> Name {
+        Name { text: text.into(), number: Some(number), low: false }
+    }
+
+    /// Its text.
+    pub fn write(&self, out: &mut impl Write) -> fmt::Result {
+        out.write_str(&self.text)?;
+        if let Some(number) = self.number {
+            write_decimal(out, number.into())?;
+        }
+        if self.low { out.write_str("_32") } else { Ok(()) }
+    }
+
+    /// The name of its low 32 bits.
+    pub fn low(&self) -> Name {
+        Name { low: true, ..self.clone() }
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Name {
+        Name { text: text.into(), number: None, low: false }
+    }
+}
+
+impl Display for Name {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+/// A number, without the detour of `write!`: listings have thousands.
+pub fn write_decimal(out: &mut impl Write, mut n: u64) -> fmt::Result {
+    let (mut digits, mut at) = ([b'0'; 20], 20);
+    while at == 20 || n > 0 {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+    }
+    out.write_str(str::from_utf8(&digits[at..]).unwrap_or_default())
+}
+
+/// Whether it is printed so.
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        if self.number.is_none() && !self.low { self.text == other } else { self.to_string() == other }
+    }
+}
+
+/// As they are printed.
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
