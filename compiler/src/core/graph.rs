@@ -87,6 +87,12 @@ impl Clone for Memo {
 type Bindings = Vec<(Var, NodeId)>;
 
 impl Graph {
+    /// Makes room for so many nodes more.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.ops.reserve(nodes);
+        self.info.reserve(nodes);
+    }
+
     /// Declares the parameters: node i is parameter i.
     pub fn declare_params(&mut self, types: impl Iterator<Item = Type>) {
         assert!(self.ops.is_empty(), "parameters come first");
@@ -297,24 +303,25 @@ impl Graph {
         let mut memo = self.memos.pop().unwrap_or_default();
         // operands have lower numbers than their users
         memo.begin(n.0 as usize + 1);
-        let mut stack = vec![n];
-        while let Some(&top) = stack.last() {
-            if memo.get(top).is_none() {
-                let waiting = stack.len();
-                for operand in self.op(top).operands() {
-                    if memo.get(operand).is_none() && depends(self, operand) {
-                        stack.push(operand);
-                    }
-                }
-                if stack.len() > waiting {
-                    // the first operand comes off the stack first
-                    stack[waiting..].reverse();
-                    continue;
-                }
-                let made = self.subst_one(top, env, &memo);
-                memo.insert(top, made);
+        let mut stack = vec![(n, false)];
+        while let Some((n, ready)) = stack.pop() {
+            if memo.get(n).is_some() {
+                continue;
             }
-            stack.pop();
+            if ready {
+                let made = self.subst_one(n, env, &memo);
+                memo.insert(n, made);
+                continue;
+            }
+            stack.push((n, true));
+            let waiting = stack.len();
+            for operand in self.op(n).operands() {
+                if memo.get(operand).is_none() && depends(self, operand) {
+                    stack.push((operand, false));
+                }
+            }
+            // the first operand comes off the stack first
+            stack[waiting..].reverse();
         }
         let made = memo.get(n).unwrap_or(n);
         self.memos.push(memo);

@@ -35,6 +35,7 @@ fn rebuild(
 ) -> Function {
     let mut new =
         Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
+    new.graph.reserve(f.graph.len());
     new.graph.declare_params(f.params.iter().map(|p| p.ty));
     let mut copy = |g: &mut Graph, op: Op, _: NodeId| g.add(op);
     let first: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId = if rules_too { rule } else { &mut copy };

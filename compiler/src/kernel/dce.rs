@@ -5,11 +5,11 @@ use super::{Expr, Kernel, Mem, Stmt};
 /// Drops unused `let`s and vector loads, and local arrays that nothing reads with what fills them, until none is left.
 pub fn run(k: &mut Kernel) {
     loop {
-        let (mut uses, _) = counts(k);
+        let mut uses = Counts::of(k).uses;
         for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
             drop_block(body, &mut uses);
         }
-        let (_, read) = counts(k);
+        let read = if k.locals.is_empty() { Vec::new() } else { Counts::of(k).read };
         let mut changed = false;
         for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
             changed |= drop_unread(body, &read);
@@ -18,16 +18,6 @@ pub fn run(k: &mut Kernel) {
             return;
         }
     }
-}
-
-/// How often each register is used, and whether each local is read.
-fn counts(k: &Kernel) -> (Vec<u32>, Vec<bool>) {
-    let mut uses = vec![0u32; k.regs.len()];
-    let mut read = vec![false; k.locals.len()];
-    for body in [&k.main, &k.finish].into_iter().flatten() {
-        count_block(body, &mut uses, &mut read);
-    }
-    (uses, read)
 }
 
 /// Drops stores to local arrays that nothing reads, their declarations, and loops that are empty then.
@@ -97,55 +87,75 @@ fn orders(e: &Expr) -> bool {
     found
 }
 
-fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
-    let mut count = |e: &Expr| {
-        visit(e, &mut |e| match e {
-            Expr::Reg(r) => uses[r.0 as usize] += 1,
-            Expr::Load(Mem::Local(l), _) | Expr::LoadIf(Mem::Local(l), _, _) => read[*l as usize] = true,
-            _ => {}
-        });
-    };
-    for s in body {
-        match s {
-            Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::StoreSlot(_, e) => count(e),
-            // what is assigned is used: vars stay
-            Stmt::Assign(r, e) => {
-                count(e);
-                count(&Expr::Reg(*r));
+struct Counts {
+    /// How often each register is used.
+    uses: Vec<u32>,
+    /// Whether each local is read.
+    read: Vec<bool>,
+}
+
+impl Counts {
+    fn of(k: &Kernel) -> Counts {
+        let mut counts = Counts { uses: vec![0; k.regs.len()], read: vec![false; k.locals.len()] };
+        for body in [&k.main, &k.finish].into_iter().flatten() {
+            counts.block(body);
+        }
+        counts
+    }
+
+    fn block(&mut self, body: &[Stmt]) {
+        for s in body {
+            match s {
+                Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::StoreSlot(_, e) => self.expr(e),
+                // what is assigned is used: vars stay
+                Stmt::Assign(r, e) => {
+                    self.expr(e);
+                    self.uses[r.0 as usize] += 1;
+                }
+                Stmt::Store(_, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
+                    self.expr(a);
+                    self.expr(b);
+                }
+                Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
+                    self.expr(a);
+                    self.expr(b);
+                    self.block(body);
+                }
+                Stmt::While(c, body) => {
+                    self.expr(c);
+                    self.block(body);
+                }
+                Stmt::If(c, then, otherwise) => {
+                    self.expr(c);
+                    self.block(then);
+                    self.block(otherwise);
+                }
+                Stmt::Prefetch { index, .. } => self.expr(index),
+                Stmt::LoadVec(_, m, i) => {
+                    self.expr(i);
+                    self.reads(*m);
+                }
+                Stmt::StoreVec(_, i, values) => {
+                    self.expr(i);
+                    values.iter().for_each(|e| self.expr(e));
+                }
+                Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
             }
-            Stmt::Store(_, i, e) | Stmt::Record(_, i, e) => {
-                count(i);
-                count(e);
-            }
-            Stmt::For(_, a, b, _) | Stmt::Seq(_, a, b, _) => {
-                count(a);
-                count(b);
-            }
-            Stmt::While(c, _) | Stmt::If(c, _, _) => count(c),
-            Stmt::Prefetch { index, .. } => count(index),
-            Stmt::LoadVec(_, m, i) => {
-                count(i);
-                count(&Expr::Load(*m, Box::new(Expr::int(0))));
-            }
-            Stmt::StoreVec(_, i, values) => {
-                count(i);
-                values.iter().for_each(&mut count);
-            }
-            Stmt::Arrive(_, at, limit) => {
-                count(at);
-                count(limit);
-            }
-            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
         }
     }
-    for s in body {
-        match s {
-            Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => count_block(b, uses, read),
-            Stmt::If(_, a, b) => {
-                count_block(a, uses, read);
-                count_block(b, uses, read);
-            }
+
+    fn expr(&mut self, e: &Expr) {
+        match e {
+            Expr::Reg(r) => self.uses[r.0 as usize] += 1,
+            Expr::Load(m, _) | Expr::LoadIf(m, ..) => self.reads(*m),
             _ => {}
+        }
+        e.children(|child| self.expr(child));
+    }
+
+    fn reads(&mut self, m: Mem) {
+        if let Mem::Local(l) = m {
+            self.read[l as usize] = true;
         }
     }
 }
@@ -153,5 +163,5 @@ fn count_block(body: &[Stmt], uses: &mut [u32], read: &mut [bool]) {
 /// Every expression inside an expression, itself included.
 fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(e);
-    e.children(&mut |child| visit(child, f));
+    e.children(|child| visit(child, f));
 }

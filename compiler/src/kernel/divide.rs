@@ -56,7 +56,7 @@ fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
 
 /// Takes the 64-bit divisions out of an expression, innermost first.
 fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
-    e.children_mut(&mut |child| expr(k, child, out));
+    e.children_mut(|child| expr(k, child, out));
     let Expr::Binary(op, a, b) = e else { return };
     let ty = k.ty(a);
     let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem)

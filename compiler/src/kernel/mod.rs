@@ -283,12 +283,12 @@ macro_rules! operands {
 /// The operands of an expression.
 impl Expr {
     /// Calls `f` on each direct operand.
-    pub fn children<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
+    pub fn children<'e>(&'e self, mut f: impl FnMut(&'e Expr)) {
         operands!(self, f)
     }
 
     /// The same, to change them.
-    pub fn children_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+    pub fn children_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
         operands!(self, f)
     }
 }

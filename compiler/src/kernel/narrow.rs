@@ -120,7 +120,7 @@ impl Narrow<'_> {
                 self.indices(c);
                 self.index(i);
             }
-            e => e.children_mut(&mut |child| self.indices(child)),
+            e => e.children_mut(|child| self.indices(child)),
         }
     }
 

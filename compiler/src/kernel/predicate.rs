@@ -76,6 +76,6 @@ fn operations(k: &Kernel, e: &Expr) -> u32 {
         _ => u32::MAX,
     };
     let mut sum = own;
-    e.children(&mut |child| sum = sum.saturating_add(operations(k, child)));
+    e.children(|child| sum = sum.saturating_add(operations(k, child)));
     sum
 }
