@@ -192,28 +192,27 @@ impl Graph {
     /// The free variables of an operation, and the highest binder in it.
     fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
         let mut height = 0;
-        let mut most: Option<&Arc<[Var]>> = None;
-        for child in op.operands() {
+        // those of one operand are often all
+        let (mut most, mut differ): (Option<&Arc<[Var]>>, bool) = (None, false);
+        op.for_operands(|child| {
             let node = self.node(child);
             height = height.max(node.height);
-            if most.is_none_or(|most| most.len() < node.free.len()) {
-                most = Some(&node.free);
+            match most {
+                _ if node.free.is_empty() => {}
+                None => most = Some(&node.free),
+                Some(other) if Arc::ptr_eq(other, &node.free) => {}
+                Some(other) => {
+                    differ = true;
+                    most = Some(if other.len() < node.free.len() { &node.free } else { other });
+                }
             }
-        }
-        // those of one operand are often all
-        let of_one = match (op, most) {
-            (Op::Var(..), _) => None,
-            (op, _) if op.lambda().is_some() => None,
-            (_, None) => return (Arc::default(), height),
-            (_, Some(most)) => Some(most).filter(|most| {
-                op.operands().all(|c| {
-                    let free = &self.node(c).free;
-                    Arc::ptr_eq(free, most) || free.iter().all(|v| most.contains(v))
-                })
-            }),
-        };
-        if let Some(free) = of_one {
-            return (free.clone(), height);
+        });
+        if !matches!(op, Op::Var(..)) && op.lambda().is_none() {
+            let Some(most) = most else { return (Arc::default(), height) };
+            let has = |n: NodeId| self.node(n).free.iter().all(|v| most.contains(v));
+            if !differ || op.operands().all(has) {
+                return (most.clone(), height);
+            }
         }
         let mut free: Vec<Var> = op.operands().flat_map(|c| self.node(c).free.iter().copied()).collect();
         if let Op::Var(v, _) = op {
@@ -315,11 +314,11 @@ impl Graph {
             }
             stack.push((n, true));
             let waiting = stack.len();
-            for operand in self.op(n).operands() {
+            self.op(n).for_operands(|operand| {
                 if memo.get(operand).is_none() && depends(self, operand) {
                     stack.push((operand, false));
                 }
-            }
+            });
             // the first operand comes off the stack first
             stack[waiting..].reverse();
         }
@@ -377,9 +376,11 @@ impl Graph {
                 let op = self.op(n);
                 // the first operand comes off the stack first: texts and kernels follow the author's order
                 let first = stack.len();
-                for operand in op.operands() {
-                    stack.push((operand, false));
-                }
+                op.for_operands(|operand| {
+                    if !seen[operand.0 as usize] {
+                        stack.push((operand, false));
+                    }
+                });
                 stack.extend(op.lambda().map(|l| (l.body, false)));
                 stack[first..].reverse();
             }
@@ -412,55 +413,10 @@ impl Iterator for Operands {
     }
 }
 
-impl Op {
-    /// The operand nodes, in order, without a lambda's body.
-    #[inline]
-    pub fn operands(&self) -> Operands {
-        const NO: NodeId = NodeId(0);
-        let few = |[a, b, c, d]: [NodeId; 4], n: u8| Operands::Few([a, b, c, d], 0, n);
-        let list = |nodes: &[NodeId]| match *nodes {
-            [a] => few([a, NO, NO, NO], 1),
-            [a, b] => few([a, b, NO, NO], 2),
-            [a, b, c] => few([a, b, c, NO], 3),
-            [a, b, c, d] => few([a, b, c, d], 4),
-            _ => Operands::Many(nodes.to_vec().into_iter()),
-        };
-        match self {
-            Op::Const(_) | Op::Param(_) | Op::Var(..) => few([NO; 4], 0),
-            Op::Unary(_, a)
-            | Op::Cast(_, a)
-            | Op::Stage(a)
-            | Op::Len(a, _)
-            | Op::Reverse(a, _)
-            | Op::Permute(a, _)
-            | Op::Iota(a)
-            | Op::Materialize(a) => few([*a, NO, NO, NO], 1),
-            Op::Binary(_, a, b)
-            | Op::Within(a, b)
-            | Op::Fill(a, b)
-            | Op::Pick { src: a, index: b, .. }
-            | Op::Spread { src: a, n: b, .. }
-            | Op::Reduce { init: a, src: b, .. }
-            | Op::Fold { init: a, src: b, .. } => few([*a, *b, NO, NO], 2),
-            Op::MulAdd(a, b, c)
-            | Op::Select(a, b, c)
-            | Op::Dot { init: a, a: b, b: c }
-            | Op::PanelDot { init: a, a: b, b: c } => few([*a, *b, *c, NO], 3),
-            Op::Slice { src, start, stop, stride, .. } => few([*src, *start, *stop, *stride], 4),
-            Op::Generate(all, _) | Op::Map(_, all) => list(all),
-            Op::At(x, index) | Op::Elem(x, index) => match index[..] {
-                [i] => few([*x, i, NO, NO], 2),
-                [i, j] => few([*x, i, j, NO], 3),
-                [i, j, k] => few([*x, i, j, k], 4),
-                _ => Operands::Many([&[*x], &index[..]].concat().into_iter()),
-            },
-            Op::Iterate { count, args, .. } => Operands::Many([&[*count], &args[..]].concat().into_iter()),
-        }
-    }
-
-    /// Calls `f` on the operands, in the same order, to change them.
-    pub fn each_operand(&mut self, mut f: impl FnMut(&mut NodeId)) {
-        match self {
+/// Calls `$f` on each operand of an operation, borrowed as the operation is.
+macro_rules! operands {
+    ($op:expr, $f:expr) => {
+        match $op {
             Op::Const(_) | Op::Param(_) | Op::Var(..) => {}
             Op::Unary(_, a)
             | Op::Cast(_, a)
@@ -469,25 +425,69 @@ impl Op {
             | Op::Reverse(a, _)
             | Op::Permute(a, _)
             | Op::Iota(a)
-            | Op::Materialize(a) => f(a),
+            | Op::Materialize(a) => $f(a),
             Op::Binary(_, a, b)
             | Op::Within(a, b)
             | Op::Fill(a, b)
             | Op::Pick { src: a, index: b, .. }
             | Op::Spread { src: a, n: b, .. }
             | Op::Reduce { init: a, src: b, .. }
-            | Op::Fold { init: a, src: b, .. } => [a, b].into_iter().for_each(f),
+            | Op::Fold { init: a, src: b, .. } => {
+                $f(a);
+                $f(b);
+            }
             Op::MulAdd(a, b, c)
             | Op::Select(a, b, c)
             | Op::Dot { init: a, a: b, b: c }
-            | Op::PanelDot { init: a, a: b, b: c } => [a, b, c].into_iter().for_each(f),
-            Op::Slice { src, start, stop, stride, .. } => [src, start, stop, stride].into_iter().for_each(f),
-            Op::Generate(all, _) | Op::Map(_, all) => all.iter_mut().for_each(f),
+            | Op::PanelDot { init: a, a: b, b: c } => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            Op::Slice { src, start, stop, stride, .. } => {
+                $f(src);
+                $f(start);
+                $f(stop);
+                $f(stride);
+            }
+            Op::Generate(all, _) | Op::Map(_, all) => all.into_iter().for_each($f),
             Op::At(x, all) | Op::Elem(x, all) | Op::Iterate { count: x, args: all, .. } => {
-                f(x);
-                all.iter_mut().for_each(f);
+                $f(x);
+                all.into_iter().for_each($f);
             }
         }
+    };
+}
+
+impl Op {
+    /// The operand nodes, in order, without a lambda's body.
+    pub fn operands(&self) -> Operands {
+        let (mut few, mut count) = ([NodeId(0); 4], 0);
+        self.for_operands(|n| {
+            if let Some(place) = few.get_mut(count) {
+                *place = n;
+            }
+            count += 1;
+        });
+        if count <= few.len() {
+            return Operands::Few(few, 0, count as u8);
+        }
+        let mut many = Vec::with_capacity(count);
+        self.for_operands(|n| many.push(n));
+        Operands::Many(many.into_iter())
+    }
+
+    /// Calls `f` on the operands, in the same order.
+    #[inline]
+    pub fn for_operands(&self, mut f: impl FnMut(NodeId)) {
+        let mut f = |n: &NodeId| f(*n);
+        operands!(self, &mut f)
+    }
+
+    /// The same, to change them.
+    #[inline]
+    pub fn each_operand(&mut self, mut f: impl FnMut(&mut NodeId)) {
+        operands!(self, &mut f)
     }
 
     /// The lambda of a combinator.

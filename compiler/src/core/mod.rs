@@ -347,4 +347,10 @@ impl Function {
         let rules = self.requires.iter().flat_map(|r| [r.a, r.b]);
         rules.chain(self.results.iter().map(|r| r.value))
     }
+
+    /// Whether any node that is needed is such. Mostly none is, needed or not, which is found soon.
+    pub fn needs(&self, is: impl Fn(NodeId) -> bool) -> bool {
+        (0..self.graph.len() as u32).any(|n| is(NodeId(n)))
+            && self.graph.reachable(self.roots()).into_iter().any(is)
+    }
 }

@@ -46,14 +46,11 @@ impl Display for Name {
 }
 
 /// A number, without the detour of `write!`: listings have thousands.
-pub fn write_decimal(out: &mut impl Write, mut n: u64) -> fmt::Result {
-    let (mut digits, mut at) = ([b'0'; 20], 20);
-    while at == 20 || n > 0 {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
+pub fn write_decimal(out: &mut impl Write, n: u64) -> fmt::Result {
+    if n >= 10 {
+        write_decimal(out, n / 10)?;
     }
-    out.write_str(str::from_utf8(&digits[at..]).unwrap_or_default())
+    out.write_char(char::from(b'0' + (n % 10) as u8))
 }
 
 /// Whether it is printed so.

@@ -11,7 +11,7 @@
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::Ty;
-use rustc_hash::FxHashSet as HashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet as HashSet};
 
 /// Checks all laws.
 pub fn verify(k: &Kernel) -> Result<()> {
@@ -78,12 +78,14 @@ impl Check<'_> {
         let all = k.arrays.iter().map(|a| &a.name).chain(k.locals.iter().map(|l| &l.0));
         let all = all.chain(k.scratch.iter().map(|s| &s.0)).chain(k.ins.iter().map(|i| &i.0));
         let all = all.chain(k.shared.iter().map(|s| &s.0));
-        let (mut regs, mut ends) = (String::new(), vec![0]);
+        let count = k.regs.len();
+        let (mut regs, mut ends) = (String::with_capacity(8 * count), Vec::with_capacity(count + 1));
+        ends.push(0);
         for (name, _) in &k.regs {
             let _ = name.write(&mut regs);
             ends.push(regs.len());
         }
-        let mut names = HashSet::default();
+        let mut names = HashSet::with_capacity_and_hasher(count + 16, FxBuildHasher);
         let regs = ends.windows(2).map(|w| &regs[w[0]..w[1]]);
         for name in all.chain(k.slots.iter().map(|s| &s.name)).map(|name| &name[..]).chain(regs) {
             if !names.insert(name) {

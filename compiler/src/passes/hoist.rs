@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 pub fn run(f: Function) -> Result<Function> {
     let g = &f.graph;
     let is_nested = |n: NodeId| !g.is_closed(n) && (g.op(n).lambda().is_some() || is_dot(g.op(n)));
-    if !g.reachable(f.roots()).into_iter().any(is_nested) {
+    if !f.needs(is_nested) {
         return Ok(f);
     }
     let mut out = f;

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap as HashMap;
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let is_total = |n| matches!(f.graph.op(n), Op::At(..));
-    if !f.graph.reachable(f.roots()).into_iter().any(is_total) {
+    if !f.needs(is_total) {
         return Ok(f);
     }
     let mut equations = Equations::default();

@@ -11,7 +11,7 @@ use crate::error::Result;
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let is_stage = |n| matches!(f.graph.op(n), Op::Stage(_));
-    if !f.graph.reachable(f.roots()).into_iter().any(is_stage) {
+    if !f.needs(is_stage) {
         return Ok(f);
     }
     Ok(rewrite(&f, true, &mut |g, op| match op {

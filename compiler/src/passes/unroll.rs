@@ -42,7 +42,7 @@ pub fn run(f: Function) -> Result<Function> {
         );
         passes && f.graph.op(n).operands().any(|src| elements(&f.graph, src).is_some())
     };
-    if !f.graph.reachable(f.roots()).into_iter().any(is_short) {
+    if !f.needs(is_short) {
         return Ok(f);
     }
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };

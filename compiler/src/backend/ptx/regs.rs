@@ -101,11 +101,22 @@ impl Display for Operand<'_> {
 /// A constant with exactly its bits.
 fn literal(out: &mut impl Write, l: Lit) -> fmt::Result {
     match l.ty {
-        Ty::F32 => write!(out, "0f{:08X}", l.bits),
-        Ty::F64 => write!(out, "0d{:016X}", l.bits),
+        Ty::F32 => {
+            out.write_str("0f")?;
+            write_hex(out, l.bits, 8)
+        }
+        Ty::F64 => {
+            out.write_str("0d")?;
+            write_hex(out, l.bits, 16)
+        }
         Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => write!(out, "{}", l.as_int().unwrap_or(0)),
         Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 | Ty::F16 | Ty::Bf16 | Ty::Bool => write_decimal(out, l.bits),
     }
+}
+
+fn write_hex(out: &mut impl Write, bits: u64, digits: u32) -> fmt::Result {
+    let digit = |at: u32| char::from(b"0123456789ABCDEF"[(bits >> (4 * at) & 15) as usize]);
+    (0..digits).rev().try_for_each(|at| out.write_char(digit(at)))
 }
 
 /// Several operands, with commas between them.
@@ -114,7 +125,8 @@ pub struct List<'a>(pub &'a [Operand<'a>]);
 impl Display for List<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (i, operand) in self.0.iter().enumerate() {
-            write!(f, "{}{operand}", if i == 0 { "" } else { ", " })?;
+            f.write_str(if i == 0 { "" } else { ", " })?;
+            operand.write(f)?;
         }
         Ok(())
     }
