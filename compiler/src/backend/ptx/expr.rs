@@ -135,6 +135,12 @@ impl<'a> Emitter<'a> {
     fn binary(&mut self, dest: Operand<'a>, op: BinaryOp, a: &Expr, b: &Expr) {
         use BinaryOp::*;
         let ty = self.k.ty(a);
+        if ty == Ty::Bool
+            && matches!(op, And | Or)
+            && (self.compared(dest, op, b, a) || self.compared(dest, op, a, b))
+        {
+            return;
+        }
         let (x, y, t) = (self.value(a), self.value(b), operation_type(ty));
         let rn = if ty.is_float() { ".rn" } else { "" };
         match op {
@@ -161,14 +167,28 @@ impl<'a> Emitter<'a> {
                 self.instruction(&["not.pred"], &[dest, dest])
             }
             Ne if ty == Ty::Bool => self.instruction(&["xor.pred"], &[dest, x, y]),
-            Ne if ty.is_float() => self.instruction(&["setp.neu.", t], &[dest, x, y]),
-            Eq | Ne | Lt | Le | Gt | Ge => self.instruction(&["setp.", op.name(), ".", t], &[dest, x, y]),
+            Eq | Ne | Lt | Le | Gt | Ge => {
+                self.instruction(&["setp.", comparison(op, ty), ".", t], &[dest, x, y])
+            }
             RemSlow => unreachable!("`divide` has made a loop of it"),
             Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
         }
         if matches!(op, Add | Sub | Mul) {
             self.wrap(dest, ty);
         }
+    }
+
+    /// A comparison joined with another condition, if it is one: one instruction.
+    fn compared(&mut self, dest: Operand<'a>, join: BinaryOp, e: &Expr, other: &Expr) -> bool {
+        let Expr::Binary(op, a, b) = e else { return false };
+        let ty = self.k.ty(a);
+        if !op.is_comparison() || ty == Ty::Bool {
+            return false;
+        }
+        let (other, x, y) = (self.value(other), self.value(a), self.value(b));
+        let name = ["setp.", comparison(*op, ty), ".", join.name(), ".", operation_type(ty)];
+        self.instruction(&name, &[dest, x, y, other]);
+        true
     }
 
     /// `min` and `max` of f64 ignore a NaN; ours do not.
@@ -350,4 +370,9 @@ impl<'a> Emitter<'a> {
             }
         }
     }
+}
+
+/// What a comparison of this type is called: NaN differs from every number.
+fn comparison(op: BinaryOp, ty: Ty) -> &'static str {
+    if op == BinaryOp::Ne && ty.is_float() { "neu" } else { op.name() }
 }
