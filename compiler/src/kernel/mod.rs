@@ -4,6 +4,7 @@
 //! many threads at once; `finish` runs once, after all of it. On a GPU `main` is what each thread of a grid of blocks runs, with shared
 //! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
+pub mod again;
 pub mod dce;
 pub mod divide;
 pub mod interp;
@@ -201,6 +202,14 @@ impl Kernel {
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         let id = self.regs.len() as u32;
         self.regs.push((Name::numbered(name, id), ty));
+        Reg(id)
+    }
+
+    /// A new register like another one.
+    pub fn like(&mut self, r: Reg) -> Reg {
+        let id = self.regs.len() as u32;
+        let (name, ty) = &self.regs[r.0 as usize];
+        self.regs.push((name.with_number(id), *ty));
         Reg(id)
     }
 

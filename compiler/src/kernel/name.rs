@@ -18,6 +18,11 @@ impl Name {
         Name { text: text.into(), number: Some(number), low: false }
     }
 
+    /// The same text with another number.
+    pub fn with_number(&self, number: u32) -> Name {
+        Name { number: Some(number), ..self.clone() }
+    }
+
     /// Its text.
     pub fn write(&self, out: &mut impl Write) -> fmt::Result {
         out.write_str(&self.text)?;

@@ -75,6 +75,8 @@ pub struct Lower<'s, 'a> {
     pub loaded: Option<HashMap<(NodeId, Vec<NodeId>), Expr>>,
     host_memo: HashMap<NodeId, bool>,
     domain: Vec<NodeId>,
+    /// Elements have reductions or folds of their own.
+    pub nested: bool,
     /// The versions being built take arrays of any strides, else contiguous ones.
     pub strided: bool,
     /// Arrays of more than one dimension whose elements the kernel counts through, so that they must be flat.
@@ -143,6 +145,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             loaded: None,
             host_memo: HashMap::default(),
             domain: pass.domain.clone(),
+            nested: pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it)),
             strided: false,
             flat: IndexSet::new(),
             vectors: IndexSet::new(),
@@ -183,7 +186,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         match &self.segments {
             Some(s) if s.along == Along::Rows => Form::SegmentedRows,
             Some(_) => Form::SegmentedColumns,
-            None if pass.items.iter().any(|it| items::is_nested(&self.g, it)) => Form::Loops,
+            None if self.nested => Form::Loops,
             None => Form::Map,
         }
     }

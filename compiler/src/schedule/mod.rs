@@ -266,8 +266,7 @@ impl Scheduler<'_> {
     ) -> Result<(Launch, Versions)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.before));
         let mut l = lower::Lower::new(self, pass);
-        let nested = pass.items.iter().any(|it| items::is_nested(&l.g, it));
-        if nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
+        if l.nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
             // an element is a loop
             l.segments = segments::of(&mut l, pass).map(Rc::new);
             let columns = l.segments.as_ref().is_some_and(|s| cpu::columns::fits(s));

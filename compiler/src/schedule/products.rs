@@ -48,7 +48,7 @@ pub struct Side {
 pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     let items = pass.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = pass.domain.len();
-    if items.len() < pass.items.len() || !(1..=2).contains(&axes) {
+    if !l.nested || items.len() < pass.items.len() || !(1..=2).contains(&axes) {
         return None;
     }
     let sample = l.g.sample_index(2);

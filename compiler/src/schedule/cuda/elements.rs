@@ -4,6 +4,7 @@ use super::{Shape, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
+use crate::kernel::again::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, element};
@@ -128,11 +129,76 @@ impl Elements {
         mut roots: impl FnMut(&mut Lower, NodeId) -> Vec<NodeId>,
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
-        let each: Vec<Vec<NodeId>> = self.indices.iter().map(|i| roots(l, *i)).collect();
+        let first = roots(l, self.indices[0]);
+        if self.indices.len() > 1 && self.is_alone(l, &first) {
+            return self.repeated(l, &first, out);
+        }
+        let others = self.indices[1..].iter().map(|i| roots(l, *i));
+        let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
         let roots = l.shared(&each.concat());
         let (values, any) = usual(l, std::slice::from_ref(&self.base), &roots, out)?;
         let mut values = values.into_iter();
-        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), any))
+        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), one_of(any)))
+    }
+
+    /// Whether the first element reads nothing but what is loaded of its own index: then the others' code is its code with other registers.
+    fn is_alone(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
+        let (base, needed) = (self.indices[0], l.g.reachable(roots.iter().copied()));
+        let Some(loaded) = l.loaded.take() else { return false };
+        let mut alone = |n: NodeId| match l.g.op(n).clone() {
+            Op::Elem(x, index) if !l.g.is_closed(n) => {
+                let flat = if index.len() > 1 { l.flat(x, &index) } else { Some(index[0]) };
+                flat == Some(base) && loaded.contains_key(&(x, vec![base]))
+            }
+            Op::At(..) => l.g.is_closed(n),
+            op => op.lambda().is_none(),
+        };
+        let is_alone = needed.into_iter().all(&mut alone);
+        l.loaded = Some(loaded);
+        is_alone
+    }
+
+    /// As [`Elements::usual`], the first element lowered, the others like it.
+    fn repeated(
+        &self,
+        l: &mut Lower,
+        roots: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
+        let mut own = Vec::new();
+        let (first, rare) = usual(l, std::slice::from_ref(&self.base), roots, &mut own)?;
+        // the conditions of all come last: they need few registers, and keep no others
+        let conditions = own.split_off(used(&own, &first));
+        let mut values = Vec::new();
+        let mut renamings = vec![Renaming::default()];
+        renamings.extend((1..self.indices.len()).map(|j| self.renaming(l, j, &own, out)));
+        for renaming in &renamings {
+            out.append(&mut renaming.block(&own));
+            values.push(first.iter().map(|e| renaming.expr(e)).collect());
+        }
+        let mut any = Vec::new();
+        for renaming in &mut renamings {
+            renaming.set(&mut l.k, &conditions);
+            out.append(&mut renaming.block(&conditions));
+            any.extend(rare.iter().map(|e| renaming.expr(e)));
+        }
+        Ok((values, one_of(any)))
+    }
+
+    /// What makes the first element's code the code of element `j`.
+    fn renaming(&self, l: &mut Lower, j: usize, own: &[Stmt], out: &mut Vec<Stmt>) -> Renaming {
+        let mut renaming = Renaming::default();
+        if let (Expr::Reg(base), Expr::Reg(at)) = (&self.base.1, bind(l, "index", self.at(j), out)) {
+            renaming.replace(*base, at);
+        }
+        for ((x, at), e) in l.loaded.iter().flatten() {
+            let beside = l.loaded.as_ref().and_then(|l| l.get(&(*x, vec![self.indices[j]])));
+            if let (true, Expr::Reg(own), Some(Expr::Reg(other))) = (*at == [self.indices[0]], e, beside) {
+                renaming.replace(*own, *other);
+            }
+        }
+        renaming.set(&mut l.k, own);
+        renaming
     }
 
     /// Stores the items' values, each element's in the items' order; with an index behind the last element only what is before it, one by one.
@@ -175,6 +241,24 @@ impl Elements {
     }
 }
 
+/// How many of the statements there are up to the last one that the values use.
+fn used(body: &[Stmt], values: &[Expr]) -> usize {
+    let mut direct = Vec::new();
+    values.iter().for_each(|e| registers(e, &mut direct));
+    let last = body.iter().rposition(|s| match s {
+        Stmt::Let(r, ..) | Stmt::Var(r, _) => direct.contains(r),
+        _ => true,
+    });
+    last.map_or(0, |i| i + 1)
+}
+
+fn registers(e: &Expr, out: &mut Vec<Reg>) {
+    if let Expr::Reg(r) = e {
+        out.push(*r);
+    }
+    e.children(|child| registers(child, out));
+}
+
 /// So many neighbours of an array in registers, by one access.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
@@ -188,13 +272,18 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
-/// The values of the roots without what is unlikely, and whether any of it would have been needed: then they are wrong. None: nothing is unlikely.
+/// None: there is no condition.
+fn one_of(conditions: Vec<Expr>) -> Option<Expr> {
+    conditions.into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b))
+}
+
+/// The values of the roots without what is unlikely, and the conditions of which any would have needed it: then they are wrong.
 fn usual(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
-) -> Result<(Vec<Expr>, Option<Expr>)> {
+) -> Result<(Vec<Expr>, Vec<Expr>)> {
     let mut roots = roots.to_vec();
     let mut conditions = rare::conditions(l, &roots);
     if !conditions.is_empty() {
@@ -206,8 +295,8 @@ fn usual(
     let values = l.region(vars, &both, None, &Expr::int(0), out);
     l.rare = Rare::default();
     let mut values = values?;
-    let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
-    Ok((values, any))
+    let conditions = values.split_off(roots.len());
+    Ok((values, conditions))
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
@@ -219,7 +308,7 @@ fn usual_first(
 ) -> Result<Vec<Expr>> {
     let (cost, loaded) = (l.cost, l.loaded.clone());
     let (values, any) = usual(l, vars, roots, out)?;
-    let Some(any) = any else { return Ok(values) };
+    let Some(any) = one_of(any) else { return Ok(values) };
     (l.cost, l.loaded) = (cost, loaded);
     let mut complete = Vec::new();
     let any_of = near::any(l, roots);

@@ -28,7 +28,7 @@ use super::Scope;
 use super::element::named as bind;
 use super::form::Form;
 use super::inside::Inner;
-use super::items::{Pass, has_reduction, is_nested, is_store};
+use super::items::{Pass, has_reduction, is_store};
 use super::lower::Lower;
 use super::products;
 use super::reduction::tiles;
@@ -407,7 +407,7 @@ fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Re
         stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
     l.form = match ways.iter().find(|s| **s != Strategy::Direct).or(ways.first()) {
         Some(way) => Form::Stencil(*way, pass.domain.len() as u8),
-        None if pass.items.iter().any(|it| is_nested(&l.g, it)) => Form::Loops,
+        None if l.nested => Form::Loops,
         None => Form::Map,
     };
     l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));

@@ -60,7 +60,7 @@ struct Staged {
 /// The pass as a nest, if it is one.
 pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
     let items = stored(l, pass);
-    if items.len() < pass.items.len() {
+    if !l.nested || items.len() < pass.items.len() {
         return None;
     }
     let (_, index) = l.g.fresh_var(Ty::I64);

@@ -154,7 +154,7 @@ impl Lower<'_, '_> {
     }
 
     /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.
-    pub(super) fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+    pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 || self.strided {
             return None;
         }
