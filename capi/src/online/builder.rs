@@ -12,6 +12,7 @@ use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type}
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::Lit;
 use std::ffi::{CStr, c_char, c_void};
+use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,7 +45,7 @@ impl Builder {
     }
 
     /// The node of the caller's number.
-    pub fn node(&mut self, node: AgpuNode, what: &str) -> Result<NodeId> {
+    pub fn node(&mut self, node: AgpuNode, what: impl Display) -> Result<NodeId> {
         let (serial, number) = ((node >> 32) as u32, node as u32);
         if node == 0 {
             fail!(INVALID_ARGUMENT, "{what} is no node");
@@ -67,7 +68,7 @@ impl Builder {
             fail!(INVALID_ARGUMENT, "the {what}s are NULL");
         }
         // SAFETY: the caller's promise.
-        (0..n).map(|i| self.node(unsafe { list.add(i).read() }, &format!("{what} {i}"))).collect()
+        (0..n).map(|i| self.node(unsafe { list.add(i).read() }, format_args!("{what} {i}"))).collect()
     }
 
     /// What the caller gets for a node.
@@ -76,8 +77,8 @@ impl Builder {
     }
 
     /// A variable to be bound.
-    fn variable(&mut self, node: AgpuNode, what: &str) -> Result<Variable> {
-        let id = self.node(node, what)?;
+    fn variable(&mut self, node: AgpuNode, what: impl Display) -> Result<Variable> {
+        let id = self.node(node, &what)?;
         match self.function().function.graph.op(id) {
             Op::Var(var, ty) => Ok((*var, *ty)),
             _ => fail!(INVALID_ARGUMENT, "{what} is no variable"),
@@ -358,7 +359,11 @@ pub unsafe extern "C" fn agpu_builder_generate(
 unsafe fn variables_of(b: &mut Builder, list: *const AgpuNode, count: i32) -> Result<Vec<Variable>> {
     // SAFETY: the caller's promise.
     let nodes = unsafe { b.nodes(list, count, "variable") }?;
-    nodes.into_iter().enumerate().map(|(i, n)| b.variable(b.number(n), &format!("variable {i}"))).collect()
+    nodes
+        .into_iter()
+        .enumerate()
+        .map(|(i, n)| b.variable(b.number(n), format_args!("variable {i}")))
+        .collect()
 }
 
 /// All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,

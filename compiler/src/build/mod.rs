@@ -15,7 +15,7 @@ use crate::loc::LocStack;
 use crate::passes::simplify;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// A function under construction.
 #[derive(Debug)]
@@ -39,10 +39,10 @@ impl Builder {
     pub fn new(function: Function) -> Builder {
         let mut builder = Builder {
             function,
-            extents: HashMap::new(),
-            lengths: HashSet::new(),
+            extents: HashMap::default(),
+            lengths: HashSet::default(),
             facts: Vec::new(),
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             loc: LocStack::default(),
         };
         for i in 0..builder.function.params.len() {

@@ -315,8 +315,11 @@ impl Graph {
             stack.push((n, true));
             let waiting = stack.len();
             self.op(n).for_operands(|operand| {
-                if memo.get(operand).is_none() && depends(self, operand) {
-                    stack.push((operand, false));
+                if memo.get(operand).is_none() {
+                    match depends(self, operand) {
+                        true => stack.push((operand, false)),
+                        false => memo.insert(operand, operand),
+                    }
                 }
             });
             // the first operand comes off the stack first

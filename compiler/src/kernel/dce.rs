@@ -146,7 +146,8 @@ impl Counts {
 
     fn expr(&mut self, e: &Expr) {
         match e {
-            Expr::Reg(r) => self.uses[r.0 as usize] += 1,
+            Expr::Reg(r) => return self.uses[r.0 as usize] += 1,
+            Expr::Lit(_) => return,
             Expr::Load(m, _) | Expr::LoadIf(m, ..) => self.reads(*m),
             _ => {}
         }

@@ -276,8 +276,15 @@ macro_rules! operands {
             | Expr::ShuffleDown(a, _)
             | Expr::ShuffleUp(a, _)
             | Expr::Broadcast(a) => $f(a),
-            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| $f(e)),
-            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|e| $f(e)),
+            Expr::LoadIf(_, a, b) | Expr::Binary(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Expr::MulAdd(a, b, c) | Expr::Select(a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
             Expr::Lit(_)
             | Expr::Reg(_)
             | Expr::In(_)
@@ -292,11 +299,13 @@ macro_rules! operands {
 /// The operands of an expression.
 impl Expr {
     /// Calls `f` on each direct operand.
+    #[inline]
     pub fn children<'e>(&'e self, mut f: impl FnMut(&'e Expr)) {
         operands!(self, f)
     }
 
     /// The same, to change them.
+    #[inline]
     pub fn children_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
         operands!(self, f)
     }

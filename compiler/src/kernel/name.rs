@@ -61,7 +61,11 @@ pub fn write_decimal(out: &mut impl Write, n: u64) -> fmt::Result {
 /// Whether it is printed so.
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
-        if self.number.is_none() && !self.low { self.text == other } else { self.to_string() == other }
+        if self.number.is_none() && !self.low {
+            return self.text == other;
+        }
+        let text = self.to_string();
+        text == other
     }
 }
 
