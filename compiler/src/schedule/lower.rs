@@ -131,6 +131,7 @@ impl Region {
 impl<'s, 'a> Lower<'s, 'a> {
     /// For one pass.
     pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
+        let nested = pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it));
         Lower {
             g: scheduler.f.graph.clone(),
             scope: scheduler.scope,
@@ -145,7 +146,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             loaded: None,
             host_memo: HashMap::default(),
             domain: pass.domain.clone(),
-            nested: pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it)),
+            nested,
             strided: false,
             flat: IndexSet::new(),
             vectors: IndexSet::new(),
@@ -182,7 +183,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// The form of elements that are computed one by one.
-    pub fn form_of_elements(&self, pass: &Pass) -> Form {
+    pub fn form_of_elements(&self) -> Form {
         match &self.segments {
             Some(s) if s.along == Along::Rows => Form::SegmentedRows,
             Some(_) => Form::SegmentedColumns,

@@ -32,7 +32,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         let before = l.cost;
         l.begin(&format!("{name}{suffix}"), strided);
         if !pass.domain.is_empty() {
-            l.form = l.form_of_elements(pass);
+            l.form = l.form_of_elements();
             let mut body = if pass.sequential {
                 l.form = Form::Fold;
                 fold::main(l, pass)?
