@@ -113,7 +113,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         }
         accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
         k.name = format!("{name}{suffix}");
-        push(out, k, grid, conditions, l.form_of_elements(pass), flat, longest)?;
+        push(out, k, grid, conditions, l.form_of_elements(), flat, longest)?;
     }
     Ok(true)
 }
