@@ -28,7 +28,8 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let (i, usual, _, assumed) = variant(l, Rare::skip(), None)?;
     let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
     let conditions = assumed.assumed();
-    if conditions.is_empty() {
+    // without code for processors an element's operations and its arrays are all that counts
+    if conditions.is_empty() || !l.scope.has_cpu() {
         return Ok(vec![usual]);
     }
     let cost = l.cost;

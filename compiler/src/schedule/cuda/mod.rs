@@ -39,6 +39,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
+use std::sync::Arc;
 
 /// A body of more operations than this is not repeated to keep more loads in flight.
 const MAX_UNROLLED: u32 = 512;
@@ -61,14 +62,21 @@ pub struct GpuPass {
 /// A kernel as it was lowered. What follows takes as long again, and only what is launched needs it.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    kernel: Kernel,
+    /// Versions of one body share it.
+    kernel: Arc<Kernel>,
+    name: String,
+    /// Of all arrays.
+    noalias: bool,
     narrow: bool,
+    /// What the launch hands over, the same for all versions.
+    ins: Vec<(String, Ty)>,
 }
 
 impl Draft {
     /// Short branches predicated, divisions and indices in 32 bits where they fit, nothing dead, verified.
     pub fn finish(&self) -> Result<Kernel> {
-        let mut k = self.kernel.clone();
+        let mut k = Kernel { name: self.name.clone(), ins: self.ins.clone(), ..Kernel::clone(&self.kernel) };
+        k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
         predicate::run(&mut k);
         divide::run(&mut k);
         if self.narrow {
@@ -81,7 +89,7 @@ impl Draft {
 
     /// What the launch hands over, the same for all versions.
     pub(super) fn takes(&mut self, ins: &[(String, Ty)]) {
-        self.kernel.ins = ins.to_vec();
+        self.ins = ins.to_vec();
     }
 }
 
@@ -111,8 +119,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
         return Ok(out);
     }
     if pass.domain.is_empty() {
-        let k = alone(l, name, scalars)?;
-        push(&mut out, k, Grid::One, Conditions::default(), Form::Scalars, Vec::new(), None)?;
+        let draft = draft(alone(l, scalars)?, name.into(), false);
+        push(&mut out, draft, Grid::One, Conditions::default(), Form::Scalars, Vec::new(), None);
         return Ok(out);
     }
     if segments::kernels(l, name, pass, cost, &mut out)? {
@@ -140,10 +148,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let mut lowered: Option<Lowered> = None;
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane) {
         // versions of one shape have one body: they differ in what may be assumed of it
-        let (mut k, grid, form, flat) = match &lowered {
-            Some(done) if done.shape == conditions.shape() => {
-                (done.k.clone(), done.grid, done.form, done.flat.clone())
-            }
+        let body = match &lowered {
+            Some(done) if done.shape == conditions.shape() => done,
             _ => {
                 let shape = Shape {
                     v: if conditions.contiguous { v } else { 1 },
@@ -160,15 +166,11 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 let (k, grid) = body(l, (pass, &inner), scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
                 let (shape, form) = (conditions.shape(), l.form);
-                lowered = Some(Lowered { shape, k: k.clone(), grid, form, flat: flat.clone() });
-                (k, grid, form, flat)
+                lowered.insert(Lowered { shape, k: Arc::new(k), grid, form, flat })
             }
         };
-        k.name = format!("{name}{suffix}");
-        for a in &mut k.arrays {
-            a.noalias = !writes || conditions.separate;
-        }
-        push(&mut out, k, grid, conditions, form, flat, None)?;
+        let draft = draft(body.k.clone(), format!("{name}{suffix}"), !writes || conditions.separate);
+        push(&mut out, draft, body.grid, conditions, body.form, body.flat.clone(), None);
     }
     out.stencils = std::mem::take(&mut l.kept);
     if out.launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
@@ -191,20 +193,19 @@ fn several_steps(
     (l.k.threads, l.k.steps) = (steps::THREADS, true);
     l.k.blocks = plan.blocks(l);
     let rest = steps::main(l, pass, plan)?;
-    let mut k = finished(l, rest, false);
-    k.name = format!("{name}_steps{steps}");
-    k.arrays.iter_mut().for_each(|a| a.noalias = true);
+    let draft = draft(finished(l, rest, false), format!("{name}_steps{steps}"), true);
     let [rows, columns] = plan.block().map(|n| n as u32);
     let (steps, extent) = (steps as u32, plan.least() as u32);
     let conditions =
         Conditions { contiguous: true, narrow: true, separate: true, steps, extent, ..Conditions::default() };
-    push(out, k, Grid::Plane(rows, columns), conditions, Form::Steps, Vec::new(), None)
+    push(out, draft, Grid::Plane(rows, columns), conditions, Form::Steps, Vec::new(), None);
+    Ok(())
 }
 
 /// A body that several versions may have.
 struct Lowered {
     shape: (bool, bool, bool),
-    k: Kernel,
+    k: Arc<Kernel>,
     grid: Grid,
     form: Form,
     flat: Vec<u32>,
@@ -234,19 +235,26 @@ impl Conditions {
 /// Blocks whose threads have the most results only where they keep all multiprocessors of a large device busy.
 const MANY_BLOCKS: u32 = 256;
 
-/// Finishes a kernel and adds it.
+/// A version of a kernel with that body. `noalias`: no output overlaps another array.
+fn draft(kernel: impl Into<Arc<Kernel>>, name: String, noalias: bool) -> Draft {
+    let kernel = kernel.into();
+    Draft { name, noalias, narrow: false, ins: kernel.ins.clone(), kernel }
+}
+
+/// Adds a version.
 fn push(
     out: &mut GpuPass,
-    k: Kernel,
+    mut draft: Draft,
     grid: Grid,
     c: Conditions,
     form: Form,
     flat: Vec<u32>,
     longest: Option<u32>,
-) -> Result<()> {
+) {
+    let k = &draft.kernel;
     let aligned = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
     out.launch.versions.push(GpuVersion {
-        entry: k.name.clone(),
+        entry: draft.name.clone(),
         threads: k.threads,
         grid,
         pays: c.pays,
@@ -259,9 +267,9 @@ fn push(
         steps: c.steps,
         extent: c.extent,
     });
-    out.kernels.push(Draft { kernel: k, narrow: c.narrow });
+    draft.narrow = c.narrow;
+    out.kernels.push(draft);
     out.forms.push(form);
-    Ok(())
 }
 
 /// The versions of a kernel, in order of preference: suffixes of the name, and conditions.
@@ -430,8 +438,8 @@ fn keep(
 }
 
 /// Scalars only: one thread.
-fn alone(l: &mut Lower, name: &str, scalars: &[u32]) -> Result<Kernel> {
-    l.begin(name, true);
+fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Kernel> {
+    l.begin("", true);
     l.k.threads = WARP;
     l.in_finish = true;
     let mut body = Vec::new();

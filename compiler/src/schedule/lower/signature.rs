@@ -125,9 +125,9 @@ impl Lower<'_, '_> {
     }
 
     /// The finished version: the signature's lists become the kernel's.
-    pub fn finished(&self, strided: bool, noalias: bool) -> Kernel {
+    pub fn finished(&mut self, strided: bool, noalias: bool) -> Kernel {
         let s = &self.signature;
-        let mut k = self.k.clone();
+        let mut k = std::mem::take(&mut self.k);
         let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
             name: a.name.clone(),
             ty: a.ty.elem,

@@ -6,7 +6,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Kernel, Stmt};
 use crate::plan::gpu::{Grid, Pays};
-use crate::schedule::cuda::{Conditions, GpuPass, push};
+use crate::schedule::cuda::{Conditions, GpuPass, draft, push};
 use crate::schedule::form::Form;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
@@ -109,9 +109,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut Gp
             if separate {
                 k.scratch.clear();
             }
-            k.arrays.iter_mut().for_each(|a| a.noalias = !matches!(grid, Grid::Sums(..)));
-            k.name = format!("{name}{suffix}{what}");
-            push(out, k, grid, Conditions { separate, ..c }, Form::Product, flat, None)
+            let noalias = !matches!(grid, Grid::Sums(..));
+            let draft = draft(k, format!("{name}{suffix}{what}"), noalias);
+            push(out, draft, grid, Conditions { separate, ..c }, Form::Product, flat, None);
+            Ok(())
         };
         let panels = Pays { most: Some(few), shortest: Some(TWO_PANELS), ..pays };
         add(l, "_panels", Grid::Panels(rows, cols), panels)?;

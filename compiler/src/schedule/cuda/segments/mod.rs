@@ -9,7 +9,7 @@ mod columns;
 mod rows;
 mod warp;
 
-use super::{Conditions, GpuPass, Shape, push};
+use super::{Conditions, GpuPass, Shape, draft, push};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -82,9 +82,9 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
     for (suffix, conditions, longest, way) in versions(s.along) {
         if way == Way::Threads {
             let shape = Shape { v: 1, strided: true, threads: super::map::THREADS, ..Shape::default() };
-            let (mut k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
-            k.name = format!("{name}{suffix}");
-            push(out, k, grid, conditions, l.form, Vec::new(), longest)?;
+            let (k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
+            let draft = draft(k, format!("{name}{suffix}"), false);
+            push(out, draft, grid, conditions, l.form, Vec::new(), longest);
             continue;
         }
         l.begin("", !conditions.contiguous);
@@ -101,7 +101,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
         l.k.main = Some(all);
         let accessed = std::mem::take(&mut l.vectors);
         let flat: Vec<u32> = l.flat.drain(..).collect();
-        let mut k = l.finished(!conditions.contiguous, conditions.separate);
+        let mut k = l.finished(!conditions.contiguous, false);
         let grid = match way {
             Way::Warp(lanes, each) => Grid::Segments(rows::THREADS / lanes * each as u32),
             Way::Own => Grid::Segments(columns::THREADS * job.v as u32),
@@ -112,8 +112,8 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuP
             k.scratch.clear();
         }
         accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
-        k.name = format!("{name}{suffix}");
-        push(out, k, grid, conditions, l.form_of_elements(), flat, longest)?;
+        let draft = draft(k, format!("{name}{suffix}"), conditions.separate);
+        push(out, draft, grid, conditions, l.form_of_elements(), flat, longest);
     }
     Ok(true)
 }
