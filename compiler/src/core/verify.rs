@@ -1,4 +1,4 @@
-//! What a well-formed function is. The pipeline checks it after every pass.
+//! What a well-formed function is. The pipeline checks it after every pass, in release builds after the last.
 //!
 //! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] sees to it).
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.

@@ -11,13 +11,13 @@
 
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use rustc_hash::FxHashMap as HashMap;
 
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.narrow = true;
     k.rewrite_main(|k, body| {
-        let mut pass = Narrow { k, low: HashMap::default(), lets: HashMap::default() };
+        let (low, lets) = (vec![None; k.regs.len()], vec![false; k.regs.len()]);
+        let mut pass = Narrow { k, low, lets };
         pass.collect(body);
         pass.block(body);
     });
@@ -25,10 +25,10 @@ pub fn run(k: &mut Kernel) {
 
 struct Narrow<'a> {
     k: &'a mut Kernel,
-    /// The i32 register beside an i64 one, for those that have one.
-    low: HashMap<Reg, Reg>,
-    /// What i64 `let`s are made of: worth a register of their own only if ring operations.
-    lets: HashMap<Reg, bool>,
+    /// The i32 register beside each i64 one, for those that have one.
+    low: Vec<Option<Reg>>,
+    /// Whether each is a `let` of ring operations of i64: only these are worth a register of their own.
+    lets: Vec<bool>,
 }
 
 impl Narrow<'_> {
@@ -37,8 +37,7 @@ impl Narrow<'_> {
         for s in body {
             match s {
                 Stmt::Let(r, e, _) if self.k.regs[r.0 as usize].1 == Ty::I64 => {
-                    let ring = self.is_ring(e);
-                    self.lets.insert(*r, ring);
+                    self.lets[r.0 as usize] = self.is_ring(e);
                 }
                 Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => self.collect(b),
                 Stmt::If(_, a, b) => {
@@ -66,12 +65,12 @@ impl Narrow<'_> {
             match &mut s {
                 Stmt::Let(r, e, loc) => {
                     self.indices(e);
-                    if self.lets.get(r).copied().unwrap_or(false) {
+                    if self.lets[r.0 as usize] {
                         let low = self.low(e);
                         let name = self.k.regs[r.0 as usize].0.low();
                         self.k.regs.push((name, Ty::I32));
                         let half = Reg(self.k.regs.len() as u32 - 1);
-                        self.low.insert(*r, half);
+                        self.low[r.0 as usize] = Some(half);
                         let loc = loc.clone();
                         out.extend([s, Stmt::Let(half, low, loc)]);
                         continue;
@@ -135,9 +134,9 @@ impl Narrow<'_> {
     fn low(&mut self, e: &Expr) -> Expr {
         match e {
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),
-            Expr::Reg(r) => match self.low.get(r) {
-                Some(half) => Expr::Reg(*half),
-                None => cut(e),
+            Expr::Reg(r) => match self.low.get(r.0 as usize) {
+                Some(Some(half)) => Expr::Reg(*half),
+                _ => cut(e),
             },
             Expr::Unary(UnaryOp::Neg, a) => Expr::Unary(UnaryOp::Neg, Box::new(self.low(a))),
             Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {

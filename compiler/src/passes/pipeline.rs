@@ -58,7 +58,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     }
     for (i, pass) in PASSES.iter().enumerate() {
         f = (pass.run)(f)?;
-        // in programs that compile while they run, what they get is enough
+        // a check takes as long as a pass: where functions are compiled while a program runs, only the last is made
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {
             verify::verify(&f)
                 .map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;
