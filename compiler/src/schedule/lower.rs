@@ -132,8 +132,11 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// For one pass.
     pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
         let nested = pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it));
+        let mut g = scheduler.f.graph.clone();
+        // what is opened for an element, and for a look at it
+        g.reserve(2 * g.len());
         Lower {
-            g: scheduler.f.graph.clone(),
+            g,
             scope: scheduler.scope,
             scheduler,
             signature: Signature::default(),
