@@ -7,8 +7,8 @@
 use super::lower::{Lower, Region, cost};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::{Expr, Stmt};
-use crate::scalar::UnaryOp;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{BinaryOp, UnaryOp};
 use indexmap::IndexSet;
 
 /// Operations of an arm from which on a branch costs less.
@@ -20,6 +20,8 @@ pub enum Rare {
     Compute(bool),
     /// Leave them out; these conditions are then assumed not to hold.
     Skip(IndexSet<NodeId>),
+    /// The same, and the register becomes true where one of these conditions holds: each is looked at where its operands are at hand, lest they be kept for it.
+    Note(Reg, IndexSet<NodeId>),
 }
 
 impl Default for Rare {
@@ -37,7 +39,7 @@ impl Rare {
     /// The conditions that were assumed not to hold.
     pub fn assumed(self) -> Vec<NodeId> {
         match self {
-            Rare::Skip(conditions) => conditions.into_iter().collect(),
+            Rare::Skip(conditions) | Rare::Note(_, conditions) => conditions.into_iter().collect(),
             Rare::Compute(_) => vec![],
         }
     }
@@ -52,31 +54,27 @@ fn arms(l: &Lower, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     }
 }
 
-/// The conditions under which something unlikely is needed by the roots, or by these conditions themselves.
-pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
-    let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
-    let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
-    while let Some(n) = stack.pop() {
-        if !seen.insert(n) {
-            continue;
-        }
-        match arms(l, n) {
-            Some((condition, _, usual)) => {
-                found.insert(condition);
-                stack.extend([condition, usual]);
-            }
-            None => stack.extend(l.g.op(n).operands()),
-        }
-    }
-    found.into_iter().collect()
+/// Whether the roots have anything unlikely.
+pub fn any(l: &Lower, roots: &[NodeId]) -> bool {
+    l.g.reachable(roots.iter().copied()).into_iter().any(|n| arms(l, n).is_some())
 }
 
 /// The value of an unlikely `select`. None: it is an ordinary node.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
     let Some((condition, _, usual)) = arms(l, n) else { return Ok(None) };
-    if let Rare::Skip(assumed) = &mut l.rare {
-        assumed.insert(condition);
-        return l.value(usual, r).map(Some);
+    match &mut l.rare {
+        Rare::Skip(assumed) => {
+            assumed.insert(condition);
+            return l.value(usual, r).map(Some);
+        }
+        Rare::Note(any, seen) => {
+            if seen.insert(condition) {
+                let any = *any;
+                note(l, any, condition, r)?;
+            }
+            return l.value(usual, r).map(Some);
+        }
+        Rare::Compute(_) => {}
     }
     if !is_dear(l, n) {
         return Ok(None);
@@ -113,6 +111,17 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     }
     r.out.push(Stmt::If(when, branch, vec![]));
     Ok(r.memo.get(&n).cloned())
+}
+
+/// Notes a condition, one comparison after another: each is then one instruction.
+fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
+    if let Op::Binary(BinaryOp::Or, a, b) = *l.g.op(condition) {
+        note(l, any, a, r)?;
+        return note(l, any, b, r);
+    }
+    let when = l.value(condition, r)?.0;
+    r.out.push(Stmt::Assign(any, Expr::binary(BinaryOp::Or, Expr::Reg(any), when)));
+    Ok(())
 }
 
 /// Whether the first arm takes many operations that the second does not take.

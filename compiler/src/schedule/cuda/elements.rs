@@ -136,9 +136,9 @@ impl Elements {
         let others = self.indices[1..].iter().map(|i| roots(l, *i));
         let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
         let roots = l.shared(&each.concat());
-        let (values, any) = usual(l, std::slice::from_ref(&self.base), &roots, out)?;
-        let mut values = values.into_iter();
-        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), one_of(any)))
+        let any = any_unlikely(l, &roots, out);
+        let mut values = usual(l, std::slice::from_ref(&self.base), &roots, any, out)?.into_iter();
+        Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), any.map(Expr::Reg)))
     }
 
     /// Whether the first element reads nothing but what is loaded of its own index: then the others' code is its code with other registers.
@@ -165,24 +165,18 @@ impl Elements {
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<(Vec<Vec<Expr>>, Option<Expr>)> {
+        let any = any_unlikely(l, roots, out);
         let mut own = Vec::new();
-        let (first, rare) = usual(l, std::slice::from_ref(&self.base), roots, &mut own)?;
-        // the conditions of all come last: they need few registers, and keep no others
-        let conditions = own.split_off(used(&own, &first));
-        let mut values = Vec::new();
-        let mut renamings = vec![Renaming::default()];
-        renamings.extend((1..self.indices.len()).map(|j| self.renaming(l, j, &own, out)));
+        let first = usual(l, std::slice::from_ref(&self.base), roots, any, &mut own)?;
+        let mut values = vec![first.clone()];
+        let renamings: Vec<Renaming> =
+            (1..self.indices.len()).map(|j| self.renaming(l, j, &own, out)).collect();
+        out.extend_from_slice(&own);
         for renaming in &renamings {
             out.append(&mut renaming.block(&own));
             values.push(first.iter().map(|e| renaming.expr(e)).collect());
         }
-        let mut any = Vec::new();
-        for renaming in &mut renamings {
-            renaming.set(&mut l.k, &conditions);
-            out.append(&mut renaming.block(&conditions));
-            any.extend(rare.iter().map(|e| renaming.expr(e)));
-        }
-        Ok((values, one_of(any)))
+        Ok((values, any.map(Expr::Reg)))
     }
 
     /// What makes the first element's code the code of element `j`.
@@ -241,24 +235,6 @@ impl Elements {
     }
 }
 
-/// How many of the statements there are up to the last one that the values use.
-fn used(body: &[Stmt], values: &[Expr]) -> usize {
-    let mut direct = Vec::new();
-    values.iter().for_each(|e| registers(e, &mut direct));
-    let last = body.iter().rposition(|s| match s {
-        Stmt::Let(r, ..) | Stmt::Var(r, _) => direct.contains(r),
-        _ => true,
-    });
-    last.map_or(0, |i| i + 1)
-}
-
-fn registers(e: &Expr, out: &mut Vec<Reg>) {
-    if let Expr::Reg(r) = e {
-        out.push(*r);
-    }
-    e.children(|child| registers(child, out));
-}
-
 /// So many neighbours of an array in registers, by one access.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
@@ -272,31 +248,30 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
-/// None: there is no condition.
-fn one_of(conditions: Vec<Expr>) -> Option<Expr> {
-    conditions.into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b))
+/// The register that becomes true where something unlikely is needed. None: nothing is unlikely.
+fn any_unlikely(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
+    if !rare::any(l, roots) {
+        return None;
+    }
+    let any = l.k.reg("rare", Ty::Bool);
+    out.push(Stmt::Var(any, Expr::Lit(Lit::bool(false))));
+    Some(any)
 }
 
-/// The values of the roots without what is unlikely, and the conditions of which any would have needed it: then they are wrong.
+/// The values of the roots without what is unlikely; where `any` becomes true they are wrong.
 fn usual(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
     roots: &[NodeId],
+    any: Option<Reg>,
     out: &mut Vec<Stmt>,
-) -> Result<(Vec<Expr>, Vec<Expr>)> {
-    let mut roots = roots.to_vec();
-    let mut conditions = rare::conditions(l, &roots);
-    if !conditions.is_empty() {
-        roots = near::usual(l, &roots);
-        conditions = rare::conditions(l, &roots);
-    }
-    let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    l.rare = if conditions.is_empty() { Rare::default() } else { Rare::skip() };
-    let values = l.region(vars, &both, None, &Expr::int(0), out);
+) -> Result<Vec<Expr>> {
+    let Some(any) = any else { return l.region(vars, roots, None, &Expr::int(0), out) };
+    let roots = near::usual(l, roots);
+    l.rare = Rare::Note(any, Default::default());
+    let values = l.region(vars, &roots, None, &Expr::int(0), out);
     l.rare = Rare::default();
-    let mut values = values?;
-    let conditions = values.split_off(roots.len());
-    Ok((values, conditions))
+    values
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
@@ -307,8 +282,9 @@ fn usual_first(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let (cost, loaded) = (l.cost, l.loaded.clone());
-    let (values, any) = usual(l, vars, roots, out)?;
-    let Some(any) = one_of(any) else { return Ok(values) };
+    let any = any_unlikely(l, roots, out);
+    let values = usual(l, vars, roots, any, out)?;
+    let Some(any) = any else { return Ok(values) };
     (l.cost, l.loaded) = (cost, loaded);
     let mut complete = Vec::new();
     let any_of = near::any(l, roots);
@@ -320,7 +296,7 @@ fn usual_first(
         complete.push(Stmt::Assign(var, exact));
         vars.push(Expr::Reg(var));
     }
-    out.push(Stmt::If(any, complete, vec![]));
+    out.push(Stmt::If(Expr::Reg(any), complete, vec![]));
     Ok(vars)
 }
 

@@ -220,7 +220,6 @@ impl Work<'_> {
         let again = l.k.reg("again", Ty::Bool);
         let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));
         out.push(Stmt::Var(again, not_full));
-        let rare = bind(l, "rare", rare, &mut full);
         let missed = vec![Stmt::Assign(again, Expr::Lit(Lit::bool(true)))];
         full.push(Stmt::If(rare, missed, stores));
         out.push(Stmt::If(is_full, full, vec![]));
