@@ -41,15 +41,15 @@ macro_rules! of_two {
 /// `of`, beside a function that has rare numbers (it is positive, or NaN as its argument): so a GPU divides and takes roots without branches.
 fn beside(x: SExp<f32>, of: SExp<f32>) -> SExp<f32> {
     let exp = x.exp();
-    cond(exp.clone().ge(0.0), of, exp)
+    cond(exp.ge(0.0), of, exp)
 }
 
 /// What has no branches on GPUs; their bits are compared, of `near_reciprocal` and `near_sqrt` all.
 fn near(p: Package) -> Package {
-    p.function("near_reciprocal_f32", ["x"], "result", |x: VExp<f32>| x.map(|x| beside(x.clone(), 1.0 / x)))
-        .function("near_sqrt_f32", ["x"], "result", |x: VExp<f32>| x.map(|x| beside(x.clone(), x.sqrt())))
+    p.function("near_reciprocal_f32", ["x"], "result", |x: VExp<f32>| x.map(|x| beside(x, 1.0 / x)))
+        .function("near_sqrt_f32", ["x"], "result", |x: VExp<f32>| x.map(|x| beside(x, x.sqrt())))
         .function("near_quotient_f32", ["x", "y"], "result", |x: VExp<f32>, y: VExp<f32>| {
-            x.zip_with(y, |x, y| beside(x.clone(), x / y))
+            x.zip_with(y, |x, y| beside(x, x / y))
         })
 }
 
