@@ -218,9 +218,7 @@ impl Builder {
         let mut obstacle = match op {
             Op::Var(..) => Some("depends on the variable of a closure"),
             Op::At(..) | Op::Elem(..) => Some("is read from a vector"),
-            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } => {
-                Some("is computed by a reduction")
-            }
+            op if op.is_reduction() => Some("is computed by a reduction"),
             _ => None,
         };
         if let Op::Param(i) = op {

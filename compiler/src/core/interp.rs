@@ -68,16 +68,7 @@ fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
     let env = Env::default();
     // what does not depend on an element is computed for the call, whatever elements need of it
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let whole = matches!(
-            f.graph.op(n),
-            Op::Reduce { .. }
-                | Op::Dot { .. }
-                | Op::PanelDot { .. }
-                | Op::Fold { .. }
-                | Op::Materialize(_)
-                | Op::Iterate { .. }
-        );
-        if whole && f.graph.is_closed(n) {
+        if f.graph.op(n).is_pass() && f.graph.is_closed(n) {
             m.eval(n, &env);
         }
     }

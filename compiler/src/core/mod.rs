@@ -10,6 +10,7 @@ pub mod graph;
 pub mod infer;
 pub mod interp;
 pub mod linear;
+mod operands;
 pub mod parse;
 pub mod print;
 pub mod rewrite;
@@ -18,6 +19,7 @@ pub mod term;
 pub mod verify;
 
 pub use graph::{Graph, Node};
+pub use operands::Operands;
 pub use strategy::Strategy;
 
 use crate::loc::{Loc, LocStack};

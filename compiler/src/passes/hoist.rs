@@ -146,7 +146,7 @@ impl Hoist {
             return *known;
         }
         let op = g.op(n);
-        let own = matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. });
+        let own = op.is_reduction();
         let found = own || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.has_nested(g, o));
         self.nested.insert(n, found);
         found

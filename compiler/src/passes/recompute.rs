@@ -42,8 +42,7 @@ pub fn may_record(g: &Graph, generate: NodeId) -> bool {
     let (mut seen, mut stack) = (HashSet::default(), Vec::from_iter(g.op(generate).lambda().map(|l| l.body)));
     while let Some(n) = stack.pop() {
         let op = g.op(n);
-        let is_pass =
-            matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. });
+        let is_pass = op.is_reduction();
         if g.is_closed(n) && (is_pass || !g.ty(n).is_scalar()) || !seen.insert(n) {
             continue;
         }
@@ -74,7 +73,7 @@ fn element_cost(g: &Graph, element: NodeId) -> f64 {
         }
         let op = g.op(n);
         cost += match op {
-            Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. } => NESTED,
+            op if op.is_reduction() => NESTED,
             Op::Unary(op, _) if op.is_elementary() => 20.0,
             Op::Binary(op, ..) if op.is_elementary() => 40.0,
             Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 8.0,

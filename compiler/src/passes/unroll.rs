@@ -36,11 +36,7 @@ const OTHER: Room = Room { elements: 16, nodes: 256 };
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let is_short = |n: NodeId| {
-        let passes = matches!(
-            f.graph.op(n),
-            Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. }
-        );
-        passes && f.graph.op(n).operands().any(|src| elements(&f.graph, src).is_some())
+        f.graph.op(n).is_reduction() && f.graph.op(n).operands().any(|src| elements(&f.graph, src).is_some())
     };
     if !f.needs(is_short) {
         return Ok(f);

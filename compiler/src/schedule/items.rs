@@ -22,15 +22,7 @@ pub struct Item {
 
 /// A node whose value is known only after a whole pass: a reduction, a fold, a stored temporary.
 pub fn is_pass(g: &Graph, n: NodeId) -> bool {
-    matches!(
-        g.op(n),
-        Op::Reduce { .. }
-            | Op::Dot { .. }
-            | Op::PanelDot { .. }
-            | Op::Fold { .. }
-            | Op::Materialize(_)
-            | Op::Iterate { .. }
-    )
+    g.op(n).is_pass()
 }
 
 /// What the states of one iteration have in common: step, count, arguments.

@@ -417,7 +417,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Op::At(x, i) | Op::Elem(x, i) = op {
             return self.read(n, x, &i, r);
         }
-        if matches!(op, Op::Reduce { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Fold { .. }) {
+        if op.is_reduction() {
             return nested::value(self, n, r).map(|e| (e, 0));
         }
         if let Op::Within(i, len) = op {

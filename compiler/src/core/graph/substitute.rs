@@ -1,0 +1,155 @@
+//! Lambdas are closed and opened, variables replaced.
+
+use super::{Graph, Var};
+use crate::core::{Lambda, NodeId, Op};
+use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
+
+/// What nodes become, of one substitution.
+#[derive(Default, Debug)]
+pub(super) struct Memo {
+    /// An entry is of this substitution if it has its number.
+    round: u32,
+    of: Vec<(u32, NodeId)>,
+}
+
+impl Memo {
+    /// Forgets all, and has room for so many nodes.
+    fn begin(&mut self, nodes: usize) {
+        self.round += 1;
+        if self.of.len() < nodes {
+            self.of.resize(nodes, (0, NodeId(0)));
+        }
+    }
+
+    fn get(&self, n: NodeId) -> Option<NodeId> {
+        let (round, made) = self.of[n.0 as usize];
+        (round == self.round).then_some(made)
+    }
+
+    fn insert(&mut self, n: NodeId, made: NodeId) {
+        self.of[n.0 as usize] = (self.round, made);
+    }
+}
+
+/// A copy starts without.
+impl Clone for Memo {
+    fn clone(&self) -> Memo {
+        Memo::default()
+    }
+}
+
+/// Variables and what stands for them; of the same variable the last one counts.
+type Bindings = Vec<(Var, NodeId)>;
+
+impl Graph {
+    /// Binds fresh variables in `body` and gives the canonical lambda.
+    pub fn close(&mut self, vars: &[(Var, Ty)], body: NodeId) -> Lambda {
+        let base = self.node(body).height + 1;
+        let params: Vec<(Var, Ty)> = vars.iter().zip(base..).map(|(&(_, ty), i)| (Var(i), ty)).collect();
+        let env = vars.iter().zip(&params).map(|(&(v, _), &(c, ty))| (v, self.add(Op::Var(c, ty)))).collect();
+        Lambda { body: self.subst(body, &env), params }
+    }
+
+    /// A lambda from a Rust closure over its variables: higher-order syntax, for passes and tests.
+    pub fn lambda(&mut self, types: &[Ty], f: impl FnOnce(&mut Graph, &[NodeId]) -> NodeId) -> Lambda {
+        let vars: Vec<_> = types.iter().map(|&ty| (self.fresh_var(ty), ty)).collect();
+        let nodes: Vec<_> = vars.iter().map(|v| v.0.1).collect();
+        let body = f(self, &nodes);
+        let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        self.close(&vars, body)
+    }
+
+    /// The body with `args` for the variables. `args` contain no canonical variables (they are closed or fresh).
+    pub fn open(&mut self, lambda: &Lambda, args: &[NodeId]) -> NodeId {
+        let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
+        let mut key = [None; 3];
+        if args.len() > key.len() {
+            return self.subst(lambda.body, &env);
+        }
+        key.iter_mut().zip(args).for_each(|(k, a)| *k = Some(*a));
+        if let Some(&known) = self.opened.get(&(lambda.body, key)) {
+            return known;
+        }
+        let opened = self.subst(lambda.body, &env);
+        self.opened.insert((lambda.body, key), opened);
+        opened
+    }
+
+    /// Variables of type i64 that stand for an element's indices where it is only looked at: always the same, so that it is opened once.
+    pub fn sample_index(&mut self, rank: usize) -> Vec<(Var, NodeId)> {
+        while self.sample.len() < rank {
+            let new = self.fresh_var(Ty::I64);
+            self.sample.push(new);
+        }
+        self.sample[..rank].to_vec()
+    }
+
+    /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.
+    pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
+        self.subst(n, &env.iter().map(|(v, n)| (*v, *n)).collect())
+    }
+
+    /// With a stack of its own for operands: bodies of any length are substituted on any thread.
+    fn subst(&mut self, n: NodeId, env: &Bindings) -> NodeId {
+        let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v));
+        if !depends(self, n) {
+            return n;
+        }
+        let mut memo = self.memos.pop().unwrap_or_default();
+        // operands have lower numbers than their users
+        memo.begin(n.0 as usize + 1);
+        let mut stack = vec![(n, false)];
+        while let Some((n, ready)) = stack.pop() {
+            if memo.get(n).is_some() {
+                continue;
+            }
+            if ready {
+                let made = self.subst_one(n, env, &memo);
+                memo.insert(n, made);
+                continue;
+            }
+            stack.push((n, true));
+            let waiting = stack.len();
+            self.op(n).for_operands(|operand| {
+                if memo.get(operand).is_none() {
+                    match depends(self, operand) {
+                        true => stack.push((operand, false)),
+                        false => memo.insert(operand, operand),
+                    }
+                }
+            });
+            // the first operand comes off the stack first
+            stack[waiting..].reverse();
+        }
+        let made = memo.get(n).unwrap_or(n);
+        self.memos.push(memo);
+        made
+    }
+
+    /// The node, whose operands were replaced.
+    fn subst_one(&mut self, n: NodeId, env: &Bindings, memo: &Memo) -> NodeId {
+        if let Op::Var(v, _) = self.op(n) {
+            return env.iter().rfind(|e| e.0 == *v).map_or(n, |e| e.1);
+        }
+        let mut op = self.op(n).clone();
+        op.each_operand(|c| *c = memo.get(*c).unwrap_or(*c));
+        if let Some(lambda) = op.lambda_mut() {
+            // the body may grow binders: open with fresh variables and close again
+            let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
+            let mut inner = env.clone();
+            inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));
+            let body = self.subst(lambda.body, &inner);
+            let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+            *lambda = self.close(&vars, body);
+        }
+        let loc = self.node(n).loc.within(&self.loc);
+        let before = self.set_loc(loc);
+        let new = self.add(op);
+        self.set_loc(before);
+        if self.node(n).bound {
+            self.mark_bound(new);
+        }
+        new
+    }
+}

@@ -1,0 +1,162 @@
+//! What operations are made of: their operands and lambdas.
+
+use super::{Graph, Lambda, NodeId, Op};
+use crate::scalar::Lit;
+
+/// The operands of an operation, without an allocation for up to four.
+#[derive(Clone, Debug)]
+pub enum Operands {
+    /// Nodes, the next, the end.
+    Few([NodeId; 4], u8, u8),
+    /// More than four, or of an iteration.
+    Many(std::vec::IntoIter<NodeId>),
+}
+
+impl Iterator for Operands {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        match self {
+            Operands::Few(nodes, at, end) => {
+                let node = nodes[..*end as usize].get(*at as usize).copied();
+                *at += u8::from(node.is_some());
+                node
+            }
+            Operands::Many(it) => it.next(),
+        }
+    }
+}
+
+/// Calls `$f` on each operand of an operation, borrowed as the operation is.
+macro_rules! operands {
+    ($op:expr, $f:expr) => {
+        match $op {
+            Op::Const(_) | Op::Param(_) | Op::Var(..) => {}
+            Op::Unary(_, a)
+            | Op::Cast(_, a)
+            | Op::Stage(a)
+            | Op::Len(a, _)
+            | Op::Reverse(a, _)
+            | Op::Permute(a, _)
+            | Op::Iota(a)
+            | Op::Materialize(a) => $f(a),
+            Op::Binary(_, a, b)
+            | Op::Within(a, b)
+            | Op::Fill(a, b)
+            | Op::Pick { src: a, index: b, .. }
+            | Op::Spread { src: a, n: b, .. }
+            | Op::Reduce { init: a, src: b, .. }
+            | Op::Fold { init: a, src: b, .. } => {
+                $f(a);
+                $f(b);
+            }
+            Op::MulAdd(a, b, c)
+            | Op::Select(a, b, c)
+            | Op::Dot { init: a, a: b, b: c }
+            | Op::PanelDot { init: a, a: b, b: c } => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            Op::Slice { src, start, stop, stride, .. } => {
+                $f(src);
+                $f(start);
+                $f(stop);
+                $f(stride);
+            }
+            Op::Generate(all, _) | Op::Map(_, all) => all.into_iter().for_each($f),
+            Op::At(x, all) | Op::Elem(x, all) | Op::Iterate { count: x, args: all, .. } => {
+                $f(x);
+                all.into_iter().for_each($f);
+            }
+        }
+    };
+}
+
+impl Op {
+    /// The operand nodes, in order, without a lambda's body.
+    pub fn operands(&self) -> Operands {
+        let (mut few, mut count) = ([NodeId(0); 4], 0);
+        self.for_operands(|n| {
+            if let Some(place) = few.get_mut(count) {
+                *place = n;
+            }
+            count += 1;
+        });
+        if count <= few.len() {
+            return Operands::Few(few, 0, count as u8);
+        }
+        let mut many = Vec::with_capacity(count);
+        self.for_operands(|n| many.push(n));
+        Operands::Many(many.into_iter())
+    }
+
+    /// Calls `f` on the operands, in the same order.
+    #[inline]
+    pub fn for_operands(&self, mut f: impl FnMut(NodeId)) {
+        let mut f = |n: &NodeId| f(*n);
+        operands!(self, &mut f)
+    }
+
+    /// The same, to change them.
+    #[inline]
+    pub fn each_operand(&mut self, mut f: impl FnMut(&mut NodeId)) {
+        operands!(self, &mut f)
+    }
+
+    /// The lambda of a combinator.
+    pub fn lambda(&self) -> Option<&Lambda> {
+        match self {
+            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
+                Some(l)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn lambda_mut(&mut self) -> Option<&mut Lambda> {
+        match self {
+            Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
+                Some(l)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda, if it has one.
+    pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
+        let mut op = self.clone();
+        let mut operands = operands.iter();
+        op.each_operand(|o| *o = *operands.next().expect("as many operands"));
+        if let Some(l) = op.lambda_mut() {
+            *l = lambda.expect("the operation has a lambda");
+        }
+        op
+    }
+
+    /// Elements become one value: by a reduction, a fold, or a product of some kind.
+    pub fn is_reduction(&self) -> bool {
+        matches!(self, Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. })
+    }
+
+    /// Its value is known only after a whole pass: of a reduction, a stored array, an iteration.
+    pub fn is_pass(&self) -> bool {
+        self.is_reduction() || matches!(self, Op::Materialize(_) | Op::Iterate { .. })
+    }
+
+    /// May leave an error record when evaluated (semantics section 6).
+    pub fn may_record(&self, graph: &Graph) -> bool {
+        use crate::scalar::BinaryOp::{Div, Max, Rem};
+        match self {
+            Op::At(..) | Op::Within(..) => true,
+            Op::Binary(Div | Rem, a, b) if graph.ty(*a).elem.is_int() => match graph.op(*b) {
+                Op::Const(l) => l.bits == 0,
+                // max(_, 1 or more) is never 0: how lengths of strided slices are written
+                Op::Binary(Max, _, c) => graph.as_lit(*c).and_then(Lit::as_int).is_none_or(|c| c < 1),
+                _ => true,
+            },
+            _ => false,
+        }
+    }
+}
