@@ -12,7 +12,7 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::{Expr, Kernel, Stmt};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, UnaryOp};
 
-/// Each with an exponential, so that there is a path for rare numbers.
+/// With exponentials, so that there is a path for rare numbers, and so many that a thread has four elements.
 const TEXT: &str =
     "func @f(%x: [f32], %y: [f32], %s: f32) -> (q: [f32], i: [f32], r: [f32], t: [f32], e: [f32]) {
   %0 = len %x
@@ -22,7 +22,7 @@ const TEXT: &str =
   %i = map (%b: f32) over %y { %c = div 1f32, %b yield %c }
   %r = map (%a: f32) over %x { %c = sqrt %a %d = div %c, 3f32 yield %d }
   %t = map (%a: f32) over %x { %c = div %a, %s yield %c }
-  %e = map (%a: f32) over %x { %c = exp %a yield %c }
+  %e = map (%a: f32, %b: f32) over %x, %y { %c = exp %a %d = exp %b %f = exp %d %g = add %c, %f %h = exp %g %j = exp %h %k = exp %j %l = exp %k %m = exp %l yield %m }
   return %q, %i, %r, %t, %e
 }
 ";
@@ -71,10 +71,10 @@ fn both_paths_do_without_branches() {
     };
     let k = &c.gpu_code[0][0].kernel;
     let binary = |wanted: BinaryOp| count(k, &|e| matches!(e, Expr::Binary(op, ..) if *op == wanted));
-    // eight elements in a thread, and one at a time
+    // four elements in a thread, and one at a time
     assert_eq!(
         [binary(BinaryOp::DivNear), binary(BinaryOp::DivWide), binary(BinaryOp::Div)],
-        [32, 4, 0],
+        [16, 4, 0],
         "{k}"
     );
     assert_eq!(count(k, &|e| matches!(e, Expr::Unary(UnaryOp::Sqrt, _))), 0, "{k}");

@@ -54,9 +54,23 @@ fn arms(l: &Lower, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     }
 }
 
-/// Whether the roots have anything unlikely.
-pub fn any(l: &Lower, roots: &[NodeId]) -> bool {
-    l.g.reachable(roots.iter().copied()).into_iter().any(|n| arms(l, n).is_some())
+/// The conditions under which something unlikely is needed by the roots, or by these conditions themselves.
+pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
+    let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
+    let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
+    while let Some(n) = stack.pop() {
+        if !seen.insert(n) {
+            continue;
+        }
+        match arms(l, n) {
+            Some((condition, _, usual)) => {
+                found.insert(condition);
+                stack.extend([condition, usual]);
+            }
+            None => stack.extend(l.g.op(n).operands()),
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// The value of an unlikely `select`. None: it is an ordinary node.
