@@ -5,7 +5,6 @@ use super::model::{Line, Place};
 use crate::core::linear::Linear;
 use crate::core::{Graph, Lambda, NodeId, Op, Var};
 use crate::scalar::{Ty, UnaryOp};
-use crate::schedule::items;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
@@ -83,7 +82,7 @@ impl Body {
         let mut body = Body { counting: true, ..Body::default() };
         let (mut stack, mut seen) = (vec![root], HashSet::default());
         while let Some(n) = stack.pop() {
-            if seen.insert(n) && !items::is_pass(g, n) {
+            if seen.insert(n) && !g.op(n).is_pass() {
                 body.note(g, n);
                 stack.extend(g.op(n).operands());
             }
@@ -161,7 +160,7 @@ impl Body {
         if !self.seen.insert(n) {
             return;
         }
-        if !items::is_pass(g, n) {
+        if !g.op(n).is_pass() {
             self.note(g, n);
         }
         let op = g.op(n).clone();
@@ -197,7 +196,7 @@ impl Body {
 
     /// The arrays that an invariant reads.
     fn read_closed(&mut self, g: &Graph, n: NodeId) {
-        if items::is_pass(g, n) || !self.seen.insert(n) {
+        if g.op(n).is_pass() || !self.seen.insert(n) {
             return;
         }
         if let Op::Elem(x, index) | Op::At(x, index) = g.op(n) {

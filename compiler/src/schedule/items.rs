@@ -20,11 +20,6 @@ pub struct Item {
     pub result: Option<u32>,
 }
 
-/// A node whose value is known only after a whole pass: a reduction, a fold, a stored temporary.
-pub fn is_pass(g: &Graph, n: NodeId) -> bool {
-    g.op(n).is_pass()
-}
-
 /// What the states of one iteration have in common: step, count, arguments.
 pub type Iteration = (u32, NodeId, Vec<NodeId>);
 
@@ -54,7 +49,7 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
         if !seen.insert(n) || g.is_closed(n) {
             continue;
         }
-        if is_pass(g, n) {
+        if g.op(n).is_pass() {
             return true;
         }
         stack.extend(g.op(n).operands());
@@ -126,7 +121,7 @@ impl Size {
             }
             if array {
                 size.arrays.insert(n);
-            } else if !is_pass(g, n) || !g.is_closed(n) {
+            } else if !g.op(n).is_pass() || !g.is_closed(n) {
                 let op = g.op(n);
                 stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
             }
@@ -151,7 +146,7 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     let mut out = Vec::new();
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
     for n in g.reachable(f.results.iter().map(|r| r.value)) {
-        let is_item = is_pass(g, n);
+        let is_item = g.op(n).is_pass();
         let (what, advice) = match g.op(n) {
             Op::Iterate { .. } => ("iterate", ""),
             _ => ("materialize", "; leave it out: what does not depend on the element is stored by itself"),
@@ -194,7 +189,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
         if !seen.insert(n) {
             continue;
         }
-        if is_pass(g, n) && g.is_closed(n) {
+        if g.op(n).is_pass() && g.is_closed(n) {
             out.push(n);
         } else {
             let op = g.op(n);

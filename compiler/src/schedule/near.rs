@@ -6,7 +6,6 @@
 use super::inside::rebuilt;
 use super::lower::Lower;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
 
 /// The roots for the usual path.
@@ -97,5 +96,5 @@ fn root_of_any(g: &mut Graph, x: NodeId) -> NodeId {
     let infinite = g.add(Op::Binary(BinaryOp::Gt, x, most));
     let root = g.add(Op::Select(infinite, x, root));
     let negative = g.add(Op::Binary(BinaryOp::Lt, x, zero));
-    simplify(g, Op::Select(negative, nan, root))
+    g.add(Op::Select(negative, nan, root))
 }

@@ -9,7 +9,6 @@
 //! told apart by the variables that it depends on ([`Loop::parts`]).
 
 use super::element::element;
-use super::items::is_pass;
 use super::lower::Lower;
 use super::reduction::Reduction;
 use crate::core::{Graph, NodeId, Op, Var};
@@ -95,7 +94,7 @@ impl Finder<'_, '_, '_> {
             if self.l.g.is_closed(n) || !seen.insert(n) {
                 continue;
             }
-            if !is_pass(&self.l.g, n) {
+            if !self.l.g.op(n).is_pass() {
                 stack.extend(self.l.g.op(n).operands());
             } else {
                 needed.push(n);
@@ -175,7 +174,7 @@ impl Loop {
             if accept(g, n) {
                 out.push(n);
                 known.insert(n);
-            } else if !is_pass(g, n) {
+            } else if !g.op(n).is_pass() {
                 let first = stack.len();
                 stack.extend(g.op(n).operands());
                 stack[first..].reverse();

@@ -3,7 +3,6 @@
 //! The arms of a `select` are needed only on its side; a value needed in several places is needed if any of them is. Kernels compute all values without
 //! branches, so each recording place gets the condition under which the program would have computed it.
 
-use super::items::is_pass;
 use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
@@ -41,6 +40,6 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
         }
     }
     // inside of a nested operation there are conditions of its own
-    needed.retain(|n, _| g.op(*n).may_record(g) || is_pass(g, *n));
+    needed.retain(|n, _| g.op(*n).may_record(g) || g.op(*n).is_pass());
     needed
 }

@@ -8,7 +8,7 @@
 //! an absent element is left to the loops of [`super::nested`].
 
 use super::element::element;
-use super::items::{Pass, is_pass, is_store};
+use super::items::{Pass, is_store};
 use super::lower::Lower;
 use super::nested::Place;
 use super::reduction::Reduction;
@@ -102,7 +102,7 @@ fn nested(l: &Lower, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
         if !seen.insert(n) || l.g.is_closed(n) {
             continue;
         }
-        if is_pass(&l.g, n) {
+        if l.g.op(n).is_pass() {
             found.push(n);
         } else {
             stack.extend(l.g.op(n).operands());
