@@ -223,9 +223,12 @@ impl Graph {
         roots: impl IntoIterator<Item = NodeId>,
         stops: impl Fn(NodeId) -> bool,
     ) -> Vec<NodeId> {
-        let (mut seen, mut order) = (vec![false; self.len()], Vec::new());
         let mut stack: Vec<(NodeId, bool)> = roots.into_iter().map(|r| (r, false)).collect();
         stack.reverse();
+        // operands have lower numbers than their users
+        let most = stack.iter().map(|r| r.0.0 as usize + 1).max().unwrap_or(0);
+        let (mut seen, mut order) = (vec![false; most], Vec::with_capacity(most));
+        stack.reserve(most / 4);
         while let Some((n, done)) = stack.pop() {
             if done {
                 order.push(n);

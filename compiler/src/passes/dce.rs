@@ -1,4 +1,4 @@
-//! Dead code: what neither results nor shape rules reach is dropped, and shape rules that always hold or follow from earlier ones.
+//! Dead code: shape rules that always hold or follow from earlier ones are dropped. What neither results nor shape rules reach, no pass takes over.
 //!
 //! ```text
 //! require start 0i64, 3i64 "slice of x"        ->   (gone)
@@ -6,17 +6,16 @@
 
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
-use crate::core::{Function, Rule, rewrite::rewrite_scalars};
+use crate::core::{Function, Rule};
 use crate::error::Result;
 
 /// Runs the pass.
-pub fn run(f: Function) -> Result<Function> {
-    let mut out = rewrite_scalars(&f, true, &mut |g, op, _| g.add(op));
+pub fn run(mut f: Function) -> Result<Function> {
     let mut kept: Vec<crate::core::Require> = Vec::new();
     let mut known: Vec<(Rule, Linear)> = Vec::new();
     let mut equations = Equations::default();
-    for r in std::mem::take(&mut out.requires) {
-        let g = &out.graph;
+    for r in std::mem::take(&mut f.requires) {
+        let g = &f.graph;
         let d = Linear::of(g, r.b).minus(&Linear::of(g, r.a));
         let always = if r.rule == Rule::Same { d.as_constant() == Some(0) } else { d.at_least(g, 0) };
         let always = always || r.rule == Rule::Same && !equations.add(g, r.a, r.b);
@@ -26,6 +25,6 @@ pub fn run(f: Function) -> Result<Function> {
             kept.push(r);
         }
     }
-    out.requires = kept;
-    Ok(out)
+    f.requires = kept;
+    Ok(f)
 }

@@ -43,6 +43,11 @@ impl Inner {
         Inner { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
     }
 
+    /// Whether it is the pass as it is.
+    pub fn is_everywhere(&self, pass: &Pass) -> bool {
+        self.arrays.iter().eq(pass.items.iter().map(|it| &it.node))
+    }
+
     /// Whether it differs from the pass at the edges.
     pub fn has_margins(&self) -> bool {
         self.margins.iter().any(|m| *m != (0, 0))
@@ -50,6 +55,10 @@ impl Inner {
 
     /// Of a pass that stores arrays and nothing else.
     pub fn of(g: &mut Graph, pass: &Pass) -> Inner {
+        let elements = pass.items.iter().map(|it| it.node);
+        if !g.reachable(elements).into_iter().any(|n| question(g, g.op(n)).is_some()) {
+            return Inner::everywhere(pass);
+        }
         let vars = g.sample_index(pass.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
@@ -129,6 +138,19 @@ pub fn rebuilt(
     memo
 }
 
+/// The operands of an operation that margins of indices may decide.
+fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
+    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
+    match *op {
+        Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b)
+            if is_i64(g, a) =>
+        {
+            Some((a, b))
+        }
+        _ => None,
+    }
+}
+
 /// What is assumed: each index lies within its axis, but for the margin.
 struct Facts<'a> {
     index: &'a [NodeId],
@@ -140,14 +162,7 @@ impl Facts<'_> {
     /// What an operation on indices is, with the margins made wide enough for it.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
-        let (a, b) = match *op {
-            Op::Binary(Max | Min | Ge | Gt | Le | Lt | Eq | Ne | Rem, a, b) | Op::Within(a, b)
-                if is_i64(g, a) =>
-            {
-                (a, b)
-            }
-            _ => return None,
-        };
+        let (a, b) = question(g, op)?;
         let (first, second) = (Linear::of(g, a), Linear::of(g, b));
         if !self.is_small(g, &first) || !self.is_small(g, &second) {
             return None;

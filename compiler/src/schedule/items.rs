@@ -44,9 +44,9 @@ pub fn has_reduction(g: &Graph, pass: &Pass) -> bool {
 /// Whether an element of the item has reductions or folds of its own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
-    let (mut seen, mut stack) = (HashSet::default(), Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
+    let (mut seen, mut stack) = (vec![false; g.len()], Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
     while let Some(n) = stack.pop() {
-        if !seen.insert(n) || g.is_closed(n) {
+        if std::mem::replace(&mut seen[n.0 as usize], true) || g.is_closed(n) {
             continue;
         }
         if g.op(n).is_pass() {
@@ -184,15 +184,20 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
 
 /// The reductions and materialized arrays that a value needs directly (not through each other).
 pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
-    let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::default(), vec![n]);
+    needs_of(g, vec![n])
+}
+
+/// The same of several values.
+fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
+    let (mut out, mut seen) = (Vec::new(), vec![false; g.len()]);
     while let Some(n) = stack.pop() {
-        if !seen.insert(n) {
+        if std::mem::replace(&mut seen[n.0 as usize], true) {
             continue;
         }
-        if g.op(n).is_pass() && g.is_closed(n) {
+        let op = g.op(n);
+        if op.is_pass() && g.is_closed(n) {
             out.push(n);
         } else {
-            let op = g.op(n);
             stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
         }
     }
@@ -202,9 +207,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 /// What an item needs before it can run.
 pub fn needs_of_item(g: &Graph, it: &Item) -> Vec<NodeId> {
     let op = g.op(it.node);
-    let mut out: Vec<NodeId> =
-        op.operands().chain(op.lambda().map(|l| l.body)).flat_map(|o| needs(g, o)).collect();
+    let mut out = needs_of(g, op.operands().chain(op.lambda().map(|l| l.body)).collect());
     out.sort_unstable();
-    out.dedup();
     out
 }

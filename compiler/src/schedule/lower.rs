@@ -269,6 +269,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         values
     }
 
+    /// The index of an element, for each region to bind: always the same node, so that an element is opened once.
+    pub fn index(&mut self) -> NodeId {
+        self.g.sample_index(1)[0].1
+    }
+
     /// The indices that an index into the domain's elements stands for.
     fn domain_index(&mut self, counter: Option<NodeId>) -> Vec<NodeId> {
         let extents = self.domain.clone();
@@ -362,9 +367,16 @@ impl<'s, 'a> Lower<'s, 'a> {
             }
         };
         let shared = r.uses.get(&n).is_none_or(|u| *u > 1) || self.g.node(n).bound || depth > MAX_DEPTH;
-        let known = if shared { (bind(&mut self.k, &self.g, n, e, &mut r.out), 1) } else { (e, depth + 1) };
-        r.memo.insert(n, known.clone());
-        Ok(known)
+        if shared {
+            let known = (bind(&mut self.k, &self.g, n, e, &mut r.out), 1);
+            r.memo.insert(n, known.clone());
+            return Ok(known);
+        }
+        // only a record's condition and what is nested ask for what is used once: else it is not copied
+        if self.nested || !r.conditions.is_empty() {
+            r.memo.insert(n, (e.clone(), depth + 1));
+        }
+        Ok((e, depth + 1))
     }
 
     fn slot_in(&mut self, n: NodeId, place: Place) -> Result<Expr> {
@@ -424,13 +436,13 @@ impl<'s, 'a> Lower<'s, 'a> {
             return self.inside(n, i, len, r).map(|e| (e, 0));
         }
         let mut depth = 0;
-        let mut operands = Vec::new();
-        for o in op.operands() {
+        let mut operands: [Option<Box<Expr>>; 3] = [None, None, None];
+        for (operand, o) in operands.iter_mut().zip(op.operands()) {
             let (e, d) = self.value(o, r)?;
-            operands.push(Box::new(e));
+            *operand = Some(Box::new(e));
             depth = depth.max(d);
         }
-        let mut it = operands.into_iter();
+        let mut it = operands.into_iter().flatten();
         let mut next = || it.next().unwrap_or_else(|| Box::new(Expr::int(0)));
         let e = match op {
             Op::Unary(UnaryOp::Unlikely, _) => *next(),

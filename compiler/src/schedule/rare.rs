@@ -141,9 +141,8 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
 /// Whether the first arm takes many operations that the second does not take.
 fn is_dear(l: &Lower, n: NodeId) -> bool {
     let Some((_, rare, usual)) = arms(l, n) else { return false };
-    let known = l.g.reachable([usual]);
-    let own = l.g.reachable([rare]).into_iter().filter(|m| !known.contains(m));
-    own.map(|m| cost(l.g.op(m))).sum::<u32>() > DEAR
+    let own = own(l, rare, usual);
+    own.into_iter().map(|m| cost(l.g.op(m))).sum::<u32>() > DEAR
 }
 
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.
@@ -169,8 +168,12 @@ fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> 
 /// Whether the first arm leaves a record that is not left already: a branch has no place for it.
 fn leaves_record(l: &Lower, m: NodeId, r: &Region) -> bool {
     let Some((_, rare, usual)) = arms(l, m) else { return false };
-    let seen = l.g.reachable([usual]);
-    l.g.reachable([rare])
-        .into_iter()
-        .any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n) && !seen.contains(&n))
+    own(l, rare, usual).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
+}
+
+/// What the first of two nodes needs and the second does not.
+fn own(l: &Lower, first: NodeId, second: NodeId) -> Vec<NodeId> {
+    let mut known = vec![false; l.g.len()];
+    l.g.reachable([second]).into_iter().for_each(|n| known[n.0 as usize] = true);
+    l.g.reachable_until([first], |n| known[n.0 as usize])
 }

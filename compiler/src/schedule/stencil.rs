@@ -127,9 +127,9 @@ fn elements(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> (Vec<NodeId>
 pub fn of(g: &mut Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<Stencil> {
     let mut found: IndexMap<(NodeId, Vec<NodeId>), Stencil> = IndexMap::new();
     for n in g.reachable(roots) {
-        let (x, at, total) = match g.op(n).clone() {
-            Op::Elem(x, at) => (x, at, false),
-            Op::At(x, at) => (x, at, true),
+        let (x, at, total) = match g.op(n) {
+            Op::Elem(x, at) => (*x, at.clone(), false),
+            Op::At(x, at) => (*x, at.clone(), true),
             _ => continue,
         };
         if let Some((shift, tap)) = tap(g, &at, index) {

@@ -18,7 +18,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     let n = l.count();
     let grain = i64::from(l.grain);
     let stores = Stores::new(l, &items);
-    let (_, index) = l.g.fresh_var(Ty::I64);
+    let index = l.index();
     let roots: Vec<_> = items.iter().map(|it| element(l, it.node, index)).collect();
     let mut body = Vec::new();
     if !staged {

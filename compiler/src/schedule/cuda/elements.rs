@@ -332,7 +332,7 @@ fn usual_first(
 
 /// One element of the items at an index register, by itself. `unusual`: because it has something unlikely, or divides what has no quotient without a branch.
 pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
-    let (_, index) = l.g.fresh_var(Ty::I64);
+    let index = l.index();
     let mut roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
     if unusual {
         roots = near::any(l, &roots);
