@@ -6,7 +6,7 @@ use arraygpu_compiler::driver::{self, Scope};
 use arraygpu_compiler::{backend, core::encode};
 use std::time::Duration;
 
-const RUNS: usize = 20;
+const RUNS: usize = 3000;
 
 const SAXPY: &str = "func @f(%a: f32, %x: [f32], %y: [f32]) -> (r: [f32]) {
   %0 = len %x
@@ -57,7 +57,7 @@ fn main() {
         let all = median(|| {
             let (fused, a) = timed(|| driver::fuse(&source).expect("passes"));
             let (_, b) = timed(|| encode::encode(&fused));
-            let (made, c) = timed(|| driver::schedule(&fused, Scope::ContiguousGpu).expect("a schedule"));
+            let (made, c) = timed(|| driver::schedule(&fused, Scope::ShortGpu).expect("a schedule"));
             let (text, d) = timed(|| backend::ptx::emit(&made.gpu[0].kernels[0].finish().expect("a kernel")));
             bytes = text.len();
             versions = made.gpu[0].kernels.len();

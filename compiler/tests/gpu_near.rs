@@ -69,15 +69,14 @@ fn both_paths_do_without_branches() {
         blocks(k.main.as_deref().unwrap_or_default(), &mut |e| found += usize::from(op(e)));
         found
     };
-    let k = &c.gpu_code[0][0].kernel;
-    let binary = |wanted: BinaryOp| count(k, &|e| matches!(e, Expr::Binary(op, ..) if *op == wanted));
-    // four elements in a thread, and one at a time
-    assert_eq!(
-        [binary(BinaryOp::DivNear), binary(BinaryOp::DivWide), binary(BinaryOp::Div)],
-        [16, 4, 0],
-        "{k}"
-    );
-    assert_eq!(count(k, &|e| matches!(e, Expr::Unary(UnaryOp::Sqrt, _))), 0, "{k}");
+    let kernel = |name: &str| &c.gpu_code[0].iter().find(|code| code.kernel.name == name).expect(name).kernel;
+    // four elements in a thread, and one at a time; of few elements one at a time only
+    for (k, near) in [(kernel("f_0"), 16), (kernel("f_0_short"), 0)] {
+        let binary = |wanted: BinaryOp| count(k, &|e| matches!(e, Expr::Binary(op, ..) if *op == wanted));
+        let divisions = [BinaryOp::DivNear, BinaryOp::DivWide, BinaryOp::Div].map(binary);
+        assert_eq!(divisions, [near, 4, 0], "{k}");
+        assert_eq!(count(k, &|e| matches!(e, Expr::Unary(UnaryOp::Sqrt, _))), 0, "{k}");
+    }
 }
 
 fn blocks(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {

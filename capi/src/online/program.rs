@@ -1,7 +1,7 @@
 //! Programs: functions compiled in this process.
 //!
-//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels for contiguous
-//! arrays; when another is needed, all are made.
+//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels that are least
+//! to compile: for contiguous arrays, of few elements where there is such a version. When another is needed, those for contiguous arrays of any length are made, and last all.
 
 use super::staged::Staged;
 use super::{cache, cc};
@@ -18,11 +18,12 @@ use crate::module::{Kernels, Loaded};
 use crate::workspace::{self, Workspace};
 use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::core::Function;
-use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::driver::{self, Scope, Targets};
 use arraygpu_compiler::explain;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A compiled function.
@@ -35,9 +36,14 @@ pub(crate) struct Program {
     fused: Function,
     staged: Option<Staged>,
     cpu: OnceLock<Result<Module>>,
-    /// For contiguous arrays, and for all.
-    cuda: [OnceLock<Result<Module>>; 2],
+    /// One for each of [`SCOPES`].
+    cuda: [OnceLock<Result<Module>>; SCOPES.len()],
+    /// A call had more elements, or other arrays, than the first of them serves: the second serves all that is contiguous, and has been compiled.
+    is_long: AtomicBool,
 }
+
+/// Which versions of its kernels a program makes for GPUs, in this order until they serve a call.
+const SCOPES: [Scope; 3] = [Scope::ShortGpu, Scope::ContiguousGpu, Scope::Gpu];
 
 /// A module of this process. Who runs it holds its program.
 pub(crate) struct Module(&'static Loaded);
@@ -78,19 +84,19 @@ impl Program {
             fused,
             staged: None,
             cpu: OnceLock::new(),
-            cuda: [const { OnceLock::new() }; 2],
+            cuda: [const { OnceLock::new() }; SCOPES.len()],
+            is_long: AtomicBool::new(false),
         }
     }
 
-    /// The module for a device. `any`: with all versions of its kernels.
-    fn module(&self, on_gpu: bool, any: bool) -> Result<&'static Loaded> {
-        let cell = if on_gpu { &self.cuda[usize::from(any)] } else { &self.cpu };
-        let make = || if on_gpu { self.for_gpu(any) } else { self.for_cpu() };
+    /// The module for a device; on a GPU that of one of [`SCOPES`].
+    fn module(&self, on_gpu: bool, which: usize) -> Result<&'static Loaded> {
+        let cell = if on_gpu { &self.cuda[which] } else { &self.cpu };
+        let make = || if on_gpu { self.for_gpu(SCOPES[which]) } else { self.for_cpu() };
         cell.get_or_init(make).as_ref().map(|m| m.0).map_err(Clone::clone)
     }
 
-    fn for_gpu(&self, any: bool) -> Result<Module> {
-        let scope = if any { driver::Scope::Gpu } else { driver::Scope::ContiguousGpu };
+    fn for_gpu(&self, scope: Scope) -> Result<Module> {
         let made = driver::schedule(&self.fused, scope).map_err(refused)?;
         let count = made.gpu.len();
         let images = Some(Images::made(made.gpu));
@@ -98,7 +104,7 @@ impl Program {
     }
 
     fn for_cpu(&self) -> Result<Module> {
-        let made = driver::schedule(&self.fused, driver::Scope::Cpu).map_err(refused)?;
+        let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
         let kernels = match cc::kernels(&made.kernels, level()?) {
             Some(compiled) => compiled,
@@ -109,7 +115,7 @@ impl Program {
 
     /// How many kernels a run launches.
     fn kernels(&self) -> Result<usize> {
-        let module = self.module(false, true)?;
+        let module = self.module(false, 0)?;
         Ok(module.entries[0].launches().count())
     }
 
@@ -120,16 +126,18 @@ impl Program {
     pub unsafe fn run(&self, call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<()> {
         // SAFETY: the caller's promise.
         let on_gpu = unsafe { on_gpu(call, args, count) }?;
+        let first = usize::from(self.is_long.load(Ordering::Relaxed));
+        let last = if on_gpu { SCOPES.len() - 1 } else { first };
         if let Some(staged) = &self.staged {
-            let general = self.module(on_gpu, false)?;
+            let general = self.module(on_gpu, first)?;
             // SAFETY: the caller's promise.
             let done = unsafe { staged.run(general, &general.entries[0], call, args, count) };
             if let Some(done) = done {
                 return done;
             }
         }
-        for any in [false, true] {
-            let loaded = self.module(on_gpu, any)?;
+        for which in first..=last {
+            let loaded = self.module(on_gpu, which)?;
             let entry = &loaded.entries[0];
             let mut lacks = false;
             let run = |ws: &mut Workspace| {
@@ -140,9 +148,10 @@ impl Program {
                 done
             };
             let done = workspace::with(run).map_err(|e| e.of(&entry.title));
-            if !lacks || any {
+            if !lacks || which == last {
                 return done;
             }
+            self.is_long.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -212,7 +221,7 @@ pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: 
 }
 
 /// A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain; or first_ptx, which is
-/// what a call of contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
+/// what a first call of short contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
 /// next call of this function. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_text(
@@ -243,7 +252,7 @@ pub unsafe extern "C" fn agpu_program_text(
 impl Program {
     /// The PTX of each kernel's first version.
     fn first_ptx(&self) -> Result<String> {
-        let made = driver::schedule(&self.fused, driver::Scope::ContiguousGpu).map_err(refused)?;
+        let made = driver::schedule(&self.fused, Scope::ShortGpu).map_err(refused)?;
         let first = made.gpu.iter().filter_map(|pass| pass.kernels.first());
         first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
     }

@@ -90,12 +90,19 @@ fn block(v: &gpu::GpuVersion) -> String {
 fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
-    let p = v.pays;
+    let (p, is_panel) = (v.pays, matches!(v.grid, Grid::Panels(..)));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
         limit(p.rows, |n| format!("{n} rows or fewer")),
         limit(p.columns, |n| format!("{n} columns or fewer")),
-        limit(p.most, |n| format!("{n} blocks or fewer a panel")),
+        limit(
+            p.most,
+            if is_panel {
+                |n| format!("{n} blocks or fewer a panel")
+            } else {
+                |n| format!("{n} blocks or fewer")
+            },
+        ),
         limit(p.shortest, |n| format!("sums of {n} elements or more")),
         limit(p.least, |n| format!("{n} blocks or more")),
         (v.contiguous, "strides of 1".to_string()),

@@ -60,8 +60,10 @@ pub enum Scope {
     Cpu,
     /// For GPUs.
     Gpu,
-    /// For GPUs, the versions for contiguous arrays only.
+    /// For GPUs, the versions for contiguous arrays only, of any length.
     ContiguousGpu,
+    /// The same; of a kernel that has one for few elements, that one only.
+    ShortGpu,
     /// All.
     All,
 }

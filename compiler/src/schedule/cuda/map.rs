@@ -30,7 +30,7 @@ const MOST_ELEMENTS: i64 = 16;
 /// Operations of an element from which on the instructions are what takes time, not memory: then two groups of neighbours share the addresses (measured on
 /// the elementary functions, 2 to 14 % less time; of cheaper ones 4 % more). Not of long bodies: 8 elements of a Black-Scholes need 87 registers and take 0.667 ms, 4
 /// need 54 and take 0.502.
-const HEAVY: u32 = 35;
+pub const HEAVY: u32 = 35;
 const MOST_HEAVY: u32 = 128;
 
 /// Blocks at once on a multiprocessor, by the operations of a thread: as the assembler likes; for large bodies one, with all registers, or it saves them for

@@ -18,6 +18,7 @@ mod product;
 mod reduce;
 mod rows;
 mod segments;
+mod short;
 mod stages;
 mod steps;
 mod tile;
@@ -108,6 +109,8 @@ struct Shape {
     descending: bool,
     /// A product's blocks have the largest square.
     large: bool,
+    /// A map's threads have one element each.
+    short: bool,
 }
 
 /// All versions of the kernel of one pass. `cost` is the estimated cost of one element.
@@ -146,17 +149,19 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let squares = matrix.map_or(0, |p| product::squares(l, &p).len());
     let plane = v > 1 && squares == 0 && in_rows(l, pass, &inner, v);
     let mut lowered: Option<Lowered> = None;
-    for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane) {
+    let short = v > 1 && short::serves(l, pass, &inner, cost);
+    for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane, short) {
         // versions of one shape have one body: they differ in what may be assumed of it
         let body = match &lowered {
             Some(done) if done.shape == conditions.shape() => done,
             _ => {
                 let shape = Shape {
-                    v: if conditions.contiguous { v } else { 1 },
+                    v: if conditions.contiguous && !conditions.short { v } else { 1 },
                     unaligned: conditions.unaligned,
                     strided: !conditions.contiguous,
                     descending: l.follows,
                     large: conditions.large,
+                    short: conditions.short,
                     threads: match pass.sequential {
                         true => fold::THREADS,
                         false if has_reduction(&l.g, pass) => reduce::THREADS,
@@ -204,7 +209,7 @@ fn several_steps(
 
 /// A body that several versions may have.
 struct Lowered {
-    shape: (bool, bool, bool),
+    shape: [bool; 4],
     k: Arc<Kernel>,
     grid: Grid,
     form: Form,
@@ -219,6 +224,8 @@ struct Conditions {
     separate: bool,
     /// The largest squares of a product.
     large: bool,
+    /// One element a thread of a map.
+    short: bool,
     /// Steps of an iteration at once, and the least extent for it.
     steps: u32,
     extent: u32,
@@ -227,8 +234,8 @@ struct Conditions {
 
 impl Conditions {
     /// Versions that agree in this have one body.
-    fn shape(self) -> (bool, bool, bool) {
-        (self.contiguous, self.unaligned, self.large)
+    fn shape(self) -> [bool; 4] {
+        [self.contiguous, self.unaligned, self.large, self.short]
     }
 }
 
@@ -279,10 +286,17 @@ fn versions(
     sequential: bool,
     large: bool,
     plane: bool,
+    short: bool,
 ) -> Vec<(&'static str, Conditions)> {
     let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, ..Conditions::default() };
     let any = |narrow| Conditions { narrow, ..Conditions::default() };
+    if short && l.scope == Scope::ShortGpu {
+        return vec![("_short", short::conditions())];
+    }
     let mut list = Vec::new();
+    if short && l.scope != Scope::ContiguousGpu {
+        list.push(("_short", short::conditions()));
+    }
     if !sequential {
         if large {
             let pays = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
@@ -298,7 +312,7 @@ fn versions(
             list.push(("_unaligned", Conditions { unaligned: true, ..unit(true, writes) }));
         }
     }
-    if l.scope != Scope::ContiguousGpu || list.is_empty() {
+    if !matches!(l.scope, Scope::ContiguousGpu | Scope::ShortGpu) || list.is_empty() {
         list.extend([("_any", any(true)), ("_any_wide", any(false))]);
     }
     list
@@ -338,6 +352,9 @@ fn body(
     let (rest, grid) = if pass.sequential {
         l.form = Form::Fold;
         (fold::main(l, pass, scalars)?, Grid::One)
+    } else if shape.short {
+        l.form = Form::Map;
+        (short::main(l, pass)?, Grid::Elements(map::THREADS))
     } else if has_reduction(&l.g, pass) {
         l.form = Form::Reduction;
         let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
@@ -381,6 +398,9 @@ fn inner(l: &mut Lower, pass: &Pass) -> Inner {
         return Inner::everywhere(pass);
     }
     let inner = Inner::of(&mut l.g, pass);
+    if inner.is_everywhere(pass) {
+        return inner;
+    }
     let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Inner::everywhere(pass) }
 }
