@@ -85,21 +85,22 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// All passes over one function. Functions of one structure become equal, however they were spelled.
 pub fn fuse(f: &Function) -> Result<Function> {
-    on_enough_stack(f, || pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
+    // a node becomes some dozens of levels at most, where it is an elementary function
+    on_enough_stack(f, 16 << 10, || pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
 }
 
 /// Plan and kernels of one function in fused form; texts are left to the caller.
 pub fn schedule(fused: &Function, scope: Scope) -> Result<Scheduled> {
-    on_enough_stack(fused, || schedule::schedule(fused, 0, scope)).map_err(|e| e.at(fused.loc.as_ref()))
+    on_enough_stack(fused, 8 << 10, || schedule::schedule(fused, 0, scope))
+        .map_err(|e| e.at(fused.loc.as_ref()))
 }
 
-/// Runs `f` here if the function is so small that this stack will do, however deep it is: a stack of its own costs as much as a small function's passes.
-fn on_enough_stack<T>(function: &Function, f: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs `f` here if the function is so small that this stack will do, with so many bytes a node, however deep it is: a stack of its own costs as much as a small
+/// function's passes.
+fn on_enough_stack<T>(function: &Function, each: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     const LEAST: usize = 1 << 20;
-    // a node becomes some dozens of levels at most, where it is an elementary function
-    const EACH: usize = 16 << 10;
     let steps: usize = function.steps.iter().map(|s| s.graph.len()).sum();
-    let wanted = LEAST + (function.graph.len() + steps) * EACH;
+    let wanted = LEAST + (function.graph.len() + steps) * each;
     match stacker::remaining_stack() {
         Some(left) if left > wanted => f(),
         _ => on_big_stack(f),

@@ -72,7 +72,7 @@ pub(super) fn refused(e: arraygpu_compiler::Error) -> Error {
 impl Program {
     /// Compiles a function as far as it does not depend on the device.
     pub fn new(source: Function, fused: Function) -> Program {
-        Program { staged: Staged::of_built(source.clone()), ..Program::of_module("", source, fused) }
+        Program { staged: Staged::of_built(&source), ..Program::of_module("", source, fused) }
     }
 
     /// As [`Program::new`], of a package's function.

@@ -60,17 +60,16 @@ pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Vec<Function>> {
 impl Staged {
     /// A verified function of a package, if it stages anything.
     pub fn of(module: &str, source: Function) -> Option<Staged> {
-        Staged::new(module, source, true)
+        stage::has_stages(&source).then(|| Staged::new(module, source, true)).flatten()
     }
 
     /// The same of a function that was built in this process.
-    pub fn of_built(source: Function) -> Option<Staged> {
-        Staged::new("", source, false)
+    pub fn of_built(source: &Function) -> Option<Staged> {
+        stage::has_stages(source).then(|| Staged::new("", source.clone(), false)).flatten()
     }
 
     fn new(module: &str, source: Function, is_compiled: bool) -> Option<Staged> {
-        let stages = driver::on_big_stack(|| Ok(stage::has_stages(&source).then(|| Stages::of(&source))));
-        let stages = stages.ok().flatten()?;
+        let stages = driver::on_big_stack(|| Ok(Stages::of(&source))).ok()?;
         Some(Staged { module: module.into(), source, stages, is_compiled, versions: RwLock::new(Vec::new()) })
     }
 

@@ -94,7 +94,15 @@ impl<'a> Rebuild<'a> {
         rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
         scalars: bool,
     ) -> Rebuild<'a> {
-        Rebuild { old, new, rule, scalars, memo: vec![None; old.len()], order: Vec::with_capacity(old.len()), open: Vec::new() }
+        Rebuild {
+            old,
+            new,
+            rule,
+            scalars,
+            memo: vec![None; old.len()],
+            order: Vec::with_capacity(old.len()),
+            open: Vec::new(),
+        }
     }
 
     fn made(&self, n: NodeId) -> NodeId {
