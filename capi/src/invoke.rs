@@ -209,11 +209,17 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
     let mut literal = Lit::zero(ty);
     let span = match (slot.ty.is_scalar(), is_result) {
         (true, false) if args.is(i, AgpuArgScalar) => {
-            let mut bytes = [0u8; 8];
             let address = args.scalar(i)?;
-            // SAFETY: a scalar argument points at a value of its type, at most 8 bytes.
-            unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), ty.size()) };
-            literal = Lit::from_bytes(ty, &bytes);
+            // SAFETY: a scalar argument points at a value of its type.
+            let bits = unsafe {
+                match ty.size() {
+                    1 => address.read().into(),
+                    2 => address.cast::<u16>().read_unaligned().into(),
+                    4 => address.cast::<u32>().read_unaligned().into(),
+                    _ => address.cast::<u64>().read_unaligned(),
+                }
+            };
+            literal = Lit::from_word(ty, bits);
             nothing
         }
         (true, true) if args.is(i, AgpuArgResultScalar) => Span::scalar(args.scalar(i)?, ty),

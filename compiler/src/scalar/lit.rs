@@ -177,7 +177,11 @@ impl Lit {
     pub fn from_bytes(ty: Ty, bytes: &[u8]) -> Lit {
         let mut all = [0u8; 8];
         all[..ty.size()].copy_from_slice(&bytes[..ty.size()]);
-        let bits = u64::from_le_bytes(all);
+        Lit::from_word(ty, u64::from_le_bytes(all))
+    }
+
+    /// The element of which a word has the bits; what is not 0 is `true`.
+    pub fn from_word(ty: Ty, bits: u64) -> Lit {
         Lit { ty, bits: if ty == Ty::Bool { (bits != 0).into() } else { bits } }
     }
 

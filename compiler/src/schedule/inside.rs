@@ -113,14 +113,16 @@ pub fn rebuilt(
     rule: &mut dyn FnMut(&mut Graph, &Op) -> Option<NodeId>,
 ) -> HashMap<NodeId, NodeId> {
     for n in g.reachable(roots.iter().copied()) {
-        let op = g.op(n).clone();
         // what is nested has indices of its own
-        if g.is_closed(n) || op.lambda().is_some() || memo.contains_key(&n) {
+        if g.is_closed(n) || g.op(n).lambda().is_some() || memo.contains_key(&n) {
             continue;
         }
-        let operands: Vec<NodeId> = op.operands().map(|o| memo.get(&o).copied().unwrap_or(o)).collect();
-        let changed = !op.operands().eq(operands.iter().copied());
-        let op = if changed { op.with(&operands, None) } else { op };
+        let (mut op, mut changed) = (g.op(n).clone(), false);
+        op.each_operand(|o| {
+            if let Some(made) = memo.get(o) {
+                (*o, changed) = (*made, true);
+            }
+        });
         let before = g.set_loc(g.node(n).loc.clone());
         let made = match rule(g, &op) {
             Some(known) => known,

@@ -19,6 +19,24 @@ struct parameter {
 /// How a bound of a slice stands in a key.
 enum class bound : std::uint8_t { constant, parameter, below_length };
 
+/// Bytes that grow: room is asked for once for several.
+class byte_list {
+public:
+    void clear() noexcept { size_ = 0; }
+    const std::uint8_t *data() const noexcept { return bytes_.data(); }
+    std::size_t size() const noexcept { return size_; }
+    /// Where so many more may be written; end() says how many were.
+    std::uint8_t *room(std::size_t count) {
+        if (bytes_.size() - size_ < count) bytes_.resize(2 * bytes_.size() + count + 64);
+        return bytes_.data() + size_;
+    }
+    void end(const std::uint8_t *at) noexcept { size_ = std::size_t(at - bytes_.data()); }
+
+private:
+    std::vector<std::uint8_t> bytes_;
+    std::size_t size_ = 0;
+};
+
 /// What is computed in one run: its bytes, its arguments, and where each node was written. Reused by the next run of the thread.
 class encoder {
 public:
@@ -29,37 +47,29 @@ public:
         parameters_.clear();
         scalar_types_.clear();
         shared_.clear();
+        stack_.clear();
         seen_.clear();
         views_.clear();
         places_.clear();
         emitted_ = 0;
     }
     /// One result: the nodes it needs, operands before what uses them.
-    void add(node *root) {
-        stack_.clear();
-        enter(root);
-        while (!stack_.empty()) {
-            frame &top = stack_.back();
-            if (top.next < top.at->count) {
-                enter(top.at->operands[top.next++]);
-            } else {
-                const frame done = top;
-                stack_.pop_back();
-                emit(done.at);
-                if (done.shared != alone) shared_[done.shared].number = emitted_ - 1;
-            }
-        }
-    }
+    void add(node *root) { visit(root, 0); }
     /// Ends a result.
     void end_result() { byte(0xff); }
     /// Ends the program.
     void end() {
-        arguments_.insert(arguments_.end(), scalars_.begin(), scalars_.end());
+        std::size_t at = arguments_.size();
+        arguments_.resize(at + scalars_.size());
+        for (const void *value : scalars_) {
+            arguments_[at].kind = AGPU_ARG_SCALAR;
+            arguments_[at++].scalar = value;
+        }
         if (!placed_) return;
         for (const agpu_type type : scalar_types_) parameters_.push_back({type, 0, nullptr});
     }
 
-    const std::vector<std::uint8_t> &bytes() const noexcept { return bytes_; }
+    const byte_list &bytes() const noexcept { return bytes_; }
     const std::vector<parameter> &parameters() const noexcept { return parameters_; }
     /// The arguments of the parameters; those of results are put behind them.
     std::vector<agpu_arg> &arguments() noexcept { return arguments_; }
@@ -72,55 +82,93 @@ private:
     struct frame {
         node *at;
         std::uint32_t next;
-        std::uint32_t shared; // its number among the nodes with several uses
+        std::uint32_t which; // of the nodes with several uses, or alone
     };
-    static constexpr std::uint32_t alone = UINT32_MAX;
+    static constexpr std::uint32_t alone = UINT32_MAX, emitted = UINT32_MAX - 1;
+    static constexpr int deepest = 200;
     struct known {
         node *at;
         std::uint32_t number; // of the nodes that were emitted
     };
 
-    void byte(std::uint8_t b) { bytes_.push_back(b); }
-    void number(std::uint64_t n) {
+    static constexpr std::size_t most_digits = 10;
+    void byte(std::uint8_t b) {
+        std::uint8_t *at = bytes_.room(1);
+        *at++ = b;
+        bytes_.end(at);
+    }
+    void number(std::uint64_t n) { bytes_.end(digits(bytes_.room(most_digits), n)); }
+    static std::uint8_t *digits(std::uint8_t *at, std::uint64_t n) noexcept {
         while (n >= 0x80) {
-            byte(std::uint8_t(n | 0x80));
+            *at++ = std::uint8_t(n | 0x80);
             n >>= 7;
         }
-        byte(std::uint8_t(n));
+        *at++ = std::uint8_t(n);
+        return at;
     }
-    void enter(node *n) {
-        if (n->uses.load(std::memory_order_relaxed) == 1) {
-            // most leaves; they need no frame
-            if (n->count == 0)
-                emit(n);
-            else
-                stack_.push_back({n, 0, alone});
-            return;
+    /// A node's operands, then the node. It calls itself, which is twice as fast as a stack of ours, but not down the longest chains.
+    void visit(node *n, int depth) {
+        const std::uint32_t which = enter(n);
+        if (which == emitted) return;
+        if (depth == deepest) {
+            descend(n);
+        } else {
+            for (std::uint32_t i = 0; i < n->count; ++i) visit(n->operands[i], depth + 1);
+            emit(n);
         }
+        if (which != alone) shared_[which].number = emitted_ - 1;
+    }
+    void descend(node *root) {
+        stack_.push_back({root, 0, alone});
+        while (!stack_.empty()) {
+            frame &top = stack_.back();
+            if (top.next < top.at->count) {
+                node *next = top.at->operands[top.next++];
+                if (const std::uint32_t which = enter(next); which != emitted) stack_.push_back({next, 0, which});
+            } else {
+                const frame done = top;
+                stack_.pop_back();
+                emit(done.at);
+                if (done.which != alone) shared_[done.which].number = emitted_ - 1;
+            }
+        }
+    }
+    /// Which of the nodes with several uses it is, or alone. What was emitted already is referred to by its number.
+    std::uint32_t enter(node *n) {
+        if (n->uses.load(std::memory_order_relaxed) == 1) return alone;
         const std::uint32_t fresh = std::uint32_t(shared_.size());
         const std::uint32_t which =
             seen_.find(mixed(reinterpret_cast<std::uintptr_t>(n)), fresh, [&](std::uint32_t i) { return shared_[i].at == n; });
         if (which == fresh) {
             shared_.push_back({n, 0});
-            stack_.push_back({n, 0, which});
-        } else {
-            // it was emitted: what is still on the stack is no operand of its own operands
-            byte(std::uint8_t(op::again));
-            number(shared_[which].number);
+            return which;
         }
+        // what still waits for its operands is no operand of theirs
+        std::uint8_t *at = bytes_.room(1 + most_digits);
+        *at++ = std::uint8_t(op::again);
+        bytes_.end(digits(at, shared_[which].number));
+        return emitted;
     }
     void emit(node *n) {
-        byte(std::uint8_t(n->code));
-        byte(std::uint8_t(n->type << 2 | n->rank));
+        std::uint8_t *at = bytes_.room(2 + 8);
+        *at++ = std::uint8_t(n->code);
+        *at++ = std::uint8_t(n->type << 2 | n->rank);
         switch (n->code) {
-        case op::array: array(n); break;
-        case op::literal: scalar(n->own.numbers, agpu_type(n->type)); break;
-        case op::constant: raw(n->own.numbers, 8); break;
-        case op::slice: slice(n); break;
+        case op::constant:
+            std::memcpy(at, n->own.numbers, 8);
+            at += 8;
+            break;
         case op::reverse:
         case op::pick:
         case op::spread:
-        case op::length: byte(std::uint8_t(n->own.numbers[0])); break;
+        case op::length: *at++ = std::uint8_t(n->own.numbers[0]); break;
+        default: break;
+        }
+        bytes_.end(at);
+        switch (n->code) {
+        case op::array: array(n); break;
+        case op::literal: scalar(n->own.numbers, agpu_type(n->type)); break;
+        case op::slice: slice(n); break;
         case op::read:
         case op::map: number(n->count); break;
         default: break;
@@ -128,15 +176,8 @@ private:
         if (placed_) places_.push_back({n->file, n->line});
         ++emitted_;
     }
-    void raw(const void *data, std::size_t size) {
-        const auto *from = static_cast<const std::uint8_t *>(data);
-        bytes_.insert(bytes_.end(), from, from + size);
-    }
     void scalar(const void *value, agpu_type type) {
-        agpu_arg argument{};
-        argument.kind = AGPU_ARG_SCALAR;
-        argument.scalar = value;
-        scalars_.push_back(argument);
+        scalars_.push_back(value);
         if (placed_) scalar_types_.push_back(type);
     }
     /// The same part of the same buffer is the same parameter.
@@ -162,7 +203,10 @@ private:
         if (placed_) parameters_.push_back({agpu_type(n->type), n->rank, n->leaf.name});
         const std::size_t size = n->leaf.name ? std::strlen(n->leaf.name) : 0;
         number(size);
-        raw(n->leaf.name, size);
+        if (size == 0) return;
+        std::uint8_t *at = bytes_.room(size);
+        std::memcpy(at, n->leaf.name, size);
+        bytes_.end(at + size);
     }
     /// Bounds near the ends are constants, so that neighbours are seen to be neighbours; others are parameters, so that the program fits them all.
     void slice(node *n) {
@@ -184,16 +228,19 @@ private:
             count(n->own.numbers + 3);
     }
     void constant(bound kind, std::int64_t value) {
-        byte(std::uint8_t(kind));
-        byte(std::uint8_t(value));
+        std::uint8_t *at = bytes_.room(2);
+        *at++ = std::uint8_t(kind);
+        *at++ = std::uint8_t(value);
+        bytes_.end(at);
     }
     void count(const std::int64_t *value) {
         byte(std::uint8_t(bound::parameter));
         scalar(value, AGPU_I64);
     }
 
-    std::vector<std::uint8_t> bytes_;
-    std::vector<agpu_arg> arguments_, scalars_;
+    byte_list bytes_;
+    std::vector<agpu_arg> arguments_;
+    std::vector<const void *> scalars_;
     std::vector<parameter> parameters_;
     std::vector<agpu_type> scalar_types_;
     std::vector<frame> stack_;
