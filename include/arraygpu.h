@@ -1141,7 +1141,7 @@ agpu_status agpu_program_kernels(struct agpu_program *program, int32_t *count);
 
 /**
  * A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain; or first_ptx, which is
- * what a call of contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
+ * what a first call of short contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
  * next call of this function. Thread-safe.
  */
 agpu_status agpu_program_text(struct agpu_program *program, const char *stage, const char **text);

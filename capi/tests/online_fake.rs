@@ -12,22 +12,31 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// Builds `x op x` and runs it in a context.
-fn run(context: *mut AgpuContext, op: &std::ffi::CStr) {
-    let (v, out) = (Vector::in_context(context, &values(100)), Vector::in_context(context, &values(100)));
-    let (mut b, mut program, mut x, mut node) = (null_mut(), null_mut(), 0, 0);
-    let args = [input(v.view()), output(out.view())];
+/// Builds a function of x, by operations on it and what the one before made, and runs it on vectors of these lengths in a context.
+fn run(context: *mut AgpuContext, ops: &[(&std::ffi::CStr, i32)], lengths: &[usize]) {
+    let (mut b, mut program, mut x) = (null_mut(), null_mut(), 0);
     // SAFETY: handles, pointers to locals, and arguments that live.
     unsafe {
         ok(agpu_builder_create(c"f".as_ptr(), &mut b));
         ok(agpu_builder_param(b, c"x".as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 1, &mut x));
-        ok(agpu_builder_apply(b, op.as_ptr(), [x, x].as_ptr(), 2, &mut node));
-        ok(agpu_builder_result(b, null(), node));
+        let mut made = x;
+        for (op, operands) in ops {
+            ok(agpu_builder_apply(b, op.as_ptr(), [made, x].as_ptr(), *operands, &mut made));
+        }
+        ok(agpu_builder_result(b, null(), made));
         ok(agpu_builder_compile(b, &mut program));
         ok(agpu_builder_free(b));
-        (0..3).for_each(|_| ok(agpu_program_run(program, null(), args.as_ptr(), 2)));
+        for n in lengths {
+            let [v, out] = [(); 2].map(|()| Vector::in_context(context, &values(*n)));
+            ok(agpu_program_run(program, null(), [input(v.view()), output(out.view())].as_ptr(), 2));
+        }
         ok(agpu_program_free(program));
     }
+}
+
+/// The same of `x op x`, three times.
+fn run_binary(context: *mut AgpuContext, op: &std::ffi::CStr) {
+    run(context, &[(op, 2)], &[100; 3]);
 }
 
 /// Runs in the processes that the tests below start.
@@ -37,13 +46,21 @@ fn child() {
     let (fake, context) = (Fake::get(), gpu());
     let before = fake.counts();
     match part.as_str() {
-        "one" => run(context, c"add"),
+        "one" => run_binary(context, c"add"),
+        "lengths" => {
+            run(context, &[(c"exp", 1); 3], &[100, 1 << 17, (1 << 17) + 1, 100, 1 << 18]);
+            let launches = fake.launches();
+            let own: Vec<&str> =
+                launches.iter().map(Launched::entry).filter(|e| e.starts_with("f_0")).collect();
+            println!("<<{}>>", own.join(", "));
+            return;
+        }
         _ => {
             let number = context.addr();
             fake.options("quiet=1,meet=5000");
             std::thread::scope(|s| {
                 for op in [c"add", c"mul"] {
-                    s.spawn(move || run(number as *mut AgpuContext, op));
+                    s.spawn(move || run_binary(number as *mut AgpuContext, op));
                 }
             });
         }
@@ -66,4 +83,12 @@ fn a_second_process_links_nothing() {
     // two threads at once: one of the programs is there
     assert_eq!(play("both", folder.path()), "1 linked, 2 + 0 loaded");
     assert_eq!(play("both", folder.path()), "0 linked, 2 + 0 loaded");
+}
+
+/// Of a long body, the version for few elements is compiled first, the other one when it is needed; from then on that one runs.
+#[test]
+fn many_elements_have_a_version_of_their_own() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    let said = play(&driver, "lengths", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
+    assert_eq!(said, "f_0_short, f_0_short, f_0, f_0, f_0");
 }

@@ -543,13 +543,13 @@ static int enqueue_launch(struct function *f, unsigned grid, unsigned block, str
     }
     if (logged == log_room) log_ = realloc(log_, (log_room = log_room * 2 + 64) * sizeof *log_);
     log_[logged++] = *r;
-    return queue(s, o);
+    return option("quiet", 0) ? 0 : queue(s, o);
 }
 int cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    struct stream *s, void **params, void **extra) {
-    static int quiet = -1;
+    static int quiet = -1; /* 1: nothing is launched; 2: launches are logged only */
     if (quiet < 0) quiet = (int)option("quiet", 0);
-    if (quiet) return 0;
+    if (quiet == 1) return 0;
     NEED_CONTEXT;
     long paused = option("pause", 0); /* milliseconds before a launch is queued */
     if (paused) usleep((unsigned)paused * 1000);
