@@ -81,16 +81,8 @@ fn both_paths_do_without_branches() {
 
 fn blocks(body: &[Stmt], f: &mut dyn FnMut(&Expr)) {
     for s in body {
-        match s {
-            Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::Store(_, _, e) => visit(e, f),
-            Stmt::StoreVec(_, _, list) => list.iter().for_each(|e| visit(e, f)),
-            Stmt::While(_, body) => blocks(body, f),
-            Stmt::If(_, a, b) => {
-                blocks(a, f);
-                blocks(b, f);
-            }
-            _ => {}
-        }
+        s.expressions(&mut |e| visit(e, f));
+        s.blocks().into_iter().for_each(|b| blocks(b, f));
     }
 }
 

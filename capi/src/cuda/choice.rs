@@ -36,10 +36,11 @@ impl Call<'_> {
         let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0);
         let (number, version) = self.version(l, n, segment, each, ws)?;
         let (n, segment) = (n as u64, segment as u64);
-        let domain = domain(l, ws);
-        let (span, scratch) = self.spread(version, n, segment, &domain);
+        let mut room = [0; AXES];
+        let domain = domain(l, ws, &mut room);
+        let (span, scratch) = self.spread(version, n, segment, domain);
         let start = |number: usize, version: &'static GpuVersion, span: Option<u32>| {
-            let blocks = version.grid.blocks(&domain, segment, version.threads, span.unwrap_or(1));
+            let blocks = version.grid.blocks(domain, segment, version.threads, span.unwrap_or(1));
             let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
                 fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
             };
@@ -116,7 +117,8 @@ impl Call<'_> {
         let span = |place: Place| &ws.spans[place_of(&self.entry.plan, place)];
         let array = |i: &u32| l.arrays.get(*i as usize).map(|(p, _)| span(*p));
         let contiguous = l.arrays.iter().all(|(p, _)| span(*p).is_contiguous());
-        let domain = domain(l, ws);
+        let mut room = [0; AXES];
+        let domain = domain(l, ws, &mut room);
         let narrow = || n < NARROW && l.arrays.iter().all(|(p, _)| is_narrow(span(*p)));
         let holds = |v: &&GpuVersion| {
             (!v.contiguous || contiguous)
@@ -127,7 +129,7 @@ impl Call<'_> {
                 && v.longest.is_none_or(|most| segment <= most.into())
                 && (!v.narrow || narrow())
                 && domain.iter().all(|n| *n >= v.extent.into())
-                && v.pays(&domain, segment as u64)
+                && v.pays(domain, segment as u64)
         };
         let kernel = &self.images.kernels[l.kernel as usize];
         if let Some(why) = &kernel.absent {
@@ -159,8 +161,12 @@ fn is_aligned(span: &Span, flat: bool) -> bool {
 }
 
 /// The extents of a launch's index space, none of which is negative.
-fn domain(l: &Launch, ws: &Workspace) -> Vec<u64> {
-    l.domain.iter().map(|d| ws.host[d.0 as usize].as_i64().max(0) as u64).collect()
+fn domain<'r>(l: &Launch, ws: &Workspace, room: &'r mut [u64; AXES]) -> &'r [u64] {
+    let extents = &mut room[..l.domain.len()];
+    for (n, d) in extents.iter_mut().zip(&l.domain) {
+        *n = ws.host[d.0 as usize].as_i64().max(0) as u64;
+    }
+    extents
 }
 
 /// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than

@@ -56,46 +56,9 @@ impl Renaming {
 
     fn stmts(&self, body: &mut [Stmt]) {
         for s in body {
-            match s {
-                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
-                    self.reg(r);
-                    self.rename(e);
-                }
-                Stmt::Store(_, a, b) | Stmt::Record(_, a, b) => {
-                    self.rename(a);
-                    self.rename(b);
-                }
-                Stmt::StoreSlot(_, e) | Stmt::Prefetch { index: e, .. } => self.rename(e),
-                Stmt::For(r, a, b, body) | Stmt::Seq(r, a, b, body) => {
-                    self.reg(r);
-                    self.rename(a);
-                    self.rename(b);
-                    self.stmts(body);
-                }
-                Stmt::While(c, body) => {
-                    self.rename(c);
-                    self.stmts(body);
-                }
-                Stmt::If(c, then, otherwise) => {
-                    self.rename(c);
-                    self.stmts(then);
-                    self.stmts(otherwise);
-                }
-                Stmt::LoadVec(regs, _, i) => {
-                    regs.iter_mut().for_each(|r| self.reg(r));
-                    self.rename(i);
-                }
-                Stmt::StoreVec(_, i, values) => {
-                    self.rename(i);
-                    values.iter_mut().for_each(|e| self.rename(e));
-                }
-                Stmt::Arrive(r, a, b) => {
-                    self.reg(r);
-                    self.rename(a);
-                    self.rename(b);
-                }
-                Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
-            }
+            s.registers_mut(&mut |r| self.reg(r));
+            s.expressions_mut(&mut |e| self.rename(e));
+            s.blocks_mut().for_each(|b| self.stmts(b));
         }
     }
 }
@@ -105,17 +68,10 @@ fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
     for s in body {
         match s {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Arrive(r, ..) => out.push(*r),
+            Stmt::For(r, ..) | Stmt::Seq(r, ..) => out.push(*r),
             Stmt::LoadVec(regs, ..) => out.extend(regs),
-            Stmt::For(r, _, _, body) | Stmt::Seq(r, _, _, body) => {
-                out.push(*r);
-                sets(body, out);
-            }
-            Stmt::While(_, body) => sets(body, out),
-            Stmt::If(_, then, otherwise) => {
-                sets(then, out);
-                sets(otherwise, out);
-            }
             _ => {}
         }
+        s.blocks().into_iter().for_each(|b| sets(b, out));
     }
 }

@@ -105,41 +105,13 @@ impl Counts {
 
     fn block(&mut self, body: &[Stmt]) {
         for s in body {
+            s.expressions(&mut |e| self.expr(e));
+            s.blocks().into_iter().for_each(|b| self.block(b));
             match s {
-                Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::StoreSlot(_, e) => self.expr(e),
                 // what is assigned is used: vars stay
-                Stmt::Assign(r, e) => {
-                    self.expr(e);
-                    self.uses[r.0 as usize] += 1;
-                }
-                Stmt::Store(_, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
-                    self.expr(a);
-                    self.expr(b);
-                }
-                Stmt::For(_, a, b, body) | Stmt::Seq(_, a, b, body) => {
-                    self.expr(a);
-                    self.expr(b);
-                    self.block(body);
-                }
-                Stmt::While(c, body) => {
-                    self.expr(c);
-                    self.block(body);
-                }
-                Stmt::If(c, then, otherwise) => {
-                    self.expr(c);
-                    self.block(then);
-                    self.block(otherwise);
-                }
-                Stmt::Prefetch { index, .. } => self.expr(index),
-                Stmt::LoadVec(_, m, i) => {
-                    self.expr(i);
-                    self.reads(*m);
-                }
-                Stmt::StoreVec(_, i, values) => {
-                    self.expr(i);
-                    values.iter().for_each(|e| self.expr(e));
-                }
-                Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
+                Stmt::Assign(r, _) => self.uses[r.0 as usize] += 1,
+                Stmt::LoadVec(_, m, _) => self.reads(*m),
+                _ => {}
             }
         }
     }

@@ -22,33 +22,11 @@ pub fn run(k: &mut Kernel) {
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
     let mut out = Vec::with_capacity(body.len());
     for mut s in std::mem::take(body) {
-        match &mut s {
-            Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => {
-                expr(k, e, &mut out);
-            }
-            Stmt::Store(_, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
-                expr(k, a, &mut out);
-                expr(k, b, &mut out);
-            }
-            Stmt::LoadVec(_, _, i) => expr(k, i, &mut out),
-            Stmt::StoreVec(_, i, values) => {
-                expr(k, i, &mut out);
-                values.iter_mut().for_each(|e| expr(k, e, &mut out));
-            }
-            Stmt::For(_, a, b, inner) | Stmt::Seq(_, a, b, inner) => {
-                expr(k, a, &mut out);
-                expr(k, b, &mut out);
-                block(k, inner);
-            }
-            // a condition is computed anew before each turn: its divisions stay in it
-            Stmt::While(_, inner) => block(k, inner),
-            Stmt::If(c, a, b) => {
-                expr(k, c, &mut out);
-                block(k, a);
-                block(k, b);
-            }
-            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier | Stmt::Prefetch { .. } => {}
+        // a condition is computed anew before each turn: its divisions stay in it
+        if !matches!(s, Stmt::While(..) | Stmt::Prefetch { .. }) {
+            s.expressions_mut(&mut |e| expr(k, e, &mut out));
         }
+        s.blocks_mut().for_each(|b| block(k, b));
         out.push(s);
     }
     *body = out;

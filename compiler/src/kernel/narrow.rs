@@ -35,17 +35,12 @@ impl Narrow<'_> {
     /// Finds the i64 registers whose low half can be computed by itself.
     fn collect(&mut self, body: &[Stmt]) {
         for s in body {
-            match s {
-                Stmt::Let(r, e, _) if self.k.regs[r.0 as usize].1 == Ty::I64 => {
-                    self.lets[r.0 as usize] = self.is_ring(e);
-                }
-                Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => self.collect(b),
-                Stmt::If(_, a, b) => {
-                    self.collect(a);
-                    self.collect(b);
-                }
-                _ => {}
+            if let Stmt::Let(r, e, _) = s
+                && self.k.regs[r.0 as usize].1 == Ty::I64
+            {
+                self.lets[r.0 as usize] = self.is_ring(e);
             }
+            s.blocks().into_iter().for_each(|b| self.collect(b));
         }
     }
 

@@ -1,0 +1,68 @@
+//! What a statement is made of: its own expressions, the registers that it declares, the blocks inside of it.
+
+use super::{Expr, Reg, Stmt};
+
+/// Calls `$f` on the expressions of a statement, in order; for `&` and `&mut`.
+macro_rules! expressions {
+    ($stmt:expr, $f:expr) => {
+        match $stmt {
+            Stmt::Let(_, e, _) | Stmt::Var(_, e) | Stmt::Assign(_, e) | Stmt::StoreSlot(_, e) => $f(e),
+            Stmt::While(e, _) | Stmt::If(e, ..) | Stmt::Prefetch { index: e, .. } => $f(e),
+            Stmt::LoadVec(_, _, e) => $f(e),
+            Stmt::Store(_, a, b) | Stmt::Record(_, a, b) | Stmt::Arrive(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Stmt::For(_, a, b, _) | Stmt::Seq(_, a, b, _) => {
+                $f(a);
+                $f(b);
+            }
+            Stmt::StoreVec(_, e, values) => {
+                $f(e);
+                values.into_iter().for_each($f);
+            }
+            Stmt::Local(_) | Stmt::Note(_) | Stmt::Barrier => {}
+        }
+    };
+}
+
+impl Stmt {
+    /// Calls `f` on its expressions, without those of the blocks inside.
+    pub fn expressions(&self, f: &mut dyn FnMut(&Expr)) {
+        expressions!(self, &mut *f);
+    }
+
+    /// The same, to change them.
+    pub fn expressions_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        expressions!(self, &mut *f);
+    }
+
+    /// Calls `f` on the registers that it declares or assigns, without those of the blocks inside.
+    pub fn registers_mut(&mut self, f: &mut dyn FnMut(&mut Reg)) {
+        match self {
+            Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) | Stmt::Arrive(r, ..) => f(r),
+            Stmt::For(r, ..) | Stmt::Seq(r, ..) => f(r),
+            Stmt::LoadVec(regs, ..) => regs.iter_mut().for_each(f),
+            _ => {}
+        }
+    }
+
+    /// The blocks inside.
+    pub fn blocks(&self) -> [&[Stmt]; 2] {
+        match self {
+            Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => [b, &[]],
+            Stmt::If(_, a, b) => [a, b],
+            _ => [&[], &[]],
+        }
+    }
+
+    /// The same, to change them.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> {
+        let blocks = match self {
+            Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => [Some(b), None],
+            Stmt::If(_, a, b) => [Some(a), Some(b)],
+            _ => [None, None],
+        };
+        blocks.into_iter().flatten()
+    }
+}
