@@ -372,8 +372,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
-        // only a record's condition and what is nested ask for what is used once: else it is not copied
-        if self.nested || !r.conditions.is_empty() {
+        // only a record's condition, what is nested, and a branch that serves several selects ask for what is used once: else it is not copied
+        if self.nested || !r.conditions.is_empty() || matches!(self.g.op(n), Op::Select(..)) {
             r.memo.insert(n, (e.clone(), depth + 1));
         }
         Ok((e, depth + 1))
