@@ -7,6 +7,7 @@ use super::{Function, Graph, Lambda, NodeId, Op, PANEL, Type, Var, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// An argument or a result.
@@ -137,18 +138,21 @@ fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
     }
 }
 
-/// Bindings of variables, and the values that depend on them.
+/// Bindings of a lambda's variables, and the values that depend on them.
 #[derive(Default)]
 struct Env<'e> {
-    vars: HashMap<Var, Lit>,
-    memo: std::cell::RefCell<HashMap<NodeId, Lit>>,
+    params: &'e [(Var, Ty)],
+    args: &'e [Lit],
+    memo: Memo,
     outer: Option<&'e Env<'e>>,
 }
 
+type Memo = RefCell<HashMap<NodeId, Lit>>;
+
 impl Env<'_> {
     fn var(&self, v: Var) -> Lit {
-        match self.vars.get(&v) {
-            Some(l) => *l,
+        match self.params.iter().position(|p| p.0 == v) {
+            Some(i) => self.args[i],
             None => self.outer.expect("verified: every variable is bound").var(v),
         }
     }
@@ -162,6 +166,8 @@ struct Machine<'a> {
     /// The same for what is computed of bounds.
     bounds: HashMap<NodeId, Val>,
     in_bound: bool,
+    /// Empty, for the next lambda.
+    spare: Vec<Memo>,
     recorded: bool,
     /// The first rule of a step that does not hold.
     failed: Option<Error>,
@@ -177,6 +183,7 @@ impl<'a> Machine<'a> {
             closed: HashMap::default(),
             bounds: HashMap::default(),
             in_bound: false,
+            spare: Vec::new(),
             recorded: false,
             failed: None,
         };
@@ -245,6 +252,11 @@ impl<'a> Machine<'a> {
 
     /// Closed nodes are computed once, open scalars once for each binding.
     fn eval(&mut self, n: NodeId, env: &Env) -> Val {
+        match self.g.op(n) {
+            Op::Const(l) => return Val::Scalar(*l),
+            Op::Var(v, _) => return Val::Scalar(env.var(*v)),
+            _ => {}
+        }
         if self.g.is_closed(n) {
             if let Some(v) = self.closed.get(&n) {
                 return v.clone();
@@ -264,17 +276,18 @@ impl<'a> Machine<'a> {
     }
 
     fn apply(&mut self, l: &Lambda, args: &[Lit], env: &Env) -> Lit {
-        let vars = l.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
-        let inner = Env { vars, memo: Default::default(), outer: Some(env) };
-        self.scalar(l.body, &inner)
+        let memo = self.spare.pop().unwrap_or_default();
+        let inner = Env { params: &l.params, args, memo, outer: Some(env) };
+        let value = self.scalar(l.body, &inner);
+        inner.memo.borrow_mut().clear();
+        self.spare.push(inner.memo);
+        value
     }
 
     fn compute(&mut self, n: NodeId, env: &Env) -> Val {
         let g = self.g;
         Val::Scalar(match g.op(n) {
-            Op::Const(l) => *l,
             Op::Param(i) => return self.args[*i as usize].clone(),
-            Op::Var(v, _) => env.var(*v),
             Op::Unary(op, a) => eval_unary(*op, self.scalar(*a, env)),
             Op::Binary(op, a, b) => {
                 let (a, b) = (self.scalar(*a, env), self.scalar(*b, env));

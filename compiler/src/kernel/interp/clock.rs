@@ -174,14 +174,12 @@ impl<'k> Cell<'k> {
 
     /// The last write, or a read, through something else than `through`; only writes if `only_writes`.
     pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
-        let read = match &self.reads {
-            Reads::One(r) => Some(*r),
-            Reads::Many(all) => {
-                all.values().copied().filter(|r| r.through != through).min_by_key(|r| r.epoch.thread)
-            }
+        let other = |a: &Access| a.through != through;
+        let read = || match &self.reads {
+            Reads::One(r) => Some(*r).filter(other),
+            Reads::Many(all) => all.values().copied().filter(other).min_by_key(|r| r.epoch.thread),
             Reads::None => None,
         };
-        let read = read.filter(|_| !only_writes);
-        [self.write, read].into_iter().flatten().find(|a| a.through != through)
+        self.write.filter(other).or_else(|| if only_writes { None } else { read() })
     }
 }
