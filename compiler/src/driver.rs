@@ -132,13 +132,13 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.versions.extend(scheduled.kernels);
         out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
-            let code = |(draft, form): (&schedule::cuda::Draft, _)| {
+            let code = |(draft, form): (schedule::cuda::Draft, _)| {
                 let kernel = draft.finish()?;
                 Ok(GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel })
             };
             out.gpu.push(pass.launch);
             out.stencils.push(pass.stencils);
-            let codes = pass.kernels.iter().zip(pass.forms).map(code).collect::<Result<_>>();
+            let codes = pass.kernels.into_iter().zip(pass.forms).map(code).collect::<Result<_>>();
             out.gpu_code.push(codes.map_err(at)?);
         }
     }

@@ -6,8 +6,7 @@ use super::images::{Image, Images};
 use super::log::Log;
 use super::stream::lock;
 use super::table::Table;
-use crate::error::{Error, INTERNAL, MODULE, Result, error, fail};
-use arraygpu_compiler::backend::ptx;
+use crate::error::{Error, MODULE, Result, error, fail};
 use cudarc::driver::sys::{CUfunction, CUmodule};
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -121,10 +120,8 @@ impl Gpu {
         if let Some(known) = cell.get() {
             return Ok(known.0);
         }
-        if let Some(source) = images.source(number) {
-            let kernel = source.finish().map_err(|e| of(error(INTERNAL, e.to_string())))?;
-            let ptx = CString::new(ptx::emit(&kernel)).map_err(|_| error(MODULE, "a NUL in the PTX"))?;
-            let function = self.load_linked(package, &ptx, entry).map_err(of)?;
+        if let Some(ptx) = images.text(number) {
+            let function = ptx.and_then(|ptx| self.load_linked(package, ptx, entry)).map_err(of)?;
             let _ = cell.set(Function(function));
             return Ok(function);
         }

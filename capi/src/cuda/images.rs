@@ -1,12 +1,15 @@
 //! What a module holds for GPUs: how kernels are launched, and the code of their versions.
 
 use super::device::Device;
+use super::stream::lock;
 use crate::abi::{AgpuImage, AgpuModule};
-use crate::error::{MODULE, Result, error, fail};
+use crate::error::{INTERNAL, MODULE, Result, error, fail};
+use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::core::COLUMNS;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
 use arraygpu_compiler::schedule::cuda::{Draft, GpuPass};
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Mutex, OnceLock};
 
 /// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
 pub(crate) struct Images {
@@ -15,7 +18,27 @@ pub(crate) struct Images {
     /// The code of each version.
     code: Vec<Vec<Image>>,
     /// Of a program that was compiled in this process: what code is made of when it is first launched.
-    sources: Vec<Draft>,
+    sources: Vec<Source>,
+}
+
+/// A version of a kernel that was compiled in this process: its draft until some device asks for the text.
+struct Source {
+    draft: Mutex<Option<Draft>>,
+    text: OnceLock<Result<CString>>,
+}
+
+impl Source {
+    fn of(draft: Draft) -> Source {
+        Source { draft: Mutex::new(Some(draft)), text: OnceLock::new() }
+    }
+
+    fn text(&self) -> &Result<CString> {
+        self.text.get_or_init(|| {
+            let Some(draft) = lock(&self.draft).take() else { fail!(INTERNAL, "no draft is left") };
+            let kernel = draft.finish().map_err(|e| error(INTERNAL, e.to_string()))?;
+            CString::new(ptx::emit(&kernel)).map_err(|_| error(MODULE, "a NUL in the PTX"))
+        })
+    }
 }
 
 /// Code of one version.
@@ -83,12 +106,14 @@ impl Images {
     /// Of a program that was compiled in this process.
     pub fn made(passes: Vec<GpuPass>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.launch, p.kernels)).unzip();
-        Images { sources: sources.concat(), ..Images::of(kernels) }
+        let sources = sources.into_iter().flatten().map(Source::of).collect();
+        Images { sources, ..Images::of(kernels) }
     }
 
-    /// What the code of a version is made of, if it is made in this process.
-    pub fn source(&self, number: usize) -> Option<&Draft> {
-        self.sources.get(number)
+    /// The PTX of a version, if it is made in this process: once, for all devices.
+    pub fn text(&self, number: usize) -> Option<Result<&CStr>> {
+        let text = self.sources.get(number)?.text();
+        Some(text.as_ref().map(|t| t.as_c_str()).map_err(Clone::clone))
     }
 
     fn add(&mut self, image: &AgpuImage, name: &str) -> Result<()> {

@@ -223,28 +223,38 @@ impl Graph {
         roots: impl IntoIterator<Item = NodeId>,
         stops: impl Fn(NodeId) -> bool,
     ) -> Vec<NodeId> {
-        let mut stack: Vec<(NodeId, bool)> = roots.into_iter().map(|r| (r, false)).collect();
+        // a node whose operands are on the stack above it is marked
+        const DONE: u32 = 1 << 31;
+        let mut stack: Vec<u32> = roots.into_iter().map(|r| r.0).collect();
         stack.reverse();
         // operands have lower numbers than their users
-        let most = stack.iter().map(|r| r.0.0 as usize + 1).max().unwrap_or(0);
+        let most = stack.iter().map(|r| *r as usize + 1).max().unwrap_or(0);
         let (mut seen, mut order) = (vec![false; most], Vec::with_capacity(most));
-        stack.reserve(most / 4);
-        while let Some((n, done)) = stack.pop() {
-            if done {
-                order.push(n);
-            } else if !seen[n.0 as usize] && !stops(n) {
-                seen[n.0 as usize] = true;
-                stack.push((n, true));
-                let op = self.op(n);
-                // the first operand comes off the stack first: texts and kernels follow the author's order
-                let first = stack.len();
-                op.for_operands(|operand| {
-                    if !seen[operand.0 as usize] {
-                        stack.push((operand, false));
-                    }
-                });
-                stack.extend(op.lambda().map(|l| (l.body, false)));
-                stack[first..].reverse();
+        stack.reserve(most / 2);
+        while let Some(n) = stack.pop() {
+            if n & DONE != 0 {
+                order.push(NodeId(n & !DONE));
+                continue;
+            }
+            if std::mem::replace(&mut seen[n as usize], true) || stops(NodeId(n)) {
+                continue;
+            }
+            stack.push(n | DONE);
+            let op = self.op(NodeId(n));
+            // the first operand comes off the stack first: texts and kernels follow the author's order
+            let first = stack.len();
+            op.for_operands(|operand| {
+                if !seen[operand.0 as usize] {
+                    stack.push(operand.0);
+                }
+            });
+            if let Some(l) = op.lambda() {
+                stack.push(l.body.0);
+            }
+            match stack.len() - first {
+                0 => drop(stack.pop().map(|_| order.push(NodeId(n)))),
+                1 => {}
+                _ => stack[first..].reverse(),
             }
         }
         order

@@ -2,6 +2,9 @@
 
 use super::{Function, Graph, Lambda, NodeId, Op, Output, Require, Var};
 
+/// Gives the node that stands for an operation of rebuilt operands, which the old graph has as that node.
+pub type Step<'s> = dyn FnMut(&mut Graph, Op, NodeId) -> NodeId + 's;
+
 /// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives the node that stands for it. Inside
 /// lambdas the variables are fresh. What the results and rules do not reach is dropped. Shape rules go through `rule` as well
 /// if `rules_too`.
@@ -10,35 +13,34 @@ pub fn rewrite(f: &Function, rules_too: bool, rule: &mut dyn FnMut(&mut Graph, O
 }
 
 /// As [`rewrite`]; `rule` is also told which node of the old graph it stands for.
-pub fn rewrite_from(
-    f: &Function,
-    rules_too: bool,
-    rule: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
-) -> Function {
-    rebuild(f, rules_too, false, rule)
+pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
+    if rules_too { rebuild(f, None, false, rule) } else { rebuild(f, Some(&mut copy), false, rule) }
 }
 
 /// As [`rewrite_from`], for rules that make no lambdas: the variables of a lambda that has none inside keep their canonical numbers, so that its body is built once.
-pub fn rewrite_scalars(
-    f: &Function,
-    rules_too: bool,
-    rule: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
-) -> Function {
-    rebuild(f, rules_too, true, rule)
+pub fn rewrite_scalars(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
+    if rules_too { rebuild(f, None, true, rule) } else { rebuild(f, Some(&mut copy), true, rule) }
 }
 
-fn rebuild(
-    f: &Function,
-    rules_too: bool,
-    scalars: bool,
-    rule: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
-) -> Function {
+/// As [`rewrite_scalars`], with a rule of their own for the shape rules.
+pub fn rewrite_parts(f: &Function, of_rules: &mut Step, of_results: &mut Step) -> Function {
+    rebuild(f, Some(of_rules), true, of_results)
+}
+
+fn copy(g: &mut Graph, op: Op, _: NodeId) -> NodeId {
+    g.add(op)
+}
+
+/// `of_rules`: what the shape rules go through, if not through `rule`.
+fn rebuild(f: &Function, of_rules: Option<&mut Step>, scalars: bool, rule: &mut Step) -> Function {
     let mut new =
         Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
     new.graph.reserve(f.graph.len());
     new.graph.declare_params(f.params.iter().map(|p| p.ty));
-    let mut copy = |g: &mut Graph, op: Op, _: NodeId| g.add(op);
-    let first: &mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId = if rules_too { rule } else { &mut copy };
+    let first: &mut Step = match of_rules {
+        Some(other) => other,
+        None => rule,
+    };
     let mut rules = Rebuild::new(&f.graph, &mut new.graph, first, scalars);
     for r in &f.requires {
         rules.region(&[r.a, r.b]);
@@ -76,7 +78,7 @@ impl Function {
 struct Rebuild<'a> {
     old: &'a Graph,
     new: &'a mut Graph,
-    rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
+    rule: &'a mut Step<'a>,
     /// The rule makes no lambdas.
     scalars: bool,
     /// What old nodes became, as far as their variables are open.
@@ -88,12 +90,7 @@ struct Rebuild<'a> {
 }
 
 impl<'a> Rebuild<'a> {
-    fn new(
-        old: &'a Graph,
-        new: &'a mut Graph,
-        rule: &'a mut dyn FnMut(&mut Graph, Op, NodeId) -> NodeId,
-        scalars: bool,
-    ) -> Rebuild<'a> {
+    fn new(old: &'a Graph, new: &'a mut Graph, rule: &'a mut Step<'a>, scalars: bool) -> Rebuild<'a> {
         Rebuild {
             old,
             new,

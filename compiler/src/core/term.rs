@@ -7,9 +7,17 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
+/// The graph under construction, and how operations are added to it.
+pub struct Maker<'g> {
+    /// The graph.
+    pub graph: &'g mut Graph,
+    /// Gives the node that stands for an operation.
+    pub add: fn(&mut Graph, Op) -> NodeId,
+}
+
 /// A node of the graph under construction, of the language's type `T`.
 pub struct Term<'g, T> {
-    graph: &'g RefCell<&'g mut Graph>,
+    maker: &'g RefCell<Maker<'g>>,
     /// The node.
     pub node: NodeId,
     ty: PhantomData<T>,
@@ -24,12 +32,14 @@ impl<T> Copy for Term<'_, T> {}
 
 impl<'g, T> Term<'g, T> {
     /// A node as a term. Its type must be `T`.
-    pub fn new(graph: &'g RefCell<&'g mut Graph>, node: NodeId) -> Self {
-        Term { graph, node, ty: PhantomData }
+    pub fn new(maker: &'g RefCell<Maker<'g>>, node: NodeId) -> Self {
+        Term { maker, node, ty: PhantomData }
     }
 
     fn add<U>(self, op: Op) -> Term<'g, U> {
-        Term::new(self.graph, self.graph.borrow_mut().add(op))
+        let mut maker = self.maker.borrow_mut();
+        let node = (maker.add)(maker.graph, op);
+        Term::new(self.maker, node)
     }
     fn unary<U>(self, op: UnaryOp) -> Term<'g, U> {
         self.add(Op::Unary(op, self.node))

@@ -7,13 +7,16 @@
 //! %2 = generate %1 (%i) ..         %2 = generate %0 (%i) ..
 //! ```
 //!
+//! Everything is simplified with those names: composed index functions left sums of offsets and selects of constants behind.
+//!
 //! The rules are linear equations over lengths; each is solved for the length of its last parameter (`core/equations.rs`). The rules
-//! themselves stay as they are: they are checked before anything that relies on them.
+//! themselves keep their names: they are checked before anything that relies on them.
 
 use crate::core::equations::Equations;
-use crate::core::linear::{Linear, is_i64};
-use crate::core::{Function, NodeId, Op, Rule, rewrite::rewrite_scalars};
+use crate::core::linear::Linear;
+use crate::core::{Function, Graph, NodeId, Op, Rule, rewrite::rewrite_parts};
 use crate::error::Result;
+use crate::passes::simplify::simplify;
 use std::collections::BTreeMap;
 
 /// Runs the pass.
@@ -31,21 +34,14 @@ pub fn run(f: Function) -> Result<Function> {
             _ => None,
         })
         .collect();
-    Ok(rewrite_scalars(&f, false, &mut |new, op, _| match op {
+    let mut named = |new: &mut Graph, op: Op, _: NodeId| match op {
         Op::Len(p, axis) if by_param.contains_key(&(p, axis)) => {
             let value = &by_param[&(p, axis)];
             let terms = value.terms.iter().map(|(t, k)| (new.add(g.op(*t).clone()), *k));
             let value = Linear { constant: value.constant, terms: terms.collect() };
             value.node(new)
         }
-        op => {
-            let n = new.add(op);
-            // sums over replaced lengths meet in their normal form
-            if is_i64(new, n) && matches!(new.op(n), Op::Binary(..)) {
-                Linear::of(new, n).node(new)
-            } else {
-                n
-            }
-        }
-    }))
+        op => simplify(new, op),
+    };
+    Ok(rewrite_parts(&f, &mut |new, op, _| simplify(new, op), &mut named))
 }

@@ -1,7 +1,7 @@
 //! The list of passes, and the runner that verifies after each; in release builds after the last.
 
 use super::{
-    cse, dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, split, stages, unroll,
+    dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, split, stages, unroll,
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
@@ -29,23 +29,18 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fuse", run: fuse::run },
     // nested operations that depend on few of the indices around them are stored
     Pass { name: "hoist", run: hoist::run },
-    // now that every length is one of a parameter, equal ones get one name
+    // now that every length is one of a parameter, equal ones get one name; and what was composed is simplified
     Pass { name: "lengths", run: lengths::run },
-    // composed index functions leave sums of offsets and selects of constants behind
-    Pass { name: "simplify2", run: simplify::run },
     // short loops inside of elements, whose reads then may turn out to be inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
     // f16 and bf16 are computed in f32
     Pass { name: "half", run: half::run },
-    Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
     // what `fast_math` allows
     Pass { name: "fast", run: fast::run },
-    // last, because what they are made of is long
+    // last, because what they are made of is long; with common subexpressions
     Pass { name: "elementary", run: elementary::run },
-    Pass { name: "simplify3", run: simplify::run },
-    Pass { name: "cse2", run: cse::run },
 ];
 
 /// Runs all passes; `seen` gets the function after each, for dumps.

@@ -52,13 +52,13 @@ fn unary(g: &mut Graph, o: UnaryOp, a: NodeId) -> Option<NodeId> {
         // the bits of a NaN are whatever they are where they are asked for
         return (o != UnaryOp::ToBits || !l.is_nan()).then(|| g.lit(eval_unary(o, l)));
     }
-    match (o, g.op(a).clone()) {
+    match (o, g.op(a)) {
         // -(-x) = x, !!x = x
-        (UnaryOp::Neg, Op::Unary(UnaryOp::Neg, x)) | (UnaryOp::Not, Op::Unary(UnaryOp::Not, x)) => Some(x),
-        (UnaryOp::ToBits, Op::Unary(UnaryOp::FromBits, x)) => Some(x),
-        (UnaryOp::FromBits, Op::Unary(UnaryOp::ToBits, x)) => Some(x),
+        (UnaryOp::Neg, Op::Unary(UnaryOp::Neg, x)) | (UnaryOp::Not, Op::Unary(UnaryOp::Not, x)) => Some(*x),
+        (UnaryOp::ToBits, Op::Unary(UnaryOp::FromBits, x)) => Some(*x),
+        (UnaryOp::FromBits, Op::Unary(UnaryOp::ToBits, x)) => Some(*x),
         // |-x| = |x|, ||x|| = |x|   (integers wrap alike: |-MIN| = |MIN| = MIN)
-        (UnaryOp::Abs, Op::Unary(UnaryOp::Neg | UnaryOp::Abs, x)) => Some(g.add(Op::Unary(UnaryOp::Abs, x))),
+        (UnaryOp::Abs, &Op::Unary(UnaryOp::Neg | UnaryOp::Abs, x)) => Some(g.add(Op::Unary(UnaryOp::Abs, x))),
         // rounding what is rounded
         (
             UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round | UnaryOp::RoundTiesEven,
@@ -94,6 +94,10 @@ fn normal(g: &mut Graph, op: Op) -> Option<NodeId> {
 
 fn float_binary(g: &mut Graph, o: BinaryOp, a: NodeId, b: NodeId, ty: Ty) -> Option<NodeId> {
     use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
+    let is_neg = |n: NodeId| matches!(g.op(n), Op::Unary(UnaryOp::Neg, _));
+    if a != b && !is_neg(b) && g.as_lit(a).is_none() && g.as_lit(b).is_none() {
+        return None;
+    }
     let is = |g: &Graph, n: NodeId, l: Lit| g.as_lit(n) == Some(l);
     let zero = Lit::zero(ty);
     let minus_zero = eval_unary(UnaryOp::Neg, zero);

@@ -14,7 +14,7 @@ use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::Result;
 use crate::scalar::BinaryOp;
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashSet as HashSet;
 
 /// Scalar operations of a kernel at most.
 const MOST_OPERATIONS: u64 = 5000;
@@ -51,13 +51,13 @@ impl Cone {
 
 /// The arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
-    let mut cutter = Cutter { g, stored: HashSet::default(), own: HashMap::default() };
+    let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()], seen: Seen::of(g) };
     // at least as large as the cone: what is shared counts several times
-    let mut estimates: HashMap<NodeId, Cone> = HashMap::default();
+    let mut estimates = vec![Cone::default(); g.len()];
     for n in g.reachable(roots) {
         let mut estimate = cutter.own(n).0;
         for x in cutter.arrays(n) {
-            let of = estimates.get(&x).copied().unwrap_or_default();
+            let of = estimates[x.0 as usize];
             estimate.operations = estimate.operations.saturating_add(of.operations);
             estimate.parameters = estimate.parameters.saturating_add(of.parameters);
         }
@@ -67,10 +67,10 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
         if estimate.is_too_large() {
             estimate = cutter.cut(n);
         }
-        estimates.insert(n, estimate);
+        estimates[n.0 as usize] = estimate;
         // what was stored meanwhile is one array for all that come
         for x in cutter.arrays(n).into_iter().filter(|x| cutter.stored.contains(x)) {
-            estimates.insert(x, Cone { operations: 0, parameters: OF_ARRAY });
+            estimates[x.0 as usize] = Cone { operations: 0, parameters: OF_ARRAY };
         }
     }
     cutter.stored
@@ -80,7 +80,29 @@ struct Cutter<'g> {
     g: &'g Graph,
     stored: HashSet<NodeId>,
     /// Operations and scalars of a node's own function, and whether it may leave a record.
-    own: HashMap<NodeId, (Cone, bool)>,
+    own: Vec<Option<(Cone, bool)>>,
+    seen: Seen,
+}
+
+/// Which nodes a walk has come by, one walk after another.
+struct Seen {
+    walk: u32,
+    last: Vec<u32>,
+}
+
+impl Seen {
+    fn of(g: &Graph) -> Seen {
+        Seen { walk: 0, last: vec![0; g.len()] }
+    }
+
+    fn begin(&mut self) {
+        self.walk += 1;
+    }
+
+    /// Whether the walk comes there for the first time.
+    fn insert(&mut self, n: NodeId) -> bool {
+        std::mem::replace(&mut self.last[n.0 as usize], self.walk) != self.walk
+    }
 }
 
 impl Cutter<'_> {
@@ -93,8 +115,8 @@ impl Cutter<'_> {
     }
 
     fn own(&mut self, n: NodeId) -> (Cone, bool) {
-        if let Some(known) = self.own.get(&n) {
-            return *known;
+        if let Some(known) = self.own[n.0 as usize] {
+            return known;
         }
         let (mut cone, mut records) = (Cone::default(), false);
         if let Some(lambda) = self.g.op(n).lambda() {
@@ -110,16 +132,17 @@ impl Cutter<'_> {
                 };
             }
         }
-        self.own.insert(n, (cone, records));
+        self.own[n.0 as usize] = Some((cone, records));
         (cone, records)
     }
 
     /// What of a function is computed for each element; `scalars` counts what is not, and is no constant.
-    fn open_part(&self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
-        let (mut seen, mut stack, mut open) = (HashSet::default(), vec![body], Vec::new());
+    fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
+        let (mut stack, mut open) = (vec![body], Vec::new());
+        self.seen.begin();
         while let Some(n) = stack.pop() {
             let op = self.g.op(n);
-            if !seen.insert(n) || matches!(op, Op::Const(_)) {
+            if !self.seen.insert(n) || matches!(op, Op::Const(_)) {
                 continue;
             }
             if self.g.is_closed(n) {
@@ -127,7 +150,8 @@ impl Cutter<'_> {
                 continue;
             }
             open.push(n);
-            stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+            op.for_operands(|o| stack.push(o));
+            stack.extend(op.lambda().map(|l| l.body));
         }
         open
     }

@@ -75,7 +75,7 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
     let g = &f.graph;
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
-    let mut passes: Vec<(u32, Pass, Size)> = Vec::new();
+    let mut passes: Vec<(u32, Pass, Option<Size>)> = Vec::new();
     for it in items {
         let level =
             needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
@@ -85,58 +85,64 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
-        let size = Size::of(g, &it);
-        let fits = |p: &&mut (u32, Pass, Size)| {
+        // asked for once there is something to share a pass with
+        let mut own: Option<Size> = None;
+        let mut fits = |p: &mut (u32, Pass, Option<Size>)| {
             let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
-            let same = same && p.1.iteration == iteration;
-            same && p.1.items.len() < MAX_ITEMS && p.2.has_room_for(&size)
-        };
-        match passes.iter_mut().find(fits) {
-            Some(p) => {
-                p.1.items.push(it);
-                p.2.add(size);
+            let same = same && p.1.iteration == iteration && p.1.items.len() < MAX_ITEMS;
+            same && {
+                let own = own.get_or_insert_with(|| Size::of(g, &it));
+                p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(g, own)
             }
-            None => passes.push((level, Pass { domain, sequential, iteration, items: vec![it] }, size)),
+        };
+        match passes.iter_mut().position(&mut fits) {
+            Some(i) => {
+                let p = &mut passes[i];
+                p.1.items.push(it);
+                p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
+            }
+            None => passes.push((level, Pass { domain, sequential, iteration, items: vec![it] }, own)),
         }
     }
     passes.sort_by_key(|p| p.0);
     Ok(passes.into_iter().map(|p| p.1).collect())
 }
 
-/// How large a pass is: its nodes, and which of them are arrays in memory.
-struct Size {
-    nodes: HashSet<NodeId>,
-    arrays: HashSet<NodeId>,
-}
+/// How large a pass is: which nodes are part of it.
+struct Size(Vec<bool>);
 
 impl Size {
     fn of(g: &Graph, it: &Item) -> Size {
-        let mut size = Size { nodes: HashSet::default(), arrays: HashSet::default() };
+        let mut part = vec![false; g.len()];
         let op = g.op(it.node);
         let mut stack: Vec<NodeId> = op.operands().chain(op.lambda().map(|l| l.body)).collect();
         while let Some(n) = stack.pop() {
-            let array = g.is_stored(n);
-            if !size.nodes.insert(n) {
+            if std::mem::replace(&mut part[n.0 as usize], true) || g.is_stored(n) {
                 continue;
             }
-            if array {
-                size.arrays.insert(n);
-            } else if !g.op(n).is_pass() || !g.is_closed(n) {
-                let op = g.op(n);
-                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+            let op = g.op(n);
+            if !op.is_pass() || !g.is_closed(n) {
+                op.for_operands(|o| stack.push(o));
+                stack.extend(op.lambda().map(|l| l.body));
             }
         }
-        size
+        Size(part)
     }
 
-    fn has_room_for(&self, other: &Size) -> bool {
-        let union = |a: &HashSet<NodeId>, b: &HashSet<NodeId>| a.union(b).count();
-        union(&self.nodes, &other.nodes) <= MAX_NODES && union(&self.arrays, &other.arrays) <= MAX_ARRAYS
+    /// Whether both together are small enough: their nodes, and those that are arrays in memory.
+    fn has_room_for(&self, g: &Graph, other: &Size) -> bool {
+        let (mut nodes, mut arrays) = (0, 0);
+        for ((a, b), n) in self.0.iter().zip(&other.0).zip(0..) {
+            if *a || *b {
+                nodes += 1;
+                arrays += usize::from(g.is_stored(NodeId(n)));
+            }
+        }
+        nodes <= MAX_NODES && arrays <= MAX_ARRAYS
     }
 
     fn add(&mut self, other: Size) {
-        self.nodes.extend(other.nodes);
-        self.arrays.extend(other.arrays);
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
     }
 }
 

@@ -11,7 +11,7 @@ use super::items::Pass;
 use super::rare::{self, Rare};
 use super::segments::{Along, Segments};
 use super::stencil::Kept;
-use super::{Scheduler, Scope, approximate, items, nested, records};
+use super::{Scheduler, Scope, approximate, items, near, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::passes::fuse::indices;
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
@@ -93,6 +93,8 @@ pub struct Lower<'s, 'a> {
     pub segments: Option<Rc<Segments>>,
     /// What to do with what is hardly ever needed.
     pub rare: Rare,
+    /// On a GPU: divisions and roots of f32 are computed without a branch, of any numbers (`near`).
+    pub any_numbers: bool,
     /// What was decided of stencils on GPUs.
     pub kept: Vec<Kept>,
     /// The form of the version that was made last, for reports.
@@ -103,8 +105,7 @@ pub struct Lower<'s, 'a> {
 pub(super) struct Region {
     /// What has a value already.
     pub(super) memo: HashMap<NodeId, (Expr, u32)>,
-    /// How often each node is used.
-    pub(super) uses: HashMap<NodeId, u32>,
+    pub(super) uses: Uses,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
     /// The element that records name.
@@ -114,6 +115,31 @@ pub(super) struct Region {
     index: Vec<NodeId>,
     /// Its statements.
     pub(super) out: Vec<Stmt>,
+}
+
+/// How often each node is used in a region; 0 is not known.
+#[derive(Default)]
+pub(super) struct Uses(Vec<u32>);
+
+impl Uses {
+    /// Once more; gives how often.
+    fn add(&mut self, n: NodeId) -> u32 {
+        let i = n.0 as usize;
+        if self.0.len() <= i {
+            self.0.resize(i + 1, 0);
+        }
+        self.0[i] += 1;
+        self.0[i]
+    }
+
+    fn of(&self, n: NodeId) -> u32 {
+        self.0.get(n.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// The nodes that are used, in order.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.0.iter().zip(0..).filter(|u| *u.0 > 0).map(|u| NodeId(u.1))
+    }
 }
 
 impl Region {
@@ -158,6 +184,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             grain: TILE as u32,
             segments: None,
             rare: Rare::default(),
+            any_numbers: false,
             kept: Vec::new(),
             form: Form::default(),
         }
@@ -309,15 +336,12 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// How often each node is used in the region.
-    fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> HashMap<NodeId, u32> {
-        let known: HashSet<NodeId> = vars.iter().map(|v| v.0).collect();
-        let mut uses: HashMap<NodeId, u32> = HashMap::default();
+    fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> Uses {
+        let mut uses = Uses(vec![0; self.g.len()]);
         let mut stack: Vec<NodeId> = roots.to_vec();
         while let Some(n) = stack.pop() {
-            let count = uses.entry(n).or_insert(0);
-            *count += 1;
-            if *count == 1 && !known.contains(&n) {
-                stack.extend(self.g.op(n).operands());
+            if uses.add(n) == 1 && !vars.iter().any(|v| v.0 == n) {
+                self.g.op(n).for_operands(|o| stack.push(o));
             }
         }
         uses
@@ -348,16 +372,18 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Some(l) = self.g.as_lit(n) {
             return Ok((Expr::Lit(l), 0));
         }
-        if self.is_host(n) {
-            return Ok((self.host(n), 0));
-        }
-        if let Some(place) = self.crossing(n)
-            && self.in_finish
-        {
-            return self.slot_in(n, place).map(|e| (e, 0));
-        }
-        if self.crossing(n).is_some() || self.is_invariant(n) {
-            return self.hoisted(n).map(|e| (e, 0));
+        if self.g.is_closed(n) {
+            if self.is_host(n) {
+                return Ok((self.host(n), 0));
+            }
+            if let Some(place) = self.crossing(n)
+                && self.in_finish
+            {
+                return self.slot_in(n, place).map(|e| (e, 0));
+            }
+            if self.crossing(n).is_some() || self.is_invariant(n) {
+                return self.hoisted(n).map(|e| (e, 0));
+            }
         }
         let (e, depth) = match rare::value(self, n, r)? {
             Some(known) => known,
@@ -366,7 +392,7 @@ impl<'s, 'a> Lower<'s, 'a> {
                 self.compute(n, r)?
             }
         };
-        let shared = r.uses.get(&n).is_none_or(|u| *u > 1) || self.g.node(n).bound || depth > MAX_DEPTH;
+        let shared = r.uses.of(n) != 1 || self.g.node(n).bound || depth > MAX_DEPTH;
         if shared {
             let known = (bind(&mut self.k, &self.g, n, e, &mut r.out), 1);
             r.memo.insert(n, known.clone());
@@ -395,7 +421,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         let mut r = Region {
             memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
-            uses: HashMap::default(),
+            uses: Uses::default(),
             conditions: HashMap::default(),
             records: Vec::new(),
             at: Expr::int(0),
@@ -423,7 +449,18 @@ impl<'s, 'a> Lower<'s, 'a> {
         let op = self.g.op(n).clone();
         if let Some(m) = approximate::of_target(&mut self.g, &op, self.k.threads > 0) {
             // one more use of it, so that what is used once stays inside its expression
-            *r.uses.entry(m).or_default() += 1;
+            r.uses.add(m);
+            return self.value(m, r);
+        }
+        if self.any_numbers
+            && !self.g.is_closed(n)
+            && let Some(m) = near::any(&mut self.g, &op)
+        {
+            r.uses.add(m);
+            // what a root is made of uses the number several times
+            if let Op::Unary(_, x) = op {
+                r.uses.add(x);
+            }
             return self.value(m, r);
         }
         if let Op::At(x, i) | Op::Elem(x, i) = op {

@@ -5,13 +5,14 @@
 
 use super::inside::rebuilt;
 use super::lower::Lower;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{Graph, NodeId, Op, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
 
 /// The roots for the usual path.
 pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
-    replaced(l, roots, &mut |g, op| {
+    let memo = rebuilt(&mut l.g, roots, Default::default(), &mut |g, op| {
         let (usual, outside) = match *op {
+            Op::Binary(_, x, _) | Op::Unary(_, x) if !is_single(g, x) => return None,
             Op::Binary(BinaryOp::Div, a, b) => {
                 (Op::Binary(BinaryOp::DivNear, a, b), outside_of_division(g, a, b)?)
             }
@@ -21,28 +22,23 @@ pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
         let [usual, any] = [usual, op.clone()].map(|op| g.add(op));
         let unlikely = g.add(Op::Unary(UnaryOp::Unlikely, outside));
         Some(g.add(Op::Select(unlikely, any, usual)))
-    })
-}
-
-/// The roots for the other path.
-pub fn any(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
-    replaced(l, roots, &mut |g, op| match *op {
-        Op::Binary(BinaryOp::Div, a, b) => Some(g.add(Op::Binary(BinaryOp::DivWide, a, b))),
-        Op::Unary(UnaryOp::Sqrt, x) => Some(root_of_any(g, x)),
-        _ => None,
-    })
-}
-
-fn replaced(
-    l: &mut Lower,
-    roots: &[NodeId],
-    rule: &mut dyn FnMut(&mut Graph, &Op) -> Option<NodeId>,
-) -> Vec<NodeId> {
-    let memo = rebuilt(&mut l.g, roots, Default::default(), &mut |g, op| {
-        let x = op.operands().next()?;
-        if g.ty(x).elem == Ty::F32 && g.ty(x).is_scalar() { rule(g, op) } else { None }
     });
     roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
+}
+
+/// What an operation is made of on the other path. None: itself.
+pub fn any(g: &mut Graph, op: &Op) -> Option<NodeId> {
+    match *op {
+        Op::Binary(BinaryOp::Div, a, b) if is_single(g, a) => {
+            Some(g.add(Op::Binary(BinaryOp::DivWide, a, b)))
+        }
+        Op::Unary(UnaryOp::Sqrt, x) if is_single(g, x) => Some(root_of_any(g, x)),
+        _ => None,
+    }
+}
+
+fn is_single(g: &Graph, x: NodeId) -> bool {
+    g.ty(x) == Type::scalar(Ty::F32)
 }
 
 /// None: a constant is, so that it always is.

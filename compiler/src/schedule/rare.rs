@@ -148,10 +148,7 @@ fn is_dear(l: &Lower, n: NodeId) -> bool {
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.
 fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
-    let mut others: Vec<NodeId> =
-        r.uses.keys().copied().filter(|m| *m != n && !r.memo.contains_key(m)).collect();
-    others.sort_unstable();
-    for m in others {
+    for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {
         let Some((c, a, b)) = arms(l, m) else { continue };
         let needs = |from: &[NodeId], to: NodeId| l.g.reachable(from.iter().copied()).contains(&to);
         let apart = |k: &NodeId| {

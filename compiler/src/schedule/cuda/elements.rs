@@ -333,11 +333,11 @@ fn usual_first(
 /// One element of the items at an index register, by itself. `unusual`: because it has something unlikely, or divides what has no quotient without a branch.
 pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
     let index = l.index();
-    let mut roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
-    if unusual {
-        roots = near::any(l, &roots);
-    }
-    let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out)?;
+    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    l.any_numbers = unusual;
+    let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out);
+    l.any_numbers = false;
+    let values = values?;
     store_single(l, items, values, at, out);
     Ok(())
 }

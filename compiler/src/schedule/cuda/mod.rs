@@ -75,8 +75,8 @@ pub struct Draft {
 
 impl Draft {
     /// Short branches predicated, divisions and indices in 32 bits where they fit, nothing dead, verified.
-    pub fn finish(&self) -> Result<Kernel> {
-        let mut k = Kernel { name: self.name.clone(), ins: self.ins.clone(), ..Kernel::clone(&self.kernel) };
+    pub fn finish(self) -> Result<Kernel> {
+        let mut k = Kernel { name: self.name, ins: self.ins, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
         predicate::run(&mut k);
         divide::run(&mut k);
