@@ -59,6 +59,16 @@ impl Graph {
         self.info.reserve(nodes);
     }
 
+    /// The same graph with room for so many nodes more, made at once.
+    pub fn with_room(&self, nodes: usize) -> Graph {
+        let mut ops = IndexSet::with_capacity_and_hasher(self.len() + nodes, FxBuildHasher);
+        ops.extend(self.ops.iter().cloned());
+        let mut info = Vec::with_capacity(self.len() + nodes);
+        info.extend_from_slice(&self.info);
+        let (params, loc, opened) = (self.params.clone(), self.loc.clone(), self.opened.clone());
+        Graph { ops, info, params, loc, opened, sample: self.sample.clone(), memos: Vec::new(), ..*self }
+    }
+
     /// Declares the parameters: node i is parameter i.
     pub fn declare_params(&mut self, types: impl Iterator<Item = Type>) {
         assert!(self.ops.is_empty(), "parameters come first");

@@ -41,8 +41,16 @@ pub fn has_reduction(g: &Graph, pass: &Pass) -> bool {
     pass.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
+/// Whether anything in the graph, needed or not, takes a pass of its own or a loop: mostly nothing does, which is found soon.
+fn has_passes(g: &Graph) -> bool {
+    (0..g.len() as u32).any(|n| g.op(NodeId(n)).is_pass())
+}
+
 /// Whether an element of the item has reductions or folds of its own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
+    if !has_passes(g) {
+        return false;
+    }
     let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
     let (mut seen, mut stack) = (vec![false; g.len()], Vec::from_iter(g.op(array).lambda().map(|l| l.body)));
     while let Some(n) = stack.pop() {
@@ -195,6 +203,9 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
 
 /// The same of several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
+    if !has_passes(g) {
+        return Vec::new();
+    }
     let (mut out, mut seen) = (Vec::new(), vec![false; g.len()]);
     while let Some(n) = stack.pop() {
         if std::mem::replace(&mut seen[n.0 as usize], true) {

@@ -158,9 +158,8 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// For one pass.
     pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
         let nested = pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it));
-        let mut g = scheduler.f.graph.clone();
         // what is opened for an element, and for a look at it
-        g.reserve(2 * g.len());
+        let g = scheduler.f.graph.with_room(2 * scheduler.f.graph.len());
         Lower {
             g,
             scope: scheduler.scope,
