@@ -22,19 +22,28 @@ enum class bound : std::uint8_t { constant, parameter, below_length };
 /// Bytes that grow: room is asked for once for several.
 class byte_list {
 public:
-    void clear() noexcept { size_ = 0; }
+    byte_list() = default;
+    byte_list(const byte_list &) = delete;
+    byte_list &operator=(const byte_list &) = delete;
+    void clear() noexcept { at_ = bytes_.data(); }
     const std::uint8_t *data() const noexcept { return bytes_.data(); }
-    std::size_t size() const noexcept { return size_; }
-    /// Where so many more may be written; end() says how many were.
+    std::size_t size() const noexcept { return std::size_t(at_ - bytes_.data()); }
+    /// Where so many more may be written; end() says where they end.
     std::uint8_t *room(std::size_t count) {
-        if (bytes_.size() - size_ < count) bytes_.resize(2 * bytes_.size() + count + 64);
-        return bytes_.data() + size_;
+        if (std::size_t(limit_ - at_) < count) grow(count);
+        return at_;
     }
-    void end(const std::uint8_t *at) noexcept { size_ = std::size_t(at - bytes_.data()); }
+    void end(std::uint8_t *at) noexcept { at_ = at; }
 
 private:
+    [[gnu::noinline]] void grow(std::size_t count) {
+        const std::size_t used = size();
+        bytes_.resize(2 * bytes_.size() + count + 64);
+        at_ = bytes_.data() + used;
+        limit_ = bytes_.data() + bytes_.size();
+    }
     std::vector<std::uint8_t> bytes_;
-    std::size_t size_ = 0;
+    std::uint8_t *at_ = nullptr, *limit_ = nullptr;
 };
 
 /// What is computed in one run: its bytes, its arguments, and where each node was written. Reused by the next run of the thread.
@@ -134,8 +143,8 @@ private:
         }
     }
     /// Which of the nodes with several uses it is, or alone. What was emitted already is referred to by its number.
-    std::uint32_t enter(node *n) {
-        if (n->uses.load(std::memory_order_relaxed) == 1) return alone;
+    std::uint32_t enter(node *n) { return n->uses.load(std::memory_order_relaxed) == 1 ? alone : enter_shared(n); }
+    std::uint32_t enter_shared(node *n) {
         const std::uint32_t fresh = std::uint32_t(shared_.size());
         const std::uint32_t which =
             seen_.find(mixed(reinterpret_cast<std::uintptr_t>(n)), fresh, [&](std::uint32_t i) { return shared_[i].at == n; });
@@ -150,31 +159,36 @@ private:
         return emitted;
     }
     void emit(node *n) {
-        std::uint8_t *at = bytes_.room(2 + 8);
-        *at++ = std::uint8_t(n->code);
-        *at++ = std::uint8_t(n->type << 2 | n->rank);
+        std::uint8_t *at = bytes_.room(2);
+        at[0] = std::uint8_t(n->code);
+        at[1] = std::uint8_t(n->type << 2 | n->rank);
+        bytes_.end(at + 2);
+        // most are operations on elements, or numbers
+        if (n->code == op::literal)
+            scalar(n->own.numbers, agpu_type(n->type));
+        else if (!is_scalar_operation(n->code))
+            emit_rest(n);
+        if (placed_) places_.push_back({n->file, n->line});
+        ++emitted_;
+    }
+    [[gnu::noinline]] void emit_rest(node *n) {
         switch (n->code) {
-        case op::constant:
+        case op::array: array(n); break;
+        case op::constant: {
+            std::uint8_t *at = bytes_.room(8);
             std::memcpy(at, n->own.numbers, 8);
-            at += 8;
+            bytes_.end(at + 8);
             break;
+        }
         case op::reverse:
         case op::pick:
         case op::spread:
-        case op::length: *at++ = std::uint8_t(n->own.numbers[0]); break;
-        default: break;
-        }
-        bytes_.end(at);
-        switch (n->code) {
-        case op::array: array(n); break;
-        case op::literal: scalar(n->own.numbers, agpu_type(n->type)); break;
+        case op::length: byte(std::uint8_t(n->own.numbers[0])); break;
         case op::slice: slice(n); break;
         case op::read:
         case op::map: number(n->count); break;
         default: break;
         }
-        if (placed_) places_.push_back({n->file, n->line});
-        ++emitted_;
     }
     void scalar(const void *value, agpu_type type) {
         scalars_.push_back(value);
@@ -184,8 +198,7 @@ private:
     void array(node *n) {
         const agpu_view &view = n->leaf.view;
         const std::uint32_t fresh = std::uint32_t(arguments_.size());
-        std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(view.buffer)) ^ std::uint64_t(view.offset);
-        for (int axis = 0; axis < n->rank; ++axis) hash = mixed(hash ^ std::uint64_t(view.extent[axis])) ^ std::uint64_t(view.stride[axis]);
+        const std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(view.buffer)) ^ std::uint64_t(view.offset) ^ std::uint64_t(view.extent[0]);
         const auto same = [&](std::uint32_t i) {
             const agpu_view &other = arguments_[i].view;
             bool equal = other.buffer == view.buffer && other.offset == view.offset && other.rank == view.rank;

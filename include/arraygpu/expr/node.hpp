@@ -89,23 +89,20 @@ inline bool last_use(node *n) noexcept {
 
 /// Ends a node without uses, and what only it used: a list instead of recursion, so that no chain is too long.
 inline void end_node(node *dead) noexcept {
-    node *list = nullptr;
-    const auto put = [&list](node *n) {
-        n->file = reinterpret_cast<const char *>(list);
-        list = n;
-    };
-    put(dead);
-    while (list) {
-        node *n = list;
-        list = reinterpret_cast<node *>(const_cast<char *>(n->file));
+    dead->file = nullptr; // which links the list
+    while (node *n = dead) {
+        dead = reinterpret_cast<node *>(const_cast<char *>(n->file));
         if (n->code == op::array) {
             buffer_owner::drop(n->leaf.owner);
             delete[] n->leaf.name;
         } else {
             for (std::uint32_t i = 0; i < n->count; ++i) {
-                if (last_use(n->operands[i])) put(n->operands[i]);
+                node *operand = n->operands[i];
+                if (!last_use(operand)) continue;
+                operand->file = reinterpret_cast<const char *>(dead);
+                dead = operand;
             }
-            if (n->operands != n->own.near) delete[] n->operands;
+            if (n->count > node::few) delete[] n->operands;
         }
         recycle(n);
     }
