@@ -12,7 +12,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::{Layout, compile, context, load, load_blocks, load_highest, shapes};
+use common::{Layout, compile, context, load, load_highest, shapes};
 use random::{operators, program, rng::Rng, semantics::statements};
 
 const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
@@ -105,14 +105,13 @@ fn operators_at_their_corners() {
 }
 
 /// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise bits.
-/// The block interpreter runs the kernels that a C compiler would get, without its minute.
 #[test]
 fn fast_functions_are_precise_on_a_cpu() {
     let approximated =
         |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
     let functions: Vec<Function> = operators::functions().into_iter().filter(approximated).collect();
     let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() });
-    let loaded = load_blocks(&compile(fast.collect()));
+    let loaded = load_highest(&compile(fast.collect()));
     for (i, f) in functions.iter().enumerate() {
         let args = operators::arguments(f);
         let expected = interp::run(f, &args).unwrap().results;
@@ -182,7 +181,7 @@ fn reductions_at_every_edge() {
 #[test]
 fn semantics() {
     let (functions, calls): (Vec<Function>, Vec<_>) = statements().into_iter().unzip();
-    for l in [load_highest(&compile(functions.clone()))] {
+    for l in load(&compile(functions.clone())) {
         for (i, calls) in calls.iter().enumerate() {
             for (c, layout) in
                 calls.iter().flat_map(|c| [Layout::Contiguous, Layout::Strided].map(|l| (c, l)))

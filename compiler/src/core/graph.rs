@@ -261,11 +261,7 @@ impl Graph {
             if let Some(l) = op.lambda() {
                 stack.push(l.body.0);
             }
-            match stack.len() - first {
-                0 => drop(stack.pop().map(|_| order.push(NodeId(n)))),
-                1 => {}
-                _ => stack[first..].reverse(),
-            }
+            stack[first..].reverse();
         }
         order
     }

@@ -50,11 +50,7 @@ fn every_generator() {
     assert!(all.len() > 100, "{} kernels", all.len());
     let ptxas = find();
     let archs = architectures(&ptxas);
-    // all for the one that counts, half for the oldest and half for the newest: it takes its time
-    let left_out = |m: &Module| if m.name.bytes().map(usize::from).sum::<usize>() % 2 == 0 { 0 } else { 2 };
-    let some =
-        |m| archs.into_iter().enumerate().filter(move |(i, _)| *i != left_out(m)).map(move |(_, a)| (m, a));
-    let jobs: Vec<_> = all.iter().flat_map(some).collect();
+    let jobs: Vec<_> = all.iter().flat_map(|m| archs.map(|a| (m, a))).collect();
     let usage = assemble(&ptxas, &jobs);
 
     let mut text = format!(
@@ -62,11 +58,9 @@ fn every_generator() {
         ptxas.version
     );
     let _ = writeln!(text, "{:<40}{}", "", archs.map(|a| format!("{a:>12}", a = a.to_string())).concat());
-    for (module, usage) in all.iter().zip(usage.chunks(archs.len() - 1)) {
-        let mut cells: Vec<String> =
-            usage.iter().map(|u| format!("{:>6}{:>6}", u.registers, u.shared)).collect();
-        cells.insert(left_out(module), format!("{:>12}", "-"));
-        let _ = writeln!(text, "{:<40}{}", module.name, cells.concat());
+    for (module, usage) in all.iter().zip(usage.chunks(archs.len())) {
+        let cells = usage.iter().map(|u| format!("{:>6}{:>6}", u.registers, u.shared));
+        let _ = writeln!(text, "{:<40}{}", module.name, cells.collect::<String>());
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptxas.txt");
     if std::env::var_os("BLESS").is_some() {
