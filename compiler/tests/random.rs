@@ -135,7 +135,7 @@ fn texts_read_back() {
 }
 
 /// How many nodes a function needs, and what its rules and results are, whatever numbers the nodes have: the operands of commutative operators are sorted by them.
-fn meaning(f: &Function) -> (usize, Vec<u64>) {
+fn meaning(f: &Function) -> (usize, Vec<u64>, Vec<String>) {
     let (g, mut of) = (&f.graph, HashMap::new());
     let order = g.reachable(f.roots());
     for &n in &order {
@@ -153,7 +153,10 @@ fn meaning(f: &Function) -> (usize, Vec<u64>) {
         (op, operands, body).hash(&mut hash);
         of.insert(n, hash.finish());
     }
-    (order.len(), f.roots().map(|n| of[&n]).collect())
+    let rules = f.requires.iter().map(|r| format!("{:?} {}", r.rule, r.subject));
+    let steps = f.steps.iter().map(|s| format!("{:?}", meaning(s)));
+    let head = f.params.iter().map(|p| format!("{p:?}")).chain(f.results.iter().map(|r| r.name.clone()));
+    (order.len(), f.roots().map(|n| of[&n]).collect(), head.chain(rules).chain(steps).collect())
 }
 
 #[test]
