@@ -113,12 +113,38 @@ fn place(s: &str) -> std::result::Result<LocStack, String> {
 pub struct Cursor {
     tokens: Vec<(Token, u32)>,
     at: usize,
+    depth: usize,
 }
+
+/// Levels of nesting that a text may have: parsers go through them by recursion.
+const MAX_DEPTH: usize = 200;
 
 impl Cursor {
     /// At the start of a text.
     pub fn new(text: &str) -> Result<Cursor> {
-        Ok(Cursor { tokens: lex(text)?, at: 0 })
+        Ok(Cursor { tokens: lex(text)?, at: 0, depth: 0 })
+    }
+
+    /// Begins what is nested in something of its kind; an error if that goes on too deep.
+    pub fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.error(format!("nested more than {MAX_DEPTH} levels deep")));
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// What is nested in something of its kind.
+    pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
+        self.enter()?;
+        let out = parse(self);
+        self.leave();
+        out
     }
 
     /// The next token.

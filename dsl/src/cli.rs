@@ -10,7 +10,7 @@ use arraygpu_compiler as compiler;
 use arraygpu_compiler::core::{Function, Type};
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::explain::{Extent, Format, Options};
-use arraygpu_compiler::package::model::c_type;
+use arraygpu_compiler::package::model::{c_type, cpp_class};
 use arraygpu_compiler::package::ptxas::Arch;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
@@ -200,7 +200,7 @@ fn listed(package: &str, f: &Function) -> String {
         let elem = c_type(p.ty.elem);
         params.push(match p.ty.is_scalar() {
             true => format!("{elem} {}", p.name),
-            false => format!("gpu_vector_view<const {elem}> {}", p.name),
+            false => format!("{}_view<const {elem}> {}", cpp_class(p.ty.rank), p.name),
         });
     }
     for r in &f.results {
@@ -208,7 +208,7 @@ fn listed(package: &str, f: &Function) -> String {
         let elem = c_type(elem);
         params.push(match rank {
             0 => format!("{elem}& {}", r.name),
-            _ => format!("gpu_vector_view<{elem}> {}", r.name),
+            _ => format!("{}_view<{elem}> {}", cpp_class(rank), r.name),
         });
     }
     let doc: String =

@@ -30,6 +30,8 @@ pub struct Node {
     pub height: u32,
     /// The author bound it with `slet`.
     pub bound: bool,
+    /// It takes a pass of its own in the author's program already, where it depends on no element: it is computed once for the call, and leaves its records (semantics 6).
+    pub once: bool,
     /// Where it comes from. Not part of its identity.
     pub loc: LocStack,
 }
@@ -139,6 +141,25 @@ impl Graph {
         self.info[n.0 as usize].bound = true;
     }
 
+    /// Marks a node that is computed once for the call in the author's program.
+    pub fn mark_once(&mut self, n: NodeId) {
+        self.info[n.0 as usize].once = true;
+    }
+
+    /// Gives what a node became the node's marks. What is computed once may have become an expression of such values.
+    pub fn keep_marks(&mut self, bound: bool, once: bool, made: NodeId) {
+        if bound {
+            self.mark_bound(made);
+        }
+        if once && self.op(made).is_pass() {
+            self.mark_once(made);
+        } else if once && self.ty(made).is_scalar() {
+            let is_part = |o: &NodeId| self.op(*o).is_pass() && self.is_closed(*o);
+            let parts: Vec<NodeId> = self.op(made).operands().filter(is_part).collect();
+            parts.into_iter().for_each(|o| self.mark_once(o));
+        }
+    }
+
     /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is our bug: what comes from
     /// outside goes through [`Graph::try_add`].
     #[track_caller]
@@ -160,7 +181,7 @@ impl Graph {
             };
             self.total |= matches!(op, Op::At(..));
             let (free, height) = self.binders(&self.ops[i]);
-            self.info.push(Node { ty, free, height, bound: false, loc: self.loc.clone() });
+            self.info.push(Node { ty, free, height, bound: false, once: false, loc: self.loc.clone() });
         }
         Ok(NodeId(i as u32))
     }

@@ -23,6 +23,8 @@ struct Parser<'c> {
     c: &'c mut Cursor,
     f: Function,
     names: HashMap<String, NodeId>,
+    /// What names meant before the regions around gave them a meaning, innermost last.
+    hidden: Vec<(String, Option<NodeId>)>,
 }
 
 fn function(c: &mut Cursor) -> Result<Function> {
@@ -44,11 +46,11 @@ fn function(c: &mut Cursor) -> Result<Function> {
     let stencil = if c.eat("stencil") { Some(strategy(c)?) } else { None };
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
-    let mut p = Parser { c, f: Function::new(&name, params), names };
+    let mut p = Parser { c, f: Function::new(&name, params), names, hidden: Vec::new() };
     (p.f.fast, p.f.stencil) = (fast, stencil);
     while !p.c.eat("return") {
         if p.c.eat("step") {
-            let step = function(p.c)?;
+            let step = p.c.nested(function)?;
             p.f.steps.push(Arc::new(step));
         } else if p.c.eat("require") {
             p.require()?;
@@ -150,8 +152,14 @@ impl Parser<'_> {
         if bound {
             self.f.graph.mark_bound(node);
         }
-        self.names.insert(name, node);
+        self.name(name, node);
         Ok(())
+    }
+
+    /// Gives a name a meaning, for the region around.
+    fn name(&mut self, name: String, node: NodeId) {
+        let before = self.names.insert(name.clone(), node);
+        self.hidden.push((name, before));
     }
 
     fn op(&mut self) -> Result<Op> {
@@ -254,12 +262,13 @@ impl Parser<'_> {
 
     /// A region binds its variables and its values for itself only.
     fn region(&mut self, binders: Vec<(String, Ty)>) -> Result<Lambda> {
-        let outer = self.names.clone();
+        self.c.enter()?;
+        let outer = self.hidden.len();
         let mut vars = Vec::new();
         for (name, ty) in binders {
             let (v, node) = self.f.graph.fresh_var(ty);
             vars.push((v, ty));
-            self.names.insert(name, node);
+            self.name(name, node);
         }
         self.c.expect("{")?;
         while !self.c.eat("yield") {
@@ -270,7 +279,14 @@ impl Parser<'_> {
         if !self.f.graph.ty(body).is_scalar() {
             return Err(self.c.error("a region yields a scalar"));
         }
-        self.names = outer;
+        // the innermost first, so that what a name meant before all of them is what is left
+        for (name, before) in self.hidden.drain(outer..).rev() {
+            match before {
+                Some(node) => self.names.insert(name, node),
+                None => self.names.remove(&name),
+            };
+        }
+        self.c.leave();
         Ok(self.f.graph.close(&vars, body))
     }
 }

@@ -127,9 +127,7 @@ impl<'a> Rebuild<'a> {
             }
             self.new.set_loc(node.loc.clone());
             let made = (self.rule)(self.new, op, n);
-            if node.bound {
-                self.new.mark_bound(made);
-            }
+            self.new.keep_marks(node.bound, node.once, made);
             self.set(n, made);
         }
         self.new.set_loc(Default::default());

@@ -5,7 +5,7 @@
 //! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
 //! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only,
-//!    and reads are of stored arrays, as are the states of iterations.
+//!    and reads are of stored arrays, as are the states of iterations. A `panel_dot` is part of an element.
 //! 6. What is staged is a scalar that the host computes: anything else is the author's mistake.
 //! 7. What is called by iterations is a well-formed function from states, and more, to states; its scalars are the host's.
 
@@ -159,7 +159,8 @@ pub fn is_fused(f: &Function) -> bool {
             Op::Iterate { args, .. } => args.iter().all(|a| g.ty(*a).is_scalar() || g.is_stored(*a)),
             Op::Len(x, _) => matches!(g.op(*x), Op::Param(_)),
             Op::Reduce { src, .. } | Op::Fold { src, .. } => made(*src),
-            Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => made(*a) && made(*b),
+            Op::Dot { a, b, .. } => made(*a) && made(*b),
+            Op::PanelDot { a, b, .. } => made(*a) && made(*b) && !g.is_closed(n),
             _ => true,
         })
 }

@@ -13,8 +13,10 @@ pub struct Name {
 }
 
 impl Name {
-    /// The text with a number behind it.
+    /// The text with a number behind it. The text has letters only: the names of everything that is no register have an underscore ([`super::verify`]), so that the two
+    /// never meet.
     pub fn numbered(text: &'static str, number: u32) -> Name {
+        debug_assert!(text.bytes().all(|b| b.is_ascii_alphabetic()), "{text}");
         Name { text: text.into(), number: Some(number), low: false }
     }
 

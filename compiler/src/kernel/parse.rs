@@ -83,12 +83,14 @@ fn sized(c: &mut Cursor) -> Result<(String, Ty, u32)> {
 }
 
 fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
-    c.expect("{")?;
-    let mut out = Vec::new();
-    while !c.eat("}") {
-        out.push(stmt(c, k)?);
-    }
-    Ok(out)
+    c.nested(|c| {
+        c.expect("{")?;
+        let mut out = Vec::new();
+        while !c.eat("}") {
+            out.push(stmt(c, k)?);
+        }
+        Ok(out)
+    })
 }
 
 fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
@@ -230,7 +232,7 @@ fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
 }
 
 fn boxed(c: &mut Cursor, k: &Kernel) -> Result<Box<Expr>> {
-    expr(c, k).map(Box::new)
+    c.nested(|c| expr(c, k)).map(Box::new)
 }
 
 fn after(c: &mut Cursor, k: &Kernel, mark: &str) -> Result<Box<Expr>> {

@@ -1,6 +1,7 @@
 //! What a well-formed kernel is. Checked after every schedule.
 //!
-//! 1. Names of arrays, locals, scratch, scalars, slots and registers are distinct in their groups; every index names something.
+//! 1. All names are distinct; every index names something. (The schedule gives registers names of letters and a number, and all others names with an underscore behind
+//!    letters, so that they cannot meet.)
 //! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64; on a GPU i32, too.
 //! 3. A register or local is used only where it is defined, and defined once; only `var` registers are assigned.
 //! 4. Read arrays are not stored to and written arrays are not loaded from; `finish` stores to no array.
@@ -87,7 +88,8 @@ impl Check<'_> {
         }
         let mut names = HashSet::with_capacity_and_hasher(count + 16, FxBuildHasher);
         let regs = ends.windows(2).map(|w| &regs[w[0]..w[1]]);
-        for name in all.chain(k.slots.iter().map(|s| &s.name)).map(|name| &name[..]).chain(regs) {
+        let others = all.chain(k.slots.iter().map(|s| &s.name)).map(|name| &name[..]);
+        for name in others.chain(regs) {
             if !names.insert(name) {
                 return Err(format!("`{name}` is declared twice"));
             }

@@ -3,7 +3,7 @@
 //! Every function in up to six forms: results as out-parameters, as out-parameters that leave scalars on the device, or returned, each with and
 //! without call options.
 
-use super::model::{Entry, Form, Gives, Package, Value};
+use super::model::{Entry, Form, Gives, Package, Value, cpp_class};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
@@ -52,12 +52,8 @@ fn scalar(v: &Value) -> String {
 }
 
 /// The class that owns an array.
-fn class(v: &Value) -> &'static str {
-    match v.ty.rank {
-        1 => "arraygpu::gpu_vector",
-        2 => "arraygpu::gpu_matrix",
-        _ => "arraygpu::gpu_tensor3",
-    }
+fn class(v: &Value) -> String {
+    format!("arraygpu::{}", cpp_class(v.ty.rank))
 }
 
 /// The type that holds a result.

@@ -207,3 +207,12 @@ impl Package {
         }
     }
 }
+
+/// The class of an array of that rank in C++, without its namespace.
+pub fn cpp_class(rank: u8) -> &'static str {
+    match rank {
+        1 => "gpu_vector",
+        2 => "gpu_matrix",
+        _ => "gpu_tensor3",
+    }
+}

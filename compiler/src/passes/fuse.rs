@@ -18,6 +18,7 @@
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
+use super::guard::may_record;
 use super::prove::prove;
 use super::simplify::{extent, extents, simplify};
 use super::{panels, recompute};
@@ -105,7 +106,7 @@ impl Fuse {
         let mut g = g.clone();
         found.into_iter().find(|array| {
             let generate = self.generate(&mut g, *array);
-            !recompute::may_record(&g, generate)
+            !may_record(&g, generate)
         })
     }
 
@@ -295,9 +296,8 @@ fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId
         op => g.add(op),
     };
     g.set_loc(before);
-    if g.node(n).bound {
-        g.mark_bound(out);
-    }
+    let (bound, once) = (g.node(n).bound, g.node(n).once);
+    g.keep_marks(bound, once, out);
     memo.insert(n, out);
     out
 }

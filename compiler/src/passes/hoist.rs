@@ -16,6 +16,7 @@
 use crate::core::linear::{self, Linear};
 use crate::core::{Function, Graph, NodeId, Op, Var};
 use crate::error::Result;
+use crate::passes::guard::may_record;
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -98,9 +99,8 @@ impl Hoist {
             let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
             if changed {
                 made = g.add(op.with(&operands, lambda));
-                if g.node(n).bound {
-                    g.mark_bound(made);
-                }
+                let (bound, once) = (g.node(n).bound, g.node(n).once);
+                g.keep_marks(bound, once, made);
             }
             g.set_loc(before);
         }
@@ -119,10 +119,7 @@ impl Hoist {
         }
         let (needed, value) = dependence(g, n, around)?;
         let extents: Vec<NodeId> = needed.iter().map(|a| a.0.extent).collect();
-        let records = |g: &Graph, n: NodeId| g.op(n).may_record(g);
-        if extents.iter().any(|n| !g.is_closed(*n))
-            || g.reachable([n]).into_iter().any(|m| !g.is_closed(m) && records(g, m))
-        {
+        if extents.iter().any(|n| !g.is_closed(*n)) || may_record(g, n) {
             return None;
         }
         let before = g.set_loc(g.node(n).loc.clone());
@@ -246,8 +243,9 @@ fn replaced(
     let changed = !op.operands().eq(operands.iter().copied()) || lambda.as_ref() != op.lambda();
     let made = if changed { g.add(op.with(&operands, lambda)) } else { n };
     g.set_loc(before);
-    if changed && g.node(n).bound {
-        g.mark_bound(made);
+    if changed {
+        let (bound, once) = (g.node(n).bound, g.node(n).once);
+        g.keep_marks(bound, once, made);
     }
     memo.insert(n, made);
     made

@@ -6,6 +6,7 @@ pub mod dce;
 pub mod elementary;
 pub mod fast;
 pub mod fuse;
+pub mod guard;
 pub mod half;
 pub mod hoist;
 pub mod lengths;

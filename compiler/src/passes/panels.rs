@@ -1,9 +1,28 @@
-//! Inner products in panels that are no part of an element, as sums of panels.
+//! Inner products in panels that are no part of an element, as sums of panels: one element of a matrix product, say.
+//!
+//! ```text
+//! panel_dot from %init over %a, %b   ->   add %init, (fold (+) over (generate (panels of %a) (%p) { panel_dot over the 512 elements of panel %p }))
+//! ```
+//!
+//! Fusion does it to the inner products that the author wrote outside of closures, this pass to those that have lost the variables on which they depended.
 
 use super::simplify::simplify;
-use crate::core::linear;
-use crate::core::{Graph, Lambda, NodeId, Op, PANEL};
+use crate::core::rewrite::rewrite;
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, linear};
+use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    let g = &f.graph;
+    if !f.needs(|n| matches!(g.op(n), Op::PanelDot { .. }) && g.is_closed(n)) {
+        return Ok(f);
+    }
+    Ok(rewrite(&f, false, &mut |g, op| match op {
+        Op::PanelDot { init, a, b } if [init, a, b].iter().all(|n| g.is_closed(*n)) => sum(g, init, a, b),
+        op => g.add(op),
+    }))
+}
 
 /// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum is a fold (semantics 5.7).
 pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {

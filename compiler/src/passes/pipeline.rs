@@ -1,7 +1,8 @@
 //! The list of passes, and the runner that verifies after each; in release builds after the last.
 
 use super::{
-    dce, elementary, fast, fuse, half, hoist, lengths, prove, shapes, simplify, split, stages, unroll,
+    dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split, stages,
+    unroll,
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
@@ -34,6 +35,10 @@ pub const PASSES: &[Pass] = &[
     // short loops inside of elements, whose reads then may turn out to be inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
+    // inner products that turned out to be no part of an element
+    Pass { name: "panels", run: panels::run },
+    // what turned out not to depend on an element leaves its records only if the element would have
+    Pass { name: "guard", run: guard::run },
     // f16 and bf16 are computed in f32
     Pass { name: "half", run: half::run },
     Pass { name: "dce", run: dce::run },
@@ -51,6 +56,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     for step in &mut f.steps {
         *step = Arc::new(run(step, seen)?);
     }
+    guard::mark(&mut f);
     for (i, pass) in PASSES.iter().enumerate() {
         f = (pass.run)(f)?;
         // a check takes as long as a pass: where functions are compiled while a program runs, only the last is made

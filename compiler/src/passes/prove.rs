@@ -89,9 +89,8 @@ impl Prover<'_> {
                     op => g.add(op),
                 };
                 g.set_loc(before);
-                if g.node(n).bound {
-                    g.mark_bound(out);
-                }
+                let (bound, once) = (g.node(n).bound, g.node(n).once);
+                g.keep_marks(bound, once, out);
             }
         }
         match &mut self.closed {

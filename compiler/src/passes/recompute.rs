@@ -37,23 +37,6 @@ pub fn too_expensive<'a>(
     expensive.into_iter().map(|(array, _)| array).collect()
 }
 
-/// Whether an element of the array may leave a record, other than by what is computed once for all.
-pub fn may_record(g: &Graph, generate: NodeId) -> bool {
-    let (mut seen, mut stack) = (HashSet::default(), Vec::from_iter(g.op(generate).lambda().map(|l| l.body)));
-    while let Some(n) = stack.pop() {
-        let op = g.op(n);
-        let is_pass = op.is_reduction();
-        if g.is_closed(n) && (is_pass || !g.ty(n).is_scalar()) || !seen.insert(n) {
-            continue;
-        }
-        if op.may_record(g) {
-            return true;
-        }
-        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
-    }
-    false
-}
-
 /// How often an element is computed that is read at so many places.
 fn factor(places: usize, rank: u8) -> f64 {
     let places = places as f64;

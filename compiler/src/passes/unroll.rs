@@ -137,9 +137,8 @@ impl Unroll {
         let op = op.with(&operands, lambda);
         let made = self.straight(g, &op).unwrap_or_else(|| simplify(g, op));
         g.set_loc(before);
-        if g.node(n).bound {
-            g.mark_bound(made);
-        }
+        let (bound, once) = (g.node(n).bound, g.node(n).once);
+        g.keep_marks(bound, once, made);
         self.simple.insert(n, made);
         made
     }

@@ -97,11 +97,13 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         let mut own: Option<Size> = None;
         let mut fits = |p: &mut (u32, Pass, Option<Size>)| {
             let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
-            let same = same && p.1.iteration == iteration && p.1.items.len() < MAX_ITEMS;
-            same && {
-                let own = own.get_or_insert_with(|| Size::of(g, &it));
-                p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(g, own)
-            }
+            let same = same && p.1.iteration == iteration;
+            // the states of an iteration come from one plan, however many there are
+            same && (iteration.is_some()
+                || p.1.items.len() < MAX_ITEMS && {
+                    let own = own.get_or_insert_with(|| Size::of(g, &it));
+                    p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(g, own)
+                })
         };
         match passes.iter_mut().position(&mut fits) {
             Some(i) => {

@@ -108,6 +108,10 @@ pub(super) struct Region {
     pub(super) uses: Uses,
     conditions: HashMap<NodeId, NodeId>,
     records: Vec<(u32, NodeId, Expr)>,
+    /// Nested operations that are being computed, outermost first.
+    pub(super) computing: Vec<NodeId>,
+    /// Nested operations whose records wait until all values are known.
+    pub(super) recorded_later: Vec<NodeId>,
     /// The element that records name.
     pub(super) at: Expr,
     /// The domain's index into its elements in row-major order, and the indices that it stands for, to tell pointwise reads.
@@ -143,6 +147,22 @@ impl Uses {
 }
 
 impl Region {
+    /// Nothing is known yet; records name that element.
+    fn at(at: &Expr) -> Region {
+        Region {
+            memo: HashMap::default(),
+            uses: Uses::default(),
+            conditions: HashMap::default(),
+            records: Vec::new(),
+            computing: Vec::new(),
+            recorded_later: Vec::new(),
+            at: at.clone(),
+            counter: None,
+            index: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
     /// Under which condition a node that may leave a record is needed, if that is known.
     pub(super) fn condition(&self, n: NodeId) -> Option<NodeId> {
         self.conditions.get(&n).copied()
@@ -273,23 +293,25 @@ impl<'s, 'a> Lower<'s, 'a> {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
             conditions: records::conditions(&mut self.g, roots),
-            records: Vec::new(),
-            at: at.clone(),
             counter,
             index,
-            out: Vec::new(),
+            ..Region::at(at)
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
-        let mut i = 0;
-        while i < r.records.len() {
-            let (site, condition, bad) = r.records[i].clone();
-            let needed = self.value(condition, &mut r)?.0;
-            let when = match needed {
-                Expr::Lit(l) if l.as_bool() => bad,
-                needed => Expr::binary(BinaryOp::And, needed, bad),
-            };
-            r.out.push(Stmt::Record(site, when, at.clone()));
-            i += 1;
+        let mut done = 0;
+        loop {
+            if let Some((site, condition, bad)) = r.records.get(done).cloned() {
+                done += 1;
+                let when = match self.value(condition, &mut r)?.0 {
+                    Expr::Lit(l) if l.as_bool() => bad,
+                    needed => Expr::binary(BinaryOp::And, needed, bad),
+                };
+                r.out.push(Stmt::Record(site, when, at.clone()));
+            } else if let Some(n) = r.recorded_later.pop() {
+                nested::record(self, n, &mut r)?;
+            } else {
+                break;
+            }
         }
         out.append(&mut r.out);
         values
@@ -316,7 +338,8 @@ impl<'s, 'a> Lower<'s, 'a> {
     ) -> Result<Vec<Expr>> {
         let mut all = Vec::new();
         let values = self.region(vars, roots, index, &Expr::int(0), &mut all)?;
-        out.extend(all.into_iter().filter(|s| !matches!(s, Stmt::Record(..))));
+        records::remove(&mut all);
+        out.append(&mut all);
         Ok(values)
     }
 
@@ -330,7 +353,8 @@ impl<'s, 'a> Lower<'s, 'a> {
     ) -> Result<Vec<Expr>> {
         let mut all = Vec::new();
         let values = self.region_at(vars, roots, (None, index), &Expr::int(0), &mut all)?;
-        out.extend(all.into_iter().filter(|s| !matches!(s, Stmt::Record(..))));
+        records::remove(&mut all);
+        out.append(&mut all);
         Ok(values)
     }
 
@@ -387,7 +411,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         let (e, depth) = match rare::value(self, n, r)? {
             Some(known) => known,
             None => {
-                self.cost += cost(self.g.op(n));
+                self.cost = self.cost.saturating_add(cost(self.g.op(n)));
                 self.compute(n, r)?
             }
         };
@@ -406,7 +430,7 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn slot_in(&mut self, n: NodeId, place: Place) -> Result<Expr> {
         let name = match place {
-            Place::Temp(i) => format!("s{i}"),
+            Place::Temp(i) => format!("from_s{i}"),
             _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
         };
         let slot = self.signature.slots.insert_full((place, false), (name, self.g.ty(n).elem)).0;
@@ -420,13 +444,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         let mut r = Region {
             memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
-            uses: Uses::default(),
-            conditions: HashMap::default(),
-            records: Vec::new(),
-            at: Expr::int(0),
-            counter: None,
-            index: Vec::new(),
-            out: Vec::new(),
+            ..Region::at(&Expr::int(0))
         };
         // it is computed in full, whatever the loop leaves out
         let rare = std::mem::take(&mut self.rare);

@@ -108,11 +108,17 @@ pub struct Scheduled {
 /// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
 /// module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
-    scheduled(f, first_kernel, scope, false)
+    scheduled(f, f.name.clone(), first_kernel, scope, false)
 }
 
-/// `repeated`: it is the step of an iteration.
-fn scheduled(f: &Function, first_kernel: u32, scope: Scope, repeated: bool) -> Result<Scheduled> {
+/// `name`: what the names of kernels begin with. `repeated`: it is the step of an iteration.
+fn scheduled(
+    f: &Function,
+    name: String,
+    first_kernel: u32,
+    scope: Scope,
+    repeated: bool,
+) -> Result<Scheduled> {
     let mut passes = items::passes(f)?;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
@@ -120,6 +126,8 @@ fn scheduled(f: &Function, first_kernel: u32, scope: Scope, repeated: bool) -> R
     }
     let mut s = Scheduler {
         f,
+        name,
+        steps: 0,
         plan: Plan::default(),
         host: host::Hosts::default(),
         places: HashMap::default(),
@@ -146,7 +154,7 @@ fn scheduled(f: &Function, first_kernel: u32, scope: Scope, repeated: bool) -> R
             s.repeat(pass, iteration, next)?;
             continue;
         }
-        let name = format!("{}_{i}", f.name);
+        let name = format!("{}_{i}", s.name);
         let (launch, versions) = s.launch(name, pass, &scalars[i], next)?;
         s.step(launch);
         s.kernels.push(versions);
@@ -159,6 +167,10 @@ fn scheduled(f: &Function, first_kernel: u32, scope: Scope, repeated: bool) -> R
 /// State of scheduling one function.
 pub struct Scheduler<'a> {
     f: &'a Function,
+    /// What the names of its kernels begin with.
+    name: String,
+    /// Iterations so far.
+    steps: u32,
     plan: Plan,
     host: host::Hosts,
     /// Where arrays are that kernels read: parameters and stored temporaries.

@@ -8,6 +8,7 @@
 use super::cpu;
 use super::element::{element, named};
 use super::lower::{Lower, Region};
+use super::records;
 use super::reduction::{Reduction, tiles};
 use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
@@ -24,19 +25,58 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Values in a block of their own, given known ones: what is loaded for them is in registers in that block only.
+    fn values(
+        &self,
+        l: &mut Lower,
+        known: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let loaded = l.loaded.clone();
+        let values = l.region(known, roots, None, self.at, out);
+        l.loaded = loaded;
+        values
+    }
+
     /// Not inside of an element: a record counts as element 0's.
     pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
 }
 
 /// The value of a nested reduction or fold.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
-    let needed = match r.condition(n) {
-        Some(condition) => Some(l.value(condition, r)?.0),
-        None => None,
-    };
     if l.k.threads > 0 {
         l.warn_of_loop(n);
     }
+    r.computing.push(n);
+    let (value, mut out) = loops(l, n, r)?;
+    if let Some(condition) = r.condition(n).filter(|_| records::any(&out)) {
+        // a condition that follows from a value which is not known yet has to wait for it
+        if l.g.reachable([condition]).iter().any(|m| r.computing.contains(m)) {
+            records::remove(&mut out);
+            r.recorded_later.push(n);
+        } else {
+            let needed = l.value(condition, r)?.0;
+            records::guard(&mut out, &needed);
+        }
+    }
+    r.computing.pop();
+    r.out.append(&mut out);
+    Ok(value)
+}
+
+/// Leaves the records of a nested operation whose condition follows from the operation's own value: the loops run once more, for the records alone.
+pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
+    let Some(condition) = r.condition(n) else { return Ok(()) };
+    let needed = l.value(condition, r)?.0;
+    let mut out = loops(l, n, r)?.1;
+    records::guard(&mut out, &needed);
+    r.out.append(&mut out);
+    Ok(())
+}
+
+/// The operation's value, and the loops that compute it.
+fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.g.op(n).clone();
     let (init, src) = match op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
@@ -50,7 +90,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     let vars: Vec<(NodeId, Expr)> = r.known();
     let at = r.at.clone();
     let place = Place { vars: &vars, at: &at };
-    let (rare, loaded, cost) = (std::mem::take(&mut l.rare), l.loaded.clone(), l.cost);
+    let (rare, cost) = (std::mem::take(&mut l.rare), l.cost);
     let mut out = Vec::new();
     let value = match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
@@ -58,30 +98,9 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
         _ => reduce(l, n, start, count, &place, &mut out)?,
     };
     // how long it is, nobody knows: as a guess, a row of columns
-    l.cost = cost + (l.cost - cost).saturating_mul(COLUMNS as u32);
-    (l.rare, l.loaded) = (rare, loaded);
-    if let Some(needed) = needed {
-        guard(&mut out, &needed);
-    }
-    r.out.append(&mut out);
-    Ok(value)
-}
-
-/// Records are left only where the operation is needed.
-fn guard(list: &mut [Stmt], needed: &Expr) {
-    for s in list {
-        match s {
-            Stmt::Record(_, when, _) => {
-                *when = Expr::binary(BinaryOp::And, needed.clone(), when.clone());
-            }
-            Stmt::For(.., body) | Stmt::Seq(.., body) | Stmt::While(_, body) => guard(body, needed),
-            Stmt::If(_, a, b) => {
-                guard(a, needed);
-                guard(b, needed);
-            }
-            _ => {}
-        }
-    }
+    l.cost = cost.saturating_add((l.cost - cost).saturating_mul(COLUMNS as u32));
+    l.rare = rare;
+    Ok((value, out))
 }
 
 /// Computes what the operation's elements and its function need that depends on none of their own variables.
@@ -136,7 +155,7 @@ fn fold(
     let mut vars = place.vars.to_vec();
     vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
     let mut body = Vec::new();
-    let value = l.region(&vars, &[next], None, place.at, &mut body)?.remove(0);
+    let value = place.values(l, &vars, &[next], &mut body)?.remove(0);
     body.push(Stmt::Assign(acc, value));
     out.push(Stmt::Var(acc, start));
     out.push(Stmt::Seq(k, Expr::int(0), count, body));
@@ -164,7 +183,7 @@ fn panels(
     let mut vars = place.vars.to_vec();
     vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
     let mut inner = Vec::new();
-    let value = l.region(&vars, &[next], None, place.at, &mut inner)?.remove(0);
+    let value = place.values(l, &vars, &[next], &mut inner)?.remove(0);
     inner.push(Stmt::Assign(acc, value));
     let end = Expr::Reg(first).plus(Expr::int(PANEL)).min(count.clone());
     let body = vec![
@@ -209,7 +228,6 @@ fn reduce(
         columns(l, lanes, left, out, &mut |l, i, acc, out| {
             let at = base.clone().plus(i);
             let at = named(l, "i", at, out);
-            let loaded = l.loaded.clone();
             let (_, index) = l.g.fresh_var(Ty::I64);
             let mut vars = place.vars.to_vec();
             vars.push((index, at));
@@ -221,9 +239,7 @@ fn reduce(
                     r.step(l, before, index)
                 }
             };
-            let value = l.region(&vars, &[root], None, place.at, out)?;
-            l.loaded = loaded;
-            Ok(value)
+            place.values(l, &vars, &[root], out)
         })
     })?;
     let joined = (lanes.join)(l, 0, Expr::Reg(result), value[0].clone(), &mut body)?;
@@ -250,7 +266,7 @@ fn joining<'a>(
         let root = r.join(l, x, y);
         let mut vars = place.vars.to_vec();
         vars.extend([(x, a), (y, b)]);
-        Ok(l.region(&vars, &[root], None, place.at, out)?.remove(0))
+        Ok(place.values(l, &vars, &[root], out)?.remove(0))
     }
 }
 
@@ -307,7 +323,7 @@ pub fn tree(
     let groups = named(l, "groups", tiles(of_sequence.clone()), out);
     level(l, lanes, groups, out, &mut |l, lanes, g, out| {
         let first = named(l, "first", g.times(Expr::int(TILE)), out);
-        let left = named(l, "of_group", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
+        let left = named(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
         level(l, lanes, left, out, &mut |l, lanes, t, out| {
             let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
             let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);

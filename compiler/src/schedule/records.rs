@@ -4,9 +4,13 @@
 //! branches, so each recording place gets the condition under which the program would have computed it.
 
 use crate::core::{Graph, NodeId, Op};
+use crate::kernel::{Expr, Stmt};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
+
+/// How many pairs of conditions are compared at most to find an implication.
+const FUEL: u32 = 64;
 
 /// The condition of each node in the region of `roots` that may leave a record. The conditions are new nodes of the graph.
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
@@ -15,14 +19,12 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
         return HashMap::default();
     }
     let always = g.lit(Lit::bool(true));
-    let mut needed: HashMap<NodeId, NodeId> = roots.iter().map(|r| (*r, always)).collect();
+    let mut needed: HashMap<NodeId, Paths> = roots.iter().map(|r| (*r, Paths(vec![always]))).collect();
+    let mut out = HashMap::default();
     for &n in order.iter().rev() {
-        let Some(&here) = needed.get(&n) else { continue };
-        let mut need = |g: &mut Graph, child: NodeId, when: NodeId| {
-            let before = needed.get(&child).copied();
-            let when = before.map_or(when, |b| simplify(g, Op::Binary(BinaryOp::Or, b, when)));
-            needed.insert(child, when);
-        };
+        let Some(paths) = needed.remove(&n) else { continue };
+        let here = paths.condition(g);
+        let mut need = |g: &Graph, child: NodeId, when: NodeId| needed.entry(child).or_default().add(g, when);
         match g.op(n).clone() {
             Op::Select(c, a, b) => {
                 need(g, c, here);
@@ -32,14 +34,73 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
                 let otherwise = simplify(g, Op::Binary(BinaryOp::And, here, not));
                 need(g, b, otherwise);
             }
-            op => {
-                for child in op.operands() {
-                    need(g, child, here);
-                }
-            }
+            op => op.for_operands(|child| need(g, child, here)),
+        }
+        // inside of a nested operation there are conditions of its own
+        if g.op(n).may_record(g) || g.op(n).is_pass() {
+            out.insert(n, here);
         }
     }
-    // inside of a nested operation there are conditions of its own
-    needed.retain(|n, _| g.op(*n).may_record(g) || g.op(*n).is_pass());
-    needed
+    out
+}
+
+/// The paths on which a value is needed, none of which implies another: a value that decides between two arms and is used in one is needed wherever it decides, and its
+/// condition must not ask for the value itself.
+#[derive(Default)]
+struct Paths(Vec<NodeId>);
+
+impl Paths {
+    fn add(&mut self, g: &Graph, path: NodeId) {
+        if !self.0.iter().any(|known| implies(g, path, *known, &mut FUEL.clone())) {
+            self.0.retain(|known| !implies(g, *known, path, &mut FUEL.clone()));
+            self.0.push(path);
+        }
+    }
+
+    /// Whether any of them is taken.
+    fn condition(self, g: &mut Graph) -> NodeId {
+        let any = |a, b| simplify(g, Op::Binary(BinaryOp::Or, a, b));
+        self.0.into_iter().reduce(any).expect("a node is needed on some path")
+    }
+}
+
+/// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions that both are made of say.
+fn implies(g: &Graph, a: NodeId, b: NodeId, fuel: &mut u32) -> bool {
+    if a == b || g.as_lit(b).is_some_and(Lit::as_bool) {
+        return true;
+    }
+    let Some(left) = fuel.checked_sub(1) else { return false };
+    *fuel = left;
+    let mut says = |x: NodeId, y: NodeId| implies(g, x, y, fuel);
+    match *g.op(b) {
+        Op::Binary(BinaryOp::And, x, y) if says(a, x) && says(a, y) => return true,
+        Op::Binary(BinaryOp::Or, x, y) if says(a, x) || says(a, y) => return true,
+        _ => {}
+    }
+    match *g.op(a) {
+        Op::Binary(BinaryOp::And, x, y) => says(x, b) || says(y, b),
+        Op::Binary(BinaryOp::Or, x, y) => says(x, b) && says(y, b),
+        _ => false,
+    }
+}
+
+/// The records among statements, those of loops and branches included, are left only where `needed` holds.
+pub fn guard(list: &mut [Stmt], needed: &Expr) {
+    for s in list {
+        if let Stmt::Record(_, when, _) = s {
+            *when = Expr::binary(BinaryOp::And, needed.clone(), when.clone());
+        }
+        s.blocks_mut().for_each(|block| guard(block, needed));
+    }
+}
+
+/// Drops the records among statements, those of loops and branches included.
+pub fn remove(list: &mut Vec<Stmt>) {
+    list.retain(|s| !matches!(s, Stmt::Record(..)));
+    list.iter_mut().flat_map(Stmt::blocks_mut).for_each(remove);
+}
+
+/// Whether any of the statements may leave a record.
+pub fn any(list: &[Stmt]) -> bool {
+    list.iter().any(|s| matches!(s, Stmt::Record(..)) || s.blocks().into_iter().any(any))
 }

@@ -96,10 +96,14 @@ impl Scheduler<'_> {
         self.before = Vec::new();
         let before = self.kernels.len() as u32;
         let step = self.f.steps[*step as usize].clone();
-        let body = self.called(&step, kernel, true)?;
+        // a function may be the step of several iterations
+        let name = format!("{}__step{}", self.name, self.steps);
+        self.steps += 1;
+        let body = self.called(&step, name.clone(), kernel, true)?;
         let copies = copy_of(&step);
         let copies = pipeline::run(&copies, &mut |_, _| ())?;
-        let otherwise = self.called(&copies, kernel + self.kernels.len() as u32 - before, false)?;
+        let next = kernel + self.kernels.len() as u32 - before;
+        let otherwise = self.called(&copies, format!("{name}_copy"), next, false)?;
         let states = self.states(pass, args, step.results.len());
         for s in &states {
             let to = if let Place::Temp(t) = s.to { Some(Step::Alloc(t)) } else { None };
@@ -119,8 +123,8 @@ impl Scheduler<'_> {
     }
 
     /// The plan of a function that the plan calls, whose kernels become the plan's.
-    fn called(&mut self, f: &Function, kernel: u32, repeated: bool) -> Result<Plan> {
-        let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, kernel, self.scope, repeated)?;
+    fn called(&mut self, f: &Function, name: String, kernel: u32, repeated: bool) -> Result<Plan> {
+        let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, name, kernel, self.scope, repeated)?;
         self.kernels.extend(kernels);
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);

@@ -54,8 +54,8 @@ struct Vector {
     window_of: HashMap<(Slot, Slot, Slot), Slot>,
     /// Operations of the head and their results: operation, operands.
     known: HashMap<(usize, [Slot; 3]), Slot>,
-    /// Scalars as arrays.
-    splats: HashMap<Slot, Slot>,
+    /// Scalars as arrays of elements of a size: a slot may be seen under several types.
+    splats: HashMap<(Slot, usize), Slot>,
     /// Loops and branches around, within this loop.
     depth: u32,
     /// What is stored to, and which registers must not be windows because their memory is stored to before their last use.
@@ -240,7 +240,8 @@ impl Lower<'_> {
         if v.array {
             return v;
         }
-        if let Some(slot) = self.vector.as_ref().and_then(|vector| vector.splats.get(&v.slot)) {
+        if let Some(slot) = self.vector.as_ref().and_then(|vector| vector.splats.get(&(v.slot, v.ty.size())))
+        {
             return Value { slot: *slot, array: true, early: false, ..v };
         }
         let slot = self.register(v.ty);
@@ -248,7 +249,7 @@ impl Lower<'_> {
         match &mut self.vector {
             Some(vector) if v.early => {
                 push(&mut vector.head, op, slot, [v.slot, NONE, NONE]);
-                vector.splats.insert(v.slot, slot);
+                vector.splats.insert((v.slot, v.ty.size()), slot);
             }
             _ => self.push(op, slot, [v.slot, NONE, NONE]),
         }

@@ -65,14 +65,14 @@ pub fn tile(
     out.push(Stmt::Seq(row, Expr::int(i64::from(identity.is_none())), Expr::Reg(rows), body));
     if identity.is_some() {
         let e = tree_of(l, r, place, columns, out)?;
-        let value = l.k.reg("of_tile", r.ty);
+        let value = l.k.reg("whole", r.ty);
         out.push(Stmt::Let(value, e, Default::default()));
         // in the text form a load with an `if` behind it would be a guarded load
         out.push(Stmt::Note("the columns are joined".into()));
         return Ok(Expr::Reg(value));
     }
     // 128 columns join by vectors
-    let value = l.k.reg("of_tile", r.ty);
+    let value = l.k.reg("whole", r.ty);
     out.push(Stmt::Var(value, Expr::Lit(Lit::zero(r.ty))));
     let (mut full, mut short) = (Vec::new(), Vec::new());
     let e = tree_of(l, r, place, columns, &mut full)?;

@@ -1,6 +1,6 @@
 //! Several elements of one thread: their loads first, then their values, then their stores.
 
-use super::{Shape, bind};
+use super::{Shape, access, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
@@ -95,12 +95,7 @@ impl Elements {
                 let at = self.at(g * self.v as usize);
                 let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
                 loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, vec![*i]), Expr::Reg(*r))));
-                if self.v == 1 {
-                    out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
-                } else {
-                    l.vector(mem);
-                    out.push(Stmt::LoadVec(regs, mem, at));
-                }
+                access::load(l, mem, regs, at, out);
             }
         }
         l.loaded = Some(loaded);
@@ -254,12 +249,7 @@ impl Elements {
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
     let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
-    if let [one] = regs.as_slice() {
-        out.push(Stmt::Let(*one, Expr::load(mem, at), Default::default()));
-    } else {
-        l.vector(mem);
-        out.push(Stmt::LoadVec(regs.clone(), mem, at));
-    }
+    access::load(l, mem, regs.clone(), at, out);
     regs
 }
 

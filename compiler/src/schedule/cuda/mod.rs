@@ -4,6 +4,7 @@
 //! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread. All loads are in flight before the
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
+mod access;
 mod choice;
 mod edges;
 mod elements;

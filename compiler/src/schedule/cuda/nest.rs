@@ -6,7 +6,7 @@
 //! they read, but are slower for want of threads (`peers/`: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
 
 use super::elements::{store_single, stored};
-use super::{bind, int32, thread, wide};
+use super::{access, bind, int32, thread, wide};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -216,7 +216,7 @@ impl Walk<'_> {
         let mut lanes = Lanes { types: self.types(), join };
         let mut body = Vec::new();
         let values = nested::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
-            let value = lanes.variables(l, "of_tile", out);
+            let value = lanes.variables(l, "whole", out);
             let (mut full, mut short) = (Vec::new(), Vec::new());
             let values = self.tile(l, lanes, &base, &mut full)?;
             assign(l, &value, values, &mut full);
@@ -341,7 +341,7 @@ impl Walk<'_> {
             let ty = l.g.ty(*n).elem;
             let regs: Vec<Reg> = loaded.iter().map(|_| l.k.reg("s", ty)).collect();
             loaded.iter_mut().zip(&regs).for_each(|(list, r)| list.push(Expr::Reg(*r)));
-            out.push(Stmt::LoadVec(regs, *m, at.clone()));
+            access::load(l, *m, regs, at.clone(), out);
         }
         loaded
     }
@@ -436,8 +436,7 @@ impl Walk<'_> {
                 let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
                 let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
                 vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
-                l.vector(mem);
-                out.push(Stmt::LoadVec(regs, mem, k.clone()));
+                access::load(l, mem, regs, k.clone(), out);
             }
         }
         let mut all = vec![Vec::new(); self.staged.parts.len()];

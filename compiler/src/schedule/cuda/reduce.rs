@@ -75,7 +75,7 @@ pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32
     let group = bind(l, "group", group, &mut out);
     let place = Expr::Place(Gpu::Block).minus(group.clone().times(apart.clone()));
     let place = bind(l, "place", place, &mut out);
-    let base = bind(l, "group_base", wide(group.clone()).times(Expr::int(TILE)), &mut out);
+    let base = bind(l, "origin", wide(group.clone()).times(Expr::int(TILE)), &mut out);
     let block = Block {
         column: column.clone(),
         count: count.clone(),

@@ -16,7 +16,7 @@
 use super::patch::Patches;
 use super::plane::{self, Cut, Place, Reach, Room};
 use super::window::{self, pieces};
-use super::{Shape, bind, edges, stages};
+use super::{Shape, access, bind, edges, stages};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, Strategy};
 use crate::error;
@@ -308,12 +308,7 @@ fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
             let key = (line.array, place.index(l, &at));
             l.loaded.get_or_insert_default().insert(key, Expr::Reg(*r));
         }
-        if *count == 1 {
-            out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
-        } else {
-            l.vector(mem);
-            out.push(Stmt::LoadVec(regs, mem, at));
-        }
+        access::load(l, mem, regs, at, out);
     }
 }
 

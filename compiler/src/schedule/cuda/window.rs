@@ -9,6 +9,7 @@
 //! The constants are known when the kernel is written, so the alignment is that of `first`, a multiple of `v`. Loads may reach over the ends of the elements
 //! that are read: blocks where they would leave the array take the way of the block that is not full.
 
+use super::access;
 use super::elements::Elements;
 use super::tile::Tile;
 use crate::core::linear::{self, Linear};
@@ -137,12 +138,7 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool,
                     let index = linear::add(&mut l.g, lane, w.shift);
                     loaded.insert((w.array, vec![index]), Expr::Reg(*r));
                 }
-                if *count == 1 {
-                    out.push(Stmt::Let(regs[0], Expr::load(mem, at), Default::default()));
-                } else {
-                    l.vector(mem);
-                    out.push(Stmt::LoadVec(regs, mem, at));
-                }
+                access::load(l, mem, regs, at, out);
             }
         }
     }

@@ -232,6 +232,7 @@ impl Lower<'_, '_> {
         match self.g.op(x).clone() {
             Op::Materialize(y) => self.extent(y, axis),
             Op::Generate(extents, _) => extents[axis as usize],
+            Op::Iterate { which, args, .. } => self.extent(args[which as usize], axis),
             _ => {
                 let len = self.g.add(Op::Len(x, axis));
                 let form = self.scheduler.equations.resolve(&Linear::of(&self.g, len));

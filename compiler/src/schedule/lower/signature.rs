@@ -19,7 +19,7 @@ impl Lower<'_, '_> {
             Op::Param(i) => format!("in_{}", self.scheduler.f.params[*i as usize].name),
             Op::Len(x, 0) => format!("n_{}", self.array_name(*x)),
             Op::Len(x, axis) => format!("n{axis}_{}", self.array_name(*x)),
-            _ => format!("h{}", id.0),
+            _ => format!("host_{}", id.0),
         };
         let entry = self.signature.ins.insert_full(ScalarArg::Host(id), (name, self.g.ty(n).elem));
         Expr::In(entry.0 as u32)
@@ -56,7 +56,7 @@ impl Lower<'_, '_> {
         let place = self.scheduler.places[&x];
         let name = match place {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
-            _ => self.array_name(x),
+            _ => format!("from_{}", self.array_name(x)),
         };
         let fresh = ArrayUse { name, ty: self.g.ty(x), access: Access::Pointwise };
         let entry = self.signature.arrays.entry((place, false));
@@ -100,7 +100,7 @@ impl Lower<'_, '_> {
     /// A scratch array of this launch, by position.
     pub fn scratch(&mut self, i: usize, ty: Ty) -> Mem {
         if i == self.signature.scratch.len() {
-            self.signature.scratch.push((format!("partial{i}"), ty));
+            self.signature.scratch.push((format!("partial_{i}"), ty));
         }
         Mem::Scratch(i as u32)
     }

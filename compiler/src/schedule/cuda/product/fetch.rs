@@ -6,7 +6,7 @@ use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::{bind, int32, thread, wide};
+use crate::schedule::cuda::{access, bind, int32, thread, wide};
 use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::read;
@@ -173,8 +173,7 @@ impl Block<'_> {
             let at = bind(l, "from", at, out);
             let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
             vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
-            l.vector(mem);
-            out.push(Stmt::LoadVec(regs, mem, at));
+            access::load(l, mem, regs, at, out);
         }
         Ok(())
     }

@@ -110,7 +110,7 @@ impl Adder {
     fn together(&self, l: &mut Lower, sum: Reg, out: &mut Vec<Stmt>) {
         let nothing = Expr::Lit(Lit::no_sum(self.ty));
         let of_batch = wide(self.span.clone()).times(Expr::int(self.each));
-        let of_batch = bind(l, "of_batch", of_batch, out);
+        let of_batch = bind(l, "batched", of_batch, out);
         let up = self.panels.clone().plus(of_batch.clone()).minus(Expr::int(1));
         let batches = bind(l, "batches", Expr::binary(BinaryOp::Div, up, of_batch.clone()), out);
         let mut values = Vec::new();

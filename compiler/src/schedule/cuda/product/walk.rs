@@ -5,7 +5,7 @@ use crate::core::PANEL;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::{bind, int32, wide};
+use crate::schedule::cuda::{access, bind, int32, wide};
 use crate::schedule::lower::Lower;
 use crate::schedule::nests::Env;
 
@@ -148,10 +148,7 @@ impl Block<'_> {
                         let env = at_k.with(&l.g, self.p.outer[side], *var);
                         vars.push((env.of(&mut l.g, *part), Expr::Reg(*reg)));
                     }
-                    out.push(match regs[..] {
-                        [one] => Stmt::Let(one, Expr::load(*m, at), Default::default()),
-                        _ => Stmt::LoadVec(regs, *m, at),
-                    });
+                    access::load(l, *m, regs, at, out);
                 }
             }
         }

@@ -9,7 +9,7 @@ mod columns;
 mod rows;
 mod warp;
 
-use super::{Conditions, GpuPass, Shape, draft, push};
+use super::{Conditions, GpuPass, Shape, access, draft, push};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -134,13 +134,7 @@ fn load(
         for (value, r) in values.iter().zip(&regs) {
             l.note_loaded(x, &outer, *value, Expr::Reg(*r));
         }
-        match regs[..] {
-            [one] => out.push(Stmt::Let(one, Expr::load(mem, place), Default::default())),
-            _ => {
-                l.vector(mem);
-                out.push(Stmt::LoadVec(regs, mem, place));
-            }
-        }
+        access::load(l, mem, regs, place, out);
     }
     Ok(())
 }

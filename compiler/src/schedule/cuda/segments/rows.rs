@@ -40,7 +40,7 @@ fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -
     let of_warp = i64::from(WARP / lanes);
     let lane = lane(l, lanes, out);
     let in_warp = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));
-    let in_warp = bind(l, "in_warp", in_warp, out);
+    let in_warp = bind(l, "mine", in_warp, out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let of_block = wide(Expr::Place(Gpu::Block)).times(Expr::int(i64::from(WARPS)));
     let begin = bind(l, "begin", of_block.plus(wide(warp)).times(Expr::int(each * of_warp)), out);
@@ -94,7 +94,7 @@ fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -
 fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
-    let of_block = bind(l, "of_block", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
+    let of_block = bind(l, "share", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);
     let narrow = Expr::Cast(Ty::I32, Box::new(count.clone()));
     let up = narrow.plus(of_block.clone()).minus(int32(1));
     let blocks = Expr::binary(BinaryOp::Div, up, of_block.clone());

@@ -167,10 +167,10 @@ fn load(
             l.vector(mem);
             out.push(Stmt::LoadVec(regs.clone(), mem, line));
         } else {
-            let row = bind(l, "is_row", is_inside(row, extents[0].clone()), out);
+            let row = bind(l, "onrow", is_inside(row, extents[0].clone()), out);
             for (k, r) in (0..).zip(&regs) {
                 let column = is_inside(plus(way.own[1].clone(), k), extents[1].clone());
-                let is_there = bind(l, "is_there", both(row.clone(), column), out);
+                let is_there = bind(l, "present", both(row.clone(), column), out);
                 let e = Expr::LoadIf(mem, Box::new(plus(line.clone(), k)), Box::new(is_there));
                 out.push(Stmt::Let(*r, e, Default::default()));
             }
@@ -273,9 +273,9 @@ fn store(l: &mut Lower, pass: &Pass, plan: &Plan, way: &Way, now: &Grid, out: &m
         both(low, Expr::binary(BinaryOp::Lt, e, int32((end - halo) as i32)))
     };
     let column = within(lane().times(int32(plan.v as i32)), halo[1], region[1]);
-    let column = bind(l, "is_column", column, out);
+    let column = bind(l, "oncolumn", column, out);
     let top =
-        bind(l, "of_block", Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(ROWS as i32)), out);
+        bind(l, "share", Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(ROWS as i32)), out);
     for (r, regs) in (0..).zip(now) {
         let row = plus(way.own[0].clone(), r);
         let mine = both(column.clone(), within(top.clone().plus(int32(r as i32)), halo[0], region[0]));

@@ -1,0 +1,266 @@
+//! Records of what turned out not to depend on an element: a reduction in a closure that reads only what is the same for all elements becomes a pass of its own, which runs
+//! once for the call. In the author's program it ran for each element, and only for those that needed it, so its records are left only where one does (semantics 6).
+//!
+//! ```text
+//! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
+//!   ->  generate %n (%i) { reduce .. over (generate %m (%k) { select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
+//! ```
+//!
+//! The condition is made of what is around the reduction: index spaces that are not empty, conditions of `select`s. Where it follows from an element, too, the reduction
+//! stays in the element: its length is written such that it depends on a variable there, and keeps its value.
+//!
+//! What stands outside of closures in the author's program, or depends on no element there, leaves its records in any case ([`crate::core::Node::once`]).
+
+use super::simplify::simplify;
+use crate::core::{Function, Graph, Lambda, NodeId, Op};
+use crate::error::{Error, Result};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Marks what is computed once for the call in the author's program.
+pub fn mark(f: &mut Function) {
+    let is_once = |n: &NodeId| f.graph.op(*n).is_pass() && f.graph.is_closed(*n);
+    if f.needs(|n| is_once(&n)) {
+        let once: Vec<NodeId> = f.graph.reachable(f.roots()).into_iter().filter(is_once).collect();
+        once.into_iter().for_each(|n| f.graph.mark_once(n));
+    }
+}
+
+/// Runs the pass.
+pub fn run(mut f: Function) -> Result<Function> {
+    let g = &f.graph;
+    if !f.needs(|n| is_target(g, n)) {
+        return Ok(f);
+    }
+    let mut guard = Guard { name: f.name.clone(), holds: HashMap::default(), made: HashMap::default() };
+    for r in &mut f.results {
+        r.value = guard.node(&mut f.graph, r.value, &Context::default())?;
+    }
+    Ok(f)
+}
+
+/// A pass of its own that was none in the author's program, and may leave a record.
+fn is_target(g: &Graph, n: NodeId) -> bool {
+    g.op(n).is_pass() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
+}
+
+/// Whether computing a value may leave a record, other than by what is computed once for the call.
+pub fn may_record(g: &Graph, n: NodeId) -> bool {
+    let (mut seen, mut stack) = (HashSet::default(), vec![n]);
+    while let Some(m) = stack.pop() {
+        let op = g.op(m);
+        if g.node(m).once && g.is_closed(m) || !seen.insert(m) {
+            continue;
+        }
+        if op.may_record(g) {
+            return true;
+        }
+        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+    }
+    false
+}
+
+/// Where a value stands.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Context {
+    /// What must hold for the value to be needed, outermost first: each means something where those before it hold.
+    conditions: Vec<NodeId>,
+    /// The innermost variable around it.
+    variable: Option<NodeId>,
+}
+
+impl Context {
+    fn and(&self, g: &Graph, condition: NodeId) -> Context {
+        let mut new = self.clone();
+        if !new.conditions.contains(&condition) && !g.as_lit(condition).is_some_and(Lit::as_bool) {
+            new.conditions.push(condition);
+        }
+        new
+    }
+
+    /// Inside of a function that is called for the elements of an index space.
+    fn of_elements(&self, g: &mut Graph, extents: &[NodeId], variable: NodeId) -> Context {
+        let mut new = self.clone();
+        let zero = g.lit(Lit::i64(0));
+        for n in extents {
+            let some = simplify(g, Op::Binary(BinaryOp::Lt, zero, *n));
+            new = new.and(g, some);
+        }
+        Context { variable: Some(variable), ..new }
+    }
+
+    /// All conditions, each asked only where those before it hold.
+    fn all(&self, g: &mut Graph) -> Option<NodeId> {
+        let no = g.lit(Lit::bool(false));
+        let both = |inner, outer| g.add(Op::Select(outer, inner, no));
+        self.conditions.iter().rev().copied().reduce(both)
+    }
+}
+
+struct Guard {
+    /// The function's name.
+    name: String,
+    /// Whether a node is a target or needs one.
+    holds: HashMap<NodeId, bool>,
+    made: HashMap<(NodeId, Context), NodeId>,
+}
+
+impl Guard {
+    fn holds(&mut self, g: &Graph, n: NodeId) -> bool {
+        if let Some(known) = self.holds.get(&n) {
+            return *known;
+        }
+        let op = g.op(n);
+        let found =
+            is_target(g, n) || op.operands().chain(op.lambda().map(|l| l.body)).any(|o| self.holds(g, o));
+        self.holds.insert(n, found);
+        found
+    }
+
+    /// What stands for a node there.
+    fn node(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
+        if !self.holds(g, n) {
+            return Ok(n);
+        }
+        let key = (n, around.clone());
+        if let Some(known) = self.made.get(&key) {
+            return Ok(*known);
+        }
+        let before = g.set_loc(g.node(n).loc.clone());
+        let (bound, once) = (g.node(n).bound, g.node(n).once);
+        let everywhere = Context::default();
+        let mut made = self.rebuilt(g, n, if once { &everywhere } else { around })?;
+        if is_target(g, n) {
+            made = self.guarded(g, made, around)?;
+        }
+        g.keep_marks(bound, once, made);
+        g.set_loc(before);
+        self.made.insert(key, made);
+        Ok(made)
+    }
+
+    /// The same operation of what its operands have become.
+    fn rebuilt(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
+        let op = g.op(n).clone();
+        if let Op::Select(c, a, b) = op {
+            let c = self.node(g, c, around)?;
+            let not = simplify(g, Op::Unary(UnaryOp::Not, c));
+            let (then, otherwise) = (around.and(g, c), around.and(g, not));
+            let (a, b) = (self.node(g, a, &then)?, self.node(g, b, &otherwise)?);
+            return Ok(g.add(Op::Select(c, a, b)));
+        }
+        let operands = op.operands().map(|o| self.node(g, o, around)).collect::<Result<Vec<_>>>()?;
+        let extents = match &op {
+            Op::Generate(extents, _) => extents.clone(),
+            // an operator is asked where there are elements
+            Op::Reduce { src, .. } | Op::Fold { src, .. } => extents(g, *src),
+            _ => Vec::new(),
+        };
+        let lambda = match op.lambda() {
+            Some(l) => Some(self.lambda(g, l, &extents, around)?),
+            None => None,
+        };
+        Ok(g.add(op.with(&operands, lambda)))
+    }
+
+    fn lambda(&mut self, g: &mut Graph, l: &Lambda, extents: &[NodeId], around: &Context) -> Result<Lambda> {
+        let vars: Vec<_> = l.params.iter().map(|p| (g.fresh_var(p.1), p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
+        let inside = around.of_elements(g, extents, *nodes.last().expect("functions of elements take some"));
+        let body = g.open(l, &nodes);
+        let body = self.node(g, body, &inside)?;
+        let vars: Vec<_> = vars.iter().map(|v| (v.0.0, v.1)).collect();
+        Ok(g.close(&vars, body))
+    }
+
+    /// A target that leaves records only where the conditions around it hold.
+    fn guarded(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
+        let Some(needed) = around.all(g) else { return Ok(n) };
+        let is_closed = g.is_closed(needed);
+        let op = g.op(n).clone();
+        match (op, around.variable.filter(|_| !is_closed)) {
+            (Op::Materialize(_), Some(_)) => {
+                let what = "materialize of an array in a closure that depends on no element of it, but is needed by some, and may leave a record";
+                let message = format!("{}: {what}, is not supported; leave it out", self.name);
+                Err(Error::limit("E0401", message).at(g.node(n).loc.first()))
+            }
+            (Op::Materialize(x), None) => {
+                let x = with_elements(g, x, |g, e| only_if(g, needed, e));
+                Ok(g.add(Op::Materialize(x)))
+            }
+            (Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. }, Some(variable)) => {
+                Ok(pinned(g, n, variable))
+            }
+            (Op::Reduce { join, init, src }, None) => {
+                let (join, init) = (joined_if(g, needed, &join), only_if(g, needed, init));
+                let src = with_elements(g, src, |g, e| only_if(g, needed, e));
+                Ok(g.add(Op::Reduce { join, init, src }))
+            }
+            (Op::Fold { step, init, src }, None) => {
+                let (step, init) = (joined_if(g, needed, &step), only_if(g, needed, init));
+                let src = with_elements(g, src, |g, e| only_if(g, needed, e));
+                Ok(g.add(Op::Fold { step, init, src }))
+            }
+            (Op::Dot { init, a, b }, None) => {
+                let init = only_if(g, needed, init);
+                let [a, b] = [a, b].map(|x| with_elements(g, x, |g, e| only_if(g, needed, e)));
+                Ok(g.add(Op::Dot { init, a, b }))
+            }
+            // what an iteration computes is stored for it, by `materialize`, and its steps are functions of their own
+            _ => Ok(n),
+        }
+    }
+}
+
+/// The value, or 0, where it may leave a record.
+fn only_if(g: &mut Graph, needed: NodeId, value: NodeId) -> NodeId {
+    if !may_record(g, value) {
+        return value;
+    }
+    let zero = g.lit(Lit::zero(g.ty(value).elem));
+    g.add(Op::Select(needed, value, zero))
+}
+
+/// The operator, whose result is its first operand where it is not needed.
+fn joined_if(g: &mut Graph, needed: NodeId, operator: &Lambda) -> Lambda {
+    let types: Vec<Ty> = operator.params.iter().map(|p| p.1).collect();
+    g.lambda(&types, |g, v| {
+        let body = g.open(operator, v);
+        if may_record(g, body) { g.add(Op::Select(needed, body, v[0])) } else { body }
+    })
+}
+
+/// A `generate` with other elements.
+fn with_elements(g: &mut Graph, array: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
+    let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
+    let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
+    let lambda = g.lambda(&types, |g, i| {
+        let e = g.open(&lambda, i);
+        f(g, e)
+    });
+    g.add(Op::Generate(extents, lambda))
+}
+
+/// The reduction, depending on a variable: its length is n = min(n, max(n, variable)).
+fn pinned(g: &mut Graph, n: NodeId, variable: NodeId) -> NodeId {
+    let mut op = g.op(n).clone();
+    let variable = simplify(g, Op::Cast(Ty::I64, variable));
+    let mut long = |array: NodeId| match g.op(array).clone() {
+        Op::Generate(extents, lambda) => {
+            let greater = g.add(Op::Binary(BinaryOp::Max, extents[0], variable));
+            let same = g.add(Op::Binary(BinaryOp::Min, extents[0], greater));
+            g.add(Op::Generate(vec![same], lambda))
+        }
+        _ => array,
+    };
+    match &mut op {
+        Op::Reduce { src, .. } | Op::Fold { src, .. } => *src = long(*src),
+        Op::Dot { a, b, .. } => [*a, *b] = [long(*a), long(*b)],
+        _ => {}
+    }
+    g.add(op)
+}
+
+fn extents(g: &Graph, array: NodeId) -> Vec<NodeId> {
+    if let Op::Generate(extents, _) = g.op(array) { extents.clone() } else { Vec::new() }
+}

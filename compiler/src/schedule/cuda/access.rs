@@ -1,0 +1,32 @@
+//! Accesses to neighbours: as few instructions as their bytes need.
+
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::schedule::lower::Lower;
+
+/// The most bytes that one instruction loads.
+const VECTOR: usize = 16;
+
+/// Loads the elements of a memory from index `at` on into registers, which all have the element's type. Accesses of several elements have at most 16 bytes each: what
+/// a strategy computes of neighbours may be narrower than what it reads. The index is a multiple of the number of registers.
+pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stmt>) {
+    let Some(first) = regs.first() else { return };
+    let each = VECTOR / l.k.regs[first.0 as usize].1.size();
+    if regs.len() > 1 {
+        l.vector(mem);
+    }
+    for (part, offset) in regs.chunks(each).zip((0..).step_by(each)) {
+        let at = if offset == 0 { at.clone() } else { at.clone().plus(int_like(l, &at, offset)) };
+        out.push(match part {
+            [one] => Stmt::Let(*one, Expr::load(mem, at), Default::default()),
+            _ => Stmt::LoadVec(part.to_vec(), mem, at),
+        });
+    }
+}
+
+/// A constant of an index's type.
+fn int_like(l: &Lower, index: &Expr, value: i64) -> Expr {
+    match l.k_ty(index).size() {
+        4 => super::int32(value as i32),
+        _ => Expr::int(value),
+    }
+}
