@@ -44,6 +44,8 @@ pub struct Graph {
     params: Vec<Type>,
     /// There is a total read among the nodes.
     total: bool,
+    /// What takes a pass of its own, and is not marked as computed once for the call, is computed where it is needed: while passes still move it ([`crate::passes::guard`]).
+    pub on_demand: bool,
     fresh: u32,
     loc: LocStack,
     /// Variables that stand for the indices of an element where it is only looked at.

@@ -67,9 +67,10 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
 fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
     let mut m = Machine::checked(f, args)?;
     let env = Env::default();
-    // what does not depend on an element is computed for the call, whatever elements need of it
+    // what does not depend on an element is computed for the call, whatever elements need of it; between passes only what did not in the author's program
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        if f.graph.op(n).is_pass() && f.graph.is_closed(n) {
+        let once = !f.graph.on_demand || f.graph.node(n).once;
+        if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {
             m.eval(n, &env);
         }
     }

@@ -147,13 +147,22 @@ impl Op {
 
     /// May leave an error record when evaluated (semantics section 6).
     pub fn may_record(&self, graph: &Graph) -> bool {
-        use crate::scalar::BinaryOp::{Div, Max, Rem};
+        use crate::scalar::BinaryOp::{Div, Eq, Max, Rem};
         match self {
             Op::At(..) | Op::Within(..) => true,
             Op::Binary(Div | Rem, a, b) if graph.ty(*a).elem.is_int() => match graph.op(*b) {
                 Op::Const(l) => l.bits == 0,
                 // max(_, 1 or more) is never 0: how lengths of strided slices are written
                 Op::Binary(Max, _, c) => graph.as_lit(*c).and_then(Lit::as_int).is_none_or(|c| c < 1),
+                // neither is select(x == 0, 1, x): how bounds divide
+                Op::Select(c, other, x) => {
+                    let is = |n: NodeId, zero: bool| graph.as_lit(n).is_some_and(|l| (l.bits == 0) == zero);
+                    let asks = |n: NodeId| match *graph.op(n) {
+                        Op::Binary(Eq, a, b) => a == *x && is(b, true) || b == *x && is(a, true),
+                        _ => false,
+                    };
+                    !(asks(*c) && is(*other, false))
+                }
                 _ => true,
             },
             _ => false,

@@ -19,6 +19,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Marks what is computed once for the call in the author's program.
 pub fn mark(f: &mut Function) {
+    f.graph.on_demand = true;
     let is_once = |n: &NodeId| f.graph.op(*n).is_pass() && f.graph.is_closed(*n);
     if f.needs(|n| is_once(&n)) {
         let once: Vec<NodeId> = f.graph.reachable(f.roots()).into_iter().filter(is_once).collect();
@@ -28,6 +29,7 @@ pub fn mark(f: &mut Function) {
 
 /// Runs the pass.
 pub fn run(mut f: Function) -> Result<Function> {
+    f.graph.on_demand = false;
     let g = &f.graph;
     if !f.needs(|n| is_target(g, n)) {
         return Ok(f);

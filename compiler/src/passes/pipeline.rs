@@ -1,8 +1,8 @@
 //! The list of passes, and the runner that verifies after each; in release builds after the last.
 
 use super::{
-    dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split, stages,
-    unroll,
+    bounds, dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
+    stages, unroll,
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ pub struct Pass {
 pub const PASSES: &[Pass] = &[
     // what nobody specialised
     Pass { name: "stages", run: stages::run },
+    // lengths and other bounds leave no record, wherever they stand
+    Pass { name: "bounds", run: bounds::run },
     // constants, algebra and lengths first, so that equal sizes look equal
     Pass { name: "simplify", run: simplify::run },
     // shape rules that can never hold are errors here

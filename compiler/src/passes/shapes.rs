@@ -4,7 +4,7 @@
 //! require stop (add (len %x), 1i64), (len %x) "slice of x"    ->   error: the slice always stops 1 or more past the end
 //! ```
 //!
-//! So are the rules of an iteration's step, for the states that the iteration begins with.
+//! The rules of an iteration's step are rules of the function that begins it, whether or not its states are needed.
 
 use super::simplify::{extent, simplify};
 use crate::core::linear::Linear;
@@ -13,42 +13,34 @@ use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Runs the pass.
-pub fn run(f: Function) -> Result<Function> {
+pub fn run(mut f: Function) -> Result<Function> {
+    rules_of_steps(&mut f);
     for r in &f.requires {
-        check(&f, &f.graph, r)?;
-    }
-    if !f.steps.is_empty() {
-        let mut g = f.graph.clone();
-        for r in rules_of_steps(&f, &mut g) {
-            check(&f, &g, &r)?;
+        if let Some(why) = never_holds(&f.graph, r) {
+            return Err(Error::user("E0310", format!("{}: {}: {why}", f.name, r.subject)).at(r.loc.first()));
         }
     }
     Ok(f)
 }
 
-fn check(f: &Function, g: &Graph, r: &Require) -> Result<()> {
-    match never_holds(g, r) {
-        Some(why) => Err(Error::user("E0310", format!("{}: {}: {why}", f.name, r.subject)).at(r.loc.first())),
-        None => Ok(()),
-    }
-}
-
-/// The rules of the steps, of the states and values that they get.
-fn rules_of_steps(f: &Function, g: &mut Graph) -> Vec<Require> {
-    let (mut out, mut seen) = (Vec::new(), HashSet::default());
+/// Adds the rules of steps, of the states and values that they get.
+fn rules_of_steps(f: &mut Function) {
+    let mut seen = HashSet::default();
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let Op::Iterate { step, args, .. } = f.graph.op(n) else { continue };
-        if !f.graph.is_closed(n) || !seen.insert((step, args)) {
+        let Op::Iterate { step, args, .. } = f.graph.op(n).clone() else { continue };
+        if !f.graph.is_closed(n) || !seen.insert((step, args.clone())) {
             continue;
         }
-        let step = &f.steps[*step as usize];
+        let step = f.steps[step as usize].clone();
         let mut memo = HashMap::default();
         for r in &step.requires {
-            let [a, b] = [r.a, r.b].map(|n| called(step, n, args, g, &mut memo));
-            out.push(Require { a, b, ..r.clone() });
+            let [a, b] = [r.a, r.b].map(|n| called(&step, n, &args, &mut f.graph, &mut memo));
+            let rule = Require { a, b, ..r.clone() };
+            if !f.requires.iter().any(|r| r.rule == rule.rule && r.a == rule.a && r.b == rule.b) {
+                f.requires.push(rule);
+            }
         }
     }
-    out
 }
 
 /// What a host scalar of a step is where the step is called with these arguments.

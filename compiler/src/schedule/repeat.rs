@@ -5,14 +5,15 @@
 //!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
 //! ```
 //!
-//! The step's shape rules and host scalars follow from lengths that do not change, so that they are the function's own: checked before anything runs.
+//! The step's host scalars follow from lengths that do not change, so that they are the function's own. So do its shape rules, which the passes have made rules of the
+//! function: they are checked before anything runs.
 
 use super::items::{Iteration, Pass};
 use super::{Scheduled, Scheduler, scheduled};
 use crate::core::{Function, NodeId, Op, Output, Type};
 use crate::error::Result;
 use crate::passes::pipeline;
-use crate::plan::{HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
+use crate::plan::{HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
 
 /// What the step's names are in the plan.
@@ -110,8 +111,6 @@ impl Scheduler<'_> {
             self.plan.steps.extend(to.into_iter().chain([Step::Alloc(s.spare)]));
         }
         let names = self.names(&body, args, &states);
-        let rule = |r: &HostRule| HostRule { a: names.host(r.a), b: names.host(r.b), ..r.clone() };
-        self.plan.rules.extend(body.rules.iter().map(rule));
         let body = self.inlined(body.steps, &names);
         let names = self.names(&otherwise, args, &states);
         let otherwise = self.inlined(otherwise.steps, &names);

@@ -1,0 +1,94 @@
+//! Bounds leave no record (semantics 4.2): where a length, a bound of a slice or a number of steps divides integers by what may be 0, the division says that it gives 0 then.
+//!
+//! ```text
+//! %1 = rem %k, %m                     %2 = eq %m, 0i64
+//! %x = iota %1                  ->    %3 = select %2, 1i64, %m
+//!                                     %1 = select %2, 0i64, (rem %k, %3)
+//! ```
+//!
+//! So a bound is the same expression wherever it stands, and the length of an array can take the place of `len` where it is a value like any other: there a division by
+//! zero would leave a record.
+
+use super::simplify::simplify;
+use crate::core::rewrite::rewrite_from;
+use crate::core::{Function, Graph, NodeId, Op, verify};
+use crate::error::Result;
+use crate::scalar::{BinaryOp, Lit};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Runs the pass.
+pub fn run(f: Function) -> Result<Function> {
+    let g = &f.graph;
+    let divides = |n: NodeId| matches!(g.op(n), Op::Binary(..)) && g.op(n).may_record(g) && g.is_closed(n);
+    if !f.needs(divides) {
+        return Ok(f);
+    }
+    let mut bounds = Bounds::default();
+    let mut out = rewrite_from(&f, false, &mut |g, mut op, _| {
+        bounds.of(g, &mut op);
+        g.add(op)
+    });
+    for r in &mut out.requires {
+        [r.a, r.b] = [r.a, r.b].map(|n| bounds.total(&mut out.graph, n));
+    }
+    Ok(out)
+}
+
+#[derive(Default)]
+struct Bounds {
+    /// What bounds became.
+    known: HashMap<NodeId, NodeId>,
+}
+
+impl Bounds {
+    /// The operation with such bounds.
+    fn of(&mut self, g: &mut Graph, op: &mut Op) {
+        match op {
+            Op::Generate(extents, _) => extents.iter_mut().for_each(|n| *n = self.total(g, *n)),
+            Op::Slice { start, stop, stride, .. } => {
+                [start, stop, stride].into_iter().for_each(|n| *n = self.total(g, *n));
+            }
+            Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) | Op::Pick { index: n, .. } => {
+                *n = self.total(g, *n);
+            }
+            Op::Iterate { count, args, .. } => {
+                *count = self.total(g, *count);
+                let scalars = args.iter_mut().filter(|a| g.ty(**a).is_scalar());
+                let scalars: Vec<&mut NodeId> = scalars.collect();
+                scalars.into_iter().for_each(|a| *a = self.total(g, *a));
+            }
+            _ => {}
+        }
+    }
+
+    /// The host scalar without records; anything else as it is.
+    fn total(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
+        if !g.is_closed(n) || !verify::is_host(g, n) || verify::runs_on_host(g, n) {
+            return n;
+        }
+        if let Some(known) = self.known.get(&n) {
+            return *known;
+        }
+        let op = g.op(n).clone();
+        // a length has no records of its own
+        if matches!(op, Op::Len(..)) {
+            return n;
+        }
+        let operands: Vec<NodeId> = op.operands().map(|o| self.total(g, o)).collect();
+        let before = g.set_loc(g.node(n).loc.clone());
+        let made = match op.with(&operands, None) {
+            op @ Op::Binary(o @ (BinaryOp::Div | BinaryOp::Rem), a, b) if op.may_record(g) => {
+                let ty = g.ty(b).elem;
+                let [zero, one] = [Lit::zero(ty), Lit::one(ty)].map(|l| g.lit(l));
+                let is_zero = simplify(g, Op::Binary(BinaryOp::Eq, b, zero));
+                let divisor = simplify(g, Op::Select(is_zero, one, b));
+                let quotient = g.add(Op::Binary(o, a, divisor));
+                simplify(g, Op::Select(is_zero, zero, quotient))
+            }
+            op => g.add(op),
+        };
+        g.set_loc(before);
+        self.known.insert(n, made);
+        made
+    }
+}
