@@ -11,4 +11,5 @@ pub mod legal;
 pub mod reduce;
 pub mod rng;
 pub mod run;
+mod runtime;
 pub mod values;

@@ -36,6 +36,9 @@ enum Task {
         /// Stop each stage after so many minutes
         #[arg(long)]
         minutes: Option<f64>,
+        /// Make the first program of each kind of failure small, and write it into this folder
+        #[arg(long)]
+        small: Option<PathBuf>,
     },
     /// Run seeds here (what `run` starts)
     Chunk {
@@ -43,6 +46,9 @@ enum Task {
         stage: Stage,
         #[arg(long, value_parser = seeds)]
         seeds: Range<u64>,
+        /// But not these
+        #[arg(long, value_delimiter = ',')]
+        skip: Vec<u64>,
     },
     /// Print the program of a seed, with its calls
     Show { seed: u64 },
@@ -69,13 +75,13 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> ExitCode {
     match Cli::parse().task {
-        Task::Run { stage, seeds, chunk, jobs, minutes } => {
+        Task::Run { stage, seeds, chunk, jobs, minutes, small } => {
             let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
-            code(run(&Asked { stages, seeds, chunk, jobs, limit }))
+            code(run(&Asked { stages, seeds, chunk, jobs, limit, small }))
         }
-        Task::Chunk { stage, seeds } => {
-            chunk(stage, seeds);
+        Task::Chunk { stage, seeds, skip } => {
+            chunk(stage, seeds, &skip);
             ExitCode::SUCCESS
         }
         Task::Show { seed } => {

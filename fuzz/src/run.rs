@@ -1,12 +1,13 @@
 //! Many seeds, in processes of their own: a program that brings the compiler down ends one of them, and the next goes on behind it.
 
 use crate::case::Case;
-use crate::check::{self, Failure, Stage};
+use crate::check::{self, Failure, Stage, c};
 use crate::count::{self, Counts};
-use crate::generate;
+use crate::{generate, reduce};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub struct Asked {
     pub jobs: usize,
     /// When to stop, however many seeds are left.
     pub limit: Option<Duration>,
+    /// Where the first program of each kind of failure goes, made small.
+    pub small: Option<PathBuf>,
 }
 
 /// What was seen.
@@ -53,33 +56,86 @@ impl Seen {
     }
 }
 
-/// Runs seeds through a stage here, telling how far it is on the standard output: what [`run`] starts.
-pub fn chunk(stage: Stage, seeds: Range<u64>) {
+/// Programs of a file of C.
+const BATCH: usize = 25;
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn report(seed: u64, f: &Failure) {
+    say(&format!("failed {seed}\t{}\t{}", f.class, f.message.replace(['\n', '\t'], " | ")));
+}
+
+/// Runs seeds through a stage here, but those to skip, telling how far it is on the standard output: what [`run`] starts.
+pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64]) {
     check::keep_quiet();
     let (mut compared, mut counts) = (0, Counts::new());
-    let say = |line: String| {
-        let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-    };
-    for seed in seeds {
-        say(format!("at {seed}"));
-        let result = check::caught(|| Ok(generate::program(seed))).map_err(|f| Failure {
-            class: format!("generator: {}", f.class),
-            message: format!("generator: {}", f.message),
-        });
-        let result = result.and_then(|p| {
-            count::add(&p.function, &mut counts);
-            check::check(stage, &Case::of(&p))
-        });
-        match result {
-            Ok(n) => compared += n,
-            Err(f) => say(format!("failed {seed}\t{}\t{}", f.class, f.message.replace(['\n', '\t'], " | "))),
+    let seeds: Vec<u64> = seeds.filter(|s| !skip.contains(s)).collect();
+    let batch = if stage == Stage::C { BATCH } else { 1 };
+    for seeds in seeds.chunks(batch) {
+        say(&format!("batch {}", seeds[0]));
+        let mut cases = Vec::new();
+        for &seed in seeds {
+            say(&format!("at {seed}"));
+            match check::caught(|| Ok(generate::program(seed))) {
+                Ok(p) => {
+                    count::add(&p.function, &mut counts);
+                    cases.push((seed, Case::of(&p)));
+                }
+                Err(f) => report(seed, &Failure::new(format!("generator: {}", f.message))),
+            }
         }
+        compared += if stage == Stage::C { together(&cases) } else { one_by_one(stage, &cases) };
+        say(&format!("ran {}", seeds.len()));
     }
     for (name, n) in counts {
-        say(format!("count {n} {name}"));
+        say(&format!("count {n} {name}"));
     }
-    say(format!("done {compared}"));
+    say(&format!("done {compared}"));
+}
+
+fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
+    let mut compared = 0;
+    for (seed, case) in cases {
+        match check::check(stage, case) {
+            Ok(n) => compared += n,
+            Err(f) => report(*seed, &f),
+        }
+    }
+    compared
+}
+
+/// Cases that are compiled to one file of C, for one of the levels in turn; if they cannot be, each for itself.
+fn together(cases: &[(u64, Case)]) -> u64 {
+    let mut ready = Vec::new();
+    for (seed, case) in cases {
+        say(&format!("at {seed}"));
+        match check::caught(|| c::is_ready(case)) {
+            Ok(true) => ready.push((*seed, case)),
+            Ok(false) => {}
+            Err(f) => report(*seed, &f),
+        }
+    }
+    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
+    let level = ready.first().map_or(0, |r| r.0 as usize / BATCH);
+    let Ok(batch) = check::caught(|| c::Batch::new(&all, level)) else {
+        let mut compared = 0;
+        for (seed, case) in ready {
+            compared += one_by_one(Stage::C, &[(seed, case.clone())]);
+        }
+        return compared;
+    };
+    let mut compared = 0;
+    for (i, (seed, case)) in ready.iter().enumerate() {
+        say(&format!("at {seed}"));
+        match check::caught(|| batch.check(i, case)) {
+            Ok(n) => compared += n,
+            Err(f) => report(*seed, &f),
+        }
+    }
+    compared
 }
 
 /// Runs all seeds; whether there was no failure.
@@ -89,9 +145,26 @@ pub fn run(asked: &Asked) -> bool {
         let start = Instant::now();
         let seen = stage_of(*stage, asked, start);
         summary(*stage, &seen, start.elapsed());
+        if let Some(folder) = &asked.small {
+            seen.failures.values().for_each(|f| write_small(*stage, f.0, folder));
+        }
         fine &= seen.failures.is_empty();
     }
     fine
+}
+
+/// Makes the program of a seed small, and writes it.
+fn write_small(stage: Stage, seed: u64, folder: &Path) {
+    match reduce::reduce(stage, Case::of(&generate::program(seed))) {
+        Ok(text) => {
+            let path = folder.join(format!("{}_{seed}.core", stage.name()));
+            match std::fs::write(&path, &text) {
+                Ok(()) => println!("{}:\n{text}", path.display()),
+                Err(e) => println!("{}: {e}\n{text}", path.display()),
+            }
+        }
+        Err(e) => println!("seed {seed} is not made small: {e}"),
+    }
 }
 
 fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
@@ -115,24 +188,34 @@ fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
 
 /// All of a chunk, in as many processes as it takes.
 fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>) {
+    let mut skip = Vec::new();
     while !seeds.is_empty() {
-        let culprit = one_process(stage, seeds.clone(), seen);
-        match culprit {
-            Some(seed) => seeds.start = seed + 1,
+        match one_process(stage, seeds.clone(), &skip, seen) {
+            // what came before in its batch has not run yet
+            Some((batch, culprit)) => {
+                seeds.start = batch;
+                skip.push(culprit);
+            }
             None => return,
         }
     }
 }
 
-/// The seed that ended the process early.
-fn one_process(stage: Stage, seeds: Range<u64>, seen: &Mutex<Seen>) -> Option<u64> {
+/// The seed that ended the process early, and the first one of its batch.
+fn one_process(stage: Stage, seeds: Range<u64>, skip: &[u64], seen: &Mutex<Seen>) -> Option<(u64, u64)> {
     let range = format!("{}..{}", seeds.start, seeds.end);
-    let mut child = child(&["chunk", "--stage", stage.name(), "--seeds", &range]).ok()?;
+    let skipped = skip.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let mut args = vec!["chunk", "--stage", stage.name(), "--seeds", &range];
+    if !skip.is_empty() {
+        args.extend(["--skip", &skipped]);
+    }
+    let mut child = child(&args).ok()?;
     let lines = lines_of(&mut child);
-    let (mut now, mut done) = (seeds.start, false);
+    let (mut now, mut batch, mut done) = (seeds.start, seeds.start, false);
+    let patience = if stage == Stage::C { 5 * PATIENCE } else { PATIENCE };
     let mut silent = false;
     loop {
-        let line = match lines.recv_timeout(PATIENCE) {
+        let line = match lines.recv_timeout(patience) {
             Ok(line) => line,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 silent = true;
@@ -141,20 +224,29 @@ fn one_process(stage: Stage, seeds: Range<u64>, seen: &Mutex<Seen>) -> Option<u6
             }
             Err(_) => break,
         };
+        let Some((word, rest)) = line.split_once(' ') else { continue };
+        let number = rest.parse().unwrap_or(0);
         let Ok(mut seen) = seen.lock() else { break };
-        if let Some(seed) = line.strip_prefix("at ") {
-            now = seed.parse().unwrap_or(now);
-            seen.programs += 1;
-        } else if let Some(rest) = line.strip_prefix("failed ") {
-            let mut parts = rest.splitn(3, '\t');
-            let seed = parts.next().and_then(|s| s.parse().ok()).unwrap_or(now);
-            let (class, message) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            seen.failed(stage, seed, class, message);
-        } else if let Some((n, name)) = line.strip_prefix("count ").and_then(|rest| rest.split_once(' ')) {
-            *seen.counts.entry(name.into()).or_default() += n.parse::<u64>().unwrap_or(0);
-        } else if let Some(n) = line.strip_prefix("done ") {
-            seen.comparisons += n.parse::<u64>().unwrap_or(0);
-            done = true;
+        match word {
+            "at" => now = number,
+            "batch" => (batch, now) = (number, number),
+            "ran" => seen.programs += number,
+            "failed" => {
+                let mut parts = rest.splitn(3, '\t');
+                let seed = parts.next().and_then(|s| s.parse().ok()).unwrap_or(now);
+                let (class, message) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+                seen.failed(stage, seed, class, message);
+            }
+            "count" => {
+                if let Some((n, name)) = rest.split_once(' ') {
+                    *seen.counts.entry(name.into()).or_default() += n.parse::<u64>().unwrap_or(0);
+                }
+            }
+            "done" => {
+                seen.comparisons += number;
+                done = true;
+            }
+            _ => {}
         }
     }
     let status = child.wait();
@@ -162,14 +254,15 @@ fn one_process(stage: Stage, seeds: Range<u64>, seen: &Mutex<Seen>) -> Option<u6
         return None;
     }
     let message = match status {
-        _ if silent => format!("hangs: more than {} s", PATIENCE.as_secs()),
+        _ if silent => format!("hangs: more than {} s", patience.as_secs()),
         Ok(status) => format!("the process ends: {status}"),
         Err(e) => format!("the process is lost: {e}"),
     };
     if let Ok(mut seen) = seen.lock() {
         seen.failed(stage, now, &message, &message);
+        seen.programs += 1;
     }
-    Some(now)
+    Some((batch, now))
 }
 
 /// This program again, with these arguments.

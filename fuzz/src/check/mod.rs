@@ -1,27 +1,43 @@
 //! The stages that a program is run through, each against the interpreter of core IR.
 
+mod block;
+pub mod c;
 mod passes;
+mod runtime;
+mod simulator;
 
 use crate::case::Case;
 use arraygpu_compiler::core::interp::{Outcome, Value};
+use arraygpu_compiler::core::{Function, NodeId, Op, Var};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
 
 /// What a program is run through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Stage {
     /// The passes, one by one.
     Passes,
+    /// A simulated GPU.
+    Simulator,
+    /// The block interpreter.
+    Block,
+    /// C for every level of the instruction set.
+    C,
 }
 
 impl Stage {
     /// Every one.
-    pub const ALL: [Stage; 1] = [Stage::Passes];
+    pub const ALL: [Stage; 4] = [Stage::Passes, Stage::Simulator, Stage::Block, Stage::C];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Passes => "passes",
+            Stage::Simulator => "simulator",
+            Stage::Block => "block",
+            Stage::C => "c",
         }
     }
 }
@@ -56,6 +72,9 @@ fn class(message: &str) -> String {
 pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
     caught(|| match stage {
         Stage::Passes => passes::check(case),
+        Stage::Simulator => simulator::check(case),
+        Stage::Block => block::check(case),
+        Stage::C => c::check(case),
     })
 }
 
@@ -79,6 +98,37 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let message = PANIC.with(|p| p.borrow_mut().take());
         Err(Failure::new(message.unwrap_or_else(|| "panic".into())))
     })
+}
+
+/// Of the compiler, for one program.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// The compiled program; none if it is refused for the reason that was predicted.
+fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> {
+    let start = Instant::now();
+    let result = driver::compile_for("fuzz", vec![case.function.clone()], targets);
+    if start.elapsed() > LONGEST {
+        return Err(Failure::new("the compiler takes more than 2 s"));
+    }
+    match (result, case.refused.as_deref()) {
+        (Ok(_), Some("E0310")) => Err(Failure::new("E0310 was to be said")),
+        (Ok(compiled), _) => Ok(Some(compiled)),
+        (Err(e), Some(code)) if e.code == code => Ok(None),
+        (Err(e), _) => Err(Failure::new(format!("the compiler refuses a legal program: {e}"))),
+    }
+}
+
+/// Whether a reduction or fold does not use both operands of its function: its elements may be needed by no result, and compiled code need not leave their records.
+fn ignores(f: &Function) -> bool {
+    let unused = |n: NodeId| {
+        let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
+            return false;
+        };
+        let used = f.graph.reachable([lambda.body]);
+        let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
+        !lambda.params.iter().all(|p| uses(p.0))
+    };
+    f.needs(unused) || f.steps.iter().any(|s| ignores(s))
 }
 
 /// The first place where results differ.
