@@ -10,6 +10,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// A third of the time of the passes is allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "arraygpu-fuzz", about = "Random programs of core IR against the interpreter", version)]
 struct Cli {

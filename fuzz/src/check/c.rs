@@ -20,17 +20,15 @@ pub struct Batch {
     _folder: tempfile::TempDir,
 }
 
-/// Whether a case can be part of a batch: what is wrong with it, if not.
-pub fn is_ready(case: &Case) -> Result<bool, Failure> {
-    let Some(compiled) = compiled(case, TARGETS)? else { return Ok(false) };
-    if compiled.c_source.len() > LARGEST {
-        return Err(Failure::new("more than 5 MB of C"));
-    }
-    Ok(true)
+/// How much C a case is, or what is wrong with it; none if it is refused as it should be.
+pub fn size(case: &Case) -> Result<Option<usize>, Failure> {
+    let Some(compiled) = compiled(case, TARGETS)? else { return Ok(None) };
+    let size = compiled.c_source.len();
+    if size > LARGEST { Err(Failure::new("more than 5 MB of C")) } else { Ok(Some(size)) }
 }
 
 impl Batch {
-    /// Compiles cases which are ready, for the level of that number.
+    /// Compiles cases that have a size, for the level of that number.
     pub fn new(cases: &[&Case], level: usize) -> Result<Batch, Failure> {
         let functions = cases.iter().map(|c| c.function.clone()).collect();
         let compiled = driver::compile_for("fuzz", functions, TARGETS)
@@ -59,7 +57,7 @@ fn library(compiled: &Compiled, level: usize, folder: &Path) -> Result<Loaded, F
 
 /// A case alone, for every level.
 pub fn check(case: &Case) -> Result<u64, Failure> {
-    if !is_ready(case)? {
+    if size(case)?.is_none() {
         return Ok(0);
     }
     let mut compared = 0;

@@ -66,7 +66,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
 
 /// It has a plan, or is refused for the reason that was predicted.
 fn scheduled(case: &Case, fused: &Function) -> Result<(), Failure> {
-    match (driver::schedule(fused, schedule::Scope::All), case.refused.as_deref()) {
+    match (driver::schedule(fused, schedule::Scope::Cpu), case.refused.as_deref()) {
         (Ok(_), _) => Ok(()),
         (Err(e), Some(code)) if e.code == code => Ok(()),
         (Err(e), _) => Err(Failure::new(format!("schedule: {e}"))),

@@ -43,7 +43,7 @@ impl Gen<'_> {
     /// Elements that are computed.
     fn computed(&mut self, ty: Ty) -> NodeId {
         match self.rng.below(16) {
-            0 if ty == Ty::I64 => {
+            0 | 1 if ty == Ty::I64 => {
                 let n = self.new_extent(300);
                 self.next_line();
                 ok(self.b.iota(n))

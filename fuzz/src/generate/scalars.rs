@@ -68,11 +68,17 @@ impl Gen<'_> {
             11 | 12 => self.reduction(ty),
             13 => self.staged(ty),
             14 if ty == Ty::Bool => {
-                let (i, n) = (self.index(d), self.some_extent());
-                if !self.wild {
-                    return self.leaf(ty);
+                let n = self.some_extent();
+                // inside: an index that runs over it
+                let own = self.indices.iter().find(|i| i.extent == n).map(|i| i.var);
+                match own {
+                    Some(i) => self.add(Op::Within(i, n)),
+                    None if self.wild => {
+                        let i = self.index(d);
+                        self.add(Op::Within(i, n))
+                    }
+                    None => self.comparison(d),
                 }
-                self.add(Op::Within(i, n))
             }
             14 => {
                 let n = self.some_extent();
@@ -118,7 +124,7 @@ impl Gen<'_> {
 
     fn unary(&mut self, ty: Ty, d: usize) -> NodeId {
         // elementary functions are long: now and then
-        let elementary = ty.is_float() && self.rng.one_in(4);
+        let elementary = ty.is_float() && self.rng.one_in(3);
         let wanted = |o: &UnaryOp| {
             is_unary_of_users(*o) && o.accepts(ty) && o.result(ty) == ty && o.is_elementary() == elementary
         };
@@ -141,7 +147,7 @@ impl Gen<'_> {
     }
 
     fn binary(&mut self, ty: Ty, d: usize) -> NodeId {
-        let elementary = ty.is_float() && self.rng.one_in(10);
+        let elementary = ty.is_float() && self.rng.one_in(8);
         let wanted = |o: &BinaryOp| {
             is_binary_of_users(*o) && o.accepts(ty) && o.result(ty) == ty && o.is_elementary() == elementary
         };
