@@ -1,0 +1,169 @@
+//! The stages that a program is run through, each against the interpreter of core IR.
+
+mod block;
+pub mod c;
+mod passes;
+mod runtime;
+mod simulator;
+
+use crate::case::Case;
+use arraygpu_compiler::core::interp::{Outcome, Value};
+use arraygpu_compiler::core::{Function, NodeId, Op, Var};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+/// What a program is run through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Stage {
+    /// The passes, one by one.
+    Passes,
+    /// A simulated GPU.
+    Simulator,
+    /// The block interpreter.
+    Block,
+    /// C for every level of the instruction set.
+    C,
+}
+
+impl Stage {
+    /// Every one.
+    pub const ALL: [Stage; 4] = [Stage::Passes, Stage::Simulator, Stage::Block, Stage::C];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Passes => "passes",
+            Stage::Simulator => "simulator",
+            Stage::Block => "block",
+            Stage::C => "c",
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The same for failures of one kind: a message without numbers.
+    pub class: String,
+    /// All of it.
+    pub message: String,
+}
+
+impl Failure {
+    /// Of a message, whose first line says what kind it is.
+    pub fn new(message: impl Into<String>) -> Failure {
+        let message = message.into();
+        Failure { class: class(&message), message }
+    }
+}
+
+/// The first line without digits; of a panic its place.
+fn class(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    if line.starts_with("panic at ") {
+        return line.split(": ").next().unwrap_or_default().into();
+    }
+    line.chars().filter(|c| !c.is_ascii_digit()).take(160).collect()
+}
+
+/// Runs a case through a stage; the number of comparisons made.
+pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
+    caught(|| match stage {
+        Stage::Passes => passes::check(case),
+        Stage::Simulator => simulator::check(case),
+        Stage::Block => block::check(case),
+        Stage::C => c::check(case),
+    })
+}
+
+thread_local! {
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Panics say nothing on their own from now on.
+pub fn keep_quiet() {
+    panic::set_hook(Box::new(|info| {
+        let message = info.payload_as_str().unwrap_or("no message");
+        let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
+        let text = format!("panic at {place}: {message}");
+        PANIC.with(|p| *p.borrow_mut() = Some(text));
+    }));
+}
+
+/// A panic is a failure like any other.
+pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    panic::catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        let message = PANIC.with(|p| p.borrow_mut().take());
+        Err(Failure::new(message.unwrap_or_else(|| "panic".into())))
+    })
+}
+
+/// Of the compiler, for one program.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// The compiled program; none if it is refused for the reason that was predicted.
+fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> {
+    let start = Instant::now();
+    let result = driver::compile_for("fuzz", vec![case.function.clone()], targets);
+    if start.elapsed() > LONGEST {
+        return Err(Failure::new("the compiler takes more than 2 s"));
+    }
+    match (result, case.refused.as_deref()) {
+        (Ok(_), Some("E0310")) => Err(Failure::new("E0310 was to be said")),
+        (Ok(compiled), _) => Ok(Some(compiled)),
+        (Err(e), Some(code)) if e.code == code => Ok(None),
+        (Err(e), _) => Err(Failure::new(format!("the compiler refuses a legal program: {e}"))),
+    }
+}
+
+/// Whether a reduction or fold does not use both operands of its function: its elements may be needed by no result, and compiled code need not leave their records.
+fn ignores(f: &Function) -> bool {
+    let unused = |n: NodeId| {
+        let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
+            return false;
+        };
+        let used = f.graph.reachable([lambda.body]);
+        let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
+        !lambda.params.iter().all(|p| uses(p.0))
+    };
+    f.needs(unused) || f.steps.iter().any(|s| ignores(s))
+}
+
+/// The first place where results differ.
+fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
+    let list = |v: &Value| match v {
+        Value::Scalar(l) => vec![*l],
+        Value::Vector(v) | Value::Array(_, v) => v.clone(),
+    };
+    if wanted.len() != found.len() {
+        return Some(format!("{} results instead of {}", found.len(), wanted.len()));
+    }
+    wanted.iter().zip(found).enumerate().find_map(|(r, (a, b))| {
+        if a == b {
+            return None;
+        }
+        let (a, b) = (list(a), list(b));
+        let i = (0..a.len().max(b.len())).find(|i| a.get(*i) != b.get(*i));
+        let show = |v: &[arraygpu_compiler::scalar::Lit]| {
+            i.and_then(|i| v.get(i)).map_or("nothing".into(), |l| format!("{l} ({:x})", l.bits))
+        };
+        Some(format!("result {r}, element {i:?} of {}: expected {}, found {}", a.len(), show(&a), show(&b)))
+    })
+}
+
+/// Whether an outcome is what another was: a record may go with a value that nobody needs any more; it is never added.
+fn compare(
+    before: &arraygpu_compiler::Result<Outcome>,
+    after: &arraygpu_compiler::Result<Outcome>,
+) -> Option<String> {
+    match (before, after) {
+        (Ok(a), Ok(b)) if b.recorded && !a.recorded => Some("a record is added".into()),
+        (Ok(a), Ok(b)) => difference(&a.results, &b.results).map(|d| format!("other bits\n{d}")),
+        (Err(a), Err(b)) if a.code == b.code => None,
+        (Ok(_), Err(b)) => Some(format!("an error instead of a value\n{b}")),
+        (Err(a), Ok(_)) => Some(format!("a value instead of an error\n{a}")),
+        (Err(a), Err(b)) => Some(format!("another error\n{a}\n{b}")),
+    }
+}

@@ -1,0 +1,85 @@
+//! Calls of compiled functions through the runtime, in every layout: what the block interpreter and compiled C have in common.
+
+use super::{Failure, difference, ignores};
+use crate::case::Case;
+use crate::rng::Rng;
+use crate::runtime::{Laid, Layout, Loaded, context, extents};
+use arraygpu_capi::abi::{AgpuContext, AgpuStatus};
+use arraygpu_compiler::Result;
+use arraygpu_compiler::core::Function;
+use arraygpu_compiler::core::interp::{self, Outcome};
+
+/// Contexts with one and two threads.
+pub struct Contexts([*mut AgpuContext; 2]);
+
+impl Contexts {
+    /// They live as long as the process.
+    pub fn new() -> std::result::Result<Contexts, Failure> {
+        let of = |threads| context(threads).map_err(|e| Failure::new(format!("no context: {e}")));
+        Ok(Contexts([of(1)?, of(2)?]))
+    }
+}
+
+/// Entry `i` of a program that was loaded: all calls of a case, in all layouts. `fused` is the function after the passes.
+pub fn calls(
+    loaded: &Loaded,
+    i: usize,
+    case: &Case,
+    fused: &Function,
+    contexts: &Contexts,
+) -> std::result::Result<u64, Failure> {
+    let mut rng = Rng::new(case.calls.len() as u64 + fused.graph.len() as u64);
+    let mut compared = 0;
+    for (k, call) in case.calls.iter().enumerate() {
+        let expected = interp::run(&case.function, &call.args);
+        let shapes: Vec<Vec<i64>> = match &expected {
+            Ok(o) => o.results.iter().map(extents).collect(),
+            // none is looked at: the rules come first
+            Err(_) => fused.results.iter().map(|r| vec![0; fused.graph.ty(r.value).rank.into()]).collect(),
+        };
+        for (j, layout) in Layout::ALL.into_iter().enumerate() {
+            let laid = Laid::new(&loaded.plans[i], &call.args, &shapes, layout, &mut rng);
+            let expected = if laid.args == call.args {
+                expected.clone()
+            } else {
+                interp::run(&case.function, &laid.args)
+            };
+            let context = contexts.0[(j + k) % 2];
+            let called = loaded
+                .call(i, context, &laid)
+                .map_err(|e| Failure::new(format!("{layout:?}: the call cannot be made\n{e}")))?;
+            compared += 1;
+            let wrong = judge(&expected, &called, || interp::run(fused, &laid.args), fused);
+            if let Some(wrong) = wrong {
+                return Err(Failure::new(format!("{layout:?}: {wrong}")));
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// What is wrong with a call.
+fn judge(
+    expected: &Result<Outcome>,
+    called: &crate::runtime::Called,
+    fused: impl FnOnce() -> Result<Outcome>,
+    f: &Function,
+) -> Option<String> {
+    if called.wild {
+        return Some("memory beside the results is written".into());
+    }
+    match (expected, called.status) {
+        (Ok(o), AgpuStatus::AgpuOk) => {
+            // a record may have gone with a value that is not needed
+            if o.recorded && fused().is_ok_and(|o| o.recorded) && !ignores(f) {
+                return Some("a record is lost".into());
+            }
+            difference(&o.results, &called.results).map(|d| format!("other bits\n{d}"))
+        }
+        (Ok(o), AgpuStatus::AgpuErrorRecord) if o.recorded => None,
+        (Ok(_), AgpuStatus::AgpuErrorRecord) => Some(format!("a record is added\n{}", called.message)),
+        (Err(_), AgpuStatus::AgpuErrorShape) => None,
+        (Ok(_), status) => Some(format!("{status:?} instead of a value\n{}", called.message)),
+        (Err(e), status) => Some(format!("{status:?} instead of a broken rule\n{e}\n{}", called.message)),
+    }
+}

@@ -1,0 +1,144 @@
+//! Iterations: steps are functions of their own, made for the states and what else they get.
+
+use super::{Gen, ok};
+use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
+use arraygpu_compiler::scalar::{Lit, Ty};
+use std::sync::Arc;
+
+/// Iterations in iterations.
+const MOST_INSIDE: usize = 2;
+
+impl Gen<'_> {
+    /// The array after some steps, alone or beside other states.
+    pub(super) fn iterated(&mut self, x: NodeId) -> NodeId {
+        let closed: Vec<NodeId> = self.arrays.iter().copied().filter(|y| self.is_closed(*y)).collect();
+        if !self.is_closed(x) || self.inside >= MOST_INSIDE || self.nest > 0 || self.is_full() {
+            return x;
+        }
+        let states = match self.rng.below(8) {
+            0 => 2 + self.rng.below(8),
+            1 | 2 => 2,
+            _ => 1,
+        };
+        let mut args = vec![x];
+        while args.len() < states {
+            args.push(self.rng.pick(&closed));
+        }
+        for _ in 0..self.rng.pick(&[0, 0, 1, 2]) {
+            args.push(self.rng.pick(&closed));
+        }
+        args.extend(self.captured());
+        let steps = self.rng.pick(&[0, 1, 2, 2, 3, 4, 5]);
+        let (step, work) = self.step(&args, states);
+        if work * steps as f64 > self.most_work - self.work {
+            return x;
+        }
+        self.work += work * steps as f64;
+        let number = self.b.function.steps.len() as u32;
+        self.b.function.steps.push(Arc::new(step));
+        let count = self.host_of(steps);
+        let zero = self.int(0);
+        self.next_line();
+        ok(self.b.require("iterate", Rule::Count, zero, count));
+        let mut made = Vec::new();
+        for which in 0..states as u32 {
+            let state = self.add(Op::Iterate { step: number, which, count, args: args.clone() });
+            made.push(state);
+            // some states may be needed by nobody
+            if which > 0 && !self.rng.one_in(4) {
+                self.arrays.push(state);
+            }
+        }
+        made[0]
+    }
+
+    /// Host scalars, and other scalars as arrays of one element.
+    fn captured(&mut self) -> Vec<NodeId> {
+        let mut out = Vec::new();
+        if self.rng.one_in(2) {
+            out.push(self.host(1));
+        }
+        let closed: Vec<NodeId> = self.scalars.iter().copied().filter(|n| self.is_closed(*n)).collect();
+        if !closed.is_empty() && self.rng.one_in(2) {
+            let value = self.rng.pick(&closed);
+            if matches!(self.b.function.graph.op(value), Op::Param(_)) {
+                out.push(value);
+            } else {
+                let one = self.int(1);
+                self.next_line();
+                out.push(ok(self.b.fill(one, value)));
+            }
+        }
+        out
+    }
+
+    /// A function from these to the next states, and what the interpreter does in it.
+    fn step(&mut self, args: &[NodeId], states: usize) -> (Function, f64) {
+        let mut params = Vec::new();
+        let (mut extents, mut values) = (Vec::new(), Vec::new());
+        for (i, a) in args.iter().enumerate() {
+            let ty = self.ty(*a);
+            params.push(Param { name: format!("p{i}"), ty });
+            extents.push(if ty.is_scalar() { Vec::new() } else { self.shape(*a) });
+            let value: Option<Lit> = ty.is_scalar().then(|| self.value(*a));
+            values.push(value);
+        }
+        let name = format!("{}__step{}", self.b.function.name, self.b.function.steps.len());
+        let mut function = Function::new(&name, params);
+        (function.fast, function.stencil) = (self.b.function.fast, self.b.function.stencil);
+        let (inside, wild, types) = (self.inside + 1, self.wild, self.types.clone());
+        let most = (self.most_work - self.work) / 2.0;
+        let mut g = Gen::new(function, extents, values, types, self.rng);
+        (g.inside, g.wild) = (inside, wild);
+        g.most_nodes = g.most_nodes.min(100);
+        g.most_work = most;
+        for _ in 0..g.rng.below(4) {
+            g.something();
+        }
+        for i in 0..states {
+            let value = g.next_state(NodeId(i as u32));
+            g.b.function.results.push(Output { name: format!("next{i}"), value });
+        }
+        let work = g.results_work();
+        let work = g.work + work;
+        (g.b.function, work)
+    }
+
+    /// An array of a state's type and shape.
+    fn next_state(&mut self, state: NodeId) -> NodeId {
+        let (ty, shape) = (self.ty(state), self.shape(state));
+        let mut fits = Vec::new();
+        for y in self.arrays.clone() {
+            if self.ty(y) == ty && self.shape(y) == shape {
+                fits.push(y);
+            }
+        }
+        let value = match self.rng.below(4) {
+            0 => self.rng.pick(&fits),
+            1 => self.neighbours(state),
+            _ => self.map_of(state, ty.elem),
+        };
+        let value = if self.affords(value) { value } else { state };
+        for axis in 0..ty.rank {
+            let [before, after] = [state, value].map(|x| self.b.extents(x)[usize::from(axis)]);
+            self.next_line();
+            ok(self.b.require("iterate: the state before and after a step", Rule::Same, before, after));
+        }
+        value
+    }
+
+    /// From the elements around each.
+    fn neighbours(&mut self, x: NodeId) -> NodeId {
+        let Type { elem, rank } = self.ty(x);
+        let extents = self.b.extents(x).to_vec();
+        let lambda = self.lambda(&vec![Ty::I64; rank.into()], &extents, |g, _| {
+            for _ in 0..2 {
+                let read = g.read_of(x, 1);
+                g.scalars.push(read);
+            }
+            g.scalar(elem, 3)
+        });
+        self.next_line();
+        ok(self.b.generate("generate", extents, lambda))
+    }
+}

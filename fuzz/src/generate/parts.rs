@@ -1,0 +1,137 @@
+//! Rows and columns, matrix products, margins and blocks.
+
+use super::{Gen, ok};
+use arraygpu_compiler::build::Boundary;
+use arraygpu_compiler::core::{NodeId, Op};
+use arraygpu_compiler::scalar::Ty;
+
+impl Gen<'_> {
+    /// A row, column or plane: at an index that the host knows, or at one that runs over it, or at any (then each element is a total read).
+    pub(super) fn part(&mut self, x: NodeId) -> NodeId {
+        let axis = self.rng.below(self.ty(x).rank.into()) as u8;
+        let extent = self.b.extents(x)[usize::from(axis)];
+        let n = self.number(extent);
+        let own: Vec<NodeId> = self.indices.iter().filter(|i| i.extent == extent).map(|i| i.var).collect();
+        self.next_line();
+        if !own.is_empty() && !self.rng.one_in(4) {
+            let index = self.rng.pick(&own);
+            return ok(self.b.pick("row", x, axis, index, true));
+        }
+        if self.wild && !self.indices.is_empty() && self.rng.one_in(2) {
+            let i = self.rng.below(self.indices.len());
+            let index = self.indices[i].var;
+            return ok(self.b.pick("row", x, axis, index, false));
+        }
+        if n == 0 {
+            return x;
+        }
+        let at = self.rng.between(0, n - 1);
+        let index = self.host_of(at);
+        self.next_line();
+        ok(self.b.pick("row", x, axis, index, false))
+    }
+
+    /// A reduction of each row, column or plane.
+    pub(super) fn parts(&mut self, ty: Ty) -> NodeId {
+        let deep: Vec<NodeId> = self.arrays.iter().copied().filter(|x| self.ty(*x).rank > 1).collect();
+        if deep.is_empty() {
+            let x = self.some_array();
+            return self.map_of(x, ty);
+        }
+        let x = self.rng.pick(&deep);
+        let axis = self.rng.below(self.ty(x).rank.into()) as u8;
+        let extent = self.b.extents(x)[usize::from(axis)];
+        let lambda = self.lambda(&[Ty::I64], &[extent], |g, i| {
+            g.next_line();
+            let part = ok(g.b.pick("row", x, axis, i[0], true));
+            g.arrays.push(part);
+            let first = g.reduction_of(part);
+            g.scalars.push(first);
+            if g.ty(first).elem == ty && g.rng.one_in(2) { first } else { g.scalar(ty, 3) }
+        });
+        self.next_line();
+        ok(self.b.generate("map_rows", vec![extent], lambda))
+    }
+
+    /// Inner products of all rows with all columns, alone or as a part of an element.
+    pub(super) fn matrix_product(&mut self, ty: Ty) -> NodeId {
+        let all: Vec<NodeId> = self.arrays_of(ty).into_iter().filter(|x| self.ty(*x).rank == 2).collect();
+        if all.is_empty() || ty == Ty::Bool || ty.is_half() || self.nest > 1 {
+            let x = self.some_array();
+            return self.map_of(x, ty);
+        }
+        let a = self.rng.pick(&all);
+        let inner = self.shape(a)[1];
+        let mut right = Vec::new();
+        for b in all {
+            right.extend((self.shape(b)[0] == inner).then_some((b, 0)));
+            right.extend((self.shape(b)[1] == inner).then_some((b, 1)));
+        }
+        let (b, axis) = self.rng.pick(&right);
+        let (rows, cols) = (self.b.extents(a)[0], self.b.extents(b)[1 - axis]);
+        let beside = self.rng.one_in(4);
+        let lambda = self.lambda(&[Ty::I64, Ty::I64], &[rows, cols], |g, i| {
+            g.next_line();
+            let row = ok(g.b.pick("matmul", a, 0, i[0], true));
+            let col = ok(g.b.pick("matmul", b, 1 - axis as u8, i[1], true));
+            let panels = !g.rng.one_in(4);
+            let product = ok(if panels { g.b.panel_dot(row, col) } else { g.b.dot(row, col) });
+            g.scalars.push(product);
+            if beside { g.scalar(ty, 2) } else { product }
+        });
+        self.next_line();
+        ok(self.b.generate("matmul", vec![rows, cols], lambda))
+    }
+
+    pub(super) fn padded(&mut self, x: NodeId) -> NodeId {
+        let ty = self.ty(x);
+        let axis = self.rng.below(ty.rank.into()) as u8;
+        let n = self.shape(x)[usize::from(axis)];
+        let boundary = match self.rng.below(4) {
+            0 => Boundary::Clamp,
+            1 => Boundary::Mirror,
+            2 => Boundary::Wrap,
+            _ => Boundary::Constant(self.scalar(ty.elem, 1)),
+        };
+        let limited = matches!(boundary, Boundary::Mirror | Boundary::Wrap);
+        if n == 0 && !limited {
+            return x;
+        }
+        let most = if limited { n.min(3) } else { 3 };
+        let [before, after] = [(); 2].map(|()| {
+            let margin = self.rng.between(0, most);
+            self.host_of(margin)
+        });
+        self.next_line();
+        ok(self.b.pad(x, axis, [before, after], &boundary))
+    }
+
+    /// With a part of it replaced by another array.
+    pub(super) fn replaced(&mut self, x: NodeId) -> NodeId {
+        let (ty, shape) = (self.ty(x), self.shape(x));
+        let all: Vec<NodeId> = self.arrays.iter().copied().filter(|y| self.ty(*y) == ty).collect();
+        let mut parts = Vec::new();
+        for y in all {
+            let part = self.shape(y);
+            if part.iter().zip(&shape).all(|(p, n)| (1..=*n).contains(p)) {
+                parts.push((y, part));
+            }
+        }
+        if parts.is_empty() {
+            let axis = self.rng.below(ty.rank.into()) as u8;
+            return self.add(Op::Reverse(x, axis));
+        }
+        let k = self.rng.below(parts.len());
+        let (part, lengths) = parts.swap_remove(k);
+        let start: Vec<NodeId> = lengths
+            .iter()
+            .zip(&shape)
+            .map(|(p, n)| {
+                let at = self.rng.between(0, n - p);
+                self.host_of(at)
+            })
+            .collect();
+        self.next_line();
+        ok(self.b.replace("with_block", x, part, &start))
+    }
+}

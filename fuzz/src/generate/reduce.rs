@@ -1,0 +1,98 @@
+//! Reductions, folds and products of arrays in scope.
+
+use super::Gen;
+use crate::values;
+use arraygpu_compiler::core::{Lambda, NodeId, Op};
+use arraygpu_compiler::scalar::{BinaryOp, Ty};
+
+impl Gen<'_> {
+    /// A reduction that gives a scalar of that type.
+    pub(super) fn reduction(&mut self, ty: Ty) -> NodeId {
+        if self.nest > 3 {
+            return self.scalar(ty, 0);
+        }
+        if self.rng.one_in(4) {
+            return self.fold(ty);
+        }
+        let arrays = self.arrays_of(ty);
+        let x = if arrays.is_empty() || self.rng.one_in(2) {
+            self.new_array(ty)
+        } else {
+            Some(self.rng.pick(&arrays))
+        };
+        match x {
+            Some(x) => self.reduction_of(x),
+            None => self.scalar(ty, 0),
+        }
+    }
+
+    /// A reduction of an array to a scalar of its type.
+    pub(super) fn reduction_of(&mut self, x: NodeId) -> NodeId {
+        let ty = self.ty(x).elem;
+        let made = match self.rng.below(5) {
+            0 | 1 if ty != Ty::Bool && !ty.is_half() => self.product(x),
+            2 => {
+                let init = self.start(ty);
+                let step = self.operator(ty, ty);
+                self.add(Op::Fold { step, init, src: x })
+            }
+            _ => {
+                let init = self.start(ty);
+                let join = self.operator(ty, ty);
+                self.add(Op::Reduce { join, init, src: x })
+            }
+        };
+        if self.affords(made) { made } else { self.scalar(ty, 0) }
+    }
+
+    /// Of elements of another type.
+    fn fold(&mut self, ty: Ty) -> NodeId {
+        let of = self.some_type();
+        let arrays = self.arrays_of(of);
+        let x = if arrays.is_empty() { self.new_array(of) } else { Some(self.rng.pick(&arrays)) };
+        let Some(src) = x else { return self.scalar(ty, 0) };
+        let init = self.start(ty);
+        let step = self.operator(ty, of);
+        let made = self.add(Op::Fold { step, init, src });
+        if self.affords(made) { made } else { self.scalar(ty, 0) }
+    }
+
+    fn product(&mut self, x: NodeId) -> NodeId {
+        let b = self.partner(x);
+        let panels = self.rng.one_in(3);
+        self.next_line();
+        if self.rng.one_in(2) {
+            return super::ok(if panels { self.b.panel_dot(x, b) } else { self.b.dot(x, b) });
+        }
+        // from another value than 0: with the rules of the same product
+        super::ok(if panels { self.b.panel_dot(x, b) } else { self.b.dot(x, b) });
+        let init = self.start(self.ty(x).elem);
+        self.add(if panels { Op::PanelDot { init, a: x, b } } else { Op::Dot { init, a: x, b } })
+    }
+
+    fn start(&mut self, ty: Ty) -> NodeId {
+        if self.rng.one_in(4) {
+            return self.scalar(ty, 1);
+        }
+        let l = values::constant(ty, self.rng);
+        self.lit(l)
+    }
+
+    /// Of an accumulator and an element.
+    fn operator(&mut self, ty: Ty, of: Ty) -> Lambda {
+        use BinaryOp::*;
+        let simple: Vec<BinaryOp> =
+            [Add, Add, Mul, Min, Max, And, Or, Xor].into_iter().filter(|op| op.accepts(ty)).collect();
+        let general = self.rng.one_in(3);
+        let op = self.rng.pick(&simple);
+        self.lambda(&[ty, of], &[], |g, v| {
+            let b = if of == ty { v[1] } else { g.add(Op::Cast(ty, v[1])) };
+            if general && !g.is_full() {
+                // captures: whatever is in scope
+                let depth = 1 + g.rng.below(3);
+                return g.scalar(ty, depth);
+            }
+            g.add(Op::Binary(op, v[0], b))
+        })
+    }
+}

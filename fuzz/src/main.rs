@@ -1,0 +1,128 @@
+//! `arraygpu-fuzz`: random programs, run, shown, made small.
+
+use arraygpu_fuzz::case::Case;
+use arraygpu_fuzz::check::{self, Stage};
+use arraygpu_fuzz::run::{Asked, chunk, run};
+use arraygpu_fuzz::{generate, reduce};
+use clap::{Parser, Subcommand};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// A third of the time of the passes is allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[derive(Parser)]
+#[command(name = "arraygpu-fuzz", about = "Random programs of core IR against the interpreter", version)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run seeds through stages, in processes of their own
+    Run {
+        /// Which stages; all if none is named
+        #[arg(long, value_delimiter = ',')]
+        stage: Vec<Stage>,
+        /// A..B
+        #[arg(long, value_parser = seeds, default_value = "0..1000")]
+        seeds: Range<u64>,
+        /// Seeds of a process
+        #[arg(long, default_value_t = 200)]
+        chunk: u64,
+        /// Processes at once
+        #[arg(long, default_value_t = 2)]
+        jobs: usize,
+        /// Stop each stage after so many minutes
+        #[arg(long)]
+        minutes: Option<f64>,
+        /// Make the first program of each kind of failure small, and write it into this folder
+        #[arg(long)]
+        small: Option<PathBuf>,
+    },
+    /// Run seeds here (what `run` starts)
+    Chunk {
+        #[arg(long)]
+        stage: Stage,
+        #[arg(long, value_parser = seeds)]
+        seeds: Range<u64>,
+        /// But not these
+        #[arg(long, value_delimiter = ',')]
+        skip: Vec<u64>,
+    },
+    /// Print the program of a seed, with its calls
+    Show { seed: u64 },
+    /// Run a program from a file, as `show` prints it
+    Check {
+        #[arg(long)]
+        stage: Stage,
+        file: PathBuf,
+    },
+    /// Make a failing program small
+    Reduce {
+        #[arg(long)]
+        stage: Stage,
+        /// A seed, or a file
+        program: String,
+    },
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let (a, b) = text.split_once("..").ok_or("A..B")?;
+    let number = |t: &str| t.parse().map_err(|_| format!("{t} is no number"));
+    Ok(number(a)?..number(b)?)
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().task {
+        Task::Run { stage, seeds, chunk, jobs, minutes, small } => {
+            let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
+            let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
+            code(run(&Asked { stages, seeds, chunk, jobs, limit, small }))
+        }
+        Task::Chunk { stage, seeds, skip } => {
+            chunk(stage, seeds, &skip);
+            ExitCode::SUCCESS
+        }
+        Task::Show { seed } => {
+            print!("{}", Case::of(&generate::program(seed)).text());
+            ExitCode::SUCCESS
+        }
+        Task::Check { stage, file } => {
+            check::keep_quiet();
+            let text = std::fs::read_to_string(&file).map_err(|e| e.to_string());
+            match text.and_then(|text| Case::parse(&text)).map(|case| check::check(stage, &case)) {
+                Ok(Ok(n)) => println!("fine: {n} comparisons"),
+                Ok(Err(f)) => println!("failed\t{}\t{}", f.class, f.message),
+                Err(e) => println!("error: {e}"),
+            }
+            ExitCode::SUCCESS
+        }
+        Task::Reduce { stage, program } => {
+            let case = match program.parse() {
+                Ok(seed) => Ok(Case::of(&generate::program(seed))),
+                Err(_) => std::fs::read_to_string(&program)
+                    .map_err(|e| e.to_string())
+                    .and_then(|text| Case::parse(&text)),
+            };
+            match case.and_then(|case| reduce::reduce(stage, case)) {
+                Ok(text) => {
+                    print!("{text}");
+                    ExitCode::SUCCESS
+                }
+                Err(e) => {
+                    eprintln!("{e}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+    }
+}
+
+fn code(fine: bool) -> ExitCode {
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

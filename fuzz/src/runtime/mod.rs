@@ -1,0 +1,135 @@
+//! Compiled functions in the runtime: loaded from a library or into the block interpreter, and called through the C ABI.
+
+#[path = "../../../tests/common/blocks.rs"]
+mod blocks;
+mod call;
+mod place;
+
+pub use call::{Called, Laid, extents};
+pub use place::Layout;
+
+use arraygpu_capi::abi::{
+    AGPU_ABI_VERSION, AGPU_DEVICE_CPU, AgpuContext, AgpuContextOptions, AgpuCpuKernel, AgpuModule,
+};
+use arraygpu_capi::{agpu_context_create, agpu_last_error_message};
+use arraygpu_compiler::driver::Compiled;
+use arraygpu_compiler::package::cc;
+use arraygpu_compiler::plan::Plan;
+use std::ffi::{CStr, CString};
+use std::path::Path;
+use std::process::Command;
+use std::ptr::{null, null_mut};
+
+/// A compiled program with kernels of one level.
+pub struct Loaded {
+    /// The plans of its functions.
+    pub plans: Vec<Plan>,
+    module: AgpuModule,
+    _text: CString,
+    _name: CString,
+    _library: Option<libloading::Library>,
+    _blocks: Option<blocks::Held>,
+}
+
+impl Loaded {
+    /// In the block interpreter.
+    pub fn blocks(compiled: &Compiled) -> Loaded {
+        let (held, table) = blocks::hold(compiled);
+        Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
+    }
+
+    /// From a library that was compiled for a level.
+    pub fn library(compiled: &Compiled, level: &str, path: &Path) -> Result<Loaded, String> {
+        // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
+        let library = unsafe { libloading::Library::new(path) }.map_err(|e| e.to_string())?;
+        let symbol = format!("{}_cpu_{level}", compiled.name);
+        // SAFETY: the C file ends with a table of that name and type.
+        let table: *const AgpuCpuKernel =
+            unsafe { *library.get(symbol.as_bytes()).map_err(|e| e.to_string())? };
+        Ok(Loaded { _library: Some(library), ..of_table(compiled, level, table) })
+    }
+}
+
+/// The levels that this machine runs, with their flags.
+pub fn levels() -> Vec<(&'static str, &'static [&'static str])> {
+    cc::levels().iter().filter(|l| runs(l.0)).copied().collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn runs(level: &str) -> bool {
+    match level {
+        "v4" => {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+        }
+        "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        _ => true,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn runs(level: &str) -> bool {
+    level == "v2"
+}
+
+/// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it is not content, warnings included.
+pub fn build(compiled: &Compiled, level: (&str, &[&str]), folder: &Path) -> Result<Loaded, String> {
+    let source = folder.join("kernels.c");
+    std::fs::write(&source, &compiled.c_source).map_err(|e| e.to_string())?;
+    let library = folder.join(format!("{}_{}.so", compiled.name, level.0));
+    let mut gcc = Command::new("cc");
+    gcc.args(cc::FLAGS)
+        .args(level.1)
+        .args(["-Werror", "-fvisibility=default", "-shared", "-o"])
+        .arg(&library);
+    gcc.arg(format!("-DAGPU_LEVEL={}", level.0)).arg("kernels.c").arg("-lm").current_dir(folder);
+    let result = gcc.output().map_err(|e| format!("no C compiler: {e}"))?;
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into());
+    }
+    Loaded::library(compiled, level.0, &library)
+}
+
+/// The program with these kernels.
+fn of_table(compiled: &Compiled, level: &str, table: *const AgpuCpuKernel) -> Loaded {
+    let text: String = compiled.plans.iter().map(Plan::to_string).collect();
+    let [text, name] = [text, compiled.name.clone()].map(|t| CString::new(t).unwrap_or_default());
+    let at = |l: &str| if l == level { table } else { null() };
+    let module = AgpuModule {
+        size: size_of::<AgpuModule>(),
+        abi_version: AGPU_ABI_VERSION,
+        name: name.as_ptr(),
+        plans: text.as_ptr(),
+        plans_length: text.as_bytes().len() as i64,
+        kernels: compiled.kernels.len() as i32,
+        cpu_v2: at("v2"),
+        cpu_v3: at("v3"),
+        cpu_v4: at("v4"),
+        gpu: null(),
+        gpu_length: 0,
+        images: null(),
+        image_count: 0,
+        state: Box::leak(Box::new(null_mut())),
+        staged: null(),
+        staged_length: 0,
+    };
+    let plans = compiled.plans.clone();
+    Loaded { plans, module, _text: text, _name: name, _library: None, _blocks: None }
+}
+
+/// A context with that many threads.
+pub fn context(threads: i32) -> Result<*mut AgpuContext, String> {
+    let options =
+        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads };
+    let mut out = null_mut();
+    // SAFETY: options and out-pointer live during the call.
+    let status = unsafe { agpu_context_create(&options, &mut out) };
+    if status as i32 == 0 { Ok(out) } else { Err(message()) }
+}
+
+/// The message of the last error of this thread.
+fn message() -> String {
+    // SAFETY: a C string that lives until the next failing call.
+    unsafe { CStr::from_ptr(agpu_last_error_message()) }.to_string_lossy().into_owned()
+}
