@@ -1,10 +1,12 @@
 //! Launches: with which memory and which parameters.
 
+use super::choice::space;
 use super::copy;
 use super::execute::Call;
 use crate::error::Result;
-use crate::execute::{elements, place_of, scalar};
+use crate::execute::{place_of, scalar};
 use crate::repeat;
+use crate::view::AXES;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::gpu::GpuVersion;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
@@ -156,8 +158,9 @@ impl Call<'_> {
         let count = (steps_wanted - 1) / each + 1;
         for turn in 0..count.min(DIFFERENT_TURNS as i64) {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
-            let n = elements(l, ws)?;
-            if i64::from(self.version(l, n, 0, each, ws)?.1.steps) != each {
+            let mut room = [0; AXES];
+            let space = space(l, ws, &mut room)?;
+            if i64::from(self.version(l, &space, each, ws)?.1.steps) != each {
                 return Ok(one);
             }
         }

@@ -5,6 +5,7 @@
 
 pub mod gpu;
 pub mod host;
+pub mod launch;
 pub mod parse;
 mod pays;
 pub mod print;

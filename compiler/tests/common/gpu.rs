@@ -113,15 +113,6 @@ impl Laid {
         }
         all.into_iter().map(|at| at as usize).collect()
     }
-
-    fn is_flat(&self) -> bool {
-        let mut dense = 1;
-        self.extents.iter().zip(&self.strides).rev().all(|(n, s)| {
-            let ok = *s == dense;
-            dense *= n;
-            ok
-        })
-    }
 }
 
 /// The extents of a value.

@@ -1,84 +1,57 @@
 //! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters.
 
 use super::{Call, Failure, Laid, Several};
-use arraygpu_compiler::core::TILE;
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg};
 use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::{Access, Launch, ScalarArg};
+use arraygpu_compiler::plan::launch::{Layout, Space, Spread};
+use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// What a launch is over.
-struct Space {
+struct Lengths {
     extents: Vec<u64>,
-    n: i64,
-    /// The length of a segment.
-    segment: i64,
+    segment: u64,
 }
 
-impl Space {
-    fn tiles(&self) -> i64 {
-        (self.n + TILE - 1) / TILE
+impl Lengths {
+    fn space(&self) -> Space<'_> {
+        Space { extents: &self.extents, segment: self.segment }
     }
+}
 
-    fn of_segment(&self) -> i64 {
-        (self.segment + TILE - 1) / TILE
-    }
+/// The span, of those that the runtime can choose the one that is nearest to `wanted`; steps of an iteration where there are no spans.
+fn span(v: &GpuVersion, space: &Space, wanted: u32, several: Several) -> u32 {
+    let spans = v.spans(space).into_iter();
+    spans.min_by_key(|s| s.abs_diff(wanted)).unwrap_or(several.map_or(1, |s| s.1 as u32))
+}
 
-    /// Elements of a scratch array.
-    fn scratch(&self, v: &GpuVersion) -> usize {
-        let of_segments = self.n * (16 * self.of_segment()).max(1);
-        let tiles = self.tiles();
-        match v.grid {
-            Grid::Panels(rows, cols) => {
-                let blocks = v.grid.blocks(&self.extents, self.segment as u64, v.threads, 1);
-                blocks as usize * (rows * cols) as usize
-            }
-            _ => (tiles + (tiles + TILE - 1) / TILE + 4).max(of_segments) as usize,
-        }
-    }
-
-    /// The span, `wanted` if it may be.
-    fn span(&self, v: &GpuVersion, wanted: u32, several: Several) -> u32 {
-        match v.grid {
-            Grid::Tiles(least, most) | Grid::Chunks(least, most) => wanted.clamp(least, most),
-            // more than 128 partial results a segment only of whole tiles
-            Grid::Strips(_, least, most)
-                if self.of_segment() * i64::from(most / wanted.clamp(least, most)) > 128 =>
-            {
-                most
-            }
-            Grid::Strips(_, least, most) => wanted.clamp(least, most),
-            Grid::Sums(..) => wanted.clamp(1, 16),
-            // where there are no tiles, the last parameter is the number of steps
-            _ => several.map_or(1, |s| s.1 as u32),
-        }
-    }
+/// A device on which the runtime chooses that span.
+fn spread(v: &GpuVersion, space: &Space, span: u32) -> Spread {
+    let devices = (0..16).map(|k| v.spread(space, 1 << k));
+    let mut chosen = devices.filter(|s| s.span.is_none_or(|s| s == span));
+    chosen.next().expect("the runtime can choose the span")
 }
 
 impl Call<'_> {
-    fn space(&self, l: &Launch) -> Space {
-        let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
-        let n = extents.iter().copied().reduce(|a, b| a * b).unwrap_or(0) as i64;
-        let segment = l.segment.map_or(0, |d| self.host[d.0 as usize].as_i64());
-        Space { extents, n, segment }
+    fn lengths(&self, l: &Launch) -> Lengths {
+        let of = |d: &HostId| self.host[d.0 as usize].as_i64().max(0) as u64;
+        Lengths { extents: l.domain.iter().map(of).collect(), segment: l.segment.as_ref().map_or(0, of) }
     }
 
     /// The version that the runtime would choose, or the one that is wanted, if it can.
     pub(super) fn choose(&self, l: &Launch, several: Several) -> Option<usize> {
         let versions = &self.compiled.gpu[l.kernel as usize].versions;
-        let space = self.space(l);
+        let lengths = self.lengths(l);
+        let space = lengths.space();
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         let chosen = |at: &usize| {
             let v = &versions[*at];
             // what follows another one is never launched by itself
             let wanted = match self.how.version == Some(*at) {
                 true => !matches!(v.grid, Grid::Sums(..)),
-                false => v.pays(&space.extents, space.segment as u64),
+                false => v.pays(space.extents, space.segment),
             };
-            (v.steps == 0 || several.is_some_and(|s| s.0 == i64::from(v.steps)))
-                && space.extents.iter().all(|n| *n >= v.extent.into())
-                && self.holds(l, &laid, space.n, v)
-                && wanted
+            wanted && self.fits(l, &laid, &space, v, several)
         };
         let first = (0..versions.len()).find(chosen);
         self.how.version.filter(|v| *v < versions.len()).filter(chosen).or(first)
@@ -92,14 +65,13 @@ impl Call<'_> {
         let Some(version) = self.choose(l, several) else {
             return Err(Failure::Rules(format!("no version of {} can run", l.name)));
         };
-        let (v, space) = (&gpu.versions[version], self.space(l));
+        let (v, lengths) = (&gpu.versions[version], self.lengths(l));
+        let space = lengths.space();
         let (mut scratch, mut counters) = (Vec::new(), None);
-        if let Grid::Tiles(..) | Grid::Chunks(..) | Grid::Strips(..) | Grid::Panels(..) = v.grid {
-            let elements = space.scratch(v);
-            scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, elements)).collect();
-            let groups = (space.tiles() + TILE - 1) / TILE;
-            let count = (groups + 1).max(space.n * i64::from(l.segment.is_some())) as usize;
-            counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); count]));
+        let spread = spread(v, &space, span(v, &space, self.how.span, several));
+        if spread.span.is_some() {
+            scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, spread.scratch as usize)).collect();
+            counters = Some(self.memory.filled(Ty::U32, &vec![Lit::u32(0); spread.counters as usize]));
         }
         let parts = if let Grid::Panels(..) = v.grid { 2 } else { 1 };
         for version in version..version + parts {
@@ -130,8 +102,8 @@ impl Call<'_> {
         if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.contiguous && vector(l))) {
             return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
         }
-        let span = space.span(v, self.how.span, several);
-        let blocks = v.grid.blocks(&space.extents, space.segment as u64, v.threads, span) as u32;
+        let span = span(v, space, self.how.span, several);
+        let blocks = v.grid.blocks(space.extents, space.segment, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
         }
@@ -155,28 +127,23 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a version's conditions hold.
-    fn holds(&self, l: &Launch, arrays: &[&Laid], n: i64, v: &GpuVersion) -> bool {
+    /// Whether a version is right for the launch.
+    fn fits(&self, l: &Launch, arrays: &[&Laid], space: &Space, v: &GpuVersion, several: Several) -> bool {
+        let array = |i: usize| {
+            let (a, size) = (*arrays.get(i)?, self.plan_ty(l.arrays[i].0).size());
+            // allocations begin at multiples of 16
+            Some(Layout {
+                extents: &a.extents,
+                strides: &a.strides,
+                size,
+                address: a.arg.offset as usize * size,
+            })
+        };
         let writes = |write: bool| {
             let used = l.arrays.iter().zip(arrays).filter(move |(a, _)| (a.1 == Access::Write) == write);
             used.map(|(_, laid)| laid.arg.memory)
         };
-        let aligned = |i: &u32| {
-            let a = &arrays[*i as usize];
-            let size = self.plan_ty(l.arrays[*i as usize].0).size() as i64;
-            // rows without gaps have no starts of their own
-            let axes = if v.flat.contains(i) { 0 } else { a.strides.len().saturating_sub(1) };
-            let outer = &a.strides[..axes];
-            [a.arg.offset as i64].iter().chain(outer).all(|at| (at * size) % 16 == 0)
-        };
-        let limit = (1i64 << 31) - (1 << 20);
-        let narrow = n < limit && arrays.iter().all(|a| (a.arg.len as i64 * a.arg.stride).abs() < limit);
-        (!v.contiguous || arrays.iter().all(|a| a.strides.last().is_none_or(|s| *s == 1)))
-            && v.flat.iter().all(|i| arrays[*i as usize].is_flat())
-            && (!v.separate || !writes(true).any(|w| writes(false).any(|r| r == w)))
-            && v.aligned.iter().all(aligned)
-            && v.longest
-                .is_none_or(|most| l.segment.is_some_and(|d| self.host[d.0 as usize].as_i64() <= most.into()))
-            && (!v.narrow || narrow)
+        let writes_an_input = || writes(true).any(|w| writes(false).any(|r| r == w));
+        v.fits(space, several.map_or(1, |s| s.0), array, writes_an_input)
     }
 }
