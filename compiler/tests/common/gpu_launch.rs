@@ -55,6 +55,17 @@ impl Space {
     }
 }
 
+/// Whether the runtime may choose that span: the least one, doubled as often as it stays within the most.
+fn can_be_chosen(v: &GpuVersion, span: u32) -> bool {
+    let (least, most) = match v.grid {
+        Grid::Tiles(least, most) | Grid::Chunks(least, most) | Grid::Strips(_, least, most) => (least, most),
+        Grid::Sums(..) => (1, 16),
+        _ => return true,
+    };
+    let mut spans = std::iter::successors(Some(least), |s| Some(2 * s)).take_while(|s| *s <= most);
+    spans.any(|s| s == span) || span == most
+}
+
 impl Call<'_> {
     fn space(&self, l: &Launch) -> Space {
         let extents: Vec<u64> = l.domain.iter().map(|d| self.host[d.0 as usize].as_i64() as u64).collect();
@@ -131,6 +142,9 @@ impl Call<'_> {
             return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
         }
         let span = space.span(v, self.how.span, several);
+        if !can_be_chosen(v, span) {
+            return Err(Failure::Rules(format!("{}: the runtime never chooses the span {span}", v.entry)));
+        }
         let blocks = v.grid.blocks(&space.extents, space.segment as u64, v.threads, span) as u32;
         if blocks == 0 {
             return Ok(());
