@@ -6,6 +6,7 @@
 pub mod case;
 pub mod check;
 pub mod count;
+pub mod coverage;
 pub mod generate;
 pub mod legal;
 pub mod reduce;

@@ -2,6 +2,7 @@
 
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{self, Stage};
+use arraygpu_fuzz::coverage::Table;
 use arraygpu_fuzz::run::{Asked, chunk, run};
 use arraygpu_fuzz::{generate, reduce};
 use clap::{Parser, Subcommand};
@@ -54,6 +55,11 @@ enum Task {
         #[arg(long, value_delimiter = ',')]
         skip: Vec<u64>,
     },
+    /// Print what the programs of seeds reach, and which legal cells none reaches
+    Coverage {
+        #[arg(long, value_parser = seeds, default_value = "0..60000")]
+        seeds: Range<u64>,
+    },
     /// Print the program of a seed, with its calls
     Show { seed: u64 },
     /// Run a program from a file, as `show` prints it
@@ -87,6 +93,13 @@ fn main() -> ExitCode {
         Task::Chunk { stage, seeds, skip } => {
             chunk(stage, seeds, &skip);
             ExitCode::SUCCESS
+        }
+        Task::Coverage { seeds } => {
+            let table = Table::of(seeds);
+            print!("{}", table.text());
+            let empty = table.empty();
+            empty.iter().for_each(|cell| eprintln!("empty: {cell}"));
+            code(empty.is_empty())
         }
         Task::Show { seed } => {
             print!("{}", Case::of(&generate::program(seed)).text());

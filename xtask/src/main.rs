@@ -6,6 +6,7 @@ mod cmake;
 mod count;
 mod cuda;
 mod demo;
+mod fuzz;
 mod install;
 mod ptxas;
 mod sh;
@@ -63,6 +64,21 @@ enum Task {
         #[arg(long)]
         measured: Option<std::path::PathBuf>,
     },
+    /// Run random programs of core IR through the passes, a simulated GPU, the block interpreter and C, against the interpreter
+    Fuzz {
+        /// passes, simulator, block, c; all if none is named
+        #[arg(long, value_delimiter = ',')]
+        stage: Vec<String>,
+        /// A..B; the day's if there are none
+        #[arg(long)]
+        seeds: Option<String>,
+        /// Minutes a stage; 5 of the day's seeds
+        #[arg(long)]
+        minutes: Option<f64>,
+        /// Make the first program of each kind of failure small, and write it into this folder
+        #[arg(long, value_name = "DIR")]
+        small: Option<PathBuf>,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -77,6 +93,9 @@ fn main() -> ExitCode {
         Task::Bless => test::bless(),
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })
+        }
+        Task::Fuzz { stage, seeds, minutes, small } => {
+            fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small })
         }
         Task::Tidy => tidy::run(),
     };

@@ -1,8 +1,9 @@
-//! Registers and local arrays that nothing uses are dropped: lowering binds what a strategy might need, not every body needs it.
+//! Registers and local arrays that nothing uses are dropped: lowering binds what a strategy might need, not every body needs it. A variable that is read only to be assigned
+//! again is not used either.
 
-use super::{Expr, Kernel, Mem, Stmt};
+use super::{Expr, Kernel, Mem, Reg, Stmt};
 
-/// Drops unused `let`s and vector loads, and local arrays that nothing reads with what fills them, until none is left.
+/// Drops unused `let`s, variables and vector loads, and local arrays that nothing reads with what fills them, until none is left.
 pub fn run(k: &mut Kernel) {
     loop {
         let mut uses = Counts::of(k).uses;
@@ -51,20 +52,14 @@ fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
     let mut kept = Vec::with_capacity(body.len());
     while let Some(mut s) = body.pop() {
         match &mut s {
-            Stmt::Let(r, e, _) if uses[r.0 as usize] == 0 && !orders(e) => {
-                visit(e, &mut |e| {
-                    if let Expr::Reg(r) = e {
-                        uses[r.0 as usize] -= 1;
-                    }
-                });
+            Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e)
+                if uses[r.0 as usize] == 0 && !orders(e) =>
+            {
+                forget(e, Some(*r), uses);
                 continue;
             }
             Stmt::LoadVec(regs, _, i) if regs.iter().all(|r| uses[r.0 as usize] == 0) => {
-                visit(i, &mut |e| {
-                    if let Expr::Reg(r) = e {
-                        uses[r.0 as usize] -= 1;
-                    }
-                });
+                forget(i, None, uses);
                 continue;
             }
             Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => drop_block(b, uses),
@@ -78,6 +73,17 @@ fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
     }
     kept.reverse();
     *body = kept;
+}
+
+/// An expression that is dropped uses nothing any more; what assigns to a variable did not use that variable.
+fn forget(e: &Expr, assigned: Option<Reg>, uses: &mut [u32]) {
+    visit(e, &mut |e| {
+        if let Expr::Reg(r) = e
+            && Some(*r) != assigned
+        {
+            uses[r.0 as usize] -= 1;
+        }
+    });
 }
 
 /// A broadcast also orders what the lanes do before and after.
@@ -105,13 +111,18 @@ impl Counts {
 
     fn block(&mut self, body: &[Stmt]) {
         for s in body {
-            s.expressions(&mut |e| self.expr(e));
-            s.blocks().into_iter().for_each(|b| self.block(b));
             match s {
-                // what is assigned is used: vars stay
-                Stmt::Assign(r, _) => self.uses[r.0 as usize] += 1,
-                Stmt::LoadVec(_, m, _) => self.reads(*m),
-                _ => {}
+                Stmt::Assign(r, e) => {
+                    let before = self.uses[r.0 as usize];
+                    self.expr(e);
+                    // that it was read for its own next value does not count; what stays in any case needs the variable
+                    self.uses[r.0 as usize] = before + u32::from(orders(e));
+                }
+                s => s.expressions(&mut |e| self.expr(e)),
+            }
+            s.blocks().into_iter().for_each(|b| self.block(b));
+            if let Stmt::LoadVec(_, m, _) = s {
+                self.reads(*m);
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::case::Case;
 use arraygpu_compiler::core::interp::{Outcome, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::stage;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -68,14 +69,42 @@ fn class(message: &str) -> String {
     line.chars().filter(|c| !c.is_ascii_digit()).take(160).collect()
 }
 
-/// Runs a case through a stage; the number of comparisons made.
+/// Runs a case through a stage, and what staging makes of it; the number of comparisons made.
 pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
-    caught(|| match stage {
+    let one = |case: &Case| match stage {
         Stage::Passes => passes::check(case),
         Stage::Simulator => simulator::check(case),
         Stage::Block => block::check(case),
         Stage::C => c::check(case),
+    };
+    caught(|| {
+        let compared = one(case)?;
+        match specialised(case) {
+            Some(special) => {
+                let more = one(&special).map_err(|f| Failure::new(format!("specialised: {}", f.message)))?;
+                Ok(compared + more)
+            }
+            None => Ok(compared),
+        }
     })
+}
+
+/// The function compiled for what it stages in the call that it is made for, and that call.
+fn specialised(case: &Case) -> Option<Case> {
+    let f = &case.function;
+    let call = case.calls.iter().find(|c| c.fits).filter(|_| case.refused.is_none())?;
+    if !stage::has_stages(f) {
+        return None;
+    }
+    let scalar = |a: &Value| if let Value::Scalar(l) = a { Some(*l) } else { None };
+    let extents = |a: &Value| match a {
+        Value::Scalar(_) => vec![],
+        Value::Vector(v) => vec![v.len() as i64],
+        Value::Array(extents, _) => extents.clone(),
+    };
+    let (params, extents): (Vec<_>, Vec<_>) = call.args.iter().map(|a| (scalar(a), extents(a))).unzip();
+    let function = stage::specialise(f, &stage::values(f, &params, &extents));
+    Some(Case { function, calls: vec![call.clone()], refused: None })
 }
 
 thread_local! {

@@ -100,6 +100,7 @@ impl Gen<'_> {
                 return x;
             }
             self.refused = Some("E0401");
+            self.note("E0401: a stored part of an element");
         }
         let made = self.add(Op::Materialize(x));
         if self.is_closed(x) && !self.affords(made) { x } else { made }
@@ -172,6 +173,7 @@ impl Gen<'_> {
             return self.map(ty);
         }
         let (x, k) = (self.rng.pick(&arrays), self.rng.pick(&indices));
+        self.note("gather");
         let lambda = self.lambda(&[Ty::I64], &[], |g, _| g.read_of(x, 1));
         self.next_line();
         ok(self.b.map("gather", lambda, vec![k]))
@@ -205,6 +207,7 @@ impl Gen<'_> {
         if ty == Ty::Bool || taps < 1 {
             return self.slice(x);
         }
+        self.note("weighted sum");
         let extent = self.b.extents(x)[usize::from(axis)];
         let (mut slices, one) = (Vec::new(), self.int(1));
         for k in 0..taps {
@@ -236,9 +239,11 @@ impl Gen<'_> {
         }
         let x = self.rng.pick(&all);
         let extent = self.b.extents(x)[0];
+        self.note("window");
         let mut taps = self.new_extent(7);
         if self.rng.one_in(2) && arraygpu_compiler::core::verify::runs_on_host(&self.b.function.graph, taps) {
             taps = ok(self.b.stage(taps));
+            self.note("staged window");
         }
         let lambda = self.lambda(&[Ty::I64], &[extent], |g, _| {
             let body = g.lambda(&[Ty::I64], &[taps], |g, _| g.read_of(x, 1));

@@ -34,6 +34,12 @@ impl Gen<'_> {
             return x;
         }
         self.work += work * steps as f64;
+        if self.inside > 0 {
+            self.note("a step in a step");
+        }
+        if states > 1 {
+            self.note(if states > 8 { "nine states" } else { "several states" });
+        }
         let number = self.b.function.steps.len() as u32;
         self.b.function.steps.push(Arc::new(step));
         let count = self.host_of(steps);
@@ -67,6 +73,7 @@ impl Gen<'_> {
                 let one = self.int(1);
                 self.next_line();
                 out.push(ok(self.b.fill(one, value)));
+                self.note("a scalar from outside of an iteration");
             }
         }
         out
@@ -101,7 +108,9 @@ impl Gen<'_> {
         }
         let work = g.results_work();
         let work = g.work + work;
-        (g.b.function, work)
+        let (function, constructs) = (g.b.function, g.constructs);
+        self.constructs.extend(constructs);
+        (function, work)
     }
 
     /// An array of a state's type and shape.

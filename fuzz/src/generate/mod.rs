@@ -14,6 +14,7 @@ mod results;
 mod scalars;
 
 pub use calls::Call;
+pub use scalars::{is_binary_of_users, is_unary_of_users};
 
 use crate::rng::Rng;
 use crate::values;
@@ -23,6 +24,35 @@ use arraygpu_compiler::core::{Function, Graph, Lambda, NodeId, Op, Param, Strate
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
+
+/// What a program may be made of that is more than one operation, or that the compiler must refuse.
+pub const CONSTRUCTS: [&str; 24] = [
+    "a chain of scalars",
+    "a condition of a reduction",
+    "a part replaced",
+    "a row at any index",
+    "a row of an element",
+    "a row that the host knows",
+    "a scalar from outside of an iteration",
+    "a step in a step",
+    "E0209: a bound of data",
+    "E0310: a slice that never fits",
+    "E0401: a stored part of an element",
+    "fold to another type",
+    "gather",
+    "matrix product",
+    "nine states",
+    "padded: clamp",
+    "padded: constant",
+    "padded: mirror",
+    "padded: wrap",
+    "product in an element",
+    "several states",
+    "staged window",
+    "weighted sum",
+    "window",
+];
 
 /// A function, and the call that it is made for.
 #[derive(Clone, Debug)]
@@ -37,6 +67,8 @@ pub struct Program {
     pub scalars: Vec<Option<Lit>>,
     /// What the compiler must say of it, if it must refuse it.
     pub refused: Option<&'static str>,
+    /// Which of [`CONSTRUCTS`] were made, needed or not.
+    pub constructs: BTreeSet<&'static str>,
 }
 
 /// A variable that runs over the indices of an axis of this extent.
@@ -76,6 +108,7 @@ struct Gen<'r> {
     most_work: f64,
     work: f64,
     refused: Option<&'static str>,
+    constructs: BTreeSet<&'static str>,
     line: u32,
 }
 
@@ -101,8 +134,8 @@ pub fn program(seed: u64) -> Program {
     let results = 1 + g.rng.below(most);
     g.body();
     g.results(results);
-    let refused = g.refused;
-    Program { seed, function: g.b.function, extents, scalars, refused }
+    let (refused, constructs) = (g.refused, g.constructs);
+    Program { seed, function: g.b.function, extents, scalars, refused, constructs }
 }
 
 /// Lengths that arrays share: few elements mostly, now and then around the sizes of tiles, columns and panels.
@@ -192,6 +225,7 @@ impl<'r> Gen<'r> {
             most_work: f64::max(most_work, 12.0 * elements as f64),
             work: 0.0,
             refused: None,
+            constructs: BTreeSet::new(),
             line: 0,
         };
         for (i, p) in g.b.function.params.clone().iter().enumerate() {
@@ -236,6 +270,11 @@ impl<'r> Gen<'r> {
     /// There is enough of everything.
     fn is_full(&self) -> bool {
         self.b.function.graph.len() > self.most_nodes
+    }
+
+    fn note(&mut self, construct: &'static str) {
+        debug_assert!(CONSTRUCTS.contains(&construct), "{construct}");
+        self.constructs.insert(construct);
     }
 
     fn some_type(&mut self) -> Ty {

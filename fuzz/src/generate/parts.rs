@@ -15,11 +15,13 @@ impl Gen<'_> {
         self.next_line();
         if !own.is_empty() && !self.rng.one_in(4) {
             let index = self.rng.pick(&own);
+            self.note("a row of an element");
             return ok(self.b.pick("row", x, axis, index, true));
         }
         if self.wild && !self.indices.is_empty() && self.rng.one_in(2) {
             let i = self.rng.below(self.indices.len());
             let index = self.indices[i].var;
+            self.note("a row at any index");
             return ok(self.b.pick("row", x, axis, index, false));
         }
         if n == 0 {
@@ -27,6 +29,7 @@ impl Gen<'_> {
         }
         let at = self.rng.between(0, n - 1);
         let index = self.host_of(at);
+        self.note("a row that the host knows");
         self.next_line();
         ok(self.b.pick("row", x, axis, index, false))
     }
@@ -70,6 +73,7 @@ impl Gen<'_> {
         let (b, axis) = self.rng.pick(&right);
         let (rows, cols) = (self.b.extents(a)[0], self.b.extents(b)[1 - axis]);
         let beside = self.rng.one_in(4);
+        self.note(if beside { "product in an element" } else { "matrix product" });
         let lambda = self.lambda(&[Ty::I64, Ty::I64], &[rows, cols], |g, i| {
             g.next_line();
             let row = ok(g.b.pick("matmul", a, 0, i[0], true));
@@ -97,6 +101,12 @@ impl Gen<'_> {
         if n == 0 && !limited {
             return x;
         }
+        self.note(match boundary {
+            Boundary::Clamp => "padded: clamp",
+            Boundary::Mirror => "padded: mirror",
+            Boundary::Wrap => "padded: wrap",
+            Boundary::Constant(_) => "padded: constant",
+        });
         let most = if limited { n.min(3) } else { 3 };
         let [before, after] = [(); 2].map(|()| {
             let margin = self.rng.between(0, most);
@@ -121,6 +131,7 @@ impl Gen<'_> {
             let axis = self.rng.below(ty.rank.into()) as u8;
             return self.add(Op::Reverse(x, axis));
         }
+        self.note("a part replaced");
         let k = self.rng.below(parts.len());
         let (part, lengths) = parts.swap_remove(k);
         let start: Vec<NodeId> = lengths

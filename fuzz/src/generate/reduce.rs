@@ -54,6 +54,9 @@ impl Gen<'_> {
         let init = self.start(ty);
         let step = self.operator(ty, of);
         let made = self.add(Op::Fold { step, init, src });
+        if of != ty {
+            self.note("fold to another type");
+        }
         if self.affords(made) { made } else { self.scalar(ty, 0) }
     }
 

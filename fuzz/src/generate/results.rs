@@ -52,6 +52,7 @@ impl Gen<'_> {
         if ty == Ty::Bool || self.count(x) > 200 {
             return;
         }
+        self.note("a chain of scalars");
         let mut x = x;
         for _ in 0..self.rng.between(4, 14) {
             let mut s = self.reduction_of(x);
@@ -83,6 +84,7 @@ impl Gen<'_> {
         self.next_line();
         super::ok(self.b.slice("slice", x, 0, [zero, stop, one]));
         self.refused = Some("E0310");
+        self.note("E0310: a slice that never fits");
     }
 
     /// A bound that depends on data is refused at once.
@@ -97,6 +99,7 @@ impl Gen<'_> {
         let refused = self.b.slice("slice", x, 0, [zero, at, one]);
         assert!(refused.is_err_and(|e| e.code == "E0209"), "a bound that only the device knows is taken");
         self.b.function.requires.truncate(rules);
+        self.note("E0209: a bound of data");
     }
 
     /// Arrays that nothing is made of yet; they are made of the most.

@@ -108,6 +108,9 @@ impl Gen<'_> {
     }
 
     fn select(&mut self, ty: Ty, d: usize) -> NodeId {
+        if ty != Ty::Bool && self.rng.one_in(4) {
+            return self.of_reduction(ty, d);
+        }
         let c = if self.rng.one_in(3) && ty != Ty::Bool {
             // a condition on what is selected
             let a = self.scalar(ty, d);
@@ -120,6 +123,29 @@ impl Gen<'_> {
         };
         let (a, b) = (self.scalar(ty, d), self.scalar(ty, d));
         self.add(Op::Select(c, a, b))
+    }
+
+    /// A reduction decides, and is what it decides about; or there is one in an arm only.
+    fn of_reduction(&mut self, ty: Ty, d: usize) -> NodeId {
+        self.note("a condition of a reduction");
+        let r = self.reduction(ty);
+        let zero = values::small(ty, 0);
+        let zero = self.lit(zero);
+        let op = self.rng.pick(&[BinaryOp::Gt, BinaryOp::Ne, BinaryOp::Le]);
+        let c = self.add(Op::Binary(op, r, zero));
+        self.scalars.push(r);
+        let other = self.scalar(ty, d);
+        match self.rng.below(3) {
+            0 => self.add(Op::Select(c, r, other)),
+            1 => {
+                let f = self.unary(ty, 0);
+                self.add(Op::Select(c, other, f))
+            }
+            _ => {
+                let c = self.scalar(Ty::Bool, d);
+                self.add(Op::Select(c, other, r))
+            }
+        }
     }
 
     fn unary(&mut self, ty: Ty, d: usize) -> NodeId {

@@ -13,6 +13,7 @@
 
 mod bench;
 mod check;
+mod fuzz;
 mod projects;
 mod random;
 mod rust;
@@ -62,6 +63,7 @@ pub fn run() -> Result {
     rust::add(&mut bundle)?;
     say("random programs");
     random::add(&mut bundle, toolkit)?;
+    fuzz::add(&mut bundle)?;
     say("the benchmark");
     bench::add(&mut bundle, toolkit)?;
     for (name, text) in FILES {

@@ -1,0 +1,64 @@
+//! Which cells there must be.
+
+use super::{Cell, MAKERS, Place, READERS};
+use crate::generate::{is_binary_of_users, is_unary_of_users};
+use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
+
+/// Arrays of every type that every reader takes, outside of closures; and in an element, where a reader depends on one.
+pub(super) fn arrays() -> Vec<(Cell, Vec<Place>)> {
+    let mut out = Vec::new();
+    for maker in MAKERS {
+        for reader in READERS {
+            for ty in Ty::ALL.into_iter().filter(|ty| fits(maker, reader, *ty)) {
+                out.push(((format!("{maker} {ty}"), reader.to_string()), places(maker, reader)));
+            }
+        }
+    }
+    out
+}
+
+fn fits(maker: &str, reader: &str, ty: Ty) -> bool {
+    let no_vectors = ["permute", "pick"].contains(&reader) && ["iota", "fill"].contains(&maker);
+    let product = ["dot", "panel_dot"].contains(&reader) && (ty == Ty::Bool || ty.is_half());
+    // `iota` is of i64; `elem` needs an extent that an index runs over
+    !no_vectors && !product && (maker != "iota" || ty == Ty::I64)
+}
+
+fn places(maker: &str, reader: &str) -> Vec<Place> {
+    match (maker, reader) {
+        (_, "elem") => vec![Place::Element],
+        ("param", "at") => vec![Place::Closed, Place::Element, Place::Nested, Place::Operator, Place::Step],
+        (_, "at") => vec![Place::Closed, Place::Element],
+        _ => vec![Place::Closed],
+    }
+}
+
+/// Operators of every type that they take: outside of closures, in elements, in the functions of reductions; elementary functions anywhere.
+pub(super) fn scalars() -> Vec<(Cell, Vec<Place>)> {
+    let unary = UnaryOp::ALL.iter().filter(|o| is_unary_of_users(**o));
+    let unary = unary.map(|o| (o.name(), o.is_elementary(), Ty::ALL.map(|ty| o.accepts(ty))));
+    let binary = BinaryOp::ALL.iter().filter(|o| is_binary_of_users(**o));
+    let binary = binary.map(|o| (o.name(), o.is_elementary(), Ty::ALL.map(|ty| o.accepts(ty))));
+    let others = [
+        ("mul_add", false, Ty::ALL.map(|ty| ty != Ty::Bool)),
+        ("select", false, Ty::ALL.map(|_| true)),
+        ("cast", false, Ty::ALL.map(|_| true)),
+    ];
+    let mut out = Vec::new();
+    for (name, elementary, accepts) in unary.chain(binary).chain(others) {
+        for (ty, _) in Ty::ALL.into_iter().zip(accepts).filter(|a| a.1) {
+            let places = match elementary {
+                true => vec![Place::Element],
+                false => vec![Place::Closed, Place::Element, Place::Operator],
+            };
+            out.push(((name.into(), ty.name().into()), places));
+        }
+    }
+    out
+}
+
+/// From every type to every type.
+pub(super) fn casts() -> Vec<(Cell, Vec<Place>)> {
+    let pairs = Ty::ALL.into_iter().flat_map(|a| Ty::ALL.map(|b| (a, b)));
+    pairs.map(|(a, b)| ((a.to_string(), b.to_string()), vec![Place::Element])).collect()
+}

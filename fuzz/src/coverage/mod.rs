@@ -1,0 +1,193 @@
+//! What the generator reaches: operation x type x reader x nesting, as a table that is kept beside the code.
+//!
+//! Three tables: arrays by what reads them, scalar operators by where they stand, casts by both types; and a list of the constructs that are more than one operation.
+//! A cell that is legal and empty is a fault ([`Table::empty`]).
+
+mod legal;
+mod walk;
+
+use crate::count;
+use crate::generate::{CONSTRUCTS, is_binary_of_users, is_unary_of_users, program};
+use arraygpu_compiler::core::{Function, Op};
+use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Place {
+    /// Outside of closures.
+    Closed,
+    /// In one closure.
+    Element,
+    /// In two closures or more.
+    Nested,
+    /// In the function of a reduction or a fold.
+    Operator,
+    /// In a step of an iteration.
+    Step,
+}
+
+impl Place {
+    fn letter(self) -> char {
+        match self {
+            Place::Closed => 'c',
+            Place::Element => 'e',
+            Place::Nested => 'n',
+            Place::Operator => 'o',
+            Place::Step => 's',
+        }
+    }
+}
+
+/// A row and a column of one of the tables.
+pub(crate) type Cell = (String, String);
+
+/// Cells with the places that were seen there.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Table {
+    arrays: BTreeMap<Cell, BTreeSet<Place>>,
+    scalars: BTreeMap<Cell, BTreeSet<Place>>,
+    casts: BTreeMap<Cell, BTreeSet<Place>>,
+    constructs: BTreeSet<&'static str>,
+}
+
+/// Operations that make arrays, as rows of the first table.
+pub(crate) const MAKERS: [&str; 12] = [
+    "param",
+    "map",
+    "generate",
+    "slice",
+    "reverse",
+    "permute",
+    "pick",
+    "spread",
+    "iota",
+    "fill",
+    "materialize",
+    "iterate",
+];
+/// Operations that read arrays, as its columns; `result` is none of them.
+pub(crate) const READERS: [&str; 16] = [
+    "result",
+    "at",
+    "elem",
+    "map",
+    "slice",
+    "reverse",
+    "permute",
+    "pick",
+    "spread",
+    "materialize",
+    "reduce",
+    "dot",
+    "panel_dot",
+    "fold",
+    "iterate",
+    "len",
+];
+
+impl Table {
+    /// Of the programs of these seeds.
+    pub fn of(seeds: std::ops::Range<u64>) -> Table {
+        let mut out = Table::default();
+        for seed in seeds {
+            let p = program(seed);
+            out.function(&p.function, false);
+            out.constructs.extend(p.constructs);
+        }
+        out
+    }
+
+    fn function(&mut self, f: &Function, step: bool) {
+        walk::walk(f, step, self);
+        f.steps.iter().for_each(|s| self.function(s, true));
+    }
+
+    /// Legal cells without a place, and places that a cell should have.
+    pub fn empty(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for (name, table, legal) in [
+            ("arrays", &self.arrays, legal::arrays()),
+            ("operators", &self.scalars, legal::scalars()),
+            ("casts", &self.casts, legal::casts()),
+        ] {
+            for (cell, places) in legal {
+                let seen = table.get(&cell);
+                let missing: String = places
+                    .iter()
+                    .filter(|p| seen.is_none_or(|s| !s.contains(p)))
+                    .map(|p| p.letter())
+                    .collect();
+                if !missing.is_empty() {
+                    out.push(format!("{name}: {} {}: {missing}", cell.0, cell.1));
+                }
+            }
+        }
+        let all = CONSTRUCTS.iter().filter(|c| !self.constructs.contains(*c));
+        out.extend(all.map(|c| format!("construct: {c}")));
+        out
+    }
+
+    /// The text of all tables.
+    pub fn text(&self) -> String {
+        let mut out = String::from(
+            "What random programs reach (`arraygpu-fuzz coverage`). c: outside of closures, e: in an element, n: in two closures, o: in the function of a reduction, s: in a step.\n",
+        );
+        let tables = [
+            ("Arrays by what reads them, and where the reader stands", &self.arrays),
+            ("Operators by type", &self.scalars),
+            ("Casts", &self.casts),
+        ];
+        for (title, table) in tables {
+            let _ = writeln!(out, "\n{title}\n");
+            let columns: BTreeSet<&String> = table.keys().map(|c| &c.1).collect();
+            let rows: BTreeSet<&String> = table.keys().map(|c| &c.0).collect();
+            let line = |first: &str, cells: Vec<String>| {
+                let cells: Vec<String> = cells.iter().map(|c| format!("{c:<11}")).collect();
+                format!("{first:<22} {}", cells.join(" ")).trim_end().to_string()
+            };
+            let _ = writeln!(out, "{}", line("", columns.iter().map(|c| c.to_string()).collect()));
+            for row in rows {
+                let cell = |c: &&String| match table.get(&(row.clone(), c.to_string())) {
+                    Some(places) => places.iter().map(|p| p.letter()).collect(),
+                    None => ".".to_string(),
+                };
+                let _ = writeln!(out, "{}", line(row, columns.iter().map(cell).collect()));
+            }
+        }
+        let _ =
+            writeln!(out, "\nConstructs: {}", self.constructs.iter().copied().collect::<Vec<_>>().join(", "));
+        out
+    }
+}
+
+/// Every operation of core IR that was generated, and every operator.
+pub fn names(table: &Table) -> BTreeSet<String> {
+    let arrays = table.arrays.keys().flat_map(|(row, column)| {
+        let maker = row.split(' ').next().unwrap_or_default();
+        [maker.to_string(), column.clone()]
+    });
+    let scalars = table.scalars.keys().map(|(row, _)| row.clone());
+    arrays.chain(scalars).collect()
+}
+
+/// Every operation and operator that there must be.
+pub fn wanted() -> Vec<&'static str> {
+    let operations = ["mul_add", "select", "cast", "stage", "within", "const", "var"];
+    let unary = UnaryOp::ALL.iter().filter(|o| is_unary_of_users(**o)).map(|o| o.name());
+    let binary = BinaryOp::ALL.iter().filter(|o| is_binary_of_users(**o)).map(|o| o.name());
+    let arrays = MAKERS.iter().chain(&READERS).copied().filter(|n| *n != "result");
+    operations.into_iter().chain(unary).chain(binary).chain(arrays).collect()
+}
+
+/// The row of an operation of scalars, and its column.
+pub(crate) fn scalar_cell(op: &Op, operand: Option<Ty>, ty: Ty) -> Option<Cell> {
+    let of = match op {
+        Op::Unary(..) | Op::Binary(..) => operand.unwrap_or(ty),
+        Op::MulAdd(..) | Op::Select(..) | Op::Stage(_) | Op::Const(_) | Op::Var(..) | Op::Within(..) => ty,
+        Op::Cast(..) => ty,
+        _ => return None,
+    };
+    Some((count::name(op).into(), of.name().into()))
+}
