@@ -5,7 +5,7 @@
 //! | several arrays joined: `zip_with`, `+`, `dot` .. | `same`: each length is the first one's, along each axis |
 //! | `slice` | `start`: 0 <= start; `order`: start <= stop; `stop`: stop <= length; `stride`: 1 <= stride |
 //! | `row`, `col` at an index that the host knows | `index`: 0 <= i; `inside`: i + 1 <= length |
-//! | `padded` | `margin`: the margin <= length, or 1 <= length |
+//! | `padded` | `extent`: 0 <= margin; `margin`: the margin <= length, or 1 <= length |
 //! | `with_slice`, `with_block` | `start`, `stop`: the part lies inside; `part`: it has an element |
 //! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
@@ -108,6 +108,11 @@ impl Builder {
     ) -> Result<()> {
         let subject = self.slice_subject("padded", src, [src; 3]);
         let length = self.extents[&src][usize::from(axis)];
+        // a margin that the call says may not be one
+        let zero = self.number(0);
+        for margin in margins {
+            self.require(&subject, Rule::Extent, zero, margin)?;
+        }
         match boundary {
             Boundary::Mirror | Boundary::Wrap => {
                 margins.iter().try_for_each(|margin| self.require(&subject, Rule::Margin, *margin, length))

@@ -1,0 +1,129 @@
+//! Matrices and arrays of three dimensions: what makes one, and what reads one.
+
+use super::{In, Reader};
+use arraygpu::prelude::*;
+
+/// Every construct that makes a matrix, square and as wide as the vectors are long.
+pub(super) const CONSTRUCTS: &[(&str, fn(In) -> MExp<f32>)] = &[
+    ("parameter", |p| p.a),
+    ("map", |p| p.a.map(|e| e * e + p.s)),
+    ("operators", |p| p.a * p.b - 1.0),
+    ("cast", |p| p.a.cast::<i32>().cast()),
+    ("transpose", |p| p.a.transpose()),
+    ("slice", |p| p.a.padded([1, 1], [1, 1], Boundary::Clamp).slice(1, p.x.len() + 1, 0, p.x.len())),
+    ("slice_rows", |p| p.a.padded([1, 0], [0, 0], Boundary::Mirror).slice_rows(0, p.x.len())),
+    ("slice_cols_by", |p| {
+        p.a.padded([0, 0], [0, p.extra()], Boundary::Clamp).slice_cols_by(0, p.x.len() * 2 - 1, 2)
+    }),
+    ("reverse_rows", |p| p.a.reverse_rows()),
+    ("reverse_cols", |p| p.a.reverse_cols()),
+    ("matmul", |p| p.a.matmul(p.b)),
+    ("matmul_of_computed", |p| (p.a + 1.0).matmul(p.b.transpose() * 0.5) / 3.0),
+    ("matmul_of_wide", |p| p.a.cast::<f64>().map(|e| e * 0.5).cast::<f16>().matmul(p.b.cast()).cast()),
+    ("matmul_twice", |p| p.a.matmul(p.b).matmul(p.a)),
+    ("outer", |p| p.x.outer(p.y, |a, b| a - b)),
+    ("broadcast_rows", |p| p.x.broadcast_rows(p.x.len())),
+    ("broadcast_cols", |p| p.y.broadcast_cols(p.x.len())),
+    ("generate2", |p| generate2(p.x.len(), p.x.len(), |i, j| p.x.at(i) * p.y.at(j))),
+    ("generate2_of_sums", |p| generate2(p.x.len(), p.x.len(), |i, j| (p.a.row(i) - p.b.row(j)).dot(p.x))),
+    ("windows2", |p| {
+        let w = p.a.padded([1, 1], [1, 1], Boundary::Clamp).windows2(3, 3);
+        (w[0][1] + w[1][0] + w[1][2] + w[2][1]) * 0.25
+    }),
+    ("weighted_sum2", |p| {
+        p.a.padded([0, 1], [1, 0], Boundary::Constant(1.0)).weighted_sum2(&[[0.5f32, 0.25], [0.25, 0.5]])
+    }),
+    ("with_block", |p| p.a.with_block(1, 0, p.b.slice(0, 1, 0, 1))),
+    ("materialize", |p| (p.a * p.b).materialize()),
+    ("normalised", |p| p.a / p.a.map_rows(|r| r.dot(r)).sqrt().broadcast_cols(p.x.len())),
+    ("iterate", |p| p.a.iterate(2, |m| m * 0.5 + p.b)),
+    ("iterate_of_a_product", |p| p.a.iterate(2, |m| m.matmul(p.b) / 10.0)),
+    ("iterate_stencil", |p| {
+        p.a.iterate(3, |m| {
+            let w = m.padded([1, 1], [1, 1], Boundary::Clamp).windows2(3, 3);
+            (w[0][1] + w[1][0] + w[1][2] + w[2][1]) * 0.25
+        })
+    }),
+    ("iterate_twice", |p| p.a.iterate(2, |m| m.iterate(2, |n| n * 0.5) + p.b)),
+    ("plane", |p| p.t.plane(0)),
+    ("map_rows_of_planes", |p| {
+        p.t.map_rows(|r| r.sum())
+            .padded([0, 1], [0, 0], Boundary::Clamp)
+            .transpose()
+            .matmul(p.t.map_rows(|r| r.max()).padded([0, 1], [0, 0], Boundary::Clamp))
+    }),
+];
+
+/// Every way to read a matrix.
+pub(super) const READERS: &[(&str, Reader<MExp<f32>>)] = &[
+    ("result", Reader::Matrix(|m, _| m)),
+    ("at_constant", Reader::Scalar(|m, _| m.at(0, 0))),
+    ("at_of_the_call", Reader::Scalar(|m, p| m.at(p.m, p.m))),
+    ("at_of_data", Reader::Vector(|m, p| p.k.map(|i| m.at(i, i)))),
+    ("divided_by_an_element", Reader::Matrix(|m, p| p.a / m.at(0, 0))),
+    ("row", Reader::Vector(|m, _| m.row(0))),
+    ("element_of_a_row", Reader::Scalar(|m, _| m.row(0).at(1))),
+    ("row_of_data", Reader::Vector(|m, p| p.k.map(|i| m.row(i).sum()))),
+    ("col", Reader::Vector(|m, p| m.col(p.m))),
+    ("gather", Reader::Vector(|m, p| m.row(1).gather(p.k))),
+    ("slice", Reader::Matrix(|m, _| m.slice(0, m.rows() - 1, 1, m.cols()))),
+    ("slice_by", Reader::Matrix(|m, _| m.slice_by(0, m.rows(), 2, 0, m.cols(), 1))),
+    ("transpose", Reader::Matrix(|m, _| m.transpose())),
+    ("reverse", Reader::Matrix(|m, _| m.reverse_rows().reverse_cols())),
+    ("sum", Reader::Scalar(|m, _| m.sum())),
+    ("fold", Reader::Scalar(|m, _| m.fold(0.0, |a, b| a * 0.5 + b))),
+    ("dot", Reader::Scalar(|m, p| m.dot(p.b))),
+    ("sum_rows", Reader::Vector(|m, _| m.sum_rows())),
+    ("sum_cols", Reader::Vector(|m, _| m.sum_cols())),
+    ("map_rows", Reader::Vector(|m, p| m.map_rows(|r| r.dot(p.x)))),
+    ("map_cols", Reader::Vector(|m, _| m.map_cols(|c| c.fold(0.0, |a, b| a + b)))),
+    ("map", Reader::Matrix(|m, p| m.map(|e| e + p.s))),
+    ("operators", Reader::Matrix(|m, p| (m + p.b) * 0.5)),
+    ("materialize", Reader::Matrix(|m, _| m.materialize() + 1.0)),
+    ("matmul", Reader::Matrix(|m, p| m.matmul(p.b))),
+    ("matmul_right", Reader::Matrix(|m, p| p.a.matmul(m))),
+    ("matmul_vector", Reader::Vector(|m, p| m.map_rows(|r| r.dot(p.x)) + m.row(0))),
+    ("iterate", Reader::Matrix(|m, _| m.iterate(2, |n| n * 0.5))),
+    ("iterate_beside", Reader::Matrix(|m, p| p.a.iterate(2, |n| n + m))),
+    ("windows2", Reader::Matrix(|m, _| m.windows2(2, 2)[1][0] - m.windows2(2, 2)[0][1])),
+    ("padded", Reader::Matrix(|m, _| m.padded([1, 0], [0, 1], Boundary::Wrap))),
+    ("with_block", Reader::Matrix(|m, p| m.with_block(0, 0, p.b.slice(0, 1, 0, 2)))),
+    ("part_of_with_block", Reader::Matrix(|m, p| p.b.with_block(0, 0, m.slice(0, 1, 0, 2)))),
+    ("broadcast_planes", Reader::Tensor(|m, _| m.broadcast_planes(2))),
+    ("in_a_closure", Reader::Vector(|m, p| generate(p.x.len(), |i| m.row(i).max() - m.col(i).min()))),
+    ("twice", Reader::Matrix(|m, _| m / m.max())),
+    ("second_result", Reader::Two(|m, _| (m.sum(), m.row(0) * 2.0))),
+];
+
+/// What makes an array of three dimensions.
+pub(super) const TENSORS: &[(&str, fn(In) -> TExp<f32>)] = &[
+    ("parameter", |p| p.t),
+    ("map", |p| p.t * 2.0),
+    ("permute", |p| p.t.permute([2, 0, 1])),
+    ("reverse_planes", |p| p.t.reverse_planes()),
+    ("slice_planes", |p| p.t.slice_planes(0, 2)),
+    ("generate3", |p| generate3(2, p.x.len(), 3, |k, i, j| p.x.at(i) + (k * 3 + j).cast())),
+    ("broadcast_planes", |p| p.a.broadcast_planes(2)),
+    ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
+    ("iterate", |p| p.t.iterate(2, |t| t * 0.5)),
+    ("materialize", |p| (p.t + 1.0).materialize()),
+];
+
+/// What reads one.
+pub(super) const READERS_OF_TENSORS: &[(&str, Reader<TExp<f32>>)] = &[
+    ("result", Reader::Tensor(|t, _| t)),
+    ("at_constant", Reader::Scalar(|t, _| t.at(0, 1, 0))),
+    ("at_of_data", Reader::Vector(|t, p| p.k.map(|i| t.at(i, i, i)))),
+    ("plane", Reader::Matrix(|t, _| t.plane(1))),
+    ("row_of_a_plane", Reader::Vector(|t, _| t.plane(0).row(1))),
+    ("permute", Reader::Tensor(|t, _| t.permute([1, 2, 0]))),
+    ("slice_rows", Reader::Tensor(|t, _| t.slice_rows(1, t.rows()))),
+    ("reverse_cols", Reader::Tensor(|t, _| t.reverse_cols())),
+    ("sum", Reader::Scalar(|t, _| t.sum())),
+    ("map", Reader::Tensor(|t, p| t * p.s)),
+    ("map_planes", Reader::Vector(|t, _| t.map_planes(|m| m.sum()))),
+    ("map_rows", Reader::Matrix(|t, _| t.map_rows(|r| r.max()))),
+    ("materialize", Reader::Tensor(|t, _| t.materialize() + 1.0)),
+    ("iterate", Reader::Tensor(|t, _| t.iterate(2, |u| u + t))),
+    ("second_result", Reader::Two(|t, _| (t.sum(), t.plane(0).row(0)))),
+];

@@ -1,0 +1,112 @@
+//! Vectors: what makes one, and what reads one.
+
+use super::{In, Reader};
+use arraygpu::prelude::*;
+
+/// Every construct that makes a vector, by the name of the method or function.
+pub(super) const CONSTRUCTS: &[(&str, fn(In) -> VExp<f32>)] = &[
+    ("parameter", |p| p.x),
+    ("map", |p| p.x.map(|a| a * a + p.s)),
+    ("map_several", |p| p.x.map(|a| (a + 1.0, a * 2.0)).1),
+    ("zip_with", |p| p.x.zip_with(p.y, |a, b| a.max(b))),
+    ("zip3", |p| p.x.zip3(p.y, p.k, |a, b, k| cond(k.gt(1), a, b))),
+    ("operators", |p| (p.x + p.y) / 2.0 - p.s),
+    ("elementary", |p| (p.x * 0.1).exp().sqrt()),
+    ("cast", |p| p.k.cast()),
+    ("narrow", |p| p.x.cast::<f16>().map(|a| a * a).cast()),
+    ("gather", |p| p.x.gather(p.k)),
+    ("slice", |p| p.x.padded(1, 1, Boundary::Clamp).slice(1, p.x.len() + 1)),
+    ("slice_by", |p| p.x.padded(0, p.extra(), Boundary::Constant(0.5)).slice_by(0, p.x.len() * 2 - 1, 2)),
+    ("reverse", |p| p.x.reverse()),
+    ("materialize", |p| (p.x * p.y).materialize()),
+    ("weighted_sum", |p| p.x.padded(1, 1, Boundary::Mirror).weighted_sum(&[0.25, 0.5, 0.25])),
+    ("windows", |p| p.x.padded(1, 1, Boundary::Wrap).windows(3).into_iter().sum()),
+    ("padded_clamp", |p| p.x.padded(1, 1, Boundary::Clamp).slice(0, p.x.len())),
+    ("padded_mirror", |p| p.x.padded(1, 1, Boundary::Mirror).slice(2, p.x.len() + 2)),
+    ("padded_wrap", |p| p.x.padded(1, 1, Boundary::Wrap).slice(0, p.x.len())),
+    ("padded_constant", |p| p.x.padded(1, 1, Boundary::Constant(9.0)).slice(0, p.x.len())),
+    ("with_slice", |p| p.x.with_slice(1, p.y.slice(0, 1))),
+    ("iota", |p| iota(p.x.len()).cast()),
+    ("fill", |p| fill(p.x.len(), p.s)),
+    ("fill_of_a_sum", |p| fill(p.x.len(), p.y.sum())),
+    ("generate", |p| generate(p.x.len(), |i| p.x.at(i) + i.cast())),
+    ("generate_neighbours", |p| generate(p.x.len(), |i| p.x.at((i - 1).max(0)) - p.x.at(i))),
+    ("row", |p| p.a.row(1)),
+    ("row_of_the_call", |p| p.a.row(p.m)),
+    ("col", |p| p.a.col(0)),
+    ("row_of_a_product", |p| p.a.matmul(p.b).row(0)),
+    ("col_of_a_product", |p| p.a.matmul(p.b).col(1)),
+    ("row_of_a_transposed", |p| (p.a + 1.0).transpose().row(0)),
+    ("map_rows", |p| p.a.map_rows(|r| r.dot(p.x))),
+    ("map_cols", |p| p.a.map_cols(|c| c.max())),
+    ("reduce_rows", |p| p.a.reduce_rows(0.5, |a, b| a + b)),
+    ("reduce_cols", |p| p.a.reduce_cols(1.0, |a, b| a.min(b))),
+    ("sum_rows", |p| p.a.sum_rows()),
+    ("sum_cols", |p| p.a.sum_cols()),
+    ("map_planes", |p| p.t.map_planes(|m| m.sum()).padded(0, p.extra(), Boundary::Clamp).slice(0, p.x.len())),
+    ("iterate", |p| p.x.iterate(2, |x| x * 0.5 + p.y)),
+    ("iterate_of_the_call", |p| p.x.iterate(p.m, |x| x / x.dot(x).sqrt())),
+    ("iterate_two_states", |p| iterate(2, (p.x, p.y), |(x, y)| (y, x + y)).1),
+    ("iterate_stencil", |p| {
+        p.x.iterate(3, |x| x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.5, 0.0, 0.5]))
+    }),
+    ("nested", |p| p.x.map(|a| p.y.map(|b| a * b).sum())),
+    ("nested_in_a_condition", |p| p.k.map(|i| cond(i.ge(0), p.a.row(i).sum().exp(), 0.0))),
+    ("nested_twice", |p| p.x.map(|a| p.y.map(|b| p.x.map(|c| a * b + c).sum()).max())),
+    ("nested_about_itself", |p| {
+        let sums = |x: SExp<f32>| slet(p.y.map(|b| b / x).sum(), |t| cond(t.gt(0.0), t, -t));
+        p.x.map(|x| cond(x.ne(0.0), sums(x), 0.0))
+    }),
+    ("nested_captures_a_read", |p| p.k.map(|i| slet(p.x.at(i), |d| p.y.reduce(1.5, |a, b| a * d + b)))),
+    ("nested_fold", |p| p.x.map(|a| p.y.fold(a, |s, b| s * 0.5 + b))),
+    ("hoisted", |p| p.x.map(|a| a / p.y.max())),
+    ("staged", |p| p.x * stage(p.s)),
+    ("staged_window", |p| {
+        let r = stage(p.m);
+        let at = |i: SExp<i64>| p.x.at(i.max(0).min(p.x.len() - 1));
+        generate(p.x.len(), |i| generate(2 * r + 1, |k| at(i + k - r)).sum())
+    }),
+    ("many_scalars", |p| {
+        let of = |x: VExp<f32>| x / (x.dot(x) + 1.0).sqrt();
+        (0..12).fold(p.x, |x, _| of(x) + p.y)
+    }),
+];
+
+/// Every way to read a vector.
+pub(super) const READERS: &[(&str, Reader<VExp<f32>>)] = &[
+    ("result", Reader::Vector(|v, _| v)),
+    ("at_constant", Reader::Scalar(|v, _| v.at(0))),
+    ("at_of_the_call", Reader::Scalar(|v, p| v.at(p.m))),
+    ("at_of_data", Reader::Vector(|v, p| p.k.map(|i| v.at(i)))),
+    ("at_in_a_condition", Reader::Vector(|v, p| p.k.map(|i| cond(i.lt(v.len()), v.at(i), -1.0)))),
+    ("at_neighbours", Reader::Vector(|v, _| generate(v.len() - 1, |i| v.at(i + 1) - v.at(i)))),
+    ("gather", Reader::Vector(|v, p| v.gather(p.k))),
+    ("slice", Reader::Vector(|v, _| v.slice(1, v.len()))),
+    ("slice_by", Reader::Vector(|v, _| v.slice_by(0, v.len(), 2))),
+    ("reverse", Reader::Vector(|v, _| v.reverse())),
+    ("sum", Reader::Scalar(|v, _| v.sum())),
+    ("max_of_half", Reader::Scalar(|v, _| v.slice(0, v.len() / 2).max())),
+    ("fold", Reader::Scalar(|v, _| v.fold(1.0, |a, b| a * 0.5 - b))),
+    ("reduce", Reader::Scalar(|v, _| v.reduce(2.0, |a, b| a.mul_add(0.5, b)))),
+    ("any", Reader::Scalar(|v, _| v.map(|a| a.gt(3.0)).any().cast())),
+    ("dot", Reader::Scalar(|v, p| v.dot(p.x))),
+    ("map", Reader::Vector(|v, p| v.map(|a| a + p.s))),
+    ("zip_with", Reader::Vector(|v, p| v.zip_with(p.y, |a, b| a - b))),
+    ("narrow", Reader::Vector(|v, _| v.cast::<u8>().map(|a| a.min(9)).cast())),
+    ("materialize", Reader::Vector(|v, _| v.materialize().map(|a| a + 1.0))),
+    ("iterate", Reader::Vector(|v, _| v.iterate(2, |x| x * 0.5))),
+    ("iterate_beside", Reader::Vector(|v, p| p.x.iterate(2, |x| x + v))),
+    ("iterate_by_its_sum", Reader::Vector(|v, p| p.x.iterate(2, |x| x / (v.sum() + x.sum())))),
+    ("weighted_sum", Reader::Vector(|v, _| v.weighted_sum(&[0.5, 0.5]))),
+    ("padded", Reader::Vector(|v, _| v.padded(1, 1, Boundary::Clamp))),
+    ("with_slice", Reader::Vector(|v, p| v.with_slice(0, p.y.slice(0, 1)))),
+    ("part_of_with_slice", Reader::Vector(|v, p| p.y.with_slice(0, v.slice(0, 1)))),
+    ("broadcast_rows", Reader::Matrix(|v, p| v.broadcast_rows(p.m))),
+    ("broadcast_cols", Reader::Matrix(|v, _| v.broadcast_cols(2))),
+    ("outer", Reader::Matrix(|v, p| v.outer(p.y, |a, b| a * b))),
+    ("matmul", Reader::Matrix(|v, p| v.broadcast_rows(2).matmul(p.a))),
+    ("in_a_closure", Reader::Vector(|v, p| p.x.map(|a| (v * a).sum()))),
+    ("in_a_condition", Reader::Vector(|v, p| p.x.map(|a| cond(a.gt(1.0), v.sum() + a, v.at(0))))),
+    ("twice", Reader::Vector(|v, _| v / v.max())),
+    ("second_result", Reader::Two(|v, _| (v.sum(), v * 2.0))),
+];
