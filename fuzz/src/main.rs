@@ -57,7 +57,7 @@ enum Task {
     },
     /// Print what the programs of seeds reach, and which legal cells none reaches
     Coverage {
-        #[arg(long, value_parser = seeds, default_value = "0..60000")]
+        #[arg(long, value_parser = seeds, default_value = "0..200000")]
         seeds: Range<u64>,
     },
     /// Print the program of a seed, with its calls

@@ -4,7 +4,7 @@ use arraygpu_fuzz::coverage::{Table, names, wanted};
 use std::path::Path;
 
 /// As many as the rarest cell needs.
-const SEEDS: u64 = 60_000;
+const SEEDS: u64 = 200_000;
 
 #[test]
 fn the_table_is_as_written_and_no_legal_cell_is_empty() {

@@ -1,14 +1,11 @@
 //! After every pass: the same results and records; texts that read back.
 
-use super::{Failure, compare};
+use super::{Failure, LONGEST, clock, compare};
 use crate::case::Case;
 use arraygpu_compiler::core::{Function, encode, interp, parse, print, verify};
 use arraygpu_compiler::passes::pipeline;
 use arraygpu_compiler::{driver, schedule};
-use std::time::{Duration, Instant};
-
-/// Of all passes and the schedule.
-const LONGEST: Duration = Duration::from_secs(2);
+use std::time::Duration;
 
 /// Runs the passes.
 pub fn check(case: &Case) -> Result<u64, Failure> {
@@ -27,11 +24,11 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     }
     let mut last = encode::encode(f);
     let mut failure = None;
-    let start = Instant::now();
+    let start = clock::now();
     let mut away = Duration::ZERO;
     let fused = driver::on_big_stack(|| {
         pipeline::run(f, &mut |name, g| {
-            let begin = Instant::now();
+            let begin = clock::now();
             // steps come first, each through all passes
             if g.name == f.name && failure.is_none() {
                 let now = encode::encode(g);
@@ -44,7 +41,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
                     last = now;
                 }
             }
-            away += begin.elapsed();
+            away += clock::now() - begin;
         })
     });
     if let Some(failure) = failure {
@@ -56,9 +53,18 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
         (Ok(_), Some("E0310")) => return Err(Failure::new("passes: E0310 was to be said")),
         (Ok(fused), _) => fused,
     };
+    // what a pass changed beside the structure tells here
+    let begin = clock::now();
+    for (call, before) in case.calls.iter().zip(&before) {
+        compared += 1;
+        if let Some(wrong) = compare(before, &interp::run(&fused, &call.args)) {
+            return Err(Failure::new(format!("after all passes: {wrong}")));
+        }
+    }
     reads_back(&fused, "the fused program")?;
+    away += clock::now() - begin;
     scheduled(case, &fused)?;
-    if start.elapsed() - away > LONGEST {
+    if clock::now() - start - away > LONGEST {
         return Err(Failure::new("passes and schedule take more than 2 s"));
     }
     Ok(compared)

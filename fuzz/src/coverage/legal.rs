@@ -28,7 +28,8 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
     match (maker, reader) {
         (_, "elem") => vec![Place::Element],
         ("param", "at") => vec![Place::Closed, Place::Element, Place::Nested, Place::Operator, Place::Step],
-        (_, "at") => vec![Place::Closed, Place::Element],
+        (_, "at" | "map" | "reduce" | "fold") => vec![Place::Closed, Place::Element, Place::Step],
+        (_, "dot" | "panel_dot") => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],
     }
 }

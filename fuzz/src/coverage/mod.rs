@@ -12,6 +12,7 @@ use arraygpu_compiler::core::{Function, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -89,7 +90,21 @@ pub(crate) const READERS: [&str; 16] = [
 
 impl Table {
     /// Of the programs of these seeds.
-    pub fn of(seeds: std::ops::Range<u64>) -> Table {
+    pub fn of(seeds: Range<u64>) -> Table {
+        let many = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        let next = |k: u64| seeds.start + (seeds.end - seeds.start) * k / many;
+        std::thread::scope(|scope| {
+            let parts: Vec<_> =
+                (0..many).map(|k| scope.spawn(move || Table::of_some(next(k)..next(k + 1)))).collect();
+            let mut out = Table::default();
+            for part in parts {
+                out.add(part.join().expect("programs are made"));
+            }
+            out
+        })
+    }
+
+    fn of_some(seeds: Range<u64>) -> Table {
         let mut out = Table::default();
         for seed in seeds {
             let p = program(seed);
@@ -97,6 +112,18 @@ impl Table {
             out.constructs.extend(p.constructs);
         }
         out
+    }
+
+    fn add(&mut self, other: Table) {
+        let pairs = [
+            (&mut self.arrays, other.arrays),
+            (&mut self.scalars, other.scalars),
+            (&mut self.casts, other.casts),
+        ];
+        for (own, other) in pairs {
+            other.into_iter().for_each(|(cell, places)| own.entry(cell).or_default().extend(places));
+        }
+        self.constructs.extend(other.constructs);
     }
 
     fn function(&mut self, f: &Function, step: bool) {

@@ -43,7 +43,7 @@ impl Gen<'_> {
     /// Elements that are computed.
     fn computed(&mut self, ty: Ty) -> NodeId {
         match self.rng.below(16) {
-            0 | 1 if ty == Ty::I64 => {
+            0 | 1 if ty == Ty::I64 && self.rng.one_in(2) => {
                 let n = self.new_extent(300);
                 self.next_line();
                 ok(self.b.iota(n))
@@ -66,20 +66,20 @@ impl Gen<'_> {
     /// The elements of an array elsewhere, or parts of it beside others.
     fn moved(&mut self, x: NodeId) -> NodeId {
         let rank = usize::from(self.ty(x).rank);
-        match self.rng.below(14) {
+        match self.rng.below(16) {
             0 => {
                 let axis = self.rng.below(rank) as u8;
                 self.add(Op::Reverse(x, axis))
             }
             1 | 2 => self.slice(x),
-            3 if rank > 1 => {
+            3 | 14 if rank > 1 => {
                 let mut axes: Vec<u8> = (0..rank as u8).collect();
                 for i in 1..rank {
                     axes.swap(i, self.rng.below(i + 1));
                 }
                 self.add(Op::Permute(x, axes))
             }
-            4 | 5 if rank > 1 => self.part(x),
+            4 | 5 | 15 if rank > 1 => self.part(x),
             6 if rank < MAX_RANK => self.spread(x),
             7 | 8 => self.padded(x),
             9 => self.replaced(x),

@@ -1,0 +1,21 @@
+//! Time that this thread has computed: what others do on the machine does not count.
+
+use std::time::Duration;
+
+/// Since the thread began.
+#[cfg(unix)]
+pub(super) fn now() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is there to be written.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Since the first call, where there is no clock of a thread.
+#[cfg(not(unix))]
+pub(super) fn now() -> Duration {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed()
+}
