@@ -3,6 +3,7 @@
 mod block;
 pub mod c;
 mod clock;
+mod gpu;
 mod passes;
 mod runtime;
 mod simulator;
@@ -27,10 +28,12 @@ pub enum Stage {
     Block,
     /// C for every level of the instruction set.
     C,
+    /// The first GPU of the machine.
+    Gpu,
 }
 
 impl Stage {
-    /// Every one.
+    /// Every one that needs no GPU.
     pub const ALL: [Stage; 4] = [Stage::Passes, Stage::Simulator, Stage::Block, Stage::C];
 
     /// The name on the command line.
@@ -40,6 +43,7 @@ impl Stage {
             Stage::Simulator => "simulator",
             Stage::Block => "block",
             Stage::C => "c",
+            Stage::Gpu => "gpu",
         }
     }
 }
@@ -77,6 +81,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Simulator => simulator::check(case),
         Stage::Block => block::check(case),
         Stage::C => c::check(case),
+        Stage::Gpu => gpu::check(case),
     };
     caught(|| {
         let compared = one(case)?;
@@ -145,6 +150,14 @@ fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> 
         (Ok(compiled), _) => Ok(Some(compiled)),
         (Err(e), Some(code)) if e.code == code => Ok(None),
         (Err(e), _) => Err(Failure::new(format!("the compiler refuses a legal program: {e}"))),
+    }
+}
+
+/// Without `fast_math`.
+fn precise(f: &mut Function) {
+    f.fast = false;
+    for step in &mut f.steps {
+        precise(std::sync::Arc::make_mut(step));
     }
 }
 

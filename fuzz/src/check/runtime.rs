@@ -4,7 +4,7 @@ use super::{Failure, difference, ignores};
 use crate::case::Case;
 use crate::rng::Rng;
 use crate::runtime::{Laid, Layout, Loaded, context, extents};
-use arraygpu_capi::abi::{AgpuContext, AgpuStatus};
+use arraygpu_capi::abi::{AGPU_DEVICE_CPU, AGPU_DEVICE_CUDA, AgpuContext, AgpuStatus};
 use arraygpu_compiler::Result;
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::{self, Outcome};
@@ -15,8 +15,15 @@ pub struct Contexts([*mut AgpuContext; 2]);
 impl Contexts {
     /// They live as long as the process.
     pub fn new() -> std::result::Result<Contexts, Failure> {
-        let of = |threads| context(threads).map_err(|e| Failure::new(format!("no context: {e}")));
+        let of =
+            |threads| context(AGPU_DEVICE_CPU, threads).map_err(|e| Failure::new(format!("no context: {e}")));
         Ok(Contexts([of(1)?, of(2)?]))
+    }
+
+    /// Of the first GPU.
+    pub fn gpu() -> std::result::Result<Contexts, Failure> {
+        let one = context(AGPU_DEVICE_CUDA, 0).map_err(|e| Failure::new(format!("no context: {e}")))?;
+        Ok(Contexts([one, one]))
     }
 }
 

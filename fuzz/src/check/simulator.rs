@@ -1,6 +1,6 @@
 //! A simulated GPU: every version of every kernel, in layouts and orders of threads of chance.
 
-use super::{Failure, compiled, difference, ignores};
+use super::{Failure, compiled, difference, ignores, precise};
 use crate::case::Case;
 use crate::rng::Rng;
 use arraygpu_compiler::core::interp;
@@ -49,13 +49,6 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
         }
     }
     Ok(compared)
-}
-
-fn precise(f: &mut arraygpu_compiler::core::Function) {
-    f.fast = false;
-    for step in &mut f.steps {
-        precise(std::sync::Arc::make_mut(step));
-    }
 }
 
 struct Calls<'a> {

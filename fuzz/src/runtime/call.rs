@@ -6,7 +6,10 @@ use crate::rng::Rng;
 use arraygpu_capi::abi::{
     AgpuArg, AgpuArgKind, AgpuBuffer, AgpuCall, AgpuContext, AgpuStatus, AgpuType, AgpuView,
 };
-use arraygpu_capi::{agpu_buffer_free, agpu_buffer_wrap, agpu_invoke};
+use arraygpu_capi::{
+    agpu_buffer_create, agpu_buffer_free, agpu_buffer_wrap, agpu_copy_from_host, agpu_copy_to_host,
+    agpu_invoke, agpu_stream_synchronize,
+};
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::plan::Plan;
 use arraygpu_compiler::scalar::{Lit, Ty};
@@ -116,15 +119,17 @@ fn abi_type(ty: Ty) -> AgpuType {
     }
 }
 
-/// A buffer of the runtime over memory of the call, freed with it.
+/// A buffer of the runtime over memory of the call, or in a GPU's memory, freed with the call.
 struct Held {
     handle: *mut AgpuBuffer,
     words: Vec<UnsafeCell<u64>>,
     size: usize,
+    count: i64,
+    is_gpu: bool,
 }
 
 impl Held {
-    fn new(context: *mut AgpuContext, ty: Ty, bytes: &[u8]) -> Result<Held, String> {
+    fn new(context: *mut AgpuContext, ty: Ty, bytes: &[u8], is_gpu: bool) -> Result<Held, String> {
         let word = |b: &[u8]| {
             let mut all = [0; 8];
             all[..b.len()].copy_from_slice(b);
@@ -133,18 +138,35 @@ impl Held {
         let words: Vec<_> = bytes.chunks(8).map(word).collect();
         let (count, mut handle) = ((bytes.len() / ty.size()) as i64, null_mut());
         let data = words.first().map_or(null_mut(), UnsafeCell::get);
+        let ty = MaybeUninit::new(abi_type(ty));
+        if is_gpu {
+            // SAFETY: the out-pointer lives during the call.
+            done(unsafe { agpu_buffer_create(context, ty, count, &mut handle) })?;
+            let held = Held { handle, words, size: bytes.len(), count, is_gpu };
+            // SAFETY: the words hold that many elements.
+            done(unsafe { agpu_copy_from_host(held.all(), data.cast(), count) })?;
+            return Ok(held);
+        }
         // SAFETY: the words are aligned for every type, hold that many elements, and live as long as the buffer.
-        done(unsafe {
-            agpu_buffer_wrap(context, MaybeUninit::new(abi_type(ty)), data.cast(), count, &mut handle)
-        })?;
-        Ok(Held { handle, words, size: bytes.len() })
+        done(unsafe { agpu_buffer_wrap(context, ty, data.cast(), count, &mut handle) })?;
+        Ok(Held { handle, words, size: bytes.len(), count, is_gpu })
+    }
+
+    /// All of its elements.
+    fn all(&self) -> AgpuView {
+        view(self.handle, 0, &[self.count], &[1])
     }
 
     /// What is in memory, as it is.
-    fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        if self.is_gpu {
+            let data = self.words.first().map_or(null_mut(), UnsafeCell::get);
+            // SAFETY: the words have room for that many elements.
+            done(unsafe { agpu_copy_to_host(data.cast(), self.all(), self.count) })?;
+        }
         // SAFETY: no call is under way.
         let words = self.words.iter().flat_map(|w| unsafe { *w.get() }.to_le_bytes());
-        words.take(self.size).collect()
+        Ok(words.take(self.size).collect())
     }
 }
 
@@ -175,7 +197,7 @@ impl Loaded {
             .buffers
             .iter()
             .zip(&laid.bytes)
-            .map(|(b, bytes)| Held::new(context, b.ty, bytes))
+            .map(|(b, bytes)| Held::new(context, b.ty, bytes, self.is_gpu))
             .collect::<Result<_, _>>()?;
         let of = |p: &Place| view(held[p.buffer].handle, p.offset, &p.extents, &p.strides);
         let scalars = laid.args.iter().map(|a| if let Value::Scalar(l) = a { l.bits } else { 0 });
@@ -196,9 +218,15 @@ impl Loaded {
             .collect();
         let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() };
         // SAFETY: module, arguments and what they point at live during the call.
-        let status = unsafe { agpu_invoke(&self.module, i as i32, &call, abi.as_ptr(), abi.len() as i32) };
+        let mut status =
+            unsafe { agpu_invoke(&self.module, i as i32, &call, abi.as_ptr(), abi.len() as i32) };
+        if self.is_gpu && status == AgpuStatus::AgpuOk {
+            // a record is the error of the next synchronisation
+            // SAFETY: the context is one.
+            status = unsafe { agpu_stream_synchronize(context, null_mut()) };
+        }
         let message = message();
-        let bytes: Vec<Vec<u8>> = held.iter().map(Held::bytes).collect();
+        let bytes = held.iter().map(Held::bytes).collect::<Result<Vec<_>, _>>()?;
         let words = &words[plan.params.len()..];
         let results = plan.results.iter().zip(&laid.places.results).zip(words);
         let results = results.map(|((r, place), word)| match place {

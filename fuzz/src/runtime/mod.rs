@@ -9,7 +9,7 @@ pub use call::{Called, Laid, extents};
 pub use place::Layout;
 
 use arraygpu_capi::abi::{
-    AGPU_ABI_VERSION, AGPU_DEVICE_CPU, AgpuContext, AgpuContextOptions, AgpuCpuKernel, AgpuModule,
+    AGPU_ABI_VERSION, AgpuContext, AgpuContextOptions, AgpuCpuKernel, AgpuImage, AgpuModule,
 };
 use arraygpu_capi::{agpu_context_create, agpu_last_error_message};
 use arraygpu_compiler::driver::Compiled;
@@ -29,6 +29,34 @@ pub struct Loaded {
     _name: CString,
     _library: Option<libloading::Library>,
     _blocks: Option<blocks::Held>,
+    _gpu: Option<GpuCode>,
+    /// Its arrays are in the memory of a GPU.
+    is_gpu: bool,
+}
+
+/// What a module says of its kernels for GPUs.
+struct GpuCode {
+    /// How they are launched.
+    text: CString,
+    images: Vec<AgpuImage>,
+    /// PTX.
+    _texts: Vec<CString>,
+}
+
+impl GpuCode {
+    fn of(compiled: &Compiled) -> GpuCode {
+        let text: String = compiled.gpu.iter().map(ToString::to_string).collect();
+        let (mut images, mut texts) = (Vec::new(), Vec::new());
+        for (codes, kernel) in compiled.gpu_code.iter().zip(0..) {
+            for (code, version) in codes.iter().zip(0..) {
+                let text = CString::new(code.ptx.as_str()).unwrap_or_default();
+                let (size, data) = (text.as_bytes().len() as i64, text.as_ptr().cast());
+                images.push(AgpuImage { kernel, version, arch: 0, size, data });
+                texts.push(text);
+            }
+        }
+        GpuCode { text: CString::new(text).unwrap_or_default(), images, _texts: texts }
+    }
 }
 
 impl Loaded {
@@ -36,6 +64,17 @@ impl Loaded {
     pub fn blocks(compiled: &Compiled) -> Loaded {
         let (held, table) = blocks::hold(compiled);
         Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
+    }
+
+    /// For GPUs.
+    pub fn gpu(compiled: &Compiled) -> Loaded {
+        let code = GpuCode::of(compiled);
+        let mut loaded = of_table(compiled, "", null());
+        loaded.module.gpu = code.text.as_ptr();
+        loaded.module.gpu_length = code.text.as_bytes().len() as i64;
+        loaded.module.images = code.images.as_ptr();
+        loaded.module.image_count = code.images.len() as i32;
+        Loaded { _gpu: Some(code), is_gpu: true, ..loaded }
     }
 
     /// From a library that was compiled for a level.
@@ -115,13 +154,21 @@ fn of_table(compiled: &Compiled, level: &str, table: *const AgpuCpuKernel) -> Lo
         staged_length: 0,
     };
     let plans = compiled.plans.clone();
-    Loaded { plans, module, _text: text, _name: name, _library: None, _blocks: None }
+    Loaded {
+        plans,
+        module,
+        _text: text,
+        _name: name,
+        _library: None,
+        _blocks: None,
+        _gpu: None,
+        is_gpu: false,
+    }
 }
 
-/// A context with that many threads.
-pub fn context(threads: i32) -> Result<*mut AgpuContext, String> {
-    let options =
-        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads };
+/// A context of a device; on a CPU with that many threads.
+pub fn context(device: i32, threads: i32) -> Result<*mut AgpuContext, String> {
+    let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device, threads };
     let mut out = null_mut();
     // SAFETY: options and out-pointer live during the call.
     let status = unsafe { agpu_context_create(&options, &mut out) };

@@ -1,0 +1,21 @@
+//! A GPU, through the runtime: kernels as PTX, which the driver compiles when they are launched.
+
+use super::runtime::{Contexts, calls};
+use super::{Failure, compiled, precise};
+use crate::case::Case;
+use crate::runtime::Loaded;
+use arraygpu_compiler::driver::Targets;
+
+/// Runs all calls.
+pub fn check(case: &Case) -> Result<u64, Failure> {
+    // what `fast_math` approximates has other bits on a GPU
+    let mut case = case.clone();
+    precise(&mut case.function);
+    let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
+    // a kernel may have too many parameters for GPUs: then the runtime says so
+    if compiled.gpu.iter().any(|k| k.absent.is_some()) {
+        return Ok(0);
+    }
+    let loaded = Loaded::gpu(&compiled);
+    calls(&loaded, 0, &case, &compiled.functions[0], &Contexts::gpu()?)
+}
