@@ -13,6 +13,7 @@ mod panels;
 pub mod pipeline;
 pub mod prove;
 mod recompute;
+pub mod rules;
 pub mod shapes;
 pub mod simplify;
 pub mod split;
