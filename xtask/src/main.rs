@@ -7,6 +7,7 @@ mod count;
 mod cuda;
 mod demo;
 mod install;
+mod prove;
 mod ptxas;
 mod sh;
 mod system;
@@ -63,6 +64,15 @@ enum Task {
         #[arg(long)]
         measured: Option<std::path::PathBuf>,
     },
+    /// Prove the rewrites of scalars and indices by SMT solvers; writes compiler/tests/proofs/log.txt
+    Prove {
+        /// What is proven already, too (an hour)
+        #[arg(long)]
+        all: bool,
+        /// Seconds that a solver may take for one claim
+        #[arg(long, default_value_t = 600)]
+        limit: u32,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -78,6 +88,7 @@ fn main() -> ExitCode {
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })
         }
+        Task::Prove { all, limit } => prove::run(all, limit),
         Task::Tidy => tidy::run(),
     };
     match result {

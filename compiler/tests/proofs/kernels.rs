@@ -156,10 +156,16 @@ fn divided() -> Vec<Claim> {
             let mut after = before.clone();
             divide::run(&mut after);
             assert_ne!(before, after, "the pass took it");
-            let mut s = Script::default();
+            let mut s = Script::opaque();
             let [a, b] = ["a", "b"].map(|n| s.any(ty, n));
             let found = State::of(&mut s, &after, &[a.clone(), b.clone()]).stored[0][1].clone();
             let meant = s.binary(op, &a, &b);
+            // what `integers` below says of numbers, of these two
+            let [short_a, short_b] = [&a, &b].map(|v| s.cast(Ty::U32, v));
+            let short = s.binary(op, &short_a, &short_b);
+            let short = s.cast(ty, &short).term;
+            let fit = |v: &Value| format!("(bvult {} (_ bv4294967296 64))", v.term);
+            s.assume(&format!("(=> (and {} {}) (= {} {short}))", fit(&a), fit(&b), meant.term));
             let says = format!("{name} of the low halves where the high halves are 0");
             out.push(
                 Claim::solved(
@@ -173,6 +179,22 @@ fn divided() -> Vec<Claim> {
         }
     }
     out
+}
+
+/// Of numbers from 0 to 2^32 the divisions of both types are that of mathematical integers, by which SMT-LIB defines them.
+fn integers(op: BinaryOp, ty: Ty) -> Claim {
+    let down = |a: &str| if op == BinaryOp::Div { format!("(div {a} b)") } else { format!("(mod {a} b)") };
+    // of a signed type the quotient of the sizes has the sign of both, the rest that of the dividend
+    let negative = if op == BinaryOp::Div { "(- (div (- a) b))" } else { "(- (mod (- a) b))" };
+    let wide = if ty.is_signed() { format!("(ite (< a 0) {negative} {})", down("a")) } else { down("a") };
+    let script = format!(
+        "(declare-const a Int)\n(declare-const b Int)\n(assert (and (<= 0 a) (< a 4294967296) (<= 0 b) (< b 4294967296)))\n\
+         (assert (not (= (ite (= b 0) 0 {wide}) (ite (= b 0) 0 {}))))\n",
+        down("(mod a 4294967296)")
+    );
+    let says = format!("{op} of {ty} and u32 agree on numbers from 0 to 2^32");
+    Claim::solved("divide", &format!("{op} of numbers {ty}"), &says, script)
+        .at("compiler/src/kernel/divide.rs")
 }
 
 /// A branch and its selections leave the same.

@@ -7,6 +7,9 @@
 
 mod claim;
 mod corners;
+mod graphs;
+mod halves;
+mod indices;
 mod kernels;
 mod log;
 #[path = "../common/operators.rs"]
@@ -21,7 +24,14 @@ use std::collections::BTreeSet;
 
 /// All that is claimed.
 fn claims() -> Vec<Claim> {
-    let all = [rules::claims(), kernels::claims(), ptx::claims(), corners::claims()];
+    let all = [
+        rules::claims(),
+        kernels::claims(),
+        indices::claims(),
+        halves::claims(),
+        ptx::claims(),
+        corners::claims(),
+    ];
     all.into_iter().flatten().collect()
 }
 

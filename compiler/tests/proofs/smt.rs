@@ -18,6 +18,9 @@ pub struct Value {
 pub struct Script {
     text: String,
     names: usize,
+    /// Divisions of integers are functions that nothing is known of.
+    opaque: bool,
+    declared: Vec<String>,
 }
 
 /// The sort of a type.
@@ -58,6 +61,11 @@ pub fn bits(width: u32, value: u64) -> String {
 }
 
 impl Script {
+    /// A script whose divisions of integers are functions that nothing is known of.
+    pub fn opaque() -> Script {
+        Script { opaque: true, ..Script::default() }
+    }
+
     /// Any value of a type, by that name.
     pub fn any(&mut self, ty: Ty, name: &str) -> Value {
         writeln!(self.text, "(declare-const {name} {})", sort(ty)).unwrap();
@@ -141,6 +149,15 @@ impl Script {
         let term = match ty {
             Ty::Bool => bool_binary(op, &a.term, &b.term),
             ty if ty.is_float() => float_binary(op, &a.term, &b.term),
+            ty if self.opaque && matches!(op, BinaryOp::Div | BinaryOp::Rem) => {
+                let name = format!("{op}_{ty}");
+                if !self.declared.contains(&name) {
+                    let sort = sort(ty);
+                    writeln!(self.text, "(declare-fun {name} ({sort} {sort}) {sort})").unwrap();
+                    self.declared.push(name.clone());
+                }
+                format!("({name} {} {})", a.term, b.term)
+            }
             ty => int_binary(op, ty, &a.term, &b.term),
         };
         self.define(op.result(ty), &term)
