@@ -176,6 +176,7 @@ fn divided() -> Vec<Claim> {
                 )
                 .at("compiler/src/kernel/divide.rs"),
             );
+            out.push(integers(op, ty));
         }
     }
     out

@@ -7,6 +7,8 @@
 
 mod claim;
 mod corners;
+mod divisions;
+mod evidence;
 mod graphs;
 mod halves;
 mod indices;
@@ -28,9 +30,11 @@ fn claims() -> Vec<Claim> {
         rules::claims(),
         kernels::claims(),
         indices::claims(),
+        divisions::claims(),
         halves::claims(),
         ptx::claims(),
         corners::claims(),
+        evidence::claims(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -92,13 +92,22 @@ fn claim(case: Case) -> Claim {
     k.main = Some(vec![value, Stmt::Store(Mem::Array(0), Expr::int(0), Expr::Reg(r))]);
     let text = ptx::emit(&k);
 
-    let mut script = Script::default();
+    let opaque = match &case.e {
+        Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), _, b) if !matches!(**b, Expr::Lit(_)) => {
+            Some(*op).filter(|_| result.is_int() && result.size() > 1)
+        }
+        _ => None,
+    };
+    let mut script = if opaque.is_some() { Script::opaque() } else { Script::default() };
     let inputs: Vec<Value> =
         case.ins.iter().zip(names).map(|(ty, name)| input(&mut script, *ty, name)).collect();
     let meant = super::kernels::expr(&mut script, &k, &case.e, &|e| match e {
         Expr::In(i) => Some(inputs[*i as usize].clone()),
         _ => None,
     });
+    if let Some(op) = opaque {
+        super::divisions::facts(&mut script, op, &inputs[0], &inputs[1]);
+    }
     let mut machine = Machine { script, regs: HashMap::new(), stored: None, inputs, code: vec![] };
     machine.read(&text);
     let stored = machine.stored.expect("the result is stored");
@@ -265,6 +274,8 @@ impl Machine {
                 self.operand(operands[2], last),
                 self.operand(operands[3], Ty::Bool),
             ],
+            // the type of an operand depends on the conversion
+            "cvt" => vec![],
             "shl" | "shr" => vec![self.operand(operands[1], last), self.operand(operands[2], Ty::U32)],
             _ => operands[1..].iter().map(|o| self.operand(o, last)).collect(),
         };
@@ -313,6 +324,8 @@ impl Machine {
     /// A division as the ISA has it: of what it leaves open, anything.
     fn partial(&mut self, op: BinaryOp, a: &Value, b: &Value) -> Value {
         let plain = self.script.binary(op, a, b);
+        // of the bits of integers as well as of the integers
+        super::divisions::by_units(&mut self.script, op, a, b, &plain);
         let open = self.script.fresh(a.ty);
         let zero = literal(Lit::zero(a.ty)).term;
         let by_zero = format!("(= {} {zero})", b.term);

@@ -12,7 +12,33 @@ pub fn claims() -> Vec<Claim> {
         Claim::solved(&format!("rule {}", rule.name), ty.name(), &rule.to_string(), script(rule, ty))
             .at("compiler/src/passes/rules")
     })
+    .chain(commutative())
     .collect()
+}
+
+/// Operands that `cse` puts in order.
+fn commutative() -> Vec<Claim> {
+    let mut out = Vec::new();
+    let mut claim = |name: &str, ty: Ty, swapped: &dyn Fn(&mut Script, &[Value]) -> [Value; 2]| {
+        let mut s = Script::default();
+        let operands = ["x", "y", "z"].map(|name| s.any(ty, name));
+        let [a, b] = swapped(&mut s, &operands);
+        let script = s.prove(&format!("(= {} {})", a.term, b.term));
+        let says = format!("{name} of x, y is {name} of y, x");
+        out.push(
+            Claim::solved(&format!("order {name}"), ty.name(), &says, script)
+                .at("compiler/src/passes/cse.rs"),
+        );
+    };
+    for ty in Ty::ALL {
+        for &op in BinaryOp::ALL.iter().filter(|o| o.is_commutative() && o.is_exact() && o.accepts(ty)) {
+            claim(op.name(), ty, &|s, v| [s.binary(op, &v[0], &v[1]), s.binary(op, &v[1], &v[0])]);
+        }
+        if ty != Ty::Bool {
+            claim("mul_add", ty, &|s, v| [s.mul_add(&v[0], &v[1], &v[2]), s.mul_add(&v[1], &v[0], &v[2])]);
+        }
+    }
+    out
 }
 
 /// Rules that are almost right: the solver has to find what is wrong with each.

@@ -66,6 +66,11 @@ impl Script {
         Script { opaque: true, ..Script::default() }
     }
 
+    /// Whether its divisions are such functions.
+    pub fn is_opaque(&self) -> bool {
+        self.opaque
+    }
+
     /// Any value of a type, by that name.
     pub fn any(&mut self, ty: Ty, name: &str) -> Value {
         writeln!(self.text, "(declare-const {name} {})", sort(ty)).unwrap();
