@@ -2,7 +2,7 @@
 //! what is claimed here: by 0, 1 and -1 for all operands by the solver, and that 16 bits divide as 32 do by trying all.
 
 use super::claim::{Claim, How};
-use super::smt::{Script, Value, bits};
+use super::smt::{Script, Value, bits, literal};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast};
 
 /// What a script may know of quotient or remainder of two operands.
@@ -26,6 +26,24 @@ pub fn by_units(s: &mut Script, op: BinaryOp, a: &Value, b: &Value, result: &Val
             s.assume(&fact);
         }
     }
+}
+
+/// A division of which 0 is no divisor, and -1 not of the least integer: there it is anything.
+pub fn partial(s: &mut Script, op: BinaryOp, a: &Value, b: &Value) -> Value {
+    let plain = s.binary(op, a, b);
+    // of the bits of integers as well as of the integers
+    by_units(s, op, a, b, &plain);
+    let open = s.fresh(a.ty);
+    let zero = literal(Lit::zero(a.ty)).term;
+    let by_zero = format!("(= {} {zero})", b.term);
+    let undefined = match a.ty.is_signed() {
+        true => {
+            let least = literal(Lit::least(a.ty)).term;
+            format!("(or {by_zero} (and (= {} {least}) (= {} (bvnot {zero}))))", a.term, b.term)
+        }
+        false => by_zero,
+    };
+    s.define(a.ty, &format!("(ite {undefined} {} {})", open.term, plain.term))
 }
 
 fn units(op: BinaryOp, a: &Value, b: &Value, result: &Value) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The log of proofs: a line a claim, with the hash of all that its proof depends on.
 
-use super::claim::Claim;
+use super::claim::{Claim, How};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -53,9 +53,13 @@ pub fn write(claims: &[Claim], lines: &BTreeMap<String, Line>) {
     for claim in claims {
         let (key, says) = (claim.key(), claim.says.replace('\n', " "));
         if let Some(Line { hash, result, by, seconds }) = lines.get(&key) {
+            let why = match claim.how {
+                How::Evidence(why) => format!(" | {why}"),
+                _ => String::new(),
+            };
+            let place = claim.place;
             text += &format!(
-                "{key:<44} | {hash} | {result:<10} | {by:<16} | {seconds:>7} | {} | {says}\n",
-                claim.place
+                "{key:<44} | {hash} | {result:<10} | {by:<16} | {seconds:>7} | {place} | {says}{why}\n"
             );
         }
     }

@@ -5,8 +5,11 @@
 //! the operators mean. `cargo xtask prove` asks the solvers and writes `log.txt`; the tests here compare the log with the claims, so a rule that is new or
 //! another than it was has no proof until it was proven.
 
+mod c;
+mod cases;
 mod claim;
 mod corners;
+mod cparse;
 mod divisions;
 mod evidence;
 mod graphs;
@@ -33,6 +36,7 @@ fn claims() -> Vec<Claim> {
         divisions::claims(),
         halves::claims(),
         ptx::claims(),
+        c::claims(),
         corners::claims(),
         evidence::claims(),
     ];

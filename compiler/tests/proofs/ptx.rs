@@ -3,80 +3,18 @@
 //! What the ISA leaves open is anything: a division by zero, and of the least integer by -1. Integers of 8 and 16 bits live in 32, extended as their sign says; that the
 //! result is, too, is part of the claim.
 
+use super::cases::{Case, cases, input};
 use super::claim::Claim;
+use super::divisions;
 use super::smt::{Script, Value, bits, literal};
 use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::kernel::{Array, Expr, Kernel, Mem, Stmt};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::collections::HashMap;
 
-/// One operation of parameters a, b and c: what is printed, and what it means.
-struct Case {
-    name: String,
-    /// The types of the parameters.
-    ins: Vec<Ty>,
-    e: Expr,
-}
-
 /// Of all operators, and of constants where the backend looks at them.
 pub fn claims() -> Vec<Claim> {
-    let mut cases = Vec::new();
-    let ins = |i: u32| Box::new(Expr::In(i));
-    for ty in Ty::ALL.into_iter().filter(|t| !t.is_half()) {
-        for &op in UnaryOp::ALL.iter().filter(|o| o.accepts(ty) && **o <= UnaryOp::Unlikely) {
-            cases.push(Case { name: format!("{op}, {ty}"), ins: vec![ty], e: Expr::Unary(op, ins(0)) });
-        }
-        for &op in BinaryOp::ALL.iter().filter(|o| o.accepts(ty) && is_printed(**o)) {
-            let e = Expr::Binary(op, ins(0), ins(1));
-            cases.push(Case { name: format!("{op}, {ty}"), ins: vec![ty; 2], e });
-            if ty.is_int() && matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr) {
-                cases.extend(constants(op, ty));
-            }
-            if op.is_comparison() && ty != Ty::Bool {
-                cases.push(joined(op, ty));
-            }
-        }
-        if ty != Ty::Bool {
-            let e = Expr::MulAdd(ins(0), ins(1), ins(2));
-            cases.push(Case { name: format!("mul_add, {ty}"), ins: vec![ty; 3], e });
-        }
-        let e = Expr::Select(ins(0), ins(1), ins(2));
-        cases.push(Case { name: format!("select, {ty}"), ins: vec![Ty::Bool, ty, ty], e });
-    }
-    for from in Ty::ALL {
-        for to in Ty::ALL {
-            let half = from.is_half() || to.is_half();
-            if from != to && (!half || from == Ty::F32 || to == Ty::F32) {
-                cases.push(Case {
-                    name: format!("cast, {from} to {to}"),
-                    ins: vec![from],
-                    e: Expr::Cast(to, ins(0)),
-                });
-            }
-        }
-    }
-    cases.into_iter().map(claim).collect()
-}
-
-/// What the backend looks at constants for.
-fn constants(op: BinaryOp, ty: Ty) -> impl Iterator<Item = Case> {
-    let values = [0i64, 1, 7, 33, -1, -7].into_iter().filter(move |c| ty.is_signed() || *c >= 0);
-    values.map(move |c| {
-        let by = arraygpu_compiler::scalar::eval_cast(ty, Lit::i64(c));
-        let e = Expr::binary(op, Expr::In(0), Expr::Lit(by));
-        Case { name: format!("{op} by {c}, {ty}"), ins: vec![ty], e }
-    })
-}
-
-/// A comparison that is joined with a condition is one instruction.
-fn joined(op: BinaryOp, ty: Ty) -> Case {
-    let e = Expr::binary(BinaryOp::And, Expr::binary(op, Expr::In(0), Expr::In(1)), Expr::In(2));
-    Case { name: format!("{op} and, {ty}"), ins: vec![ty, ty, Ty::Bool], e }
-}
-
-/// What reaches a backend, and is no approximation.
-fn is_printed(op: BinaryOp) -> bool {
-    op < BinaryOp::RemSlow
+    cases().into_iter().map(claim).collect()
 }
 
 fn claim(case: Case) -> Claim {
@@ -92,21 +30,15 @@ fn claim(case: Case) -> Claim {
     k.main = Some(vec![value, Stmt::Store(Mem::Array(0), Expr::int(0), Expr::Reg(r))]);
     let text = ptx::emit(&k);
 
-    let opaque = match &case.e {
-        Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), _, b) if !matches!(**b, Expr::Lit(_)) => {
-            Some(*op).filter(|_| result.is_int() && result.size() > 1)
-        }
-        _ => None,
-    };
-    let mut script = if opaque.is_some() { Script::opaque() } else { Script::default() };
+    let mut script = if case.divides() { Script::opaque() } else { Script::default() };
     let inputs: Vec<Value> =
         case.ins.iter().zip(names).map(|(ty, name)| input(&mut script, *ty, name)).collect();
     let meant = super::kernels::expr(&mut script, &k, &case.e, &|e| match e {
         Expr::In(i) => Some(inputs[*i as usize].clone()),
         _ => None,
     });
-    if let Some(op) = opaque {
-        super::divisions::facts(&mut script, op, &inputs[0], &inputs[1]);
+    if let (true, Expr::Binary(op, ..)) = (case.divides(), &case.e) {
+        divisions::facts(&mut script, *op, &inputs[0], &inputs[1]);
     }
     let mut machine = Machine { script, regs: HashMap::new(), stored: None, inputs, code: vec![] };
     machine.read(&text);
@@ -133,15 +65,6 @@ fn claim(case: Case) -> Claim {
     let (name, of) = case.name.split_once(", ").expect("an operator and a type");
     Claim::solved(&format!("ptx {name}"), of, &machine.code.join(" "), script.prove(&claim))
         .at("compiler/src/backend/ptx")
-}
-
-/// Any value of a type; of a half by its bits.
-fn input(script: &mut Script, ty: Ty, name: &str) -> Value {
-    if !ty.is_half() {
-        return script.any(ty, name);
-    }
-    let bits = script.any(Ty::U16, &format!("{name}_bits"));
-    script.define(ty, &format!("({} {})", super::smt::to_fp(ty), bits.term))
 }
 
 /// An integer in its register.
@@ -294,8 +217,8 @@ impl Machine {
             "sqrt" => self.script.unary(UnaryOp::Sqrt, &ops[0]),
             "fma" | "mad" => self.script.mul_add(&ops[0], &ops[1], &ops[2]),
             "div" if last.is_float() => binary(self, BinaryOp::Div),
-            "div" => self.partial(BinaryOp::Div, &ops[0], &ops[1]),
-            "rem" => self.partial(BinaryOp::Rem, &ops[0], &ops[1]),
+            "div" => divisions::partial(&mut self.script, BinaryOp::Div, &ops[0], &ops[1]),
+            "rem" => divisions::partial(&mut self.script, BinaryOp::Rem, &ops[0], &ops[1]),
             "min" if last.is_float() => self.extreme(parts, BinaryOp::Min, &ops),
             "max" if last.is_float() => self.extreme(parts, BinaryOp::Max, &ops),
             "min" => binary(self, BinaryOp::Min),
@@ -319,24 +242,6 @@ impl Machine {
             other => panic!("{other} is not known"),
         };
         Value { ty: unsigned(value.ty), ..value }
-    }
-
-    /// A division as the ISA has it: of what it leaves open, anything.
-    fn partial(&mut self, op: BinaryOp, a: &Value, b: &Value) -> Value {
-        let plain = self.script.binary(op, a, b);
-        // of the bits of integers as well as of the integers
-        super::divisions::by_units(&mut self.script, op, a, b, &plain);
-        let open = self.script.fresh(a.ty);
-        let zero = literal(Lit::zero(a.ty)).term;
-        let by_zero = format!("(= {} {zero})", b.term);
-        let undefined = match a.ty.is_signed() {
-            true => {
-                let least = literal(Lit::least(a.ty)).term;
-                format!("(or {by_zero} (and (= {} {least}) (= {} (bvnot {zero}))))", a.term, b.term)
-            }
-            false => by_zero,
-        };
-        self.script.define(a.ty, &format!("(ite {undefined} {} {})", open.term, plain.term))
     }
 
     /// `.NaN`: as ours. Without it a number is preferred to a NaN.
