@@ -9,10 +9,14 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast};
 pub fn facts(s: &mut Script, op: BinaryOp, a: &Value, b: &Value) {
     let result = s.binary(op, a, b);
     by_units(s, op, a, b, &result);
-    if a.ty.size() == 2 {
-        let wide = if a.ty.is_signed() { Ty::I32 } else { Ty::U32 };
-        let [x, y] = [a, b].map(|v| s.cast(wide, v));
-        let (short, long) = (s.cast(wide, &result), s.binary(op, &x, &y));
+    if a.ty.size() > 2 {
+        return;
+    }
+    // what is not negative divides as unsigned, too
+    let all: &[Ty] = if a.ty.is_signed() { &[Ty::I32] } else { &[Ty::I32, Ty::U32] };
+    for wide in all {
+        let [x, y] = [a, b].map(|v| s.cast(*wide, v));
+        let (short, long) = (s.cast(*wide, &result), s.binary(op, &x, &y));
         let minus = bits(16, 0xffff);
         let exception = if a.ty.is_signed() { format!("(= {} {minus})", b.term) } else { "false".into() };
         s.assume(&format!("(or {exception} (= {} {}))", short.term, long.term));
@@ -113,10 +117,13 @@ fn short(op: BinaryOp, ty: Ty) -> Option<String> {
         (0..=u16::MAX).find_map(|b| {
             let exception = ty == Ty::I16 && b == u16::MAX || b == 0;
             let [x, y] = [a, b].map(|v| if ty == Ty::I16 { i32::from(v as i16) } else { i32::from(v) });
+            let (p, q) = (x as u32, y as u32);
             let long = || if op == BinaryOp::Div { x / y } else { x % y };
+            let unsigned = || if op == BinaryOp::Div { p / q } else { p % q };
             let value = |v: u16| Lit { ty, bits: v.into() };
             let found = || eval_cast(Ty::I32, eval_binary(op, value(a), value(b)).0).as_i32();
-            (!exception && long() != found()).then(|| format!("{op} of {a} and {b}"))
+            let right = || long() == found() && (ty == Ty::I16 || unsigned() == found() as u32);
+            (!exception && !right()).then(|| format!("{op} of {a} and {b}"))
         })
     })
 }

@@ -5,6 +5,7 @@
 //! the operators mean. `cargo xtask prove` asks the solvers and writes `log.txt`; the tests here compare the log with the claims, so a rule that is new or
 //! another than it was has no proof until it was proven.
 
+mod applied;
 mod c;
 mod cases;
 mod claim;
