@@ -64,13 +64,6 @@ pub fn claims() -> Vec<Claim> {
             "made of the decisions and margins above; random stencils of compiler/tests/gpu_stencil.rs and gpu_padded.rs against the interpreter",
             "compiler/src/schedule/everywhere.rs, borders.rs",
         ),
-        (
-            "bf16 of i64",
-            "half",
-            "a number's nearest f64 or its trace, rounded to odd, rounds to its nearest bf16",
-            "of u64 proven above; ties and their neighbours in compiler/tests/common/operators.rs",
-            "compiler/src/passes/half.rs",
-        ),
     ];
     let others = list
         .into_iter()

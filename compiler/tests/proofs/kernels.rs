@@ -4,14 +4,14 @@ use super::claim::Claim;
 use super::smt::{Script, Value, literal};
 use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, divide, narrow, parse, predicate};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// What an expression means; `known` gives the leaves.
-pub fn expr(s: &mut Script, k: &Kernel, e: &Expr, known: &dyn Fn(&Expr) -> Option<Value>) -> Value {
+pub fn expr(s: &mut Script, e: &Expr, known: &dyn Fn(&Expr) -> Option<Value>) -> Value {
     if let Some(value) = known(e) {
         return value;
     }
-    let mut of = |e: &Expr| expr(s, k, e, known);
+    let mut of = |e: &Expr| expr(s, e, known);
     match e {
         Expr::Lit(l) => literal(*l),
         Expr::Unary(op, a) => {
@@ -39,23 +39,22 @@ pub fn expr(s: &mut Script, k: &Kernel, e: &Expr, known: &dyn Fn(&Expr) -> Optio
 }
 
 /// The state of registers after straight code with branches.
-struct State<'k> {
-    k: &'k Kernel,
+struct State {
     ins: Vec<Value>,
-    regs: HashMap<Reg, Value>,
+    regs: BTreeMap<Reg, Value>,
     /// What was stored, in order: index and value.
     stored: Vec<[Value; 2]>,
 }
 
-impl State<'_> {
-    fn of<'k>(s: &mut Script, k: &'k Kernel, ins: &[Value]) -> State<'k> {
-        let mut state = State { k, ins: ins.to_vec(), regs: HashMap::new(), stored: vec![] };
+impl State {
+    fn of(s: &mut Script, k: &Kernel, ins: &[Value]) -> State {
+        let mut state = State { ins: ins.to_vec(), regs: BTreeMap::new(), stored: vec![] };
         state.block(s, k.main.as_deref().expect("main"));
         state
     }
 
     fn value(&self, s: &mut Script, e: &Expr) -> Value {
-        expr(s, self.k, e, &|e| match e {
+        expr(s, e, &|e| match e {
             Expr::In(i) => Some(self.ins[*i as usize].clone()),
             Expr::Reg(r) => Some(self.regs[r].clone()),
             _ => None,
@@ -80,9 +79,9 @@ impl State<'_> {
                     let then = std::mem::replace(&mut self.regs, before.clone());
                     self.block(s, b);
                     // what a branch declares is not seen after it
-                    for (r, old) in before {
+                    for r in before.into_keys() {
                         let [yes, no] = [then[&r].clone(), self.regs[&r].clone()];
-                        let joined = if yes == no { old_or(&old, yes) } else { s.select(&c, &yes, &no) };
+                        let joined = if yes == no { yes } else { s.select(&c, &yes, &no) };
                         self.regs.insert(r, joined);
                     }
                 }
@@ -90,10 +89,6 @@ impl State<'_> {
             }
         }
     }
-}
-
-fn old_or(old: &Value, new: Value) -> Value {
-    if *old == new { old.clone() } else { new }
 }
 
 /// A kernel of scalars a, b, .. that stores its result.

@@ -33,7 +33,7 @@ fn claim(case: Case) -> Claim {
     let mut script = if case.divides() { Script::opaque() } else { Script::default() };
     let inputs: Vec<Value> =
         case.ins.iter().zip(names).map(|(ty, name)| input(&mut script, *ty, name)).collect();
-    let meant = super::kernels::expr(&mut script, &k, &case.e, &|e| match e {
+    let meant = super::kernels::expr(&mut script, &case.e, &|e| match e {
         Expr::In(i) => Some(inputs[*i as usize].clone()),
         _ => None,
     });
