@@ -8,6 +8,7 @@ mod cuda;
 mod demo;
 mod fuzz;
 mod install;
+mod prove;
 mod ptxas;
 mod sh;
 mod system;
@@ -79,6 +80,15 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         small: Option<PathBuf>,
     },
+    /// Prove the rewrites of scalars and indices by SMT solvers; writes compiler/tests/proofs/log.txt
+    Prove {
+        /// What is proven already, too (an hour)
+        #[arg(long)]
+        all: bool,
+        /// Seconds that a solver may take for one claim
+        #[arg(long, default_value_t = 600)]
+        limit: u32,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -97,6 +107,7 @@ fn main() -> ExitCode {
         Task::Fuzz { stage, seeds, minutes, small } => {
             fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small })
         }
+        Task::Prove { all, limit } => prove::run(all, limit),
         Task::Tidy => tidy::run(),
     };
     match result {

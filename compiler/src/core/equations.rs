@@ -20,7 +20,8 @@ impl Equations {
             return false;
         }
         let usable = zero.terms.keys().all(|t| parameter(g, *t).is_some());
-        let last = zero.terms.iter().filter(|(_, k)| k.abs() == 1).max_by_key(|(t, _)| parameter(g, **t));
+        let last =
+            zero.terms.iter().filter(|(_, k)| matches!(k, 1 | -1)).max_by_key(|(t, _)| parameter(g, **t));
         if let (true, Some((&length, &k))) = (usable, last) {
             // k * length + rest = 0, so length = -k * rest
             let mut rest = zero.clone();

@@ -248,7 +248,7 @@ impl Body {
             let Op::Var(v, _) = g.op(n) else { return None };
             let extent = self.vars.get(v)?.1?;
             let closed = terms.iter().all(|(n, _)| g.is_closed(*n));
-            if k.abs() != 1 || !closed || !g.is_closed(extent) || !used.insert(*v) {
+            if !matches!(k, 1 | -1) || !closed || !g.is_closed(extent) || !used.insert(*v) {
                 return None;
             }
             region.push(Some((extent, k, terms)));

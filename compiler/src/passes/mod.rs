@@ -15,6 +15,7 @@ mod panels;
 pub mod pipeline;
 pub mod prove;
 mod recompute;
+pub mod rules;
 pub mod shapes;
 pub mod simplify;
 pub mod split;

@@ -207,7 +207,8 @@ fn reads(g: &Graph, i: NodeId, all: &[NodeId], var: Var) -> Reads {
     }
     let around = |n: &NodeId| {
         let form = if is_i64(g, *n) { Linear::of(g, *n) } else { Linear::default() };
-        let by_one = |(t, k): (&NodeId, &i64)| k.abs() == 1 && !has(*t) && matches!(g.op(*t), Op::Var(..));
+        let by_one =
+            |(t, k): (&NodeId, &i64)| matches!(k, 1 | -1) && !has(*t) && matches!(g.op(*t), Op::Var(..));
         form.terms.keys().any(|t| has(*t)) && form.terms.iter().any(by_one)
     };
     if g.reachable([i]).iter().any(around) {

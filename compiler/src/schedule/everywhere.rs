@@ -122,7 +122,7 @@ impl Edges<'_> {
             && (0..at.len()).all(|axis| {
                 let length = g.add(Op::Len(x, axis as u8));
                 let tap = distance(g, at[axis], index[axis]);
-                length == extents[axis] && tap.is_some_and(|t| -t <= margins[axis].0 && t <= margins[axis].1)
+                length == extents[axis] && tap.is_some_and(|t| -margins[axis].0 <= t && t <= margins[axis].1)
             })
     }
 

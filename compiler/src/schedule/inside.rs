@@ -10,6 +10,7 @@
 //! code has the same bits there and leaves no record that the original does not leave. Elsewhere the original is what counts. Of an index that is shifted by what only the
 //! call knows nothing is decided: the sum might wrap.
 
+use super::decisions::{Answer, DECISIONS};
 use super::element::opened;
 use super::items::Pass;
 use super::lower::cost;
@@ -153,6 +154,12 @@ fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
+/// How many indices a form of the coefficient k, that lacks so much at the end of its axis, is negative for.
+fn margin(missing: i64, k: i64) -> i64 {
+    let step = k.saturating_abs();
+    missing / step + i64::from(missing % step != 0)
+}
+
 /// What is assumed: each index lies within its axis, but for the margin.
 struct Facts<'a> {
     index: &'a [NodeId],
@@ -163,38 +170,25 @@ struct Facts<'a> {
 impl Facts<'_> {
     /// What an operation on indices is, with the margins made wide enough for it.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
-        use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
         let (a, b) = question(g, op)?;
         let (first, second) = (Linear::of(g, a), Linear::of(g, b));
         if !self.is_small(g, &first) || !self.is_small(g, &second) {
             return None;
         }
-        // forms that are not negative where it holds
-        let least = |form: Linear, by: i64| Linear { constant: form.constant - by, ..form };
-        let (down, up) = (first.minus(&second), second.minus(&first));
-        let (ge, gt, le, lt) = (down.clone(), least(down.clone(), 1), up.clone(), least(up.clone(), 1));
-        let truth = |g: &mut Graph, yes: Vec<Linear>, no: Vec<Linear>| {
-            let [yes_is, no_is] = [true, false].map(|b| g.lit(Lit::bool(b)));
-            let of = |forms: Vec<Linear>, is: NodeId| forms.into_iter().map(move |f| (vec![f], is));
-            of(yes, yes_is).chain(of(no, no_is)).collect::<Vec<_>>()
+        let asked = match op {
+            Op::Binary(op, ..) => Some(*op),
+            _ => None,
         };
-        let choices = match op {
-            Op::Within(..) => vec![(vec![first, lt], g.lit(Lit::bool(true)))],
-            Op::Binary(Max, ..) => vec![(vec![ge], a), (vec![le], b)],
-            Op::Binary(Min, ..) => vec![(vec![le], a), (vec![ge], b)],
-            Op::Binary(Ge, ..) => truth(g, vec![ge], vec![lt]),
-            Op::Binary(Gt, ..) => truth(g, vec![gt], vec![le]),
-            Op::Binary(Le, ..) => truth(g, vec![le], vec![gt]),
-            Op::Binary(Lt, ..) => truth(g, vec![lt], vec![ge]),
-            Op::Binary(Eq, ..) => truth(g, vec![], vec![lt, gt]),
-            Op::Binary(Ne, ..) => truth(g, vec![lt, gt], vec![]),
-            Op::Binary(Rem, ..) => {
-                let once = linear::sub(g, a, b);
-                let below_twice = least(second.scaled(2).minus(&first), 1);
-                vec![(vec![first, lt], a), (vec![ge, below_twice], once)]
-            }
-            _ => return None,
-        };
+        let mut choices = Vec::new();
+        for decision in DECISIONS.iter().filter(|d| d.op == asked) {
+            let is = match decision.is {
+                Answer::First => a,
+                Answer::Second => b,
+                Answer::Difference => linear::sub(g, a, b),
+                Answer::Truth(b) => g.lit(Lit::bool(b)),
+            };
+            choices.push((decision.when.iter().map(|form| form.of(&first, &second)).collect(), is));
+        }
         self.choose(g, choices)
     }
 
@@ -220,10 +214,11 @@ impl Facts<'_> {
         if k < 0 {
             // it is least at the last index
             rest = rest.minus(&self.extents[axis].scaled(-k));
-            rest.constant -= k;
+            rest.constant = rest.constant.wrapping_sub(k);
         }
-        let missing = (-rest.constant).max(0);
-        let margin = (missing + k.abs() - 1) / k.abs();
+        // of a constant that is not small nothing is proven below
+        let missing = rest.constant.saturating_neg().max(0);
+        let margin = margin(missing, k);
         if own.next().is_some() || margin > MOST || !rest.at_least(g, -missing) {
             return None;
         }
@@ -235,9 +230,9 @@ impl Facts<'_> {
     /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums themselves, few times each.
     fn is_small(&self, g: &Graph, form: &Linear) -> bool {
         let is_extent = |t: &NodeId| {
-            self.extents
-                .iter()
-                .any(|e| e.terms.len() == 1 && e.terms.get(t) == Some(&1) && e.constant.abs() < 1 << 40)
+            self.extents.iter().any(|e| {
+                e.terms.len() == 1 && e.terms.get(t) == Some(&1) && e.constant.unsigned_abs() < 1 << 40
+            })
         };
         let known = |t: &NodeId| self.index.contains(t) || matches!(g.op(*t), Op::Len(..)) || is_extent(t);
         form.constant.unsigned_abs() < 1 << 40

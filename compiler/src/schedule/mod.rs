@@ -10,6 +10,7 @@ mod approximate;
 pub mod borders;
 pub mod cpu;
 pub mod cuda;
+pub mod decisions;
 pub mod element;
 mod everywhere;
 pub mod form;

@@ -158,6 +158,9 @@ pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils:
     })
 }
 
+/// What is read at such a distance is no neighbour; sums of distances stay far from the ends of i64.
+const FAR: u64 = 1 << 40;
+
 /// Shift and constants of a read's indices, if that is what they are beside the domain's.
 pub fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
     if at.len() != index.len() {
@@ -169,7 +172,11 @@ pub fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId
         if form.terms.remove(own) != Some(1) {
             return None;
         }
-        tap.push(std::mem::take(&mut form.constant));
+        let constant = std::mem::take(&mut form.constant);
+        if constant.unsigned_abs() >= FAR {
+            return None;
+        }
+        tap.push(constant);
         let shift = if form.terms.is_empty() { g.lit(Lit::i64(0)) } else { form.node(g) };
         if !verify::runs_on_host(g, shift) {
             return None;

@@ -1,0 +1,224 @@
+//! Kernels' expressions and straight code in SMT-LIB, and what the rewrites of kernels claim: indices of 32 bits, short divisions, branches that are selections.
+
+use super::claim::Claim;
+use super::smt::{Script, Value, literal};
+use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, divide, narrow, parse, predicate};
+use arraygpu_compiler::scalar::{BinaryOp, Ty};
+use std::collections::BTreeMap;
+
+/// What an expression means; `known` gives the leaves.
+pub fn expr(s: &mut Script, e: &Expr, known: &dyn Fn(&Expr) -> Option<Value>) -> Value {
+    if let Some(value) = known(e) {
+        return value;
+    }
+    let mut of = |e: &Expr| expr(s, e, known);
+    match e {
+        Expr::Lit(l) => literal(*l),
+        Expr::Unary(op, a) => {
+            let a = of(a);
+            s.unary(*op, &a)
+        }
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (of(a), of(b));
+            s.binary(*op, &a, &b)
+        }
+        Expr::MulAdd(a, b, c) => {
+            let (a, b, c) = (of(a), of(b), of(c));
+            s.mul_add(&a, &b, &c)
+        }
+        Expr::Select(c, a, b) => {
+            let (c, a, b) = (of(c), of(a), of(b));
+            s.select(&c, &a, &b)
+        }
+        Expr::Cast(ty, a) => {
+            let a = of(a);
+            s.cast(*ty, &a)
+        }
+        e => panic!("{e:?} is not known here"),
+    }
+}
+
+/// The state of registers after straight code with branches.
+struct State {
+    ins: Vec<Value>,
+    regs: BTreeMap<Reg, Value>,
+    /// What was stored, in order: index and value.
+    stored: Vec<[Value; 2]>,
+}
+
+impl State {
+    fn of(s: &mut Script, k: &Kernel, ins: &[Value]) -> State {
+        let mut state = State { ins: ins.to_vec(), regs: BTreeMap::new(), stored: vec![] };
+        state.block(s, k.main.as_deref().expect("main"));
+        state
+    }
+
+    fn value(&self, s: &mut Script, e: &Expr) -> Value {
+        expr(s, e, &|e| match e {
+            Expr::In(i) => Some(self.ins[*i as usize].clone()),
+            Expr::Reg(r) => Some(self.regs[r].clone()),
+            _ => None,
+        })
+    }
+
+    fn block(&mut self, s: &mut Script, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) => {
+                    let value = self.value(s, e);
+                    self.regs.insert(*r, value);
+                }
+                Stmt::Store(_, i, e) => {
+                    let pair = [self.value(s, i), self.value(s, e)];
+                    self.stored.push(pair);
+                }
+                Stmt::If(c, a, b) => {
+                    let c = self.value(s, c);
+                    let before = self.regs.clone();
+                    self.block(s, a);
+                    let then = std::mem::replace(&mut self.regs, before.clone());
+                    self.block(s, b);
+                    // what a branch declares is not seen after it
+                    for r in before.into_keys() {
+                        let [yes, no] = [then[&r].clone(), self.regs[&r].clone()];
+                        let joined = if yes == no { yes } else { s.select(&c, &yes, &no) };
+                        self.regs.insert(r, joined);
+                    }
+                }
+                other => panic!("{other:?} is not straight code"),
+            }
+        }
+    }
+}
+
+/// A kernel of scalars a, b, .. that stores its result.
+fn kernel(ins: &str, main: &str) -> Kernel {
+    let text = format!("kernel @k {{ write out: {ins} main {{ {main} }} }}");
+    parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0)
+}
+
+/// All claims of this file.
+pub fn claims() -> Vec<Claim> {
+    let mut out = narrowed();
+    out.extend(divided());
+    out.extend(predicated());
+    out
+}
+
+/// An index that stays within 31 bits is its low half: of every operation through which the pass goes.
+fn narrowed() -> Vec<Claim> {
+    let forms = [
+        ("add", "add(a, b)"),
+        ("sub", "sub(a, b)"),
+        ("mul", "mul(a, b)"),
+        ("neg", "neg(a)"),
+        ("select", "select(lt(a, b), a, b)"),
+        ("cast", "cast i64(c)"),
+        ("sum of products", "add(mul(a, 5i64), sub(mul(b, a), 7i64))"),
+        ("other operations", "add(shr(a, 3i64), max(b, rem(a, b)))"),
+        ("constant", "add(a, 4294967297i64)"),
+    ];
+    let each = forms.map(|(case, form)| {
+        let before = kernel(
+            "f32 in a: i64 in b: i64 in c: i32 threads 128",
+            &format!("let %i: i64 = {form} out[%i] = 1f32"),
+        );
+        let mut after = before.clone();
+        narrow::run(&mut after);
+        let mut s = Script::default();
+        let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+        let wide = State::of(&mut s, &before, &ins).stored[0][0].clone();
+        let low = State::of(&mut s, &after, &ins).stored[0][0].clone();
+        assert_eq!(low.ty, Ty::I32, "it is narrow");
+        s.assume(&format!("(bvult {} (_ bv2147483648 64))", wide.term));
+        let back = s.cast(Ty::I64, &low);
+        let says = format!("{form} within 31 bits is its low half");
+        Claim::solved("narrow", case, &says, s.prove(&format!("(= {} {})", back.term, wide.term)))
+            .at("compiler/src/kernel/narrow.rs")
+    });
+    each.into()
+}
+
+/// The pass's code for a quotient and a remainder is the division.
+fn divided() -> Vec<Claim> {
+    let mut out = Vec::new();
+    for (op, name) in [(BinaryOp::Div, "div"), (BinaryOp::Rem, "rem")] {
+        for ty in [Ty::I64, Ty::U64] {
+            let before = kernel(
+                &format!("{ty} in a: {ty} in b: {ty} threads 128"),
+                &format!("let %q: {ty} = {name}(a, b) out[0i64] = %q"),
+            );
+            let mut after = before.clone();
+            divide::run(&mut after);
+            assert_ne!(before, after, "the pass took it");
+            let mut s = Script::opaque();
+            let [a, b] = ["a", "b"].map(|n| s.any(ty, n));
+            let found = State::of(&mut s, &after, &[a.clone(), b.clone()]).stored[0][1].clone();
+            let meant = s.binary(op, &a, &b);
+            // what `integers` below says of numbers, of these two
+            let [short_a, short_b] = [&a, &b].map(|v| s.cast(Ty::U32, v));
+            let short = s.binary(op, &short_a, &short_b);
+            let short = s.cast(ty, &short).term;
+            let fit = |v: &Value| format!("(bvult {} (_ bv4294967296 64))", v.term);
+            s.assume(&format!("(=> (and {} {}) (= {} {short}))", fit(&a), fit(&b), meant.term));
+            let says = format!("{name} of the low halves where the high halves are 0");
+            out.push(
+                Claim::solved(
+                    "divide",
+                    &format!("{name} {ty}"),
+                    &says,
+                    s.prove(&format!("(= {} {})", found.term, meant.term)),
+                )
+                .at("compiler/src/kernel/divide.rs"),
+            );
+            out.push(integers(op, ty));
+        }
+    }
+    out
+}
+
+/// Of numbers from 0 to 2^32 the divisions of both types are that of mathematical integers, by which SMT-LIB defines them.
+fn integers(op: BinaryOp, ty: Ty) -> Claim {
+    let down = |a: &str| if op == BinaryOp::Div { format!("(div {a} b)") } else { format!("(mod {a} b)") };
+    // of a signed type the quotient of the sizes has the sign of both, the rest that of the dividend
+    let negative = if op == BinaryOp::Div { "(- (div (- a) b))" } else { "(- (mod (- a) b))" };
+    let wide = if ty.is_signed() { format!("(ite (< a 0) {negative} {})", down("a")) } else { down("a") };
+    let script = format!(
+        "(declare-const a Int)\n(declare-const b Int)\n(assert (and (<= 0 a) (< a 4294967296) (<= 0 b) (< b 4294967296)))\n\
+         (assert (not (= (ite (= b 0) 0 {wide}) (ite (= b 0) 0 {}))))\n",
+        down("(mod a 4294967296)")
+    );
+    let says = format!("{op} of {ty} and u32 agree on numbers from 0 to 2^32");
+    Claim::solved("divide", &format!("{op} of numbers {ty}"), &says, script)
+        .at("compiler/src/kernel/divide.rs")
+}
+
+/// A branch and its selections leave the same.
+fn predicated() -> Vec<Claim> {
+    let bodies = [
+        ("one", "if c { let %t: f32 = add(a, b) %v = %t }"),
+        ("two that depend", "if c { %v = add(a, %v) %w = mul(%v, b) }"),
+        ("condition of what changes", "if lt(%v, b) { %v = add(%v, 1f32) %w = %v }"),
+        ("nested", "if c { %v = add(%v, a) if lt(%v, b) { %w = %v } }"),
+    ];
+    let each = bodies.map(|(case, body)| {
+        let before = kernel(
+            "f32 in a: f32 in b: f32 in c: bool threads 128",
+            &format!("var %v: f32 = a var %w: f32 = b {body} out[0i64] = %v out[1i64] = %w"),
+        );
+        let mut after = before.clone();
+        predicate::run(&mut after);
+        assert!(
+            !after.main.as_ref().expect("main").iter().any(|s| matches!(s, Stmt::If(..))),
+            "no branch is left"
+        );
+        let mut s = Script::default();
+        let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+        let [before, after] = [&before, &after].map(|k| State::of(&mut s, k, &ins).stored);
+        let same: Vec<String> =
+            before.iter().zip(&after).map(|(a, b)| format!("(= {} {})", a[1].term, b[1].term)).collect();
+        Claim::solved("predicate", case, body, s.prove(&format!("(and {})", same.join(" "))))
+            .at("compiler/src/kernel/predicate.rs")
+    });
+    each.into()
+}
