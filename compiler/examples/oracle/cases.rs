@@ -1,0 +1,163 @@
+//! The programs: random ones, every operator on every type, and the text files of the tests.
+
+use crate::common::{operators, program, rng::Rng, semantics};
+use crate::{nested, stream};
+use arraygpu_compiler::core::interp::{self, Value};
+use arraygpu_compiler::core::{Function, NodeId, Op, Param, Rule, parse};
+use arraygpu_compiler::scalar::{Lit, Ty};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Random programs of vectors, of windows and of matrices for each type.
+const RANDOM: u64 = 8;
+const SIZES: [usize; 12] = [0, 1, 2, 3, 5, 17, 127, 129, 300, 2047, 2049, 4500];
+/// Of the axes of matrices.
+const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
+/// Calls of a program from a file, and how often arguments are tried for one that is not refused.
+const CALLS: usize = 4;
+const TRIES: usize = 40;
+
+/// Prints what must occur, and all programs with their calls.
+pub fn print_all(out: &mut impl Write) -> io::Result<()> {
+    stream::must(out)?;
+    for (f, calls) in semantics::statements() {
+        let calls: Vec<Vec<Value>> = calls.into_iter().map(|c| c.args).collect();
+        stream::program(out, &format!("semantics/{}", f.name), &f, &calls)?;
+    }
+    for f in operators::functions() {
+        let calls = [operators::arguments(&f)];
+        stream::program(out, &format!("operators/{}", f.name), &f, &calls)?;
+    }
+    for (name, f) in from_files()? {
+        let calls = calls(&f, &mut Rng::new(name.len() as u64));
+        stream::program(out, &name, &f, &calls)?;
+    }
+    for seed in 0..RANDOM * Ty::ALL.len() as u64 {
+        random(out, seed)?;
+    }
+    Ok(())
+}
+
+/// Three programs of a seed: of vectors, of windows, and of matrices.
+fn random(out: &mut impl Write, seed: u64) -> io::Result<()> {
+    let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
+    let mut rng = Rng::new(seed + 70_000);
+    for f in [
+        program::function(&format!("v{seed}"), ty, &mut rng),
+        program::window_function(&format!("w{seed}"), ty, &mut rng),
+    ] {
+        let calls: Vec<Vec<Value>> = (0..3)
+            .map(|_| program::arguments(&f, rng.pick(&SIZES), rng.pick(&SIZES[..9]), &mut rng))
+            .collect();
+        stream::program(out, &format!("random/{}", f.name), &f, &calls)?;
+    }
+    let f = program::matrix_function(&format!("m{seed}"), ty, &mut rng);
+    let calls: Vec<Vec<Value>> = (0..3)
+        .map(|_| {
+            let sizes = [&LENGTHS[..], &LENGTHS[..], &LENGTHS[..], &LENGTHS[..], &LENGTHS[..4]];
+            program::matrix_arguments(&f, sizes.map(|s| rng.pick(s)), &mut rng)
+        })
+        .collect();
+    stream::program(out, &format!("random/{}", f.name), &f, &calls)
+}
+
+/// Every function of the text files that is well-formed (some show what is not), with its file's name.
+fn from_files() -> io::Result<Vec<(String, Function)>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["tests/files", "tests/nested", "../tests", "../tests/gpu", "../tests/independent"] {
+        for entry in std::fs::read_dir(here.join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "core") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut found = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let refused = ["bad_syntax", "wrong_type", "stage_device"].contains(&name.as_str());
+        // some are for each type of numbers
+        let numbers = if text.contains("TYPE") { &Ty::ALL[..5] } else { &Ty::ALL[..1] };
+        for ty in numbers {
+            match parse::parse(&text.replace("TYPE", ty.name())) {
+                Ok(functions) if !refused => {
+                    found.extend(functions.into_iter().map(|f| (format!("{name}/{}", f.name), f)));
+                }
+                Err(e) if !refused => return Err(io::Error::other(format!("{name}: {e}"))),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Some calls; at most one that a shape rule refuses, unless all are.
+fn calls(f: &Function, rng: &mut Rng) -> Vec<Vec<Value>> {
+    let (mut taken, mut refused) = (Vec::new(), None);
+    for round in 0..TRIES {
+        let args = arguments(f, round, rng);
+        match interp::run(f, &args) {
+            Ok(_) => taken.push(args),
+            Err(_) => refused = refused.or(Some(args)),
+        }
+        if taken.len() == CALLS {
+            break;
+        }
+    }
+    taken.extend(refused);
+    taken
+}
+
+/// Arguments whose lengths are equal where a shape rule says that these of two parameters are; every other call has corner values.
+fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
+    let classes = classes(f);
+    let matrices = f.params.iter().any(|p| p.ty.rank > 1);
+    let equal = rng.one_in(2).then(|| rng.pick(&LENGTHS));
+    let mut lengths = BTreeMap::new();
+    let mut length = |class: (u32, u8), rng: &mut Rng| {
+        let any = if matrices { rng.pick(&LENGTHS) } else { rng.pick(&SIZES) };
+        *lengths.entry(class).or_insert(equal.unwrap_or(any))
+    };
+    let mut argument = |(i, p): (u32, &Param)| {
+        let ty = p.ty.elem;
+        let extents: Vec<usize> =
+            (0..p.ty.rank).map(|axis| length(classes.get(&(i, axis)).copied().unwrap_or((i, axis)), rng)).collect();
+        let lit = |rng: &mut Rng| match ty {
+            Ty::I64 => Lit::i64(rng.below(if p.ty.rank == 0 { 7 } else { 40 }) as i64 - 1),
+            ty if ty.is_float() && round % 2 == 0 => Lit::float(ty, nested::value(Ty::F64, rng).as_f64()),
+            ty => program::literal(ty, rng),
+        };
+        let all = (0..extents.iter().product()).map(|_| lit(rng)).collect::<Vec<Lit>>();
+        match extents.len() {
+            0 => Value::Scalar(all[0]),
+            1 => Value::Vector(all),
+            _ => Value::Array(extents.iter().map(|n| *n as i64).collect(), all),
+        }
+    };
+    (0..).zip(&f.params).map(&mut argument).collect()
+}
+
+/// A representative of the lengths that are equal, for each length of a parameter.
+fn classes(f: &Function) -> BTreeMap<(u32, u8), (u32, u8)> {
+    let length = |n: NodeId| match f.graph.op(n) {
+        Op::Len(x, axis) => match f.graph.op(*x) {
+            Op::Param(p) => Some((*p, *axis)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut classes = BTreeMap::new();
+    for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
+        if let (Some(a), Some(b)) = (length(r.a), length(r.b)) {
+            let of = |k, classes: &BTreeMap<_, _>| *classes.get(&k).unwrap_or(&k);
+            let (a, b) = (of(a, &classes), of(b, &classes));
+            classes.values_mut().filter(|v| **v == b).for_each(|v| *v = a);
+            classes.extend([(a, a), (b, a)]);
+        }
+    }
+    classes
+}
