@@ -26,7 +26,7 @@ class Machine:
     def __init__(self, elementary):
         self.elementary = elementary
         self.seen = set()
-        self.functions = {}
+        self.functions = set()
         self.codes = {}
 
     def call(self, function, args):
@@ -122,11 +122,11 @@ class Machine:
         codes = [self.code(o, node.home) for o in node.operands]
         method = getattr(self, "do_" + node.op, None)
         if method is not None:
-            self.mark(node, method)
+            self.mark(node)
             return method(node, *codes)
         return self.scalar(node, codes)
 
-    def mark(self, node, _):
+    def mark(self, node):
         """Remembers that an operation was computed: its word, element type and rank, and whether it is inside of an element."""
         rank = max([node.rank, *(o.rank for o in node.operands)])
         self.seen.add((node.op, node.elem, rank, "nested" if node.home.depth else "outside"))
@@ -134,29 +134,17 @@ class Machine:
     def scalar(self, node, codes):
         """A scalar operator."""
         elem = node.operands[0].elem
-        self.mark(node, None)
-        self.functions.setdefault((node.op, elem), 0)
+        self.mark(node)
+        self.functions.add((node.op, elem))
         if len(codes) == 1:
             (a,) = codes
-            f = scalars.exact_unary(node.op, elem) or self.elementary.function(
-                scalars.UNARY_PRECISE.get(node.op, node.op), elem
-            )
-
-            def one(frame):
-                self.functions[node.op, elem] += 1
-                return f(a(frame))
-
-            return one
+            precise = scalars.UNARY_PRECISE.get(node.op, node.op)
+            f = scalars.exact_unary(node.op, elem) or self.elementary.function(precise, elem)
+            return lambda frame: f(a(frame))
         a, b = codes
-        f = scalars.exact_binary(node.op, elem) or self.elementary.function(
-            scalars.BINARY_PRECISE.get(node.op, node.op), elem
-        )
-
-        def two(frame):
-            self.functions[node.op, elem] += 1
-            return f(a(frame), b(frame))
-
-        return two
+        precise = scalars.BINARY_PRECISE.get(node.op, node.op)
+        f = scalars.exact_binary(node.op, elem) or self.elementary.function(precise, elem)
+        return lambda frame: f(a(frame), b(frame))
 
     def host(self, node, region):
         """How a frame gives a bound or a length: one that depends on no element leaves no record."""
@@ -200,7 +188,7 @@ class Machine:
 
     def do_cast(self, node, a):
         to, of = node.elem, node.operands[0].elem
-        self.functions[f"cast to {to}", of] = 1
+        self.functions.add((f"cast to {to}", of))
         return lambda frame: scalars.cast(to, of, a(frame))
 
     def do_stage(self, node, a):

@@ -45,7 +45,7 @@ def nearest(elem, exact):
     digits, least, over, _, _ = FLOATS[elem]
     if exact == 0:
         return 0.0
-    magnitude = abs(exact)
+    magnitude, sign = abs(exact), -1.0 if exact < 0 else 1.0
     size = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     # 2^(size - 1) < magnitude < 2^(size + 1)
     if magnitude < Fraction(2) ** (size):
@@ -53,8 +53,8 @@ def nearest(elem, exact):
     step = max(size + 1 - digits, least)
     whole = round(magnitude / Fraction(2) ** step)
     if whole * Fraction(2) ** step >= Fraction(2) ** over:
-        return math.copysign(INF, exact)
-    return math.copysign(math.ldexp(whole, step), exact)
+        return sign * INF
+    return sign * math.ldexp(whole, step)
 
 
 def narrow(elem, x):

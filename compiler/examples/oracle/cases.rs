@@ -10,10 +10,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Random programs of vectors, of windows and of matrices for each type.
-const RANDOM: u64 = 8;
+const RANDOM: u64 = 16;
 const SIZES: [usize; 12] = [0, 1, 2, 3, 5, 17, 127, 129, 300, 2047, 2049, 4500];
 /// Of the axes of matrices.
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
+/// How many of [`SIZES`] where every element goes over others, and of [`LENGTHS`] where there are planes.
+const NESTED_SIZES: usize = 7;
+const CUBE_LENGTHS: usize = 6;
 /// Calls of a program from a file, and how often arguments are tried for one that is not refused.
 const CALLS: usize = 4;
 const TRIES: usize = 40;
@@ -80,19 +83,26 @@ fn from_files() -> io::Result<Vec<(String, Function)>> {
         let text = std::fs::read_to_string(&path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let refused = ["bad_syntax", "wrong_type", "stage_device"].contains(&name.as_str());
-        // some are for each type of numbers
-        let numbers = if text.contains("TYPE") { &Ty::ALL[..5] } else { &Ty::ALL[..1] };
-        for ty in numbers {
-            match parse::parse(&text.replace("TYPE", ty.name())) {
-                Ok(functions) if !refused => {
-                    found.extend(functions.into_iter().map(|f| (format!("{name}/{}", f.name), f)));
-                }
-                Err(e) if !refused => return Err(io::Error::other(format!("{name}: {e}"))),
-                _ => {}
-            }
+        if refused {
+            continue;
+        }
+        for ty in types(&text) {
+            let text = text.replace("TYPE", ty.name()).replace("ANY", ty.name());
+            let functions = parse::parse(&text).map_err(|e| io::Error::other(format!("{name}: {e}")))?;
+            found.extend(functions.into_iter().map(|f| (format!("{name}/{}", f.name), f)));
         }
     }
     Ok(found)
+}
+
+/// The types that a file's programs are for: TYPE stands for those that every operation takes, ANY for halves, too.
+fn types(text: &str) -> Vec<Ty> {
+    let of = |ty: &Ty| match (text.contains("ANY"), text.contains("TYPE")) {
+        (true, _) => *ty != Ty::Bool,
+        (_, true) => *ty != Ty::Bool && !ty.is_half(),
+        _ => *ty == Ty::F32,
+    };
+    Ty::ALL.into_iter().filter(of).collect()
 }
 
 /// Some calls; at most one that a shape rule refuses, unless all are.
@@ -115,11 +125,18 @@ fn calls(f: &Function, rng: &mut Rng) -> Vec<Vec<Value>> {
 /// Arguments whose lengths are equal where a shape rule says that these of two parameters are; every other call has corner values.
 fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
     let classes = classes(f);
-    let matrices = f.params.iter().any(|p| p.ty.rank > 1);
-    let equal = rng.one_in(2).then(|| rng.pick(&LENGTHS));
+    let rank = f.params.iter().map(|p| p.ty.rank).max().unwrap_or(0);
+    let nested = f.graph.reachable(f.roots()).into_iter().any(|n| nested(f, n));
+    let sizes: &[usize] = match rank {
+        3.. => &LENGTHS[..CUBE_LENGTHS],
+        2 => &LENGTHS,
+        _ if nested => &SIZES[..NESTED_SIZES],
+        _ => &SIZES,
+    };
+    let equal = rng.one_in(2).then(|| rng.pick(&sizes[..sizes.len().min(LENGTHS.len())]));
     let mut lengths = BTreeMap::new();
     let mut length = |class: (u32, u8), rng: &mut Rng| {
-        let any = if matrices { rng.pick(&LENGTHS) } else { rng.pick(&SIZES) };
+        let any = rng.pick(sizes);
         *lengths.entry(class).or_insert(equal.unwrap_or(any))
     };
     let mut argument = |(i, p): (u32, &Param)| {
@@ -139,6 +156,15 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
         }
     };
     (0..).zip(&f.params).map(&mut argument).collect()
+}
+
+/// Whether a node goes over elements inside of an element.
+fn nested(f: &Function, n: NodeId) -> bool {
+    let loops = matches!(
+        f.graph.op(n),
+        Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. } | Op::Generate(..)
+    );
+    loops && !f.graph.is_closed(n)
 }
 
 /// A representative of the lengths that are equal, for each length of a parameter.
