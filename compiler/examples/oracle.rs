@@ -15,14 +15,14 @@
 //!
 //! `oracle functions` answers lines `exp f32 3f800000`, `pow f64 .. ..` with the bits of the elementary function's value.
 
+#[path = "oracle/cases.rs"]
+mod cases;
 #[allow(dead_code, reason = "the programs of tests are made for more than this")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the same")]
 #[path = "../tests/nested/arguments.rs"]
 mod nested;
-#[path = "oracle/cases.rs"]
-mod cases;
 #[path = "oracle/stream.rs"]
 mod stream;
 
@@ -51,7 +51,8 @@ fn main() -> ExitCode {
 fn functions() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let value = function(&line?).ok_or_else(|| io::Error::other("expected: FUNCTION TYPE BITS [BITS]"))?;
+        let value =
+            function(&line?).ok_or_else(|| io::Error::other("expected: FUNCTION TYPE BITS [BITS]"))?;
         writeln!(out, "{:x}", value.bits)?;
         out.flush()?;
     }

@@ -7,7 +7,9 @@ mod count;
 mod cuda;
 mod demo;
 mod fuzz;
+mod independent;
 mod install;
+mod pip;
 mod ptxas;
 mod sh;
 mod system;
@@ -79,6 +81,11 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         small: Option<PathBuf>,
     },
+    /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of `test`)
+    Independent {
+        /// Programs, calls and results in the form of `compiler/examples/oracle.rs`, in place of its own
+        programs: Option<PathBuf>,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -96,6 +103,9 @@ fn main() -> ExitCode {
         }
         Task::Fuzz { stage, seeds, minutes, small } => {
             fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small })
+        }
+        Task::Independent { programs } => {
+            independent::run(programs.as_deref(), &mut count::Counts::default())
         }
         Task::Tidy => tidy::run(),
     };

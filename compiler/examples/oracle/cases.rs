@@ -141,8 +141,9 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
     };
     let mut argument = |(i, p): (u32, &Param)| {
         let ty = p.ty.elem;
-        let extents: Vec<usize> =
-            (0..p.ty.rank).map(|axis| length(classes.get(&(i, axis)).copied().unwrap_or((i, axis)), rng)).collect();
+        let extents: Vec<usize> = (0..p.ty.rank)
+            .map(|axis| length(classes.get(&(i, axis)).copied().unwrap_or((i, axis)), rng))
+            .collect();
         let lit = |rng: &mut Rng| match ty {
             Ty::I64 => Lit::i64(rng.below(if p.ty.rank == 0 { 7 } else { 40 }) as i64 - 1),
             ty if ty.is_float() && round % 2 == 0 => Lit::float(ty, nested::value(Ty::F64, rng).as_f64()),
