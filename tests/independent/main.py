@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 
+import peers
 import scalars
 import text
 from arrays import stored
@@ -150,6 +151,9 @@ def main():
     for must, (name, lines, calls) in programs(stream):
         tally.program(machine, name, lines, calls)
     failed = tally.programs["different"]
+    for what in peers.check():
+        print(f"NOT NUMPY'S: {what}")
+        failed += 1
     if source is not None and source.wait() != 0:
         print("the helper failed")
         failed += 1

@@ -32,8 +32,9 @@ pub fn print_all(out: &mut impl Write) -> io::Result<()> {
         let calls = [operators::arguments(&f)];
         stream::program(out, &format!("operators/{}", f.name), &f, &calls)?;
     }
-    for (name, f) in from_files()? {
-        let calls = calls(&f, &mut Rng::new(name.len() as u64));
+    for (name, f, written) in from_files()? {
+        let made = calls(&f, &mut Rng::new(name.len() as u64));
+        let calls: Vec<Vec<Value>> = written.into_iter().chain(made).collect();
         stream::program(out, &name, &f, &calls)?;
     }
     for seed in 0..RANDOM * Ty::ALL.len() as u64 {
@@ -65,8 +66,8 @@ fn random(out: &mut impl Write, seed: u64) -> io::Result<()> {
     stream::program(out, &format!("random/{}", f.name), &f, &calls)
 }
 
-/// Every function of the text files that is well-formed (some show what is not), with its file's name.
-fn from_files() -> io::Result<Vec<(String, Function)>> {
+/// Every function of the text files that is well-formed (some show what is not), with its file's name and the calls that are written there.
+fn from_files() -> io::Result<Vec<(String, Function, Vec<Vec<Value>>)>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in ["tests/files", "tests/nested", "../tests", "../tests/gpu", "../tests/independent"] {
@@ -88,8 +89,10 @@ fn from_files() -> io::Result<Vec<(String, Function)>> {
         }
         for ty in types(&text) {
             let text = text.replace("TYPE", ty.name()).replace("ANY", ty.name());
-            let functions = parse::parse(&text).map_err(|e| io::Error::other(format!("{name}: {e}")))?;
-            found.extend(functions.into_iter().map(|f| (format!("{name}/{}", f.name), f)));
+            parse::parse(&text).map_err(|e| io::Error::other(format!("{name}: {e}")))?;
+            for (f, calls) in semantics::functions(&text) {
+                found.push((format!("{name}/{}", f.name), f, calls.into_iter().map(|c| c.args).collect()));
+            }
         }
     }
     Ok(found)
