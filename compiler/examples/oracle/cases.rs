@@ -32,7 +32,7 @@ pub fn print_all(out: &mut impl Write) -> io::Result<()> {
         let calls = [operators::arguments(&f)];
         stream::program(out, &format!("operators/{}", f.name), &f, &calls)?;
     }
-    for (name, f, written) in from_files()? {
+    for Program { name, f, calls: written } in from_files()? {
         let made = calls(&f, &mut Rng::new(name.len() as u64));
         let calls: Vec<Vec<Value>> = written.into_iter().chain(made).collect();
         stream::program(out, &name, &f, &calls)?;
@@ -66,8 +66,15 @@ fn random(out: &mut impl Write, seed: u64) -> io::Result<()> {
     stream::program(out, &format!("random/{}", f.name), &f, &calls)
 }
 
-/// Every function of the text files that is well-formed (some show what is not), with its file's name and the calls that are written there.
-fn from_files() -> io::Result<Vec<(String, Function, Vec<Vec<Value>>)>> {
+/// A function of a file, and the arguments that are written there.
+struct Program {
+    name: String,
+    f: Function,
+    calls: Vec<Vec<Value>>,
+}
+
+/// Every function of the text files that is well-formed (some show what is not), named by its file.
+fn from_files() -> io::Result<Vec<Program>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in ["tests/files", "tests/nested", "../tests", "../tests/gpu", "../tests/independent"] {
@@ -91,7 +98,8 @@ fn from_files() -> io::Result<Vec<(String, Function, Vec<Vec<Value>>)>> {
             let text = text.replace("TYPE", ty.name()).replace("ANY", ty.name());
             parse::parse(&text).map_err(|e| io::Error::other(format!("{name}: {e}")))?;
             for (f, calls) in semantics::functions(&text) {
-                found.push((format!("{name}/{}", f.name), f, calls.into_iter().map(|c| c.args).collect()));
+                let calls = calls.into_iter().map(|c| c.args).collect();
+                found.push(Program { name: format!("{name}/{}", f.name), f, calls });
             }
         }
     }
@@ -149,7 +157,9 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
             .collect();
         let lit = |rng: &mut Rng| match ty {
             Ty::I64 => Lit::i64(rng.below(if p.ty.rank == 0 { 7 } else { 40 }) as i64 - 1),
-            ty if ty.is_float() && round % 2 == 0 => Lit::float(ty, nested::value(Ty::F64, rng).as_f64()),
+            ty if ty.is_float() && round.is_multiple_of(2) => {
+                Lit::float(ty, nested::value(Ty::F64, rng).as_f64())
+            }
             ty => program::literal(ty, rng),
         };
         let all = (0..extents.iter().product()).map(|_| lit(rng)).collect::<Vec<Lit>>();
