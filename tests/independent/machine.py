@@ -21,17 +21,24 @@ class Refused(Exception):
 
 
 class Machine:
-    """Calls functions, and counts which operation was computed of which type."""
+    """Calls functions, and remembers which operation was computed of which type.
+
+    Only what a result needs is computed; with `all_elements` every element of each array that a result is made of. What no result needs may leave its record, or
+    not (section 6): a call leaves one if the first way does, and none if the second does not.
+    """
 
     def __init__(self, elementary):
         self.elementary = elementary
         self.seen = set()
         self.functions = set()
         self.codes = {}
+        self.all_elements = False
+        self.unneeded = 0
 
-    def call(self, function, args):
+    def call(self, function, args, all_elements=False):
         """The results' values or arrays, all computed, and whether a record was left."""
         Faults.recorded, Faults.silent = False, 0
+        self.all_elements = all_elements
         results = self.run(function, args)
         return results, Faults.recorded
 
@@ -45,6 +52,8 @@ class Machine:
             if node.op == "iterate":
                 self.check_steps(node, frame)
         for node in once:
+            if node.op not in ONCE and not self.all_elements:
+                continue
             value = self.value(node, frame)
             if node.rank:
                 list(value.elements())
@@ -177,6 +186,13 @@ class Machine:
 
         return bound
 
+    def array(self, extents, compute):
+        """An array of computed elements."""
+        array = arrays.kept(extents, compute)
+        if self.all_elements:
+            list(array.elements())
+        return array
+
     # each operation: from the node and how a frame gives its operands to how a frame gives its value
 
     def do_mul_add(self, node, a, b, c):
@@ -228,7 +244,7 @@ class Machine:
         def mapped(frame):
             found, f = [s(frame) for s in srcs], bound(frame)
             elements = [s.element for s in found]
-            return arrays.kept(found[0].extents, lambda index: f(*[e(index) for e in elements]))
+            return self.array(found[0].extents, lambda index: f(*[e(index) for e in elements]))
 
         return mapped
 
@@ -238,7 +254,7 @@ class Machine:
 
         def generated(frame):
             f = bound(frame)
-            return arrays.kept(tuple(n(frame) for n in extents), lambda index: f(*index))
+            return self.array(tuple(n(frame) for n in extents), lambda index: f(*index))
 
         return generated
 
@@ -340,14 +356,14 @@ def may_record(node):
 
 @functools.cache
 def reachable(function):
-    """What results need that is computed once for the call: it belongs to the body, and no length alone asks for it."""
+    """What may be computed once for the call: it belongs to the body, and no length alone asks for it."""
     seen, stack, found = set(), list(function.results), []
     while stack:
         node = stack.pop()
         if node in seen:
             continue
         seen.add(node)
-        if node.op in ONCE and not node.home.depth:
+        if (node.op in ONCE or node.rank) and not node.home.depth:
             found.append(node)
         if node.op != "len":
             stack.extend(node.operands)
