@@ -12,8 +12,6 @@ import gmpy2
 from scalars import FLOATS, HALVES, INF, NAN, decode, encode, narrow, nearest
 
 WIDE = gmpy2.context(precision=240, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min())
-gmpy2.set_context(WIDE)
-WIDE = gmpy2.get_context()
 
 
 class Wrong(Exception):
@@ -98,6 +96,10 @@ class Elementary:
     """Values of elementary functions, each asked for and judged once."""
 
     def __init__(self, helper, bounds):
+        # of this thread: every function and operator of gmpy2 works with it
+        gmpy2.set_context(WIDE)
+        if gmpy2.get_context().precision != WIDE.precision:
+            raise RuntimeError("MPFR has another precision")
         self.bounds = read_bounds(bounds)
         self.known = {}
         self.checked = 0

@@ -253,8 +253,11 @@ class Machine:
         bound = self.lambda_of(node)
 
         def generated(frame):
-            f = bound(frame)
-            return self.array(tuple(n(frame) for n in extents), lambda index: f(*index))
+            f, lengths = bound(frame), tuple(n(frame) for n in extents)
+            # there must be a rule that says so (4.1)
+            if min(lengths) < 0:
+                raise Refused(f"extent {min(lengths)}")
+            return self.array(lengths, lambda index: f(*index))
 
         return generated
 

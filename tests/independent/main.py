@@ -105,7 +105,7 @@ class Tally:
                 if wrong:
                     wrong = f"call {number}: {wrong}"
                     break
-        except (Wrong, text.TextError) as e:
+        except (Wrong, text.TextError, MemoryError, RecursionError, IndexError) as e:
             wrong = f"{type(e).__name__}: {e}"
         machine.codes.clear()
         self.programs["different" if wrong else "same"] += 1
