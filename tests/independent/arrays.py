@@ -17,6 +17,9 @@ class Array:
 
     def elements(self):
         """All of them, in row-major order."""
+        if 0 in self.extents:
+            # the others may be huge
+            return iter(())
         return map(self.element, product(*map(range, self.extents)))
 
     def has(self, index):
