@@ -1,11 +1,17 @@
 //! `arraygpu-fuzz`: random programs, run, shown, made small.
 
+#[allow(dead_code, reason = "what must occur is said with the other programs")]
+#[path = "../../compiler/examples/oracle/stream.rs"]
+mod stream;
+
+use arraygpu_compiler::core::interp::Value;
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{self, Stage};
 use arraygpu_fuzz::coverage::Table;
 use arraygpu_fuzz::run::{Asked, chunk, run};
 use arraygpu_fuzz::{generate, reduce};
 use clap::{Parser, Subcommand};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,6 +68,12 @@ enum Task {
     },
     /// Print the program of a seed, with its calls
     Show { seed: u64 },
+    /// Print programs with their calls and what the interpreter gives, for `cargo xtask independent FILE`
+    Stream {
+        /// A..B
+        #[arg(value_parser = seeds)]
+        seeds: Range<u64>,
+    },
     /// Run a program from a file, as `show` prints it
     Check {
         #[arg(long)]
@@ -105,6 +117,7 @@ fn main() -> ExitCode {
             print!("{}", Case::of(&generate::program(seed)).text());
             ExitCode::SUCCESS
         }
+        Task::Stream { seeds } => code(print_stream(seeds).is_ok()),
         Task::Check { stage, file } => {
             check::keep_quiet();
             let text = std::fs::read_to_string(&file).map_err(|e| e.to_string());
@@ -134,6 +147,19 @@ fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// What the interpreter gives; the programs that the compiler must refuse are left out.
+fn print_stream(seeds: Range<u64>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for seed in seeds {
+        let case = Case::of(&generate::program(seed));
+        if case.refused.is_none() {
+            let calls: Vec<Vec<Value>> = case.calls.into_iter().map(|c| c.args).collect();
+            stream::program(&mut out, &format!("seed {seed}"), &case.function, &calls)?;
+        }
+    }
+    out.flush()
 }
 
 fn code(fine: bool) -> ExitCode {

@@ -1,4 +1,4 @@
-//! Counting tests in what cargo and ctest print.
+//! Counting tests in what cargo, ctest and our own programs print.
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -10,7 +10,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what a line of `cargo test` or `ctest` says, if it is a closing line.
+    /// Adds what a line says, if it is a closing line: of `cargo test`, of `ctest`, or `12 passed, 0 failed`.
     pub fn line(&mut self, line: &str) {
         if let Some(rest) = line.trim().strip_prefix("test result: ") {
             // "ok. 12 passed; 0 failed; 1 ignored; ..."
@@ -21,6 +21,11 @@ impl Counts {
             let failed = before_end(head);
             self.failed += failed;
             self.passed += total.trim().parse::<u64>().unwrap_or(0).saturating_sub(failed);
+        } else if let Some((passed, failed)) = line.trim().split_once(" passed, ") {
+            let failed = failed.strip_suffix(" failed").and_then(|n| n.parse::<u64>().ok());
+            if let (Ok(passed), Some(failed)) = (passed.parse::<u64>(), failed) {
+                self.add(Counts { passed, failed });
+            }
         }
     }
 
@@ -54,6 +59,8 @@ mod tests {
         c.line("100% tests passed, 0 tests failed out of 7");
         c.line("50% tests passed, 1 tests failed out of 2");
         c.line("test something ... ok");
-        assert_eq!(c, Counts { passed: 12 + 3 + 7 + 1, failed: 3 });
+        c.line("400 passed, 5 failed");
+        c.line("400 passed, but some failed");
+        assert_eq!(c, Counts { passed: 12 + 3 + 7 + 1 + 400, failed: 3 + 5 });
     }
 }

@@ -7,7 +7,9 @@ mod count;
 mod cuda;
 mod demo;
 mod fuzz;
+mod independent;
 mod install;
+mod pip;
 mod prove;
 mod ptxas;
 mod sh;
@@ -89,6 +91,11 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
+    /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of `test`)
+    Independent {
+        /// Programs, calls and results in the form of `compiler/examples/oracle.rs`, in place of its own
+        programs: Option<PathBuf>,
+    },
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -108,6 +115,9 @@ fn main() -> ExitCode {
             fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small })
         }
         Task::Prove { all, limit } => prove::run(all, limit),
+        Task::Independent { programs } => {
+            independent::run(programs.as_deref(), &mut count::Counts::default())
+        }
         Task::Tidy => tidy::run(),
     };
     match result {

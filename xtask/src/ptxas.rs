@@ -1,7 +1,7 @@
 //! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI has by itself. It needs neither a GPU nor a driver.
 
+use crate::pip;
 use crate::sh::{self, Result};
-use crate::system::{self, Need};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,14 +12,6 @@ const PACKAGE: &str = "nvidia-cuda-nvcc==13.0.88";
 const VERSION: &str = "V13.0.88";
 /// Its place in the package.
 const PROGRAM: &str = "nvidia/cu13/bin/ptxas";
-
-/// What fetches it: Python's installer, of the user's Python or the system's.
-const PIP: &[Need] = &[Need { package: "python3-pip", found: || pip().is_some() }];
-
-fn pip() -> Option<&'static str> {
-    let has = |python: &&str| sh::output(Command::new(python).args(["-m", "pip", "--version"])).is_some();
-    system::PYTHONS.into_iter().find(has)
-}
 
 /// Finds or installs it; `ARRAYGPU_PTXAS` names another one.
 pub fn ensure() -> Result<PathBuf> {
@@ -35,30 +27,13 @@ pub fn ensure() -> Result<PathBuf> {
     if let Some(file) = [file.clone(), tools.join("cuda").join(PROGRAM)].into_iter().find(|f| right(f)) {
         return Ok(file);
     }
-    system::ensure(PIP)?;
     println!("fetching ptxas: {PACKAGE} of PyPI ...");
     let failed = |e: std::io::Error| format!("cannot write {}: {e}", tools.display());
     let wheel = tools.join("nvcc");
     let _ = fs::remove_dir_all(&wheel);
     fs::create_dir_all(&wheel).map_err(failed)?;
-    let mut install = Command::new(pip().unwrap_or("python3"));
-    install.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-compile",
-    ]);
-    install.arg("--target").arg(&wheel).arg(PACKAGE);
-    let out = install.output().map_err(|e| format!("cannot run pip: {e}"))?;
-    if !out.status.success() {
-        let said = String::from_utf8_lossy(&out.stderr);
-        return Err(format!(
-            "pip cannot fetch {PACKAGE}, which has ptxas; ARRAYGPU_PTXAS=FILE names one:\n{said}"
-        ));
-    }
+    pip::install(&[PACKAGE], &wheel)
+        .map_err(|e| format!("{e}\nARRAYGPU_PTXAS=FILE names a ptxas that is there already"))?;
     // the rest of the compiler is not needed
     fs::rename(wheel.join(PROGRAM), &file).map_err(failed)?;
     fs::remove_dir_all(&wheel).map_err(failed)?;

@@ -6,15 +6,19 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::scalar::Lit;
 
-/// A call and its results; None: an error record.
+/// A call and its results; None: an error record, or nothing is said.
 pub struct Call {
     pub args: Vec<Value>,
     pub results: Option<Vec<Value>>,
 }
 
-/// The functions, each with its calls.
+/// The statements, each with its calls.
 pub fn statements() -> Vec<(Function, Vec<Call>)> {
-    let text = include_str!("../semantics.core");
+    functions(include_str!("../semantics.core"))
+}
+
+/// The functions of a text, each with its calls.
+pub fn functions(text: &str) -> Vec<(Function, Vec<Call>)> {
     let mut all: Vec<(Function, Vec<Call>)> =
         parse::parse(text).unwrap().into_iter().map(|f| (f, vec![])).collect();
     let mut functions = 0;
@@ -27,11 +31,12 @@ pub fn statements() -> Vec<(Function, Vec<Call>)> {
     all
 }
 
-/// `(arguments) = results`
+/// `(arguments) = results`, or only the arguments
 fn read(text: &str) -> Call {
-    let (args, results) = text.split_once(") = ").expect("(arguments) = results");
+    let (args, results) = text.rsplit_once(')').expect("(arguments) = results");
     let args = values(args.strip_prefix('(').expect("arguments"));
-    Call { args, results: (results.trim() != "record").then(|| values(results)) }
+    let results = results.trim().strip_prefix("= ").filter(|r| *r != "record");
+    Call { args, results: results.map(values) }
 }
 
 /// `[1f32, 2f32], 3i64, [[1f32, 2f32], [3f32, 4f32]]`
