@@ -102,6 +102,12 @@ impl Gen<'_> {
         for _ in 0..g.rng.below(4) {
             g.something();
         }
+        if g.rng.one_in(2) {
+            let x = g.some_array();
+            let x = g.elsewhere(x);
+            let s = g.reduction_of(x);
+            g.scalars.push(s);
+        }
         for i in 0..states {
             let value = g.next_state(NodeId(i as u32));
             g.b.function.results.push(Output { name: format!("next{i}"), value });
