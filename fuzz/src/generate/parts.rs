@@ -109,9 +109,8 @@ impl Gen<'_> {
         });
         let most = if limited { n.min(3) } else { 3 };
         let [before, after] = [(); 2].map(|()| {
-            // as the language says them: constants
             let margin = self.rng.between(0, most);
-            self.int(margin)
+            self.host_of(margin)
         });
         self.next_line();
         ok(self.b.pad(x, axis, [before, after], &boundary))
