@@ -28,6 +28,9 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
     match (maker, reader) {
         (_, "elem") => vec![Place::Element],
         ("param", "at") => vec![Place::Closed, Place::Element, Place::Nested, Place::Operator, Place::Step],
+        // stored, repeated and picked arrays are rarely made again for an element
+        ("spread" | "pick" | "materialize" | "iterate", "at") => vec![Place::Closed, Place::Element],
+        ("spread" | "pick" | "materialize" | "iterate", _) => vec![Place::Closed],
         (_, "at" | "map" | "reduce" | "fold") => vec![Place::Closed, Place::Element, Place::Step],
         (_, "dot" | "panel_dot") => vec![Place::Closed, Place::Element],
         _ => vec![Place::Closed],

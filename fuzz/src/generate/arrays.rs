@@ -66,7 +66,7 @@ impl Gen<'_> {
     /// The elements of an array elsewhere, or parts of it beside others.
     fn moved(&mut self, x: NodeId) -> NodeId {
         let rank = usize::from(self.ty(x).rank);
-        match self.rng.below(16) {
+        match self.rng.below(17) {
             0 => {
                 let axis = self.rng.below(rank) as u8;
                 self.add(Op::Reverse(x, axis))
@@ -80,7 +80,7 @@ impl Gen<'_> {
                 self.add(Op::Permute(x, axes))
             }
             4 | 5 | 15 if rank > 1 => self.part(x),
-            6 if rank < MAX_RANK => self.spread(x),
+            6 | 16 if rank < MAX_RANK => self.spread(x),
             7 | 8 => self.padded(x),
             9 => self.replaced(x),
             10 => self.weighted(x),
@@ -91,6 +91,27 @@ impl Gen<'_> {
                 self.map_of(x, ty)
             }
         }
+    }
+
+    /// The elements of an array in other places, or some of them.
+    pub(super) fn elsewhere(&mut self, x: NodeId) -> NodeId {
+        let rank = usize::from(self.ty(x).rank);
+        if self.is_full() {
+            return x;
+        }
+        let made = match self.rng.below(4) {
+            0 | 1 if rank > 1 => {
+                let mut axes: Vec<u8> = (0..rank as u8).collect();
+                axes.rotate_left(1);
+                self.add(Op::Permute(x, axes))
+            }
+            0 | 2 => {
+                let axis = self.rng.below(rank) as u8;
+                self.add(Op::Reverse(x, axis))
+            }
+            _ => self.slice(x),
+        };
+        self.keep(made).unwrap_or(x)
     }
 
     /// `materialize`, which a closure may ask for only of what does not depend on it.

@@ -2,7 +2,7 @@
 
 use super::{Gen, ok};
 use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::sync::Arc;
 
 /// Iterations in iterations.
@@ -42,7 +42,9 @@ impl Gen<'_> {
         }
         let number = self.b.function.steps.len() as u32;
         self.b.function.steps.push(Arc::new(step));
-        let count = self.host_of(steps);
+        // in other calls, too, there are few
+        let (count, most) = (self.host_of(steps), self.int(7));
+        let count = self.add(Op::Binary(BinaryOp::Min, count, most));
         let zero = self.int(0);
         self.next_line();
         ok(self.b.require("iterate", Rule::Count, zero, count));
@@ -101,6 +103,12 @@ impl Gen<'_> {
         g.most_work = most;
         for _ in 0..g.rng.below(4) {
             g.something();
+        }
+        if g.rng.one_in(2) {
+            let x = g.some_array();
+            let x = g.elsewhere(x);
+            let s = g.reduction_of(x);
+            g.scalars.push(s);
         }
         for i in 0..states {
             let value = g.next_state(NodeId(i as u32));

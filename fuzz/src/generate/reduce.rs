@@ -28,6 +28,8 @@ impl Gen<'_> {
 
     /// A reduction of an array to a scalar of its type.
     pub(super) fn reduction_of(&mut self, x: NodeId) -> NodeId {
+        // now and then of other elements of it, or in another order
+        let x = if self.rng.one_in(4) { self.elsewhere(x) } else { x };
         let ty = self.ty(x).elem;
         let made = match self.rng.below(5) {
             0 | 1 if ty != Ty::Bool && !ty.is_half() => self.product(x),
