@@ -4,7 +4,11 @@
 //! before the loop: on the host where the host can, else at the top of the kernel.
 
 mod address;
+mod region;
 mod signature;
+
+pub(super) use region::Region;
+use region::Uses;
 
 use super::form::Form;
 use super::items::Pass;
@@ -99,79 +103,6 @@ pub struct Lower<'s, 'a> {
     pub kept: Vec<Kept>,
     /// The form of the version that was made last, for reports.
     pub form: Form,
-}
-
-/// One region being lowered.
-pub(super) struct Region {
-    /// What has a value already.
-    pub(super) memo: HashMap<NodeId, (Expr, u32)>,
-    pub(super) uses: Uses,
-    conditions: HashMap<NodeId, NodeId>,
-    records: Vec<(u32, NodeId, Expr)>,
-    /// Nested operations that are being computed, outermost first.
-    pub(super) computing: Vec<NodeId>,
-    /// Nested operations whose records wait until all values are known.
-    pub(super) recorded_later: Vec<NodeId>,
-    /// The element that records name.
-    pub(super) at: Expr,
-    /// The domain's index into its elements in row-major order, and the indices that it stands for, to tell pointwise reads.
-    counter: Option<NodeId>,
-    index: Vec<NodeId>,
-    /// Its statements.
-    pub(super) out: Vec<Stmt>,
-}
-
-/// How often each node is used in a region; 0 is not known.
-#[derive(Default)]
-pub(super) struct Uses(Vec<u32>);
-
-impl Uses {
-    /// Once more; gives how often.
-    fn add(&mut self, n: NodeId) -> u32 {
-        let i = n.0 as usize;
-        if self.0.len() <= i {
-            self.0.resize(i + 1, 0);
-        }
-        self.0[i] += 1;
-        self.0[i]
-    }
-
-    fn of(&self, n: NodeId) -> u32 {
-        self.0.get(n.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// The nodes that are used, in order.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().zip(0..).filter(|u| *u.0 > 0).map(|u| NodeId(u.1))
-    }
-}
-
-impl Region {
-    /// Nothing is known yet; records name that element.
-    fn at(at: &Expr) -> Region {
-        Region {
-            memo: HashMap::default(),
-            uses: Uses::default(),
-            conditions: HashMap::default(),
-            records: Vec::new(),
-            computing: Vec::new(),
-            recorded_later: Vec::new(),
-            at: at.clone(),
-            counter: None,
-            index: Vec::new(),
-            out: Vec::new(),
-        }
-    }
-
-    /// Under which condition a node that may leave a record is needed, if that is known.
-    pub(super) fn condition(&self, n: NodeId) -> Option<NodeId> {
-        self.conditions.get(&n).copied()
-    }
-
-    /// All values that are known.
-    pub(super) fn known(&self) -> Vec<(NodeId, Expr)> {
-        self.memo.iter().map(|(n, e)| (*n, e.0.clone())).collect()
-    }
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
