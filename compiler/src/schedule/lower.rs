@@ -71,6 +71,8 @@ pub struct Lower<'s, 'a> {
     invariant: HashMap<NodeId, Expr>,
     /// Lowering `finish`: nothing is hoisted, everything runs once.
     pub in_finish: bool,
+    /// Nested operations around what is being lowered.
+    pub depth: u32,
     /// Estimated operations of one element.
     pub cost: u32,
     /// Arrays that are read at the element's own index.
@@ -120,6 +122,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             prologue: Vec::new(),
             invariant: HashMap::default(),
             in_finish: false,
+            depth: 0,
             cost: 0,
             pointwise: IndexSet::new(),
             loaded: None,

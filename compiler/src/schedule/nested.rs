@@ -16,6 +16,9 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
+/// Levels of nesting up to which one tile has code of its own.
+const MOST_TWICE: u32 = 2;
+
 /// Where the code of a nested operation stands: known values, and the element that records name.
 pub struct Place<'a> {
     /// Known values of nodes.
@@ -91,6 +94,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     let at = r.at.clone();
     let place = Place { vars: &vars, at: &at };
     let (rare, cost) = (std::mem::take(&mut l.rare), l.cost);
+    l.depth += 1;
     let mut out = Vec::new();
     let value = match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
@@ -100,6 +104,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     // how long it is, nobody knows: as a guess, a row of columns
     l.cost = cost.saturating_add((l.cost - cost).saturating_mul(COLUMNS as u32));
     l.rare = rare;
+    l.depth -= 1;
     Ok((value, out))
 }
 
@@ -214,9 +219,9 @@ fn reduce(
     let join = &mut joining(&r, place);
     let mut lanes = Lanes { types: vec![r.ty], join };
     let mut body = Vec::new();
-    // on a CPU most sequences are one tile
+    // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
     let mut single = Vec::new();
-    if l.k.threads == 0 {
+    if l.k.threads == 0 && l.depth <= MOST_TWICE {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
         let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
         single.push(Stmt::Assign(result, joined));
