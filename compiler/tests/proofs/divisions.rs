@@ -3,7 +3,7 @@
 
 use super::claim::{Claim, How};
 use super::smt::{Script, Value, bits, literal};
-use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast};
 
 /// What a script may know of quotient or remainder of two operands.
 pub fn facts(s: &mut Script, op: BinaryOp, a: &Value, b: &Value) {
@@ -67,10 +67,7 @@ fn units(op: BinaryOp, a: &Value, b: &Value, result: &Value) -> Vec<String> {
 /// What `facts` says.
 pub fn claims() -> Vec<Claim> {
     let mut out = Vec::new();
-    for (op, all) in [
-        (BinaryOp::Div, [signed_quotients as fn() -> Option<String>, unsigned_quotients]),
-        (BinaryOp::Rem, [signed_remainders, unsigned_remainders]),
-    ] {
+    for op in [BinaryOp::Div, BinaryOp::Rem] {
         for ty in [Ty::I16, Ty::U16, Ty::I32, Ty::U32, Ty::I64, Ty::U64] {
             let mut s = Script::default();
             let [a, b] = ["a", "b"].map(|name| s.any(ty, name));
@@ -86,44 +83,53 @@ pub fn claims() -> Vec<Claim> {
                 .at("compiler/tests/proofs/divisions.rs"),
             );
         }
-        for (ty, all) in [Ty::I16, Ty::U16].into_iter().zip(all) {
-            let says = "it is that of 32 bits, but of the least integer by -1";
-            let name = format!("{op} of 16 bits");
-            out.push(
-                Claim::new(&name, ty.name(), says, How::Exhaustive(all))
-                    .at("compiler/src/backend/ptx/expr.rs"),
-            );
-        }
+    }
+    for (ty, all) in [(Ty::I16, signed_quotients as fn() -> Option<String>), (Ty::U16, unsigned_quotients)] {
+        let says = "it is that of 32 bits, but of the least integer by -1";
+        let quotient = Claim::new("div of 16 bits", ty.name(), says, How::Exhaustive(all));
+        out.extend([quotient, remainder(ty)].map(|c| c.at("compiler/src/backend/ptx/expr.rs")));
     }
     out
 }
 
-fn signed_quotients() -> Option<String> {
-    short(BinaryOp::Div, Ty::I16)
-}
-fn unsigned_quotients() -> Option<String> {
-    short(BinaryOp::Div, Ty::U16)
-}
-fn signed_remainders() -> Option<String> {
-    short(BinaryOp::Rem, Ty::I16)
-}
-fn unsigned_remainders() -> Option<String> {
-    short(BinaryOp::Rem, Ty::U16)
+/// The remainder is what the quotient leaves, and smaller than the divisor: so that of 16 bits is that of 32, as the quotients are equal.
+fn remainder(ty: Ty) -> Claim {
+    let wide = if ty.is_signed() { Ty::I32 } else { Ty::U32 };
+    let mut s = Script::default();
+    let [a, b, q] = ["a", "b", "q"].map(|name| s.any(ty, name));
+    let mut rest = |a: &Value, b: &Value, q: &Value| {
+        let product = s.binary(BinaryOp::Mul, b, q);
+        s.binary(BinaryOp::Sub, a, &product)
+    };
+    let short = rest(&a, &b, &q);
+    let [x, y, p] = [a, b, q].map(|v| Value { ty: wide, term: super::ptx::extended(ty, &v.term) });
+    let long = rest(&x, &y, &p);
+    let sizes = [&long, &y].map(|v| if ty.is_signed() { s.unary(UnaryOp::Abs, v) } else { v.clone() });
+    s.assume(&format!("(bvult {} {})", sizes[0].term, sizes[1].term));
+    let claim = format!("(= {} {})", super::ptx::extended(ty, &short.term), long.term);
+    let says = "a - b q of 16 bits is that of 32, where it is smaller than b";
+    Claim::solved("rem of 16 bits", ty.name(), says, s.prove(&claim))
 }
 
+fn signed_quotients() -> Option<String> {
+    short(Ty::I16)
+}
+fn unsigned_quotients() -> Option<String> {
+    short(Ty::U16)
+}
 /// All pairs: the arithmetic of the language in 16 bits, the machine's in 32.
-fn short(op: BinaryOp, ty: Ty) -> Option<String> {
+fn short(ty: Ty) -> Option<String> {
     (0..=u16::MAX).find_map(|a| {
         (0..=u16::MAX).find_map(|b| {
             let exception = ty == Ty::I16 && b == u16::MAX || b == 0;
             let [x, y] = [a, b].map(|v| if ty == Ty::I16 { i32::from(v as i16) } else { i32::from(v) });
             let (p, q) = (x as u32, y as u32);
-            let long = || if op == BinaryOp::Div { x / y } else { x % y };
-            let unsigned = || if op == BinaryOp::Div { p / q } else { p % q };
+            let long = || x / y;
+            let unsigned = || p / q;
             let value = |v: u16| Lit { ty, bits: v.into() };
-            let found = || eval_cast(Ty::I32, eval_binary(op, value(a), value(b)).0).as_i32();
+            let found = || eval_cast(Ty::I32, eval_binary(BinaryOp::Div, value(a), value(b)).0).as_i32();
             let right = || long() == found() && (ty == Ty::I16 || unsigned() == found() as u32);
-            (!exception && !right()).then(|| format!("{op} of {a} and {b}"))
+            (!exception && !right()).then(|| format!("{a} / {b}"))
         })
     })
 }

@@ -106,10 +106,6 @@ fn read(case: &str, make: Make, element: &str) -> Claim {
         // what passes the rules is a length or an index, but for a stride
         s.assume(&format!("(and (<= (- {}) {name}) (< {name} {}))", 1u64 << 61, 1u64 << 61));
     }
-    if ["clamp", "mirror", "wrap"].iter().any(|name| case.starts_with(name)) {
-        // margins are numbers of the program
-        s.assume("(and (<= 0 a) (<= 0 b))");
-    }
     let lengths = lengths(&mut s, &mut g, array);
     for r in &f.requires {
         let (a, b) = (s.term(&g, r.a), s.term(&g, r.b));

@@ -68,7 +68,7 @@ fn claim(case: Case) -> Claim {
 }
 
 /// An integer in its register.
-fn extended(ty: Ty, term: &str) -> String {
+pub fn extended(ty: Ty, term: &str) -> String {
     let extend = if ty.is_signed() { "sign_extend" } else { "zero_extend" };
     match 8 * ty.size() {
         64 | 32 => term.into(),
