@@ -121,14 +121,23 @@ fn together(cases: &[(u64, Case)]) -> u64 {
             Err(f) => report(*seed, &f),
         }
     }
-    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let level = ready.first().map_or(0, |r| r.0 as usize / BATCH);
-    let Ok(batch) = check::caught(|| c::Batch::new(&all, level)) else {
-        let mut compared = 0;
-        for (seed, case) in ready {
-            compared += one_by_one(Stage::C, &[(seed, case.clone())]);
+    halved(&ready, level)
+}
+
+/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take.
+fn halved(ready: &[(u64, &Case)], level: usize) -> u64 {
+    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
+    let batch = match check::caught(|| c::Batch::new(&all, level)) {
+        Ok(batch) => batch,
+        Err(f) if ready.len() < 2 => {
+            ready.iter().for_each(|r| report(r.0, &f));
+            return 0;
         }
-        return compared;
+        Err(_) => {
+            let (a, b) = ready.split_at(ready.len() / 2);
+            return halved(a, level) + halved(b, level);
+        }
     };
     let mut compared = 0;
     for (i, (seed, case)) in ready.iter().enumerate() {
