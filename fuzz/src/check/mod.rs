@@ -120,7 +120,9 @@ thread_local! {
 /// Panics say nothing on their own from now on.
 pub fn keep_quiet() {
     panic::set_hook(Box::new(|info| {
-        let message = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
         let text = format!("panic at {place}: {message}");
         PANIC.with(|p| *p.borrow_mut() = Some(text));
