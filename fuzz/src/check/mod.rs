@@ -163,7 +163,7 @@ fn precise(f: &mut Function) {
     }
 }
 
-/// Whether a reduction or fold does not use both operands of its function: its elements may be needed by no result, and compiled code need not leave their records.
+/// Whether a reduction or fold does not use both operands of its function, or not always: its elements may be needed by no result, and compiled code need not leave their records.
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| {
         let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
@@ -171,7 +171,9 @@ fn ignores(f: &Function) -> bool {
         };
         let used = f.graph.reachable([lambda.body]);
         let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
-        !lambda.params.iter().all(|p| uses(p.0))
+        // or only in an arm that need not be taken
+        let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
+        chooses || !lambda.params.iter().all(|p| uses(p.0))
     };
     f.needs(unused) || f.steps.iter().any(|s| ignores(s))
 }
