@@ -59,7 +59,7 @@ impl Seen {
 /// Programs of a file of C.
 const BATCH: usize = 25;
 /// C that takes the compiler as long as a dozen other programs: one of so many of those is run.
-const LONG: usize = 22 << 10;
+const LONG: usize = 20 << 10;
 const OF_LONG: u64 = 16;
 
 fn say(line: &str) {
@@ -90,8 +90,12 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64]) {
                 Err(f) => report(seed, &Failure::new(format!("generator: {}", f.message))),
             }
         }
-        compared += if stage == Stage::C { together(&cases) } else { one_by_one(stage, &cases) };
-        say(&format!("ran {}", seeds.len()));
+        let (results, programs) = match stage {
+            Stage::C => together(&cases),
+            _ => (one_by_one(stage, &cases), seeds.len()),
+        };
+        compared += results;
+        say(&format!("ran {programs}"));
     }
     for (name, n) in counts {
         say(&format!("count {n} {name}"));
@@ -110,8 +114,8 @@ fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
     compared
 }
 
-/// Cases that are compiled to one file of C, for one of the levels in turn; if they cannot be, each for itself.
-fn together(cases: &[(u64, Case)]) -> u64 {
+/// Cases that are compiled to one file of C, for one of the levels in turn: results that were compared, and how many programs they were.
+fn together(cases: &[(u64, Case)]) -> (u64, usize) {
     let mut ready = Vec::new();
     for (seed, case) in cases {
         say(&format!("at {seed}"));
@@ -121,14 +125,23 @@ fn together(cases: &[(u64, Case)]) -> u64 {
             Err(f) => report(*seed, &f),
         }
     }
-    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let level = ready.first().map_or(0, |r| r.0 as usize / BATCH);
-    let Ok(batch) = check::caught(|| c::Batch::new(&all, level)) else {
-        let mut compared = 0;
-        for (seed, case) in ready {
-            compared += one_by_one(Stage::C, &[(seed, case.clone())]);
+    (halved(&ready, level), ready.len())
+}
+
+/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take.
+fn halved(ready: &[(u64, &Case)], level: usize) -> u64 {
+    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
+    let batch = match check::caught(|| c::Batch::new(&all, level)) {
+        Ok(batch) => batch,
+        Err(f) if ready.len() < 2 => {
+            ready.iter().for_each(|r| report(r.0, &f));
+            return 0;
         }
-        return compared;
+        Err(_) => {
+            let (a, b) = ready.split_at(ready.len() / 2);
+            return halved(a, level) + halved(b, level);
+        }
     };
     let mut compared = 0;
     for (i, (seed, case)) in ready.iter().enumerate() {
@@ -138,7 +151,6 @@ fn together(cases: &[(u64, Case)]) -> u64 {
             Err(f) => report(*seed, &f),
         }
     }
-    say(&format!("together {}", ready.len()));
     compared
 }
 

@@ -120,7 +120,9 @@ thread_local! {
 /// Panics say nothing on their own from now on.
 pub fn keep_quiet() {
     panic::set_hook(Box::new(|info| {
-        let message = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
         let text = format!("panic at {place}: {message}");
         PANIC.with(|p| *p.borrow_mut() = Some(text));
@@ -161,7 +163,7 @@ fn precise(f: &mut Function) {
     }
 }
 
-/// Whether a reduction or fold does not use both operands of its function: its elements may be needed by no result, and compiled code need not leave their records.
+/// Whether a reduction or fold does not use both operands of its function, or not always: its elements may be needed by no result, and compiled code need not leave their records.
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| {
         let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
@@ -169,7 +171,9 @@ fn ignores(f: &Function) -> bool {
         };
         let used = f.graph.reachable([lambda.body]);
         let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
-        !lambda.params.iter().all(|p| uses(p.0))
+        // or only in an arm that need not be taken
+        let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
+        chooses || !lambda.params.iter().all(|p| uses(p.0))
     };
     f.needs(unused) || f.steps.iter().any(|s| ignores(s))
 }
