@@ -14,7 +14,7 @@
 //! What may leave a record stays where it is: it might not be needed.
 
 use crate::core::linear::{self, Linear};
-use crate::core::{Function, Graph, NodeId, Op, Var};
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
 use crate::error::Result;
 use crate::passes::guard::may_record;
 use crate::passes::simplify::simplify;
@@ -119,7 +119,7 @@ impl Hoist {
         }
         let (needed, value) = dependence(g, n, around)?;
         let extents: Vec<NodeId> = needed.iter().map(|a| a.0.extent).collect();
-        if extents.iter().any(|n| !g.is_closed(*n)) || may_record(g, n) {
+        if extents.len() > MAX_RANK || extents.iter().any(|n| !g.is_closed(*n)) || may_record(g, n) {
             return None;
         }
         let before = g.set_loc(g.node(n).loc.clone());

@@ -30,6 +30,9 @@ use std::rc::Rc;
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
 
+/// Values of a kernel at most: more would take assemblers minutes.
+const MOST_VALUES: usize = 100_000;
+
 /// What a kernel gets from its launch, in order. All versions of a kernel share one.
 #[derive(Default)]
 pub struct Signature {
@@ -328,6 +331,17 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         if let Some(l) = self.g.as_lit(n) {
             return Ok((Expr::Lit(l), 0));
+        }
+        if self.k.regs.len() > MOST_VALUES {
+            let f = &self.scheduler.f.name;
+            let what = "more code than a kernel has room for: nested operations are written out several times for each operation around them";
+            let advice =
+                "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
+            return Err(Error::limit("E0405", format!("{f}: {what}; {advice}")).at(self
+                .g
+                .node(n)
+                .loc
+                .first()));
         }
         if self.g.is_closed(n) {
             if self.is_host(n) {
