@@ -50,6 +50,9 @@ enum Task {
         /// Make the first program of each kind of failure small, and write it into this folder
         #[arg(long)]
         small: Option<PathBuf>,
+        /// Programs that take too long, or become too much text, are told of and no failures
+        #[arg(long)]
+        any_size: bool,
     },
     /// Run seeds here (what `run` starts)
     Chunk {
@@ -97,10 +100,10 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> ExitCode {
     match Cli::parse().task {
-        Task::Run { stage, seeds, chunk, jobs, minutes, small } => {
+        Task::Run { stage, seeds, chunk, jobs, minutes, small, any_size } => {
             let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
-            code(run(&Asked { stages, seeds, chunk, jobs, limit, small }))
+            code(run(&Asked { stages, seeds, chunk, jobs, limit, small, any_size }))
         }
         Task::Chunk { stage, seeds, skip } => {
             chunk(stage, seeds, &skip);

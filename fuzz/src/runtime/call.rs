@@ -125,6 +125,7 @@ struct Held {
     words: Vec<UnsafeCell<u64>>,
     size: usize,
     count: i64,
+    ty: Ty,
     is_gpu: bool,
 }
 
@@ -138,18 +139,18 @@ impl Held {
         let words: Vec<_> = bytes.chunks(8).map(word).collect();
         let (count, mut handle) = ((bytes.len() / ty.size()) as i64, null_mut());
         let data = words.first().map_or(null_mut(), UnsafeCell::get);
-        let ty = MaybeUninit::new(abi_type(ty));
+        let of = MaybeUninit::new(abi_type(ty));
         if is_gpu {
             // SAFETY: the out-pointer lives during the call.
-            done(unsafe { agpu_buffer_create(context, ty, count, &mut handle) })?;
-            let held = Held { handle, words, size: bytes.len(), count, is_gpu };
+            done(unsafe { agpu_buffer_create(context, of, count, &mut handle) })?;
+            let held = Held { handle, words, size: bytes.len(), count, ty, is_gpu };
             // SAFETY: the words hold that many elements.
             done(unsafe { agpu_copy_from_host(held.all(), data.cast(), count) })?;
             return Ok(held);
         }
         // SAFETY: the words are aligned for every type, hold that many elements, and live as long as the buffer.
-        done(unsafe { agpu_buffer_wrap(context, ty, data.cast(), count, &mut handle) })?;
-        Ok(Held { handle, words, size: bytes.len(), count, is_gpu })
+        done(unsafe { agpu_buffer_wrap(context, of, data.cast(), count, &mut handle) })?;
+        Ok(Held { handle, words, size: bytes.len(), count, ty, is_gpu })
     }
 
     /// All of its elements.
@@ -157,8 +158,8 @@ impl Held {
         view(self.handle, 0, &[self.count], &[1])
     }
 
-    /// What is in memory, as it is.
-    fn bytes(&self) -> Result<Vec<u8>, String> {
+    /// What is in memory, where `before` was.
+    fn bytes(&self, before: &[u8]) -> Result<Vec<u8>, String> {
         if self.is_gpu {
             let data = self.words.first().map_or(null_mut(), UnsafeCell::get);
             // SAFETY: the words have room for that many elements.
@@ -166,7 +167,13 @@ impl Held {
         }
         // SAFETY: no call is under way.
         let words = self.words.iter().flat_map(|w| unsafe { *w.get() }.to_le_bytes());
-        Ok(words.take(self.size).collect())
+        let mut bytes: Vec<u8> = words.take(self.size).collect();
+        if self.is_gpu && self.ty == Ty::Bool {
+            // copies make 1 of every byte that is true
+            let same = bytes.iter_mut().zip(before).filter(|(now, before)| (**now != 0) == (**before != 0));
+            same.for_each(|(now, before)| *now = *before);
+        }
+        Ok(bytes)
     }
 }
 
@@ -226,7 +233,7 @@ impl Loaded {
             status = unsafe { agpu_stream_synchronize(context, null_mut()) };
         }
         let message = message();
-        let bytes = held.iter().map(Held::bytes).collect::<Result<Vec<_>, _>>()?;
+        let bytes = held.iter().zip(&laid.bytes).map(|(h, b)| h.bytes(b)).collect::<Result<Vec<_>, _>>()?;
         let words = &words[plan.params.len()..];
         let results = plan.results.iter().zip(&laid.places.results).zip(words);
         let results = results.map(|((r, place), word)| match place {
