@@ -18,7 +18,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Of a generated program.
+    /// The case that a generated program makes.
     pub fn of(p: &Program) -> Case {
         Case { function: p.function.clone(), calls: p.calls(), refused: p.refused.map(String::from) }
     }

@@ -58,7 +58,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of a message, whose first line says what kind it is.
+    /// A failure with a message, whose first line says what kind it is.
     pub fn new(message: impl Into<String>) -> Failure {
         let message = message.into();
         Failure { class: class(&message), message }

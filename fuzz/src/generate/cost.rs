@@ -3,11 +3,11 @@
 use super::Gen;
 use arraygpu_compiler::core::{NodeId, Op};
 
-/// Of an element at most: all arrays that it is made of become one expression.
+/// The most that an element may cost: all arrays that it is made of become one expression.
 const MOST_EACH: f64 = 600.0;
 
 impl Gen<'_> {
-    /// Of a scalar, or of an element.
+    /// What a scalar costs, or an element of an array.
     pub(super) fn cost(&mut self, n: NodeId) -> f64 {
         if let Some(known) = self.costs.get(&n) {
             return *known;
@@ -40,7 +40,7 @@ impl Gen<'_> {
         cost
     }
 
-    /// Of a whole reduction.
+    /// What a whole reduction costs.
     fn pass(&mut self, n: NodeId) -> f64 {
         let op = self.b.function.graph.op(n).clone();
         let body = op.lambda().map_or(1.0, |l| self.cost(l.body));

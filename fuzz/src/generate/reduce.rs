@@ -83,7 +83,7 @@ impl Gen<'_> {
         self.lit(l)
     }
 
-    /// Of an accumulator and an element.
+    /// A function that takes an accumulator and an element.
     fn operator(&mut self, ty: Ty, of: Ty) -> Lambda {
         use BinaryOp::*;
         let simple: Vec<BinaryOp> =

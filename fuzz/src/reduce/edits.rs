@@ -70,7 +70,7 @@ fn nodes<const K: usize>(case: &Case, at: usize) -> Option<Option<Case>> {
     Some((done && is_ready(&out)).then_some(out))
 }
 
-/// The same in a step.
+/// Replaces the node of that number among those of all steps.
 fn step_nodes<const K: usize>(case: &Case, at: usize) -> Option<Option<Case>> {
     let mut at = at;
     for (i, step) in case.function.steps.iter().enumerate() {
