@@ -89,6 +89,7 @@ pub(super) const READERS: &[(&str, Reader<VExp<f32>>)] = &[
     ("fold", Reader::Scalar(|v, _| v.fold(1.0, |a, b| a * 0.5 - b))),
     ("reduce", Reader::Scalar(|v, _| v.reduce(2.0, |a, b| a.mul_add(0.5, b)))),
     ("any", Reader::Scalar(|v, _| v.map(|a| a.gt(3.0)).any().cast())),
+    ("all", Reader::Scalar(|v, _| v.map(|a| a.gt(-3.0)).all().cast())),
     ("dot", Reader::Scalar(|v, p| v.dot(p.x))),
     ("map", Reader::Vector(|v, p| v.map(|a| a + p.s))),
     ("zip_with", Reader::Vector(|v, p| v.zip_with(p.y, |a, b| a - b))),
