@@ -38,6 +38,12 @@ pub struct Asked {
 const OF_SIZE: [&str; 4] =
     ["more than ", "the compiler takes more than", "passes and schedule take more than", "hangs"];
 
+/// Whether a kind of failure is about how long a program takes, or how much text it becomes.
+pub fn is_of_size(class: &str) -> bool {
+    let class = class.trim_start_matches("specialised: ");
+    OF_SIZE.iter().any(|s| class.starts_with(s))
+}
+
 /// What was seen.
 #[derive(Default, Debug)]
 pub struct Seen {
@@ -170,9 +176,7 @@ pub fn run(asked: &Asked) -> bool {
         if let Some(folder) = &asked.small {
             seen.failures.values().for_each(|f| write_small(*stage, f.0, folder));
         }
-        let is_size =
-            |class: &String| OF_SIZE.iter().any(|s| class.trim_start_matches("specialised: ").starts_with(s));
-        fine &= seen.failures.keys().all(|class| asked.any_size && is_size(class));
+        fine &= seen.failures.keys().all(|class| asked.any_size && is_of_size(class));
     }
     fine
 }

@@ -1,12 +1,9 @@
-//! `cargo xtask fuzz`: random programs through all stages; and a few minutes of it in `cargo xtask test`.
+//! `cargo xtask fuzz`: random programs through all stages, fresh ones each day.
 
-use crate::count::Counts;
 use crate::sh::{self, Result};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The stages, and the seconds of each in `cargo xtask test`.
-const DAILY: [(&str, u32); 4] = [("passes", 40), ("simulator", 50), ("block", 30), ("c", 50)];
 /// Seeds of a day: more than a day's machine time gets through.
 const OF_A_DAY: u64 = 10_000_000;
 
@@ -50,28 +47,4 @@ pub fn run(asked: &Asked) -> Result {
         command.arg("--small").arg(small);
     }
     sh::run(&mut command)
-}
-
-/// Some minutes with the day's seeds; a stage is a test.
-pub fn daily(counts: &mut Counts) -> Result {
-    // the same code as the tests': nothing but the generator is built for it
-    sh::run(&mut sh::cargo(&["build", "-p", "arraygpu-fuzz"]))?;
-    let program = sh::target().join("debug/arraygpu-fuzz").display().to_string();
-    let seeds = today();
-    println!("seeds {seeds}");
-    let mut broken = Vec::new();
-    for (stage, seconds) in DAILY {
-        let minutes = (f64::from(seconds) / 60.0).to_string();
-        let mut command = sh::program(&program);
-        command.args(["run", "--stage", stage, "--seeds", &seeds, "--minutes", &minutes]);
-        // how long a machine takes, and how much text nested operations become, is asked by `cargo xtask fuzz`
-        match sh::run(command.args(["--any-size", "--jobs", &sh::jobs()])) {
-            Ok(()) => counts.passed += 1,
-            Err(e) => {
-                counts.failed += 1;
-                broken.push(e);
-            }
-        }
-    }
-    if broken.is_empty() { Ok(()) } else { Err(broken.join("; ")) }
 }

@@ -2,7 +2,7 @@
 
 use crate::count::Counts;
 use crate::sh::{self, Result, say};
-use crate::{cmake, fuzz, independent, install, ptxas, system, tidy};
+use crate::{cmake, independent, install, ptxas, system, tidy};
 use std::time::Instant;
 
 /// The CMake projects with tests, beside the crates.
@@ -52,7 +52,6 @@ pub fn run() -> Result {
         test.env("ARRAYGPU_PTXAS", ptxas::ensure()?);
         if sh::watch(&mut test, |line| counts.line(line))? { Ok(()) } else { Err("cargo test failed".into()) }
     });
-    all.step("random programs", fuzz::daily);
     all.step("the interpreter and an independent one", |counts| independent::run(None, counts));
     if all.step("install", |_| install::for_projects()) {
         for project in PROJECTS {

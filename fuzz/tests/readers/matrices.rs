@@ -1,10 +1,10 @@
 //! Matrices and arrays of three dimensions: what makes one, and what reads one.
 
-use super::{In, Reader};
+use super::{Constructs, Reader, Readers};
 use arraygpu::prelude::*;
 
 /// Every construct that makes a matrix, square and as wide as the vectors are long.
-pub(super) const CONSTRUCTS: &[(&str, fn(In) -> MExp<f32>)] = &[
+pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     ("parameter", |p| p.a),
     ("map", |p| p.a.map(|e| e * e + p.s)),
     ("operators", |p| p.a * p.b - 1.0),
@@ -55,7 +55,7 @@ pub(super) const CONSTRUCTS: &[(&str, fn(In) -> MExp<f32>)] = &[
 ];
 
 /// Every way to read a matrix.
-pub(super) const READERS: &[(&str, Reader<MExp<f32>>)] = &[
+pub(super) const READERS: Readers<MExp<f32>> = &[
     ("result", Reader::Matrix(|m, _| m)),
     ("at_constant", Reader::Scalar(|m, _| m.at(0, 0))),
     ("at_of_the_call", Reader::Scalar(|m, p| m.at(p.m, p.m))),
@@ -96,7 +96,7 @@ pub(super) const READERS: &[(&str, Reader<MExp<f32>>)] = &[
 ];
 
 /// What makes an array of three dimensions.
-pub(super) const TENSORS: &[(&str, fn(In) -> TExp<f32>)] = &[
+pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("parameter", |p| p.t),
     ("map", |p| p.t * 2.0),
     ("permute", |p| p.t.permute([2, 0, 1])),
@@ -110,7 +110,7 @@ pub(super) const TENSORS: &[(&str, fn(In) -> TExp<f32>)] = &[
 ];
 
 /// What reads one.
-pub(super) const READERS_OF_TENSORS: &[(&str, Reader<TExp<f32>>)] = &[
+pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("result", Reader::Tensor(|t, _| t)),
     ("at_constant", Reader::Scalar(|t, _| t.at(0, 1, 0))),
     ("at_of_data", Reader::Vector(|t, p| p.k.map(|i| t.at(i, i, i)))),

@@ -1,10 +1,10 @@
 //! Vectors: what makes one, and what reads one.
 
-use super::{In, Reader};
+use super::{Constructs, Reader, Readers};
 use arraygpu::prelude::*;
 
 /// Every construct that makes a vector, by the name of the method or function.
-pub(super) const CONSTRUCTS: &[(&str, fn(In) -> VExp<f32>)] = &[
+pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("parameter", |p| p.x),
     ("map", |p| p.x.map(|a| a * a + p.s)),
     ("map_several", |p| p.x.map(|a| (a + 1.0, a * 2.0)).1),
@@ -73,7 +73,7 @@ pub(super) const CONSTRUCTS: &[(&str, fn(In) -> VExp<f32>)] = &[
 ];
 
 /// Every way to read a vector.
-pub(super) const READERS: &[(&str, Reader<VExp<f32>>)] = &[
+pub(super) const READERS: Readers<VExp<f32>> = &[
     ("result", Reader::Vector(|v, _| v)),
     ("at_constant", Reader::Scalar(|v, _| v.at(0))),
     ("at_of_the_call", Reader::Scalar(|v, p| v.at(p.m))),
