@@ -57,13 +57,15 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
     }
     let mut out = String::new();
     for f in &functions {
-        driver::on_big_stack(|| {
+        let done = driver::on_big_stack(|| {
             pipeline::run(f, &mut |name, f| {
                 if all(name) {
                     out.push_str(&format!("; after {name}\n{}", print::print(f, locs)));
                 }
             })
-        })?;
+        });
+        // what was to be shown is shown, above all where a pass fails
+        done.map_err(|e| Error { message: format!("{}\n{out}", e.message).trim_end().into(), ..e })?;
     }
     if stages.is_empty() && dumps.is_empty() && explain.is_none() {
         stages.push("fused");

@@ -31,6 +31,7 @@ pub struct Node {
     /// The author bound it with `slet`.
     pub bound: bool,
     /// It takes a pass of its own in the author's program already, where it depends on no element: it is computed once for the call, and leaves its records (semantics 6).
+    /// Or a pass stores it, which asked first that it leaves none.
     pub once: bool,
     /// Where it comes from. Not part of its identity.
     pub loc: LocStack,

@@ -52,7 +52,9 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
         Value::Vector(v) => Val::Array(Rc::new(Array::vector(all(v)))),
         Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
     });
-    let (results, recorded) = call(f, args.collect())?;
+    let args: Vec<Val> = args.collect();
+    check_steps(f, args.clone())?;
+    let (results, recorded) = call(f, args)?;
     let results = results.into_iter().map(|v| match v {
         Val::Scalar(l) => Value::Scalar(l),
         Val::Array(v) => match v.extents.len() {
@@ -83,6 +85,28 @@ fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
     });
     let results = results.collect();
     m.failed.map_or(Ok((results, m.recorded)), Err)
+}
+
+/// The rules of steps are rules of the call, whether or not a result needs the states (semantics 5.11). They are about lengths and host scalars: no element is computed.
+fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
+    if f.steps.is_empty() {
+        return Ok(());
+    }
+    let (mut m, env) = (Machine::checked(f, args)?, Env::default());
+    for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
+        let Op::Iterate { step, args, .. } = f.graph.op(n) else { continue };
+        if f.graph.is_closed(n) {
+            let begin = args.iter().map(|a| match f.graph.ty(*a).is_scalar() {
+                true => Val::Scalar(m.host(*a, &env)),
+                false => Val::Array(Rc::new(Array { extents: m.extents(*a, &env), elements: Vec::new() })),
+            });
+            let begin: Vec<Val> = begin.collect();
+            let step = &f.steps[*step as usize];
+            Machine::checked(step, begin.clone()).map(|_| ())?;
+            check_steps(step, begin)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {

@@ -11,7 +11,7 @@ pub mod interp;
 pub mod name;
 pub mod narrow;
 pub mod parse;
-mod parts;
+pub mod parts;
 pub mod predicate;
 pub mod print;
 pub mod verify;

@@ -66,3 +66,17 @@ impl Stmt {
         blocks.into_iter().flatten()
     }
 }
+
+/// How many operations, loads and stores a block is written with, those of the blocks inside included.
+pub fn operations(body: &[Stmt]) -> usize {
+    fn of(e: &Expr) -> usize {
+        let mut n = usize::from(!matches!(e, Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Slot(_)));
+        e.children(&mut |child| n += of(child));
+        n
+    }
+    body.iter().fold(0, |all, s| {
+        let mut n = 1;
+        s.expressions(&mut |e| n += of(e));
+        all + n + s.blocks().into_iter().map(operations).sum::<usize>()
+    })
+}

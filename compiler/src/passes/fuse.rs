@@ -59,7 +59,13 @@ fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse
         }
         fuse.origins.push((old, made));
         fuse.is_full |= g.len() > room;
-        if stored.contains(&old) || fuse.is_full && g.is_closed(made) { fuse.stored(g, made) } else { made }
+        if !stored.contains(&old) && !(fuse.is_full && g.is_closed(made)) {
+            return made;
+        }
+        let array = fuse.stored(g, made);
+        // it leaves no record: that was asked
+        g.mark_once(array);
+        array
     });
     for i in 0..out.results.len() {
         let value = out.results[i].value;

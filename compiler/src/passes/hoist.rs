@@ -14,7 +14,7 @@
 //! What may leave a record stays where it is: it might not be needed.
 
 use crate::core::linear::{self, Linear};
-use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var};
+use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var, verify};
 use crate::error::Result;
 use crate::passes::guard::may_record;
 use crate::passes::simplify::simplify;
@@ -129,6 +129,8 @@ impl Hoist {
         // it may hold others of fewer indices
         let array = self.node(g, array, &mut Vec::new());
         let array = g.add(Op::Materialize(array));
+        // it leaves no record, even where a later reader cannot tell: a divisor that is not 0 may have become an element
+        g.mark_once(array);
         let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
         g.set_loc(before);
         Some(element)
@@ -164,11 +166,11 @@ fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     found.into_iter().map(|(index, width)| Around { index, extent: row_count(g, count, width) }).collect()
 }
 
-/// Whether a width is known to be 1 or more: by another one rows would count down.
+/// Whether a width is known to be 1 or more: by another one rows would count down. The number of rows is a length, so the host must know the width.
 fn is_positive(g: &Graph, width: NodeId) -> bool {
     let at_least_one = |n: NodeId| g.as_lit(n).and_then(Lit::as_int).is_some_and(|c| c > 0);
     let is_max = |n: NodeId| matches!(*g.op(n), Op::Binary(BinaryOp::Max, _, c) if at_least_one(c));
-    g.is_closed(width) && (at_least_one(width) || is_max(width))
+    verify::runs_on_host(g, width) && (at_least_one(width) || is_max(width))
 }
 
 /// How many rows of that width so many elements have.

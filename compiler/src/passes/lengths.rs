@@ -16,6 +16,7 @@ use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::{Function, Graph, NodeId, Op, Rule, rewrite::rewrite_parts};
 use crate::error::Result;
+use crate::passes::cse::settle;
 use crate::passes::simplify::simplify;
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ pub fn run(f: Function) -> Result<Function> {
             let value = Linear { constant: value.constant, terms: terms.collect() };
             value.node(new)
         }
-        op => simplify(new, op),
+        op => settle(new, op),
     };
     Ok(rewrite_parts(&f, &mut |new, op, _| simplify(new, op), &mut named))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     bounds, dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
-    stages, unroll,
+    stages, steps, unroll,
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
@@ -18,6 +18,8 @@ pub struct Pass {
 
 /// The pipeline, in order. After it the function is in fused form (`verify::is_fused`).
 pub const PASSES: &[Pass] = &[
+    // what iterations ask for, whether or not their states are needed
+    Pass { name: "steps", run: steps::run },
     // what nobody specialised
     Pass { name: "stages", run: stages::run },
     // lengths and other bounds leave no record, wherever they stand

@@ -7,6 +7,7 @@
 //!
 //! [`super::fuse`] asks of each `generate` that it makes; the pass does it again for indices that became constants since, with the function's rules.
 
+use super::cse::settle;
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
 use crate::core::{Function, Graph, NodeId, Op, Rule};
@@ -86,7 +87,7 @@ impl Prover<'_> {
                 let before = g.set_loc(g.node(n).loc.clone());
                 out = match op.with(&operands, op.lambda().cloned()) {
                     Op::At(x, index) if self.is_proven(g, x, &index) => g.add(Op::Elem(x, index)),
-                    op => g.add(op),
+                    op => settle(g, op),
                 };
                 g.set_loc(before);
                 let (bound, once) = (g.node(n).bound, g.node(n).once);

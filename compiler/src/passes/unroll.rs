@@ -13,6 +13,7 @@
 //!
 //! Sums of rows and columns, and products, have schedules of their own: reductions that read an array along an axis of its own stay, as do those of the whole call that read anything.
 
+use super::cse::settle;
 use super::simplify::simplify;
 use crate::core::linear::{Linear, is_i64};
 use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite};
@@ -44,7 +45,8 @@ pub fn run(f: Function) -> Result<Function> {
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
     Ok(rewrite(&f, false, &mut |g, op| {
         let straight = unroll.straight(g, &op);
-        straight.unwrap_or_else(|| g.add(op))
+        // what has become a constant or an equal may take a variable away
+        straight.unwrap_or_else(|| settle(g, op))
     }))
 }
 

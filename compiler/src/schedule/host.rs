@@ -4,6 +4,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::plan::{HostId, HostOp};
 use crate::scalar::Ty;
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// The host scalars of one plan, each once.
 #[derive(Default)]
@@ -14,6 +15,15 @@ pub struct Hosts {
 impl Hosts {
     /// The host scalar of a node, which must be one (`verify::is_host`).
     pub fn of(&mut self, g: &Graph, n: NodeId) -> HostId {
+        self.once(g, n, &mut HashMap::default())
+    }
+
+    /// `known`: the nodes below the one asked for, each looked at once, however many ways lead to it.
+    fn once(&mut self, g: &Graph, n: NodeId, known: &mut HashMap<NodeId, HostId>) -> HostId {
+        if let Some(id) = known.get(&n) {
+            return *id;
+        }
+        let mut of = |n| self.once(g, n, known);
         let op = match *g.op(n) {
             Op::Const(l) => HostOp::Const(l),
             Op::Param(p) => HostOp::Arg(p),
@@ -21,14 +31,16 @@ impl Hosts {
                 Op::Param(p) => HostOp::Len(*p, axis),
                 op => unreachable!("verified: len of {op:?}"),
             },
-            Op::Unary(op, a) => HostOp::Unary(op, self.of(g, a)),
-            Op::Binary(op, a, b) => HostOp::Binary(op, self.of(g, a), self.of(g, b)),
-            Op::MulAdd(a, b, c) => HostOp::MulAdd(self.of(g, a), self.of(g, b), self.of(g, c)),
-            Op::Select(a, b, c) => HostOp::Select(self.of(g, a), self.of(g, b), self.of(g, c)),
-            Op::Cast(ty, a) => HostOp::Cast(ty, self.of(g, a)),
+            Op::Unary(op, a) => HostOp::Unary(op, of(a)),
+            Op::Binary(op, a, b) => HostOp::Binary(op, of(a), of(b)),
+            Op::MulAdd(a, b, c) => HostOp::MulAdd(of(a), of(b), of(c)),
+            Op::Select(a, b, c) => HostOp::Select(of(a), of(b), of(c)),
+            Op::Cast(ty, a) => HostOp::Cast(ty, of(a)),
             ref op => unreachable!("verified: {op:?} is no host scalar"),
         };
-        self.add(op, g.ty(n).elem)
+        let id = self.add(op, g.ty(n).elem);
+        known.insert(n, id);
+        id
     }
 
     /// A host scalar whose operands are in the list.

@@ -217,7 +217,7 @@ fn reduce(
     out.push(Stmt::Var(result, start));
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
-    let mut lanes = Lanes { types: vec![r.ty], join };
+    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l) };
     let mut body = Vec::new();
     // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
     let mut single = Vec::new();
@@ -281,6 +281,8 @@ pub struct Lanes<'a> {
     pub types: Vec<Ty>,
     /// How two values join.
     pub join: &'a mut Join<'a>,
+    /// The operators are more than an instruction, and are not written out for each pair.
+    pub general: bool,
 }
 
 impl Lanes<'_> {
@@ -347,7 +349,8 @@ fn level(
     out: &mut Vec<Stmt>,
     leaf: &mut Leaf,
 ) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+    // one value in 2048 comes by here
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), true, out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
@@ -381,7 +384,7 @@ fn columns(
     out: &mut Vec<Stmt>,
     step: &mut Step,
 ) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
     let c = l.k.reg("c", Ty::I64);
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
@@ -415,12 +418,14 @@ pub fn column(
 /// Columns joined as a binary counter counts: register k of a lane holds the value of 2^k neighbours.
 pub struct Counters {
     bits: Vec<Vec<Reg>>,
+    /// The operator is written once and a loop goes through the registers, in place of once for each of them.
+    looped: bool,
 }
 
 impl Counters {
     /// For up to 2^`levels` columns.
-    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
-        Counters { bits: (0..=levels).map(|_| lanes.variables(l, "bit", out)).collect() }
+    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, looped: bool, out: &mut Vec<Stmt>) -> Counters {
+        Counters { bits: (0..=levels).map(|_| lanes.variables(l, "bit", out)).collect(), looped }
     }
 
     /// The values of 2^from columns after those before them: `c` such have been counted.
@@ -439,13 +444,27 @@ impl Counters {
             bit.iter().zip(&carry).map(|(b, c)| Stmt::Assign(*b, Expr::Reg(*c))).collect()
         };
         let (last, lower) = self.bits[from..].split_last().expect("one at least");
+        if self.looped && lower.len() > 1 {
+            // as many ones as the number has at its end
+            let k = l.k.reg("k", Ty::I64);
+            let mut body = Vec::new();
+            let joined = lanes.join(l, &chosen(lower, k), &read(&carry), &mut body)?;
+            assign(l, &carry, joined, &mut body);
+            body.push(Stmt::Assign(k, Expr::Reg(k).plus(Expr::int(1))));
+            out.push(Stmt::Var(k, Expr::int(0)));
+            out.push(Stmt::While(is_set(&c, Expr::Reg(k)), body));
+            for (at, bit) in self.bits[from..].iter().enumerate() {
+                out.push(Stmt::If(is(k, at), keep(bit), vec![]));
+            }
+            return Ok(());
+        }
         let mut list = keep(last);
         for (k, bit) in lower.iter().enumerate().rev() {
             let mut joining = Vec::new();
             let joined = lanes.join(l, &read(bit), &read(&carry), &mut joining)?;
             assign(l, &carry, joined, &mut joining);
             joining.append(&mut list);
-            list = vec![Stmt::If(is_set(&c, k), joining, keep(bit))];
+            list = vec![Stmt::If(is_set(&c, Expr::int(k as i64)), joining, keep(bit))];
         }
         out.append(&mut list);
         Ok(())
@@ -467,19 +486,43 @@ impl Counters {
         let total = lanes.variables(l, "total", out);
         let have = l.k.reg("have", Ty::Bool);
         out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
-        for (k, bit) in self.bits.iter().enumerate() {
+        let mut of_bit = |l: &mut Lower, k: Expr, bit: Vec<Expr>| -> Result<Stmt> {
             let (mut joining, mut taking) = (Vec::new(), Vec::new());
-            let joined = lanes.join(l, &read(bit), &read(&total), &mut joining)?;
+            let joined = lanes.join(l, &bit, &read(&total), &mut joining)?;
             assign(l, &total, joined, &mut joining);
-            assign(l, &total, read(bit), &mut taking);
+            assign(l, &total, bit, &mut taking);
             let body = vec![
                 Stmt::If(Expr::Reg(have), joining, taking),
                 Stmt::Assign(have, Expr::Lit(Lit::bool(true))),
             ];
-            out.push(Stmt::If(is_set(&width, k), body, vec![]));
+            Ok(Stmt::If(is_set(&width, k), body, vec![]))
+        };
+        if self.looped {
+            let k = l.k.reg("k", Ty::I64);
+            let body = of_bit(l, Expr::Reg(k), chosen(&self.bits, k))?;
+            out.push(Stmt::Seq(k, Expr::int(0), Expr::int(self.bits.len() as i64), vec![body]));
+        } else {
+            for (bit, k) in self.bits.iter().zip(0..) {
+                out.push(of_bit(l, Expr::int(k), read(bit))?);
+            }
         }
         Ok(read(&total))
     }
+}
+
+/// The values of the registers of that number.
+fn chosen(bits: &[Vec<Reg>], number: Reg) -> Vec<Expr> {
+    let (last, others) = bits.split_last().expect("one at least");
+    let one = |lane: usize| {
+        others.iter().enumerate().rev().fold(Expr::Reg(last[lane]), |rest, (k, bit)| {
+            Expr::Select(Box::new(is(number, k)), Box::new(Expr::Reg(bit[lane])), Box::new(rest))
+        })
+    };
+    (0..last.len()).map(one).collect()
+}
+
+fn is(number: Reg, k: usize) -> Expr {
+    Expr::binary(BinaryOp::Eq, Expr::Reg(number), Expr::int(k as i64))
 }
 
 /// The counter of one reduction.
@@ -488,8 +531,8 @@ pub struct Counter(Counters);
 impl Counter {
     /// For up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
-        let join = &mut joining(r, &Place::NONE);
-        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join }, levels, out))
+        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l));
+        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, general, out))
     }
 
     /// Column `c` after those before it.
@@ -502,8 +545,8 @@ impl Counter {
         value: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let join = &mut joining(r, place);
-        self.0.push(l, &mut Lanes { types: vec![r.ty], join }, 0, c, vec![value], out)
+        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
     }
 
     /// The value of all `width` columns, of which there is at least one.
@@ -515,14 +558,17 @@ impl Counter {
         width: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let join = &mut joining(r, place);
-        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join }, width, out)?.remove(0))
+        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join, general }, width, out)?.remove(0))
     }
 }
 
-fn is_set(x: &Expr, bit: usize) -> Expr {
-    let one = 1i64 << bit;
-    let masked = Expr::binary(BinaryOp::And, x.clone(), Expr::int(one));
+fn is_set(x: &Expr, bit: Expr) -> Expr {
+    let mask = match bit {
+        Expr::Lit(k) => Expr::int(1 << k.as_i64()),
+        bit => Expr::binary(BinaryOp::Shl, Expr::int(1), bit),
+    };
+    let masked = Expr::binary(BinaryOp::And, x.clone(), mask);
     Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
 }
 

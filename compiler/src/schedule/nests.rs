@@ -12,7 +12,7 @@ use super::element::element;
 use super::lower::Lower;
 use super::reduction::Reduction;
 use crate::core::{Graph, NodeId, Op, Var};
-use crate::scalar::{Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The order in which elements are combined.
@@ -40,6 +40,15 @@ pub struct Inner {
     pub next: NodeId,
     /// Of a tree: a column's first value; two variables, and the value that joins them.
     pub tree: Option<(NodeId, [NodeId; 2], NodeId)>,
+}
+
+impl Inner {
+    /// Whether values of a tree join by more than an instruction.
+    pub fn is_general(&self, g: &Graph) -> bool {
+        let Some((_, pair, joined)) = self.tree else { return false };
+        let plain = |op: BinaryOp, a, b| op.is_commutative() && pair.contains(&a) && pair.contains(&b);
+        !matches!(*g.op(joined), Op::Binary(op, a, b) if plain(op, a, b))
+    }
 }
 
 /// Operations that go through one index space in one order together.

@@ -103,6 +103,11 @@ impl Reduction {
         Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
     }
 
+    /// Whether its operator may be more than an instruction.
+    pub fn is_general(&self, l: &Lower) -> bool {
+        self.identity(l).is_none()
+    }
+
     /// A value that may stand for an absent column, exactly (-0 for float sums).
     pub fn identity(&self, l: &Lower) -> Option<Lit> {
         let op = match &self.kind {

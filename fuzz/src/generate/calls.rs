@@ -34,7 +34,9 @@ impl Program {
         let params = self.function.params.iter().zip(&self.extents).zip(&self.scalars);
         let args = params.map(|((p, extents), scalar)| match scalar {
             Some(l) if fits || !rng.one_in(2) => Value::Scalar(*l),
-            Some(l) => Value::Scalar(values::small(l.ty, rng.between(-1, 6))),
+            // -1 is no length; of an unsigned type it would be one, of billions
+            Some(l) if l.ty.is_signed() => Value::Scalar(values::small(l.ty, rng.between(-1, 6))),
+            Some(l) => Value::Scalar(values::small(l.ty, rng.between(0, 6))),
             None => {
                 let extents: Vec<i64> = extents.iter().map(|n| length(*n)).collect();
                 values::array(p.ty.elem, &extents, rng)

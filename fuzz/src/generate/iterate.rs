@@ -116,8 +116,9 @@ impl Gen<'_> {
         }
         let work = g.results_work();
         let work = g.work + work;
-        let (function, constructs) = (g.b.function, g.constructs);
+        let (function, constructs, refused) = (g.b.function, g.constructs, g.refused);
         self.constructs.extend(constructs);
+        self.refused = self.refused.or(refused);
         (function, work)
     }
 

@@ -171,7 +171,7 @@ impl<'a> Emitter<'a> {
     /// A line of code.
     fn line(&mut self, text: fmt::Arguments) {
         for _ in 0..self.depth {
-            self.text.push_str("    ");
+            self.text.push('\t');
         }
         let _ = self.text.write_fmt(text);
         self.text.push('\n');
@@ -180,7 +180,7 @@ impl<'a> Emitter<'a> {
     /// A line of code: the parts of an instruction's name, and its operands. Most lines are such, so no format is read for them.
     fn instruction(&mut self, name: &[&str], operands: &[Operand]) {
         for _ in 0..self.depth {
-            self.text.push_str("    ");
+            self.text.push('\t');
         }
         name.iter().for_each(|part| self.text.push_str(part));
         for (i, operand) in operands.iter().enumerate() {

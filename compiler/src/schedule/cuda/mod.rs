@@ -38,6 +38,7 @@ use super::scalars;
 use super::stencil::{self, Kept, Stencil};
 use crate::core::Strategy;
 use crate::error::Result;
+use crate::kernel::parts::operations;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
@@ -172,9 +173,14 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 let (k, grid) = body(l, (pass, &inner), scalars, shape, cost)?;
                 let flat: Vec<u32> = l.flat.drain(..).collect();
                 let (shape, form) = (conditions.shape(), l.form);
-                lowered.insert(Lowered { shape, k: Arc::new(k), grid, form, flat })
+                // a product's registers are written out because that pays
+                let size = if form == Form::Product { 0 } else { k.main.as_deref().map_or(0, operations) };
+                lowered.insert(Lowered { shape, k: Arc::new(k), grid, form, flat, size })
             }
         };
+        if is_too_much(body.size, &conditions, l.scope) {
+            continue;
+        }
         let draft = draft(body.k.clone(), format!("{name}{suffix}"), !writes || conditions.separate);
         push(&mut out, draft, body.grid, conditions, body.form, body.flat.clone(), None);
     }
@@ -215,6 +221,8 @@ struct Lowered {
     grid: Grid,
     form: Form,
     flat: Vec<u32>,
+    /// Operations that it is written with.
+    size: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -317,6 +325,18 @@ fn versions(
         list.extend([("_any", any(true)), ("_any_wide", any(false))]);
     }
     list
+}
+
+/// A body of more operations than this has no versions of its own for 32-bit indices or for outputs apart from all else: what they save is little of it.
+const LARGE: usize = 1_200;
+/// And of more than this, none for contiguous arrays.
+const VERY_LARGE: usize = 3_000;
+
+/// Whether a version is left out because the code would become too long. Other versions serve its calls: those with fewer conditions.
+fn is_too_much(size: usize, c: &Conditions, scope: Scope) -> bool {
+    let has_conditions = c.narrow || c.separate;
+    let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
+    !is_last && (size > LARGE && has_conditions || size > VERY_LARGE)
 }
 
 /// Why a pass has no code for GPUs: too many parameters.

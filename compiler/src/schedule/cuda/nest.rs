@@ -213,7 +213,8 @@ impl Walk<'_> {
             vars.extend([(x, a), (y, b)]);
             Ok(l.region(&vars, &[root], None, &Expr::int(0), out)?.remove(0))
         };
-        let mut lanes = Lanes { types: self.types(), join };
+        let general = self.of.inner.iter().any(|o| o.is_general(&l.g));
+        let mut lanes = Lanes { types: self.types(), join, general };
         let mut body = Vec::new();
         let values = nested::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
             let value = lanes.variables(l, "whole", out);
@@ -250,7 +251,7 @@ impl Walk<'_> {
     /// A full tile: `v` columns at a time.
     fn tile(&self, l: &mut Lower, lanes: &mut Lanes, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, columns) = (self.staged.v, self.columns());
-        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I32));
         let mut body = Vec::new();
         self.fill(l, base, None, &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
@@ -311,7 +312,7 @@ impl Walk<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let columns = self.columns();
-        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
         let width = named(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
         let end = bind(l, "end", base.clone().plus(left.clone()), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
