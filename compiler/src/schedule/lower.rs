@@ -30,8 +30,10 @@ use std::rc::Rc;
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
 
-/// Values of a kernel at most: more would take assemblers minutes.
-const MOST_VALUES: usize = 100_000;
+/// A function has room for so many operations in all of its kernels, and for so many more for each that its author wrote. They take the compiler about a
+/// second, and some megabytes of text.
+const MOST_WRITTEN: usize = 60_000;
+const MOST_OF_EACH: usize = 30;
 
 /// What a kernel gets from its launch, in order. All versions of a kernel share one.
 #[derive(Default)]
@@ -332,17 +334,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         if let Some(l) = self.g.as_lit(n) {
             return Ok((Expr::Lit(l), 0));
         }
-        if self.k.regs.len() > MOST_VALUES {
-            let f = &self.scheduler.f.name;
-            let what = "more code than a kernel has room for: nested operations are written out several times for each operation around them";
-            let advice =
-                "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
-            return Err(Error::limit("E0405", format!("{f}: {what}; {advice}")).at(self
-                .g
-                .node(n)
-                .loc
-                .first()));
-        }
         if self.g.is_closed(n) {
             if self.is_host(n) {
                 return Ok((self.host(n), 0));
@@ -410,7 +401,21 @@ impl<'s, 'a> Lower<'s, 'a> {
         Ok(e)
     }
 
+    /// Counts an operation that is written.
+    fn written(&mut self, n: NodeId) -> Result<()> {
+        let s = &mut *self.scheduler;
+        s.written += 1;
+        if s.written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
+            return Ok(());
+        }
+        let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";
+        let advice = "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
+        let message = format!("{}: {what}; {advice}", s.f.name);
+        Err(Error::limit("E0405", message).at(self.g.node(n).loc.first()))
+    }
+
     fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
+        self.written(n)?;
         let op = self.g.op(n).clone();
         if let Some(m) = approximate::of_target(&mut self.g, &op, self.k.threads > 0) {
             // one more use of it, so that what is used once stays inside its expression

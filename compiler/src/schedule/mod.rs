@@ -141,6 +141,7 @@ fn scheduled(
         gpu: Vec::new(),
         before: Vec::new(),
         warnings: Vec::new(),
+        written: 0,
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
@@ -189,6 +190,8 @@ pub struct Scheduler<'a> {
     /// The arrays of the launch before, if it goes from their beginning to their end.
     before: Vec<Place>,
     warnings: Vec<String>,
+    /// Operations written so far, for all targets.
+    written: usize,
 }
 
 impl Scheduler<'_> {

@@ -221,7 +221,7 @@ fn reduce(
     let mut body = Vec::new();
     // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
     let mut single = Vec::new();
-    if l.k.threads == 0 && l.depth <= MOST_TWICE {
+    if l.k.threads == 0 && l.depth <= MOST_TWICE && !r.joins_by_loops(l) {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
         let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
         single.push(Stmt::Assign(result, joined));

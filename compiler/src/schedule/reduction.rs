@@ -108,6 +108,13 @@ impl Reduction {
         self.identity(l).is_none()
     }
 
+    /// Whether its operator has loops of its own: it is then written out as rarely as can be.
+    pub fn joins_by_loops(&self, l: &Lower) -> bool {
+        let Kind::Join(join, _) = &self.kind else { return false };
+        let g = &l.g;
+        g.reachable([join.body]).into_iter().any(|n| g.op(n).is_reduction() && !g.is_closed(n))
+    }
+
     /// A value that may stand for an absent column, exactly (-0 for float sums).
     pub fn identity(&self, l: &Lower) -> Option<Lit> {
         let op = match &self.kind {
