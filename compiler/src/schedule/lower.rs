@@ -32,8 +32,8 @@ const MAX_DEPTH: u32 = 10;
 
 /// A function has room for so many operations in all of its kernels, and for so many more for each that its author wrote. They take the compiler about a
 /// second, and some megabytes of text.
-const MOST_WRITTEN: usize = 60_000;
-const MOST_OF_EACH: usize = 30;
+const MOST_WRITTEN: usize = 16_000;
+const MOST_OF_EACH: usize = 16;
 
 /// What a kernel gets from its launch, in order. All versions of a kernel share one.
 #[derive(Default)]
@@ -85,6 +85,7 @@ pub struct Lower<'s, 'a> {
     /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
     pub loaded: Option<HashMap<(NodeId, Vec<NodeId>), Expr>>,
     host_memo: HashMap<NodeId, bool>,
+    invariant_memo: HashMap<NodeId, bool>,
     domain: Vec<NodeId>,
     /// Elements have reductions or folds of their own.
     pub nested: bool,
@@ -132,6 +133,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             pointwise: IndexSet::new(),
             loaded: None,
             host_memo: HashMap::default(),
+            invariant_memo: HashMap::default(),
             domain: pass.domain.clone(),
             nested,
             strided: false,
@@ -311,10 +313,16 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// A node whose value does not change during the loop and leaves no record.
     fn is_invariant(&mut self, n: NodeId) -> bool {
-        !self.in_finish && self.g.is_closed(n) && {
-            let g = &self.g;
-            g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g))
+        if self.in_finish || !self.g.is_closed(n) {
+            return false;
         }
+        if let Some(&known) = self.invariant_memo.get(&n) {
+            return known;
+        }
+        let g = &self.g;
+        let silent = g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g));
+        self.invariant_memo.insert(n, silent);
+        silent
     }
 
     fn is_host(&mut self, n: NodeId) -> bool {

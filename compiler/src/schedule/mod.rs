@@ -8,6 +8,7 @@
 
 mod approximate;
 pub mod borders;
+pub mod counter;
 pub mod cpu;
 pub mod cuda;
 pub mod decisions;

@@ -1,10 +1,11 @@
 //! Nested operations: a reduction or fold that depends on the element which it is part of, as loops inside of that element's code.
 //!
 //! What does not depend on the loop's index is computed before the loop. A fold is one loop. A reduction follows the tree of semantics 5.1 by visiting the 128 columns of
-//! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; a column's value joins those before it as bits of a
-//! binary counter carry, so eight registers hold a level. Three levels serve sequences of up to 2^33 elements. CPUs take whole tiles by vectors instead
+//! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; columns join in a [`Counters`]. Three levels serve
+//! sequences of up to 2^33 elements. CPUs take whole tiles by vectors instead
 //! ([`super::cpu::nested`]).
 
+use super::counter::Counters;
 use super::cpu;
 use super::element::{element, named};
 use super::lower::{Lower, Region};
@@ -261,7 +262,7 @@ fn reduce(
 pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
 
 /// How a reduction's values join.
-fn joining<'a>(
+pub fn joining<'a>(
     r: &'a Reduction,
     place: &'a Place<'a>,
 ) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
@@ -413,163 +414,6 @@ pub fn column(
     let rows = named(l, "rows", rows(count, &c), out);
     out.push(Stmt::Seq(row, Expr::int(1), rows, inner));
     counter.push(l, lanes, 0, c, read(&acc), out)
-}
-
-/// Columns joined as a binary counter counts: register k of a lane holds the value of 2^k neighbours.
-pub struct Counters {
-    bits: Vec<Vec<Reg>>,
-    /// The operator is written once and a loop goes through the registers, in place of once for each of them.
-    looped: bool,
-}
-
-impl Counters {
-    /// For up to 2^`levels` columns.
-    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, looped: bool, out: &mut Vec<Stmt>) -> Counters {
-        Counters { bits: (0..=levels).map(|_| lanes.variables(l, "bit", out)).collect(), looped }
-    }
-
-    /// The values of 2^from columns after those before them: `c` such have been counted.
-    pub fn push(
-        &mut self,
-        l: &mut Lower,
-        lanes: &mut Lanes,
-        from: usize,
-        c: Expr,
-        values: Vec<Expr>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let carry: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("carry", *ty)).collect();
-        out.extend(carry.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
-        let keep = |bit: &[Reg]| -> Vec<Stmt> {
-            bit.iter().zip(&carry).map(|(b, c)| Stmt::Assign(*b, Expr::Reg(*c))).collect()
-        };
-        let (last, lower) = self.bits[from..].split_last().expect("one at least");
-        if self.looped && lower.len() > 1 {
-            // as many ones as the number has at its end
-            let k = l.k.reg("k", Ty::I64);
-            let mut body = Vec::new();
-            let joined = lanes.join(l, &chosen(lower, k), &read(&carry), &mut body)?;
-            assign(l, &carry, joined, &mut body);
-            body.push(Stmt::Assign(k, Expr::Reg(k).plus(Expr::int(1))));
-            out.push(Stmt::Var(k, Expr::int(0)));
-            out.push(Stmt::While(is_set(&c, Expr::Reg(k)), body));
-            for (at, bit) in self.bits[from..].iter().enumerate() {
-                out.push(Stmt::If(is(k, at), keep(bit), vec![]));
-            }
-            return Ok(());
-        }
-        let mut list = keep(last);
-        for (k, bit) in lower.iter().enumerate().rev() {
-            let mut joining = Vec::new();
-            let joined = lanes.join(l, &read(bit), &read(&carry), &mut joining)?;
-            assign(l, &carry, joined, &mut joining);
-            joining.append(&mut list);
-            list = vec![Stmt::If(is_set(&c, Expr::int(k as i64)), joining, keep(bit))];
-        }
-        out.append(&mut list);
-        Ok(())
-    }
-
-    /// The values of all columns, when all have been counted.
-    pub fn full(&self) -> Vec<Expr> {
-        self.bits.last().map_or(Vec::new(), |bit| read(bit))
-    }
-
-    /// The values of all `width` columns, of which there is at least one.
-    pub fn total(
-        &self,
-        l: &mut Lower,
-        lanes: &mut Lanes,
-        width: Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let total = lanes.variables(l, "total", out);
-        let have = l.k.reg("have", Ty::Bool);
-        out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
-        let mut of_bit = |l: &mut Lower, k: Expr, bit: Vec<Expr>| -> Result<Stmt> {
-            let (mut joining, mut taking) = (Vec::new(), Vec::new());
-            let joined = lanes.join(l, &bit, &read(&total), &mut joining)?;
-            assign(l, &total, joined, &mut joining);
-            assign(l, &total, bit, &mut taking);
-            let body = vec![
-                Stmt::If(Expr::Reg(have), joining, taking),
-                Stmt::Assign(have, Expr::Lit(Lit::bool(true))),
-            ];
-            Ok(Stmt::If(is_set(&width, k), body, vec![]))
-        };
-        if self.looped {
-            let k = l.k.reg("k", Ty::I64);
-            let body = of_bit(l, Expr::Reg(k), chosen(&self.bits, k))?;
-            out.push(Stmt::Seq(k, Expr::int(0), Expr::int(self.bits.len() as i64), vec![body]));
-        } else {
-            for (bit, k) in self.bits.iter().zip(0..) {
-                out.push(of_bit(l, Expr::int(k), read(bit))?);
-            }
-        }
-        Ok(read(&total))
-    }
-}
-
-/// The values of the registers of that number.
-fn chosen(bits: &[Vec<Reg>], number: Reg) -> Vec<Expr> {
-    let (last, others) = bits.split_last().expect("one at least");
-    let one = |lane: usize| {
-        others.iter().enumerate().rev().fold(Expr::Reg(last[lane]), |rest, (k, bit)| {
-            Expr::Select(Box::new(is(number, k)), Box::new(Expr::Reg(bit[lane])), Box::new(rest))
-        })
-    };
-    (0..last.len()).map(one).collect()
-}
-
-fn is(number: Reg, k: usize) -> Expr {
-    Expr::binary(BinaryOp::Eq, Expr::Reg(number), Expr::int(k as i64))
-}
-
-/// The counter of one reduction.
-pub struct Counter(Counters);
-
-impl Counter {
-    /// For up to 2^`levels` columns.
-    pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
-        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l));
-        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, general, out))
-    }
-
-    /// Column `c` after those before it.
-    pub fn push(
-        &mut self,
-        l: &mut Lower,
-        r: &Reduction,
-        place: &Place,
-        c: Expr,
-        value: Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        let (join, general) = (&mut joining(r, place), r.is_general(l));
-        self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
-    }
-
-    /// The value of all `width` columns, of which there is at least one.
-    pub fn total(
-        &self,
-        l: &mut Lower,
-        r: &Reduction,
-        place: &Place,
-        width: Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Expr> {
-        let (join, general) = (&mut joining(r, place), r.is_general(l));
-        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join, general }, width, out)?.remove(0))
-    }
-}
-
-fn is_set(x: &Expr, bit: Expr) -> Expr {
-    let mask = match bit {
-        Expr::Lit(k) => Expr::int(1 << k.as_i64()),
-        bit => Expr::binary(BinaryOp::Shl, Expr::int(1), bit),
-    };
-    let masked = Expr::binary(BinaryOp::And, x.clone(), mask);
-    Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
 }
 
 /// How many rows a column has.

@@ -7,7 +7,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// How many pairs of conditions are compared at most to find an implication.
 const FUEL: u32 = 64;
@@ -18,13 +18,25 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
         return HashMap::default();
     }
+    // what leads to no such node needs no condition
+    let mut leads = HashSet::default();
+    for &n in &order {
+        let op = g.op(n);
+        if op.may_record(g) || op.is_pass() || op.operands().any(|o| leads.contains(&o)) {
+            leads.insert(n);
+        }
+    }
     let always = g.lit(Lit::bool(true));
     let mut needed: HashMap<NodeId, Paths> = roots.iter().map(|r| (*r, Paths(vec![always]))).collect();
     let mut out = HashMap::default();
     for &n in order.iter().rev() {
         let Some(paths) = needed.remove(&n) else { continue };
         let here = paths.condition(g);
-        let mut need = |g: &Graph, child: NodeId, when: NodeId| needed.entry(child).or_default().add(g, when);
+        let mut need = |g: &Graph, child: NodeId, when: NodeId| {
+            if leads.contains(&child) {
+                needed.entry(child).or_default().add(g, when);
+            }
+        };
         match g.op(n).clone() {
             Op::Select(c, a, b) => {
                 need(g, c, here);

@@ -30,8 +30,8 @@ impl Program {
         let (from, to) = (rng.below(5) as i64, rng.below(8) as i64);
         let of = rng.below(self.extents.len());
         let from = self.extents[of].first().copied().unwrap_or(from);
-        // as many lengths may be 1, what the interpreter does may grow by a high power
-        let to = if from == 1 { to / 3 } else { to };
+        // what the interpreter does grows by a high power of a length that many extents have
+        let to = if from < 3 { to % (from + 2) } else { to };
         let length = |n: i64| if !fits && n == from { to } else { n };
         let params = self.function.params.iter().zip(&self.extents).zip(&self.scalars);
         let args = params.map(|((p, extents), scalar)| match scalar {

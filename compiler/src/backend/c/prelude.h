@@ -3,8 +3,15 @@
 #if defined(__GNUC__)
 /* what the author's program says, and what the compiler sees of it, is not for the package's user to mend */
 #pragma GCC diagnostic ignored "-Wtautological-compare"
+#pragma GCC diagnostic ignored "-Wtype-limits"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wbool-compare"
+#pragma GCC diagnostic ignored "-Wbool-operation"
+/* constants that wrap around: -fwrapv */
+#pragma GCC diagnostic ignored "-Woverflow"
+/* gcc sees a loop's last store behind the end of an array whose length it does not know */
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 #endif
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 //! loop needs into shared memory, tile by tile, 16 bytes at a time, and each walks through the tile.
 //!
 //! A fold goes through the tile in order. The tree of semantics 5.1 is followed column by column, as many columns at once as a 16-byte access of shared memory
-//! holds; columns join as a binary counter counts ([`nested::Counter`]). All operations over one extent share a loop. One element a thread: two or four share what
+//! holds; columns join as a binary counter counts ([`Counters`]). All operations over one extent share a loop. One element a thread: two or four share what
 //! they read, but are slower for want of threads (`peers/`: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
 
 use super::elements::{store_single, stored};
@@ -15,7 +15,8 @@ use crate::schedule::element::element;
 use crate::schedule::element::named;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{self, Counters, Lanes, assign, read};
+use crate::schedule::counter::Counters;
+use crate::schedule::nested::{self, Lanes, assign, read};
 use crate::schedule::nests::{self, Env, Loop, Nest, Order};
 use rustc_hash::FxHashSet as HashSet;
 

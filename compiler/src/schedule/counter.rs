@@ -1,0 +1,220 @@
+//! Columns of a tile join as a binary counter counts: a new value joins those of as many columns before it as the number of columns so far has ones at its end, from the
+//! lowest bit on. So the pairs of semantics 5.1 join in its order, and a counter of eight values serves 128 columns.
+//!
+//! ```text
+//! columns so far   1: a      2: ab      3: ab, c      4: abcd
+//! ```
+//!
+//! Where the operator is an instruction it is written out for each bit. Else a loop goes through the bits, and the operator is written once.
+
+use super::element::named;
+use super::lower::Lower;
+use super::nested::{Lanes, Place, assign, joining, read};
+use super::reduction::Reduction;
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// The counter of reductions that go through the same tree together.
+pub struct Counters {
+    bits: Bits,
+    /// How many there are of each lane.
+    len: usize,
+}
+
+/// The values of a counter's bits: that of bit k is the value of 2^k neighbours.
+enum Bits {
+    /// The lanes' registers of each bit; the operator is written for each.
+    Straight(Vec<Vec<Reg>>),
+    /// The same, but a loop goes through them: a GPU's registers have no index, so the one with a number is selected.
+    Looped(Vec<Vec<Reg>>),
+    /// A CPU has an array for each lane.
+    Arrays(Vec<Mem>),
+}
+
+impl Counters {
+    /// For up to 2^`levels` columns.
+    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, looped: bool, out: &mut Vec<Stmt>) -> Counters {
+        let len = levels as usize + 1;
+        let bits = if looped && l.k.threads == 0 {
+            let arrays = lanes.types.iter().map(|ty| l.k.local("bits", *ty, len as u32, out));
+            Bits::Arrays(arrays.collect())
+        } else {
+            let bits = (0..len).map(|_| lanes.variables(l, "bit", out)).collect();
+            if looped { Bits::Looped(bits) } else { Bits::Straight(bits) }
+        };
+        Counters { bits, len }
+    }
+
+    /// The values of 2^from columns after those before them: `c` such have been counted.
+    pub fn push(
+        &mut self,
+        l: &mut Lower,
+        lanes: &mut Lanes,
+        from: usize,
+        c: Expr,
+        values: Vec<Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let carry: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("carry", *ty)).collect();
+        out.extend(carry.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
+        let Bits::Straight(bits) = &self.bits else {
+            let k = l.k.reg("k", Ty::I64);
+            let mut body = Vec::new();
+            let bit = self.chosen(from, k);
+            let joined = lanes.join(l, &bit, &read(&carry), &mut body)?;
+            assign(l, &carry, joined, &mut body);
+            body.push(Stmt::Assign(k, Expr::Reg(k).plus(Expr::int(1))));
+            out.push(Stmt::Var(k, Expr::int(0)));
+            out.push(Stmt::While(is_set(&c, Expr::Reg(k)), body));
+            self.keep(from, k, &carry, out);
+            return Ok(());
+        };
+        let (last, lower) = bits[from..].split_last().expect("one at least");
+        let mut list = copied(last, &carry);
+        for (k, bit) in lower.iter().enumerate().rev() {
+            let mut joining = Vec::new();
+            let joined = lanes.join(l, &read(bit), &read(&carry), &mut joining)?;
+            assign(l, &carry, joined, &mut joining);
+            joining.append(&mut list);
+            list = vec![Stmt::If(is_set(&c, Expr::int(k as i64)), joining, copied(bit, &carry))];
+        }
+        out.append(&mut list);
+        Ok(())
+    }
+
+    /// The values of all columns, when all have been counted.
+    pub fn full(&self) -> Vec<Expr> {
+        let last = Expr::int(self.len as i64 - 1);
+        match &self.bits {
+            Bits::Straight(bits) | Bits::Looped(bits) => bits.last().map_or(Vec::new(), |bit| read(bit)),
+            Bits::Arrays(arrays) => arrays.iter().map(|m| Expr::load(*m, last.clone())).collect(),
+        }
+    }
+
+    /// The values of all `width` columns, of which there is at least one.
+    pub fn total(
+        &self,
+        l: &mut Lower,
+        lanes: &mut Lanes,
+        width: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let total = lanes.variables(l, "total", out);
+        let have = l.k.reg("have", Ty::Bool);
+        out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
+        let mut of_bit = |l: &mut Lower, k: Expr, bit: Vec<Expr>| -> Result<Stmt> {
+            let (mut body, mut joining, mut taking) = (Vec::new(), Vec::new(), Vec::new());
+            // what is chosen is chosen once
+            let bit: Vec<Expr> = match self.bits {
+                Bits::Straight(_) => bit,
+                _ => bit.into_iter().map(|e| named(l, "bit", e, &mut body)).collect(),
+            };
+            let joined = lanes.join(l, &bit, &read(&total), &mut joining)?;
+            assign(l, &total, joined, &mut joining);
+            assign(l, &total, bit, &mut taking);
+            body.push(Stmt::If(Expr::Reg(have), joining, taking));
+            body.push(Stmt::Assign(have, Expr::Lit(Lit::bool(true))));
+            Ok(Stmt::If(is_set(&width, k), body, vec![]))
+        };
+        if let Bits::Straight(bits) = &self.bits {
+            for (bit, k) in bits.iter().zip(0..) {
+                out.push(of_bit(l, Expr::int(k), read(bit))?);
+            }
+        } else {
+            let k = l.k.reg("k", Ty::I64);
+            let body = of_bit(l, Expr::Reg(k), self.chosen(0, k))?;
+            out.push(Stmt::Seq(k, Expr::int(0), Expr::int(self.len as i64), vec![body]));
+        }
+        Ok(read(&total))
+    }
+
+    /// The lanes' values of the bit of that number, counted from `from`.
+    fn chosen(&self, from: usize, number: Reg) -> Vec<Expr> {
+        let bits = match &self.bits {
+            Bits::Straight(bits) | Bits::Looped(bits) => &bits[from..],
+            Bits::Arrays(arrays) => {
+                let at = Expr::Reg(number).plus(Expr::int(from as i64));
+                return arrays.iter().map(|m| Expr::load(*m, at.clone())).collect();
+            }
+        };
+        let (last, others) = bits.split_last().expect("one at least");
+        let one = |lane: usize| {
+            others.iter().enumerate().rev().fold(Expr::Reg(last[lane]), |rest, (k, bit)| {
+                Expr::Select(Box::new(is(number, k)), Box::new(Expr::Reg(bit[lane])), Box::new(rest))
+            })
+        };
+        (0..last.len()).map(one).collect()
+    }
+
+    /// Keeps the lanes' values as the bit of that number, counted from `from`.
+    fn keep(&self, from: usize, number: Reg, values: &[Reg], out: &mut Vec<Stmt>) {
+        match &self.bits {
+            Bits::Straight(bits) | Bits::Looped(bits) => {
+                let kept = bits[from..].iter().enumerate();
+                out.extend(kept.map(|(k, bit)| Stmt::If(is(number, k), copied(bit, values), vec![])));
+            }
+            Bits::Arrays(arrays) => {
+                let at = Expr::Reg(number).plus(Expr::int(from as i64));
+                out.extend(
+                    arrays.iter().zip(values).map(|(m, v)| Stmt::Store(*m, at.clone(), Expr::Reg(*v))),
+                );
+            }
+        }
+    }
+}
+
+fn copied(to: &[Reg], from: &[Reg]) -> Vec<Stmt> {
+    to.iter().zip(from).map(|(to, from)| Stmt::Assign(*to, Expr::Reg(*from))).collect()
+}
+
+fn is(number: Reg, k: usize) -> Expr {
+    Expr::binary(BinaryOp::Eq, Expr::Reg(number), Expr::int(k as i64))
+}
+
+fn is_set(x: &Expr, bit: Expr) -> Expr {
+    let mask = match bit {
+        Expr::Lit(k) => Expr::int(1 << k.as_i64()),
+        bit => Expr::binary(BinaryOp::Shl, Expr::int(1), bit),
+    };
+    let masked = Expr::binary(BinaryOp::And, x.clone(), mask);
+    Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
+}
+
+/// The counter of one reduction.
+pub struct Counter(Counters);
+
+impl Counter {
+    /// For up to 2^`levels` columns.
+    pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
+        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l));
+        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, general, out))
+    }
+
+    /// Column `c` after those before it.
+    pub fn push(
+        &mut self,
+        l: &mut Lower,
+        r: &Reduction,
+        place: &Place,
+        c: Expr,
+        value: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
+    }
+
+    /// The value of all `width` columns, of which there is at least one.
+    pub fn total(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        place: &Place,
+        width: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join, general }, width, out)?.remove(0))
+    }
+}
