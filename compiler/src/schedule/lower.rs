@@ -30,10 +30,10 @@ use std::rc::Rc;
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
 
-/// A function has room for so many operations in all of its kernels, and for so many more for each that its author wrote. They take the compiler about a
+/// The kernels of a function have room for so many operations on a target, and for so many more for each that its author wrote. They take the compiler about a
 /// second, and some megabytes of text.
-const MOST_WRITTEN: usize = 16_000;
-const MOST_OF_EACH: usize = 16;
+const MOST_WRITTEN: usize = 8_000;
+const MOST_OF_EACH: usize = 8;
 
 /// What a kernel gets from its launch, in order. All versions of a kernel share one.
 #[derive(Default)]
@@ -412,8 +412,9 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// Counts an operation that is written.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.scheduler;
-        s.written += 1;
-        if s.written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
+        let written = &mut s.written[usize::from(self.k.threads > 0)];
+        *written += 1;
+        if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
             return Ok(());
         }
         let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";

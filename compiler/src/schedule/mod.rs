@@ -142,7 +142,7 @@ fn scheduled(
         gpu: Vec::new(),
         before: Vec::new(),
         warnings: Vec::new(),
-        written: 0,
+        written: [0; 2],
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
@@ -191,8 +191,8 @@ pub struct Scheduler<'a> {
     /// The arrays of the launch before, if it goes from their beginning to their end.
     before: Vec<Place>,
     warnings: Vec<String>,
-    /// Operations written so far, for all targets.
-    written: usize,
+    /// Operations written so far, for processors and for GPUs.
+    written: [usize; 2],
 }
 
 impl Scheduler<'_> {

@@ -102,7 +102,7 @@ impl Printer<'_> {
     }
 
     fn stmt(&mut self, s: &Stmt, depth: usize) {
-        let pad = "    ".repeat(depth);
+        let pad = "\t".repeat(depth);
         let k = self.k;
         let e = |e: &Expr| expr(k, e);
         let reg = |r: &crate::kernel::Reg| (&k.regs[r.0 as usize].0, ctype(k.regs[r.0 as usize].1));
