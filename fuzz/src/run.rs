@@ -73,6 +73,8 @@ const BATCH: usize = 25;
 /// C that takes the compiler as long as a dozen other programs: one of so many of those is run.
 const LONG: usize = 20 << 10;
 const OF_LONG: u64 = 16;
+/// C that takes the compiler minutes.
+const VERY_LONG: usize = 300 << 10;
 
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
@@ -132,7 +134,7 @@ fn together(cases: &[(u64, Case)]) -> (u64, usize) {
     for (seed, case) in cases {
         say(&format!("at {seed}"));
         match check::caught(|| c::size(case)) {
-            Ok(Some(size)) if size < LONG || seed % OF_LONG == 0 => ready.push((*seed, case)),
+            Ok(Some(size)) if size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => ready.push((*seed, case)),
             Ok(_) => {}
             Err(f) => report(*seed, &f),
         }

@@ -18,35 +18,35 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
     for (i, a) in k.arrays.iter().enumerate().filter(|(_, a)| uses(&text, &a.name)) {
         let constant = if a.write { "" } else { "const " };
         let restrict = if a.noalias { "restrict " } else { "" };
-        let _ = writeln!(out, "    {constant}{} *{restrict}{} = args->arrays[{i}];", memtype(a.ty), a.name);
+        let _ = writeln!(out, "\t{constant}{} *{restrict}{} = args->arrays[{i}];", memtype(a.ty), a.name);
         if a.strided {
-            let _ = writeln!(out, "    const int64_t stride_of_{} = args->strides[{i}];", a.name);
+            let _ = writeln!(out, "\tconst int64_t stride_of_{} = args->strides[{i}];", a.name);
         }
     }
     for (i, (name, ty)) in k.ins.iter().enumerate().filter(|(_, s)| uses(&text, &s.0)) {
-        let _ = writeln!(out, "    const {} {name} = agpu_scalar_{ty}(args, {i});", ctype(*ty));
+        let _ = writeln!(out, "\tconst {} {name} = agpu_scalar_{ty}(args, {i});", ctype(*ty));
     }
     for (i, s) in k.slots.iter().enumerate().filter(|(_, s)| uses(&text, &s.name)) {
         let constant = if s.write { "" } else { "const " };
-        let _ = writeln!(out, "    {constant}{} *{} = args->slots[{i}];", memtype(s.ty), s.name);
+        let _ = writeln!(out, "\t{constant}{} *{} = args->slots[{i}];", memtype(s.ty), s.name);
     }
     for (i, (name, ty)) in k.scratch.iter().enumerate().filter(|(_, s)| uses(&text, &s.0)) {
-        let _ = writeln!(out, "    {} *{name} = args->scratch[{i}];", memtype(*ty));
+        let _ = writeln!(out, "\t{} *{name} = args->scratch[{i}];", memtype(*ty));
     }
     for i in &sites {
-        let _ = writeln!(out, "    int64_t record{i} = INT64_MAX; /* {} */", comment(&k.sites[*i as usize]));
+        let _ = writeln!(out, "\tint64_t record{i} = INT64_MAX; /* {} */", comment(&k.sites[*i as usize]));
     }
     for bound in ["tile_begin", "tile_end"] {
         if !uses(&text, bound) {
-            let _ = writeln!(out, "    (void){bound};");
+            let _ = writeln!(out, "\t(void){bound};");
         }
     }
     if !out[start..].contains("args->") && sites.is_empty() {
-        out.push_str("    (void)args;\n");
+        out.push_str("\t(void)args;\n");
     }
     out.push_str(&text);
     for i in &sites {
-        let _ = writeln!(out, "    agpu_record(&args->records[{i}], record{i});");
+        let _ = writeln!(out, "\tagpu_record(&args->records[{i}], record{i});");
     }
     out.push_str("}\n");
 }
