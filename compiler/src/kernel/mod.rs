@@ -11,6 +11,7 @@ pub mod interp;
 pub mod name;
 pub mod narrow;
 pub mod parse;
+pub mod negate;
 pub mod parts;
 pub mod predicate;
 pub mod print;

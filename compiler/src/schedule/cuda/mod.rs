@@ -39,7 +39,7 @@ use super::stencil::{self, Kept, Stencil};
 use crate::core::Strategy;
 use crate::error::Result;
 use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, predicate, verify};
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, negate, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 use std::sync::Arc;
@@ -85,6 +85,7 @@ impl Draft {
         if self.narrow {
             narrow::run(&mut k);
         }
+        negate::run(&mut k);
         crate::kernel::dce::run(&mut k);
         verify::verify(&k)?;
         Ok(k)
