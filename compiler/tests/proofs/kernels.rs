@@ -2,8 +2,8 @@
 
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};
-use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, divide, narrow, parse, predicate};
-use arraygpu_compiler::scalar::{BinaryOp, Ty};
+use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, divide, narrow, negate, parse, predicate};
+use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use std::collections::BTreeMap;
 
 /// What an expression means; `known` gives the leaves.
@@ -102,6 +102,7 @@ pub fn claims() -> Vec<Claim> {
     let mut out = narrowed();
     out.extend(divided());
     out.extend(predicated());
+    out.extend(negated());
     out
 }
 
@@ -221,4 +222,44 @@ fn predicated() -> Vec<Claim> {
             .at("compiler/src/kernel/predicate.rs")
     });
     each.into()
+}
+
+/// What is compared without a negation is what it was.
+fn negated() -> Vec<Claim> {
+    let mut out = Vec::new();
+    for ty in [Ty::I8, Ty::I16, Ty::I32, Ty::U8, Ty::U16, Ty::U32] {
+        let minus_one = eval_cast(ty, Lit::i64(-1));
+        let forms = [
+            ("difference", "let %m: T = min(sub(a, b), b)".into()),
+            ("negation", "let %m: T = max(a, neg(b))".into()),
+            (
+                "by way of registers",
+                "let %d: T = neg(a) let %e: T = %d let %m: T = min(%e, min(a, b))".into(),
+            ),
+            ("product", format!("let %m: T = min(mul(a, {minus_one}), max(mul({minus_one}, b), a))")),
+            (
+                "multiply-add",
+                format!("let %m: T = max(mul_add(a, {minus_one}, b), mul_add({minus_one}, b, a))"),
+            ),
+            ("selection", "let %m: T = min(select(lt(a, b), sub(a, b), neg(a)), b)".into()),
+        ];
+        for (case, form) in forms {
+            let form = form.replace('T', &ty.to_string());
+            let before =
+                kernel(&format!("{ty} in a: {ty} in b: {ty} threads 128"), &format!("{form} out[0i64] = %m"));
+            let mut after = before.clone();
+            negate::run(&mut after);
+            assert_ne!(before, after, "the pass took {form}");
+            let mut s = Script::default();
+            let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+            let [before, after] =
+                [&before, &after].map(|k| State::of(&mut s, k, &ins).stored[0][1].term.clone());
+            let same = s.prove(&format!("(= {before} {after})"));
+            out.push(
+                Claim::solved("negate", &format!("{case} {ty}"), &form, same)
+                    .at("compiler/src/kernel/negate.rs"),
+            );
+        }
+    }
+    out
 }

@@ -11,11 +11,11 @@ use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::counter::Counter;
 use crate::schedule::cuda::levels::{arrive, first};
 use crate::schedule::cuda::tree::{join, variable};
 use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
-use crate::schedule::counter::Counter;
 use crate::schedule::nested::Place;
 
 /// Of a block.
