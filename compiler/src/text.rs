@@ -186,6 +186,12 @@ impl Cursor {
         yes
     }
 
+    /// Takes a mark or keyword if it is next, on the line of the token before.
+    pub fn eat_here(&mut self, s: &str) -> bool {
+        let line = |at: usize| self.tokens.get(at).map(|t| t.1);
+        self.at > 0 && line(self.at) == line(self.at - 1) && self.eat(s)
+    }
+
     /// Takes that mark or keyword.
     pub fn expect(&mut self, s: &str) -> Result<()> {
         if self.eat(s) { Ok(()) } else { Err(self.expected(&format!("`{s}`"))) }

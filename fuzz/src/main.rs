@@ -8,7 +8,7 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{self, Stage};
 use arraygpu_fuzz::coverage::Table;
-use arraygpu_fuzz::run::{Asked, chunk, run};
+use arraygpu_fuzz::run::{Asked, case, chunk, run};
 use arraygpu_fuzz::{generate, reduce};
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
@@ -53,6 +53,9 @@ enum Task {
         /// Programs that take too long, or become too much text, are told of and no failures
         #[arg(long)]
         any_size: bool,
+        /// Programs of the language: every construct through every reader, and from there on chains of them
+        #[arg(long)]
+        language: bool,
     },
     /// Run seeds here (what `run` starts)
     Chunk {
@@ -63,6 +66,8 @@ enum Task {
         /// But not these
         #[arg(long, value_delimiter = ',')]
         skip: Vec<u64>,
+        #[arg(long)]
+        language: bool,
     },
     /// Print what the programs of seeds reach, and which legal cells none reaches
     Coverage {
@@ -70,7 +75,11 @@ enum Task {
         seeds: Range<u64>,
     },
     /// Print the program of a seed, with its calls
-    Show { seed: u64 },
+    Show {
+        seed: u64,
+        #[arg(long)]
+        language: bool,
+    },
     /// Print programs with their calls and what the interpreter gives, for `cargo xtask independent FILE`
     Stream {
         /// A..B
@@ -89,6 +98,8 @@ enum Task {
         stage: Stage,
         /// A seed, or a file
         program: String,
+        #[arg(long)]
+        language: bool,
     },
 }
 
@@ -100,13 +111,13 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> ExitCode {
     match Cli::parse().task {
-        Task::Run { stage, seeds, chunk, jobs, minutes, small, any_size } => {
+        Task::Run { stage, seeds, chunk, jobs, minutes, small, any_size, language } => {
             let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
-            code(run(&Asked { stages, seeds, chunk, jobs, limit, small, any_size }))
+            code(run(&Asked { stages, seeds, chunk, jobs, limit, small, any_size, language }))
         }
-        Task::Chunk { stage, seeds, skip } => {
-            chunk(stage, seeds, &skip);
+        Task::Chunk { stage, seeds, skip, language } => {
+            chunk(stage, seeds, &skip, language);
             ExitCode::SUCCESS
         }
         Task::Coverage { seeds } => {
@@ -116,10 +127,16 @@ fn main() -> ExitCode {
             empty.iter().for_each(|cell| eprintln!("empty: {cell}"));
             code(empty.is_empty())
         }
-        Task::Show { seed } => {
-            print!("{}", Case::of(&generate::program(seed)).text());
-            ExitCode::SUCCESS
-        }
+        Task::Show { seed, language } => match case(seed, language) {
+            Ok(case) => {
+                print!("{}", case.text());
+                ExitCode::SUCCESS
+            }
+            Err(e) => {
+                eprintln!("{e}");
+                ExitCode::FAILURE
+            }
+        },
         Task::Stream { seeds } => code(print_stream(seeds).is_ok()),
         Task::Check { stage, file } => {
             check::keep_quiet();
@@ -131,9 +148,9 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Task::Reduce { stage, program } => {
+        Task::Reduce { stage, program, language } => {
             let case = match program.parse() {
-                Ok(seed) => Ok(Case::of(&generate::program(seed))),
+                Ok(seed) => case(seed, language),
                 Err(_) => std::fs::read_to_string(&program)
                     .map_err(|e| e.to_string())
                     .and_then(|text| Case::parse(&text)),

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::check::{self, Failure, Stage, c};
 use crate::count::{self, Counts};
-use crate::{generate, reduce};
+use crate::{dsl, generate, reduce};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
@@ -32,6 +32,8 @@ pub struct Asked {
     pub small: Option<PathBuf>,
     /// Programs that take too long, or become too much text, are told of and no failures.
     pub any_size: bool,
+    /// Programs of the language ([`dsl`]), by their numbers, in place of those of core IR.
+    pub language: bool,
 }
 
 /// What failures of size and time begin with.
@@ -86,7 +88,7 @@ fn report(seed: u64, f: &Failure) {
 }
 
 /// Runs seeds through a stage here, but those to skip, telling how far it is on the standard output: what [`run`] starts.
-pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64]) {
+pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool) {
     check::keep_quiet();
     let (mut compared, mut counts) = (0, Counts::new());
     let seeds: Vec<u64> = seeds.filter(|s| !skip.contains(s)).collect();
@@ -96,10 +98,10 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64]) {
         let mut cases = Vec::new();
         for &seed in seeds {
             say(&format!("at {seed}"));
-            match check::caught(|| Ok(generate::program(seed))) {
-                Ok(p) => {
-                    count::add(&p.function, &mut counts);
-                    cases.push((seed, Case::of(&p)));
+            match check::caught(|| case(seed, language).map_err(Failure::new)) {
+                Ok(case) => {
+                    count::add(&case.function, &mut counts);
+                    cases.push((seed, case));
                 }
                 Err(f) => report(seed, &Failure::new(format!("generator: {}", f.message))),
             }
@@ -115,6 +117,11 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64]) {
         say(&format!("count {n} {name}"));
     }
     say(&format!("done {compared}"));
+}
+
+/// The program of a seed.
+pub fn case(seed: u64, language: bool) -> Result<Case, String> {
+    if language { dsl::program(seed).map(|p| p.1) } else { Ok(Case::of(&generate::program(seed))) }
 }
 
 fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
@@ -134,7 +141,9 @@ fn together(cases: &[(u64, Case)]) -> (u64, usize) {
     for (seed, case) in cases {
         say(&format!("at {seed}"));
         match check::caught(|| c::size(case)) {
-            Ok(Some(size)) if size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => ready.push((*seed, case)),
+            Ok(Some(size)) if size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => {
+                ready.push((*seed, case))
+            }
             Ok(_) => {}
             Err(f) => report(*seed, &f),
         }
@@ -176,7 +185,7 @@ pub fn run(asked: &Asked) -> bool {
         let seen = stage_of(*stage, asked, start);
         summary(*stage, &seen, start.elapsed());
         if let Some(folder) = &asked.small {
-            seen.failures.values().for_each(|f| write_small(*stage, f.0, folder));
+            seen.failures.values().for_each(|f| write_small(*stage, f.0, folder, asked.language));
         }
         fine &= seen.failures.keys().all(|class| asked.any_size && is_of_size(class));
     }
@@ -184,8 +193,8 @@ pub fn run(asked: &Asked) -> bool {
 }
 
 /// Makes the program of a seed small, and writes it.
-fn write_small(stage: Stage, seed: u64, folder: &Path) {
-    match reduce::reduce(stage, Case::of(&generate::program(seed))) {
+fn write_small(stage: Stage, seed: u64, folder: &Path, language: bool) {
+    match case(seed, language).and_then(|case| reduce::reduce(stage, case)) {
         Ok(text) => {
             let path = folder.join(format!("{}_{seed}.core", stage.name()));
             match std::fs::write(&path, &text) {
@@ -208,7 +217,7 @@ fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
             scope.spawn(|| {
                 while asked.limit.is_none_or(|limit| start.elapsed() < limit) {
                     let Some(next) = queue.lock().ok().and_then(|mut q| q.pop_front()) else { return };
-                    process(stage, next, &seen);
+                    process(stage, next, &seen, asked.language);
                 }
             });
         }
@@ -217,10 +226,10 @@ fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
 }
 
 /// All of a chunk, in as many processes as it takes.
-fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>) {
+fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>, language: bool) {
     let mut skip = Vec::new();
     while !seeds.is_empty() {
-        match one_process(stage, seeds.clone(), &skip, seen) {
+        match one_process(stage, seeds.clone(), &skip, seen, language) {
             // what came before in its batch has not run yet
             Some((batch, culprit)) => {
                 seeds.start = batch;
@@ -232,10 +241,19 @@ fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>) {
 }
 
 /// The seed that ended the process early, and the first one of its batch.
-fn one_process(stage: Stage, seeds: Range<u64>, skip: &[u64], seen: &Mutex<Seen>) -> Option<(u64, u64)> {
+fn one_process(
+    stage: Stage,
+    seeds: Range<u64>,
+    skip: &[u64],
+    seen: &Mutex<Seen>,
+    language: bool,
+) -> Option<(u64, u64)> {
     let range = format!("{}..{}", seeds.start, seeds.end);
     let skipped = skip.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut args = vec!["chunk", "--stage", stage.name(), "--seeds", &range];
+    if language {
+        args.push("--language");
+    }
     if !skip.is_empty() {
         args.extend(["--skip", &skipped]);
     }

@@ -1,184 +1,101 @@
-//! Every construct through every reader: each pair is a function, whose calls have the interpreter's bits after every pass, on the simulated GPU, in the block interpreter and
-//! in C. A method of the language that is in no table fails a test.
+//! Programs of the language: every construct through every reader, and chains of them, have the interpreter's bits after every pass, on the simulated GPU, in the block
+//! interpreter and in C. A method of the language that is in no table fails a test.
 
-#[path = "readers/matrices.rs"]
-mod matrices;
-#[path = "readers/vectors.rs"]
-mod vectors;
-
-use arraygpu::prelude::*;
-use arraygpu_compiler::core::Function;
-use arraygpu_compiler::core::interp::Value;
-use arraygpu_compiler::scalar::Lit;
 use arraygpu_fuzz::case::Case;
-use arraygpu_fuzz::check::{self, Stage};
-use arraygpu_fuzz::generate::Call;
+use arraygpu_fuzz::check::{self, Failure, Stage};
+use arraygpu_fuzz::dsl;
 use arraygpu_fuzz::run::is_of_size;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What functions of the tables get.
-#[derive(Clone, Copy)]
-struct In {
-    x: VExp<f32>,
-    y: VExp<f32>,
-    /// Indices, some of them out of range.
-    k: VExp<i64>,
-    a: MExp<f32>,
-    b: MExp<f32>,
-    t: TExp<f32>,
-    m: SExp<i64>,
-    s: SExp<f32>,
+/// Each day's tests take another part of the pairs; with `ARRAYGPU_ALL_PAIRS` they take all.
+const DAYS: u64 = 8;
+/// Chains a day.
+const CHAINS: u64 = 400;
+
+/// Programs that are compiled to one file of C, for one of the levels in turn.
+const BATCH: usize = 20;
+/// What each goes through alone.
+const EACH: [Stage; 3] = [Stage::Passes, Stage::Simulator, Stage::Block];
+
+fn day() -> u64 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400)
 }
 
-impl In {
-    /// More than vectors are long.
-    fn extra(&self) -> usize {
-        LENGTHS[1]
-    }
-}
-
-/// A reader, by what it gives.
-#[derive(Clone, Copy)]
-enum Reader<T: 'static> {
-    Scalar(fn(T, In) -> SExp<f32>),
-    Vector(fn(T, In) -> VExp<f32>),
-    Matrix(fn(T, In) -> MExp<f32>),
-    Tensor(fn(T, In) -> TExp<f32>),
-    Two(fn(T, In) -> (SExp<f32>, VExp<f32>)),
-}
-
-/// Functions by the names of constructs and readers.
-type Constructs<T> = &'static [(&'static str, fn(In) -> T)];
-type Readers<T> = &'static [(&'static str, Reader<T>)];
-
-/// The lengths of vectors, rows and columns.
-const LENGTHS: [usize; 2] = [3, 7];
-const PLANES: usize = 3;
-
-/// The function of a construct and a reader.
-fn function<T: 'static>(make: fn(In) -> T, reader: Reader<T>) -> Function {
-    macro_rules! of {
-        ($read:expr, $results:expr) => {{
-            let f = |x: VExp<f32>,
-                     y: VExp<f32>,
-                     k: VExp<i64>,
-                     a: MExp<f32>,
-                     b: MExp<f32>,
-                     t: TExp<f32>,
-                     m: SExp<i64>,
-                     s: SExp<f32>| {
-                let p = In { x, y, k, a, b, t, m, s };
-                $read(make(p), p)
-            };
-            Package::new("t").function("f", ["x", "y", "k", "a", "b", "t", "m", "s"], $results, f)
-        }};
-    }
-    let package = match reader {
-        Reader::Scalar(read) => of!(read, "r"),
-        Reader::Vector(read) => of!(read, "r"),
-        Reader::Matrix(read) => of!(read, "r"),
-        Reader::Tensor(read) => of!(read, "r"),
-        Reader::Two(read) => of!(read, ["r", "q"]),
-    };
-    package.functions().unwrap_or_else(|e| panic!("{e}")).remove(0)
-}
-
-/// A call of vectors with so many elements.
-fn call(n: usize) -> Call {
-    let f32s = |count: usize, from: usize| {
-        (0..count).map(|i| Lit::f32(((i + from) * 37 % 17) as f32 * 0.5 - 3.0)).collect::<Vec<_>>()
-    };
-    let k = (0..n as i64).map(|i| Lit::i64((i * 3) % (n as i64 + 1) - i64::from(i == 4))).collect();
-    let lengths = |first: usize| vec![first as i64, n as i64];
-    let args = vec![
-        Value::Vector(f32s(n, 1)),
-        Value::Vector(f32s(n, 5)),
-        Value::Vector(k),
-        Value::Array(lengths(n), f32s(n * n, 3)),
-        Value::Array(lengths(n), f32s(n * n, 8)),
-        Value::Array([vec![PLANES as i64], lengths(n)].concat(), f32s(PLANES * n * n, 2)),
-        Value::Scalar(Lit::i64(2)),
-        Value::Scalar(Lit::f32(1.5)),
-    ];
-    Call { fits: true, args }
-}
-
-/// Each day's tests take another part of the pairs, and a third of these through C; with `ARRAYGPU_ALL_PAIRS` they take all.
-const DAYS: usize = 8;
-const OF_C: usize = 3 * DAYS;
-
-fn day() -> Option<usize> {
-    if std::env::var_os("ARRAYGPU_ALL_PAIRS").is_some() {
-        return None;
-    }
-    Some(std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize)
-}
-
-/// The pairs of the day, on two threads.
-fn pairs<T: Copy + 'static>(constructs: Constructs<T>, readers: Readers<T>)
-where
-    Reader<T>: Sync,
-{
-    let next = AtomicUsize::new(0);
-    let (day, all) = (day(), constructs.len() * readers.len());
-    let takes = |i: usize, parts: usize| day.is_none_or(|day| i % parts == day % parts);
-    let run = || {
+/// Runs programs, a thread for each processor.
+fn run(numbers: &[u64]) {
+    let (next, batches) = (AtomicUsize::new(0), numbers.chunks(BATCH).collect::<Vec<_>>());
+    let work = || {
         let mut failures = Vec::new();
         loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(construct), reader) = (constructs.get(i / readers.len()), readers[i % readers.len()])
-            else {
-                return failures;
-            };
-            if !takes(i, DAYS) {
-                continue;
-            }
-            let case = Case {
-                function: function(construct.1, reader.1),
-                calls: LENGTHS.map(call).into(),
-                refused: None,
-            };
-            let stages = Stage::ALL.into_iter().filter(|s| *s != Stage::C || takes(i, OF_C));
-            for stage in stages {
-                // times are of debug builds here: `cargo xtask fuzz` asks for them
-                if let Err(f) = check::check(stage, &case)
-                    && !is_of_size(&f.class)
-                {
-                    let (c, r) = (construct.0, reader.0);
-                    failures.push(format!(
-                        "{c} read by {r}, {}: {}\n{}",
-                        stage.name(),
-                        f.message,
-                        case.text()
-                    ));
-                }
-            }
+            let level = next.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = batches.get(level) else { return failures };
+            failures.extend(failures_of(batch, level));
         }
     };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let failures: Vec<String> = std::thread::scope(|s| {
-        let threads = [(); 2].map(|()| s.spawn(run));
+        let threads: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
         threads.into_iter().flat_map(|t| t.join().expect("failures are values")).collect()
     });
-    let shown: Vec<&str> = failures.iter().map(String::as_str).take(3).collect();
-    assert!(failures.is_empty(), "{} of {all} pairs fail:\n{}", failures.len(), shown.join("\n"));
+    let shown: Vec<&str> = failures.iter().map(String::as_str).take(20).collect();
+    assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), numbers.len(), shown.join("\n"));
+}
+
+/// What goes wrong in some programs, whose C is of the level of that number.
+fn failures_of(batch: &[u64], level: usize) -> Vec<String> {
+    let mut failures = Vec::new();
+    let mut made = Vec::new();
+    for number in batch {
+        match dsl::program(*number) {
+            Ok((name, case)) => made.push((format!("{number}: {name}"), case)),
+            Err(e) => failures.push(format!("{number}: {e}")),
+        }
+    }
+    let mut failed = |(name, case): &(String, Case), stage: Stage, f: Failure| {
+        // times are of debug builds here: `cargo xtask fuzz` asks for them
+        if !is_of_size(&f.class) {
+            failures.push(format!("{name}, {}: {}\n{}", stage.name(), f.message, case.text()));
+        }
+    };
+    for (program, stage) in made.iter().flat_map(|program| EACH.map(|stage| (program, stage))) {
+        if let Err(f) = check::check(stage, &program.1) {
+            failed(program, stage, f);
+        }
+    }
+    // what is refused, or more C than a compiler reads in seconds, is left out
+    let fits =
+        |case: &Case| check::caught(|| check::c::size(case)).is_ok_and(|n| n.is_some_and(|n| n < 100 << 10));
+    let made: Vec<_> = made.into_iter().filter(|program| fits(&program.1)).collect();
+    let cases: Vec<&Case> = made.iter().map(|program| &program.1).collect();
+    match check::c::Batch::new(&cases, level) {
+        Ok(c) => made.iter().enumerate().for_each(|(i, program)| {
+            if let Err(f) = check::caught(|| c.check(i, &program.1)) {
+                failed(program, Stage::C, f);
+            }
+        }),
+        // which of them it is, each alone tells
+        Err(_) => made.iter().for_each(|program| {
+            if let Err(f) = check::check(Stage::C, &program.1) {
+                failed(program, Stage::C, f);
+            }
+        }),
+    }
+    failures
 }
 
 #[test]
-#[ignore = "minutes: cargo test --profile fuzz -p arraygpu-fuzz --test readers -- --ignored"]
-fn vectors() {
-    pairs(vectors::CONSTRUCTS, vectors::READERS);
+fn pairs() {
+    let all = std::env::var_os("ARRAYGPU_ALL_PAIRS").is_some();
+    let numbers: Vec<u64> = (0..dsl::pairs()).filter(|i| all || i % DAYS == day() % DAYS).collect();
+    run(&numbers);
 }
 
 #[test]
-#[ignore = "minutes: cargo test --profile fuzz -p arraygpu-fuzz --test readers -- --ignored"]
-fn matrices() {
-    pairs(matrices::CONSTRUCTS, matrices::READERS);
-}
-
-#[test]
-#[ignore = "minutes: cargo test --profile fuzz -p arraygpu-fuzz --test readers -- --ignored"]
-fn tensors() {
-    pairs(matrices::TENSORS, matrices::READERS_OF_TENSORS);
+fn chains() {
+    let first = dsl::pairs() + CHAINS * day();
+    let numbers: Range<u64> = first..first + CHAINS;
+    run(&numbers.collect::<Vec<_>>());
 }
 
 /// Methods and functions that are no constructs of their own: scalars, names, what the tables' closures use, and forms of others.
@@ -189,7 +106,7 @@ const BESIDE: &[&str] =
 #[test]
 fn the_tables_are_complete() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let tables = include_str!("readers/vectors.rs").to_string() + include_str!("readers/matrices.rs");
+    let tables = include_str!("../src/dsl/vectors.rs").to_string() + include_str!("../src/dsl/matrices.rs");
     let mut missing = Vec::new();
     for file in
         ["vector", "matrix", "array", "axis", "reduce", "stencil", "update", "iterate", "scalar", "stage"]

@@ -253,7 +253,8 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         let m = memory(k, &word).ok_or_else(|| c.error(format!("`{word}` is no array")))?;
         let i = boxed(c, k)?;
         c.expect("]")?;
-        return Ok(if c.eat("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
+        // on a line of its own it begins a branch
+        return Ok(if c.eat_here("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
     }
     if word == "shuffle_down" || word == "shuffle_up" {
         let by = u32::try_from(c.number()?).map_err(|_| c.error("a warp has 32 lanes"))?;

@@ -32,8 +32,8 @@ const MAX_DEPTH: u32 = 10;
 
 /// The kernels of a function have room for so many operations on a target, and for so many more for each that its author wrote. They take the compiler about a
 /// second, and some megabytes of text.
-const MOST_WRITTEN: usize = 8_000;
-const MOST_OF_EACH: usize = 8;
+const MOST_WRITTEN: usize = 30_000;
+const MOST_OF_EACH: usize = 20;
 
 /// What a kernel gets from its launch, in order. All versions of a kernel share one.
 #[derive(Default)]
@@ -407,6 +407,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.prologue.append(&mut r.out);
         self.invariant.insert(n, e.clone());
         Ok(e)
+    }
+
+    /// Operations in the versions of the function's GPU kernels so far.
+    pub(super) fn in_versions(&mut self) -> &mut usize {
+        &mut self.scheduler.in_versions
     }
 
     /// Counts an operation that is written.

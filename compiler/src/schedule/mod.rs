@@ -143,6 +143,7 @@ fn scheduled(
         before: Vec::new(),
         warnings: Vec::new(),
         written: [0; 2],
+        in_versions: 0,
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
@@ -193,6 +194,8 @@ pub struct Scheduler<'a> {
     warnings: Vec<String>,
     /// Operations written so far, for processors and for GPUs.
     written: [usize; 2],
+    /// Operations in the versions of GPU kernels so far.
+    in_versions: usize,
 }
 
 impl Scheduler<'_> {

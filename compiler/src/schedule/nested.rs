@@ -218,7 +218,7 @@ fn reduce(
     out.push(Stmt::Var(result, start));
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
-    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l) };
+    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l) || l.depth > 1 };
     let mut body = Vec::new();
     // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
     let mut single = Vec::new();
@@ -282,7 +282,7 @@ pub struct Lanes<'a> {
     pub types: Vec<Ty>,
     /// How two values join.
     pub join: &'a mut Join<'a>,
-    /// The operators are more than an instruction, and are not written out for each pair.
+    /// The operators are more than an instruction, or stand inside of other loops: they are not written out for each pair.
     pub general: bool,
 }
 
@@ -350,8 +350,7 @@ fn level(
     out: &mut Vec<Stmt>,
     leaf: &mut Leaf,
 ) -> Result<Vec<Expr>> {
-    // one value in 2048 comes by here
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), true, out);
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();

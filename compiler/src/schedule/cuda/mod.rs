@@ -151,7 +151,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let matrix = product.filter(|p| p.is_matrix);
     let squares = matrix.map_or(0, |p| product::squares(l, &p).len());
     let plane = v > 1 && squares == 0 && in_rows(l, pass, &inner, v);
-    let mut lowered: Option<Lowered> = None;
+    let (mut lowered, mut written): (Option<Lowered>, _) = (None, 0);
     let short = v > 1 && short::serves(l, pass, &inner, cost);
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane, short) {
         // versions of one shape have one body: they differ in what may be assumed of it
@@ -179,12 +179,14 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 lowered.insert(Lowered { shape, k: Arc::new(k), grid, form, flat, size })
             }
         };
-        if is_too_much(body.size, &conditions, l.scope) {
+        if is_too_much(body.size, *l.in_versions() + 4 * body.size, &conditions, l.scope) {
             continue;
         }
+        written += body.size;
         let draft = draft(body.k.clone(), format!("{name}{suffix}"), !writes || conditions.separate);
         push(&mut out, draft, body.grid, conditions, body.form, body.flat.clone(), None);
     }
+    *l.in_versions() += written;
     out.stencils = std::mem::take(&mut l.kept);
     if out.launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
         // only what panels do not take goes by threads
@@ -328,16 +330,17 @@ fn versions(
     list
 }
 
-/// A body of more operations than this has no versions of its own for 32-bit indices or for outputs apart from all else: what they save is little of it.
-const LARGE: usize = 1_200;
-/// And of more than this, none for contiguous arrays.
-const VERY_LARGE: usize = 3_000;
+/// Operations of a function's kernels, from which on no pass has versions of its own for 32-bit indices or for outputs apart from all else: what they save is little
+/// of a long body.
+const MANY: usize = 24_000;
+/// And a body of more than this has none for contiguous arrays.
+const LONG: usize = 3_000;
 
-/// Whether a version is left out because the code would become too long. Other versions serve its calls: those with fewer conditions.
-fn is_too_much(size: usize, c: &Conditions, scope: Scope) -> bool {
+/// Whether a version of so many operations is left out because the code would become too long. Other versions serve its calls: those with fewer conditions.
+fn is_too_much(size: usize, so_far: usize, c: &Conditions, scope: Scope) -> bool {
     let has_conditions = c.narrow || c.separate;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
-    !is_last && (size > LARGE && has_conditions || size > VERY_LARGE)
+    !is_last && so_far > MANY && (has_conditions || size > LONG)
 }
 
 /// Why a pass has no code for GPUs: too many parameters.

@@ -84,28 +84,36 @@ impl Block<'_> {
             if !self.strided {
                 self.vectors(l, s, &envs, &mut vars, out)?;
             }
-            return self.values(l, s, &envs, &vars, out);
+            return self.values(l, &side.parts, &envs, &vars, out);
         }
-        let types: Vec<Ty> = side.parts.iter().map(|n| l.g.ty(*n).elem).collect();
-        let mut values = vec![Vec::new(); types.len()];
+        // a part of the inner index alone is one node for all rows, those behind the last one included: it must be the same value for them, too
+        let own_parts = |moves: bool| {
+            let depends = |n: &NodeId| nests::depends(&l.g, *n, &[self.p.outer[s]]);
+            side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
+        };
+        let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
+        let mut values = vec![Vec::new(); side.parts.len()];
         for (u, env) in (0..).zip(envs) {
             let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
             let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
-            let bounds = [
-                self.takes_part(s),
-                (!full).then(|| below(at(&own, !side.along_k), &self.extents[s])),
-                short.then(|| below(at(&k, side.along_k), &self.count)),
-            ];
-            let regs: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
-            out.extend(regs.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
-            let mut body = Vec::new();
-            let list = self.values(l, s, &[env], &vars, &mut body)?;
-            body.extend(regs.iter().zip(list).map(|(r, e)| Stmt::Assign(*r, e[0].clone())));
-            match and(bounds.into_iter().flatten()) {
-                Some(inside) => out.push(Stmt::If(inside, body, vec![])),
-                None => out.append(&mut body),
+            for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
+                let bounds = [
+                    self.takes_part(s),
+                    (!full && moves).then(|| below(at(&own, !side.along_k), &self.extents[s])),
+                    short.then(|| below(at(&k, side.along_k), &self.count)),
+                ];
+                let types: Vec<Ty> = parts.iter().map(|n| l.g.ty(*n).elem).collect();
+                let regs: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
+                out.extend(regs.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
+                let mut body = Vec::new();
+                let list = self.values(l, parts, std::slice::from_ref(&env), &vars, &mut body)?;
+                body.extend(regs.iter().zip(list).map(|(r, e)| Stmt::Assign(*r, e[0].clone())));
+                match and(bounds.into_iter().flatten()) {
+                    Some(inside) => out.push(Stmt::If(inside, body, vec![])),
+                    None => out.append(&mut body),
+                }
+                places.iter().zip(read(&regs)).for_each(|(i, e)| values[*i].push(e));
             }
-            values.iter_mut().zip(read(&regs)).for_each(|(list, e)| list.push(e));
         }
         Ok(values)
     }
@@ -125,16 +133,15 @@ impl Block<'_> {
         (vec![(own, at_own), (k, at_k)], envs)
     }
 
-    /// The parts' values at some neighbours.
+    /// Parts' values at some neighbours.
     fn values(
         &self,
         l: &mut Lower,
-        s: usize,
+        parts: &[NodeId],
         envs: &[Env],
         vars: &[(NodeId, Expr)],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
-        let parts = &self.p.sides[s].parts;
         let mut all = vec![Vec::new(); parts.len()];
         for env in envs {
             let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();

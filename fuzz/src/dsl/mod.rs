@@ -1,0 +1,248 @@
+//! Programs of the language: every construct through every reader, and chains of them.
+//!
+//! A construct makes an array of what it gets ([`In`]), a reader makes a result of an array. A pair is a construct that a reader reads. In a chain, what one construct makes is what
+//! the next one gets, and some stand in closures, whose element is a scalar of theirs; so every construct meets every other one at any depth.
+
+mod matrices;
+mod vectors;
+
+use crate::case::Case;
+use crate::generate::Call;
+use crate::rng::Rng;
+use crate::values;
+use arraygpu::prelude::*;
+use arraygpu_compiler::core::Function;
+use arraygpu_compiler::core::interp::Value;
+use arraygpu_compiler::driver;
+use arraygpu_compiler::scalar::{Lit, Ty};
+
+/// What functions of the tables get.
+#[derive(Clone, Copy)]
+struct In {
+    x: VExp<f32>,
+    y: VExp<f32>,
+    /// Indices, some of them out of range.
+    k: VExp<i64>,
+    a: MExp<f32>,
+    b: MExp<f32>,
+    t: TExp<f32>,
+    m: SExp<i64>,
+    s: SExp<f32>,
+}
+
+impl In {
+    /// More than vectors are long.
+    fn extra(&self) -> usize {
+        LENGTHS[1]
+    }
+}
+
+/// A reader, by what it gives.
+#[derive(Clone, Copy)]
+enum Reader<T: 'static> {
+    Scalar(fn(T, In) -> SExp<f32>),
+    Vector(fn(T, In) -> VExp<f32>),
+    Matrix(fn(T, In) -> MExp<f32>),
+    Tensor(fn(T, In) -> TExp<f32>),
+    Two(fn(T, In) -> (SExp<f32>, VExp<f32>)),
+}
+
+/// Functions by the names of constructs and readers.
+type Constructs<T> = &'static [(&'static str, fn(In) -> T)];
+type Readers<T> = &'static [(&'static str, Reader<T>)];
+
+/// The lengths of vectors, rows and columns.
+const LENGTHS: [usize; 2] = [3, 7];
+const PLANES: usize = 3;
+
+/// The function that a construct and a reader are; or why the language refuses it.
+fn function<T: 'static>(make: &dyn Fn(In) -> T, reader: Reader<T>) -> Result<Function, String> {
+    macro_rules! of {
+        ($read:expr, $results:expr) => {{
+            let f = |x: VExp<f32>,
+                     y: VExp<f32>,
+                     k: VExp<i64>,
+                     a: MExp<f32>,
+                     b: MExp<f32>,
+                     t: TExp<f32>,
+                     m: SExp<i64>,
+                     s: SExp<f32>| {
+                let p = In { x, y, k, a, b, t, m, s };
+                $read(make(p), p)
+            };
+            Package::new("t").function("f", ["x", "y", "k", "a", "b", "t", "m", "s"], $results, f)
+        }};
+    }
+    let package = match reader {
+        Reader::Scalar(read) => of!(read, "r"),
+        Reader::Vector(read) => of!(read, "r"),
+        Reader::Matrix(read) => of!(read, "r"),
+        Reader::Tensor(read) => of!(read, "r"),
+        Reader::Two(read) => of!(read, ["r", "q"]),
+    };
+    package.functions().map(|mut all| all.remove(0)).map_err(|e| e.to_string())
+}
+
+/// A call of vectors with so many elements, which `element` gives.
+fn call(n: usize, fits: bool, mut element: impl FnMut(usize) -> Lit) -> Call {
+    let mut f32s = |count: usize, from: usize| (0..count).map(|i| element(i + from)).collect::<Vec<_>>();
+    let k = (0..n as i64).map(|i| Lit::i64((i * 3) % (n as i64 + 1) - i64::from(i == 4))).collect();
+    let lengths = |first: usize| vec![first as i64, n as i64];
+    let args = vec![
+        Value::Vector(f32s(n, 1)),
+        Value::Vector(f32s(n, 5)),
+        Value::Vector(k),
+        Value::Array(lengths(n), f32s(n * n, 3)),
+        Value::Array(lengths(n), f32s(n * n, 8)),
+        Value::Array([vec![PLANES as i64], lengths(n)].concat(), f32s(PLANES * n * n, 2)),
+        Value::Scalar(Lit::i64(2)),
+        Value::Scalar(Lit::f32(1.5)),
+    ];
+    Call { fits, args }
+}
+
+/// An element of the pairs' calls.
+fn small(i: usize) -> Lit {
+    Lit::f32((i * 37 % 17) as f32 * 0.5 - 3.0)
+}
+
+/// How many pairs there are: the first programs.
+pub fn pairs() -> u64 {
+    let all = vectors::CONSTRUCTS.len() * vectors::READERS.len()
+        + matrices::CONSTRUCTS.len() * matrices::READERS.len()
+        + matrices::TENSORS.len() * matrices::READERS_OF_TENSORS.len();
+    all as u64
+}
+
+/// The program of a number, and what it is: a pair, and from [`pairs`] on a chain.
+pub fn program(number: u64) -> Result<(String, Case), String> {
+    if number >= pairs() {
+        return chain(number);
+    }
+    let (mut i, n) = (number as usize, vectors::CONSTRUCTS.len() * vectors::READERS.len());
+    if i < n {
+        return pair(vectors::CONSTRUCTS, vectors::READERS, i);
+    }
+    i -= n;
+    let n = matrices::CONSTRUCTS.len() * matrices::READERS.len();
+    if i < n {
+        return pair(matrices::CONSTRUCTS, matrices::READERS, i);
+    }
+    pair(matrices::TENSORS, matrices::READERS_OF_TENSORS, i - n)
+}
+
+fn pair<T: Copy + 'static>(
+    constructs: Constructs<T>,
+    readers: Readers<T>,
+    i: usize,
+) -> Result<(String, Case), String> {
+    let (construct, reader) = (constructs[i / readers.len()], readers[i % readers.len()]);
+    let name = format!("{} read by {}", construct.0, reader.0);
+    let function = function(&construct.1, reader.1).map_err(|e| format!("{name}: {e}"))?;
+    let calls = LENGTHS.map(|n| call(n, true, small)).into();
+    Ok((name, Case { function, calls, refused: None }))
+}
+
+/// A link of a chain: what it replaces by what a construct makes.
+#[derive(Clone, Copy)]
+enum Link {
+    X(fn(In) -> VExp<f32>),
+    Y(fn(In) -> VExp<f32>),
+    A(fn(In) -> MExp<f32>),
+    B(fn(In) -> MExp<f32>),
+    T(fn(In) -> TExp<f32>),
+    /// A scalar of the vector that the construct makes.
+    S(fn(In) -> VExp<f32>, fn(VExp<f32>, In) -> SExp<f32>),
+    /// A vector that has such a scalar for each element, which the construct gets.
+    Nested(fn(In) -> VExp<f32>, fn(VExp<f32>, In) -> SExp<f32>),
+}
+
+impl Link {
+    fn after(self, p: In) -> In {
+        match self {
+            Link::X(make) => In { x: make(p), ..p },
+            Link::Y(make) => In { y: make(p), ..p },
+            Link::A(make) => In { a: make(p), ..p },
+            Link::B(make) => In { b: make(p), ..p },
+            Link::T(make) => In { t: make(p), ..p },
+            Link::S(make, read) => In { s: read(make(p), p), ..p },
+            Link::Nested(make, read) => {
+                let inside = |s: SExp<f32>| {
+                    let p = In { s, ..p };
+                    read(make(p), p)
+                };
+                In { y: p.x.map(inside), ..p }
+            }
+        }
+    }
+}
+
+/// Several constructs, one after the other, and a reader. What the language refuses at once (a stage of data, say) is another chain.
+fn chain(number: u64) -> Result<(String, Case), String> {
+    let mut rng = Rng::new(number ^ 0xc4a1);
+    loop {
+        let (mut name, mut links, mut nested) = (Vec::new(), Vec::new(), false);
+        for _ in 0..1 + rng.below(4) {
+            let (of_vector, vector) = rng.pick(vectors::CONSTRUCTS);
+            let (of_matrix, matrix) = rng.pick(matrices::CONSTRUCTS);
+            let (of_tensor, tensor) = rng.pick(matrices::TENSORS);
+            let (read, scalar) = rng.pick(&scalars());
+            let (what, link) = match rng.below(9) {
+                0 | 1 => (format!("x = {of_vector}"), Link::X(vector)),
+                2 => (format!("y = {of_vector}"), Link::Y(vector)),
+                3 | 4 => (format!("a = {of_matrix}"), Link::A(matrix)),
+                5 => (format!("b = {of_matrix}"), Link::B(matrix)),
+                6 => (format!("t = {of_tensor}"), Link::T(tensor)),
+                7 => (format!("s = {read} of {of_vector}"), Link::S(vector, scalar)),
+                _ => {
+                    nested = true;
+                    (format!("y = each {read} of {of_vector}"), Link::Nested(vector, scalar))
+                }
+            };
+            name.push(what);
+            links.push(link);
+        }
+        let before = move |p: In| links.iter().fold(p, |p, link| link.after(p));
+        let made = match rng.below(5) {
+            0 | 1 => {
+                let ((of, make), (by, reader)) = (rng.pick(vectors::CONSTRUCTS), rng.pick(vectors::READERS));
+                name.push(format!("{of} read by {by}"));
+                function(&|p| make(before(p)), reader)
+            }
+            2 | 3 => {
+                let ((of, make), (by, reader)) =
+                    (rng.pick(matrices::CONSTRUCTS), rng.pick(matrices::READERS));
+                name.push(format!("{of} read by {by}"));
+                function(&|p| make(before(p)), reader)
+            }
+            _ => {
+                let of = rng.pick(matrices::TENSORS);
+                let (by, reader) = rng.pick(matrices::READERS_OF_TENSORS);
+                name.push(format!("{} read by {by}", of.0));
+                function(&|p| of.1(before(p)), reader)
+            }
+        };
+        let Ok(function) = made else { continue };
+        // lengths that can never be equal, and stages of data, are errors of the compiler
+        if driver::fuse(&function).is_err_and(|e| ["E0310", "E0311"].contains(&e.code)) {
+            continue;
+        }
+        // planes of several numbers may meet: a rule then refuses the call
+        let mut lengths = LENGTHS.to_vec();
+        lengths.push(rng.pick(&[0, 1, 2, 17]));
+        let calls = lengths.iter().map(|n| call(*n, false, |_| values::element(Ty::F32, &mut rng)));
+        let calls = calls.collect();
+        // what is stored in a closure may depend on its element
+        let refused = nested.then(|| "E0401".into());
+        return Ok((name.join(", "), Case { function, calls, refused }));
+    }
+}
+
+/// The readers that give a scalar.
+fn scalars() -> Vec<(&'static str, fn(VExp<f32>, In) -> SExp<f32>)> {
+    let scalar = |(name, reader): &(&'static str, Reader<VExp<f32>>)| match *reader {
+        Reader::Scalar(read) => Some((*name, read)),
+        _ => None,
+    };
+    vectors::READERS.iter().filter_map(scalar).collect()
+}
