@@ -88,7 +88,7 @@ impl Block<'_> {
         }
         // a part of the inner index alone is one node for all rows, those behind the last one included: it must be the same value for them, too
         let own_parts = |moves: bool| {
-            let depends = |n: &NodeId| nests::depends(&l.g, *n, &[self.p.outer[s]]);
+            let depends = |n: &NodeId| !nests::depends(&l.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
         };
         let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
