@@ -48,6 +48,8 @@ pub struct GpuVersion {
     pub steps: u32,
     /// Condition: every extent of the index space is at least so long.
     pub extent: u32,
+    /// Arrays that are flat and aligned, and of which rows are read by vectors: every row must be aligned, too.
+    pub rows: Vec<u32>,
 }
 
 /// The number of blocks of a launch over n elements.
@@ -166,7 +168,7 @@ impl Display for GpuKernel {
             if v.extent > 0 {
                 write!(f, " extent {}", v.extent)?;
             }
-            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned)] {
+            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.rows)] {
                 if !list.is_empty() {
                     let list: Vec<String> = list.iter().map(u32::to_string).collect();
                     write!(f, "{word} {}", list.join(", "))?;
@@ -268,7 +270,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
     let extent = if c.eat("extent") { number(c)? } else { 0 };
-    let (flat, aligned) = (numbers(c, "flat")?, numbers(c, "aligned")?);
+    let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
     Ok(GpuVersion {
         entry,
         threads,
@@ -282,6 +284,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         separate,
         steps,
         extent,
+        rows,
     })
 }
 

@@ -35,6 +35,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         separate: false,
         steps: 0,
         extent: 0,
+        rows: vec![],
     };
     let vector = GpuVersion {
         entry: "saxpy_vector".into(),

@@ -271,7 +271,10 @@ fn push(
     longest: Option<u32>,
 ) {
     let k = &draft.kernel;
-    let aligned = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
+    let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
+    // elsewhere neighbours are counted through, from one row to the next
+    let of_rows = matches!(form, Form::SegmentedRows | Form::SegmentedColumns | Form::Nest | Form::Product);
+    let rows = aligned.iter().filter(|i| of_rows && flat.contains(i)).copied().collect();
     out.launch.versions.push(GpuVersion {
         entry: draft.name.clone(),
         threads: k.threads,
@@ -285,6 +288,7 @@ fn push(
         separate: c.separate,
         steps: c.steps,
         extent: c.extent,
+        rows,
     });
     draft.narrow = c.narrow;
     out.kernels.push(draft);
