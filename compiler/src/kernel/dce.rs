@@ -6,12 +6,13 @@ use super::{Expr, Kernel, Mem, Reg, Stmt};
 /// Drops unused `let`s, variables and vector loads, and local arrays that nothing reads with what fills them, until none is left.
 pub fn run(k: &mut Kernel) {
     loop {
-        let mut uses = Counts::of(k).uses;
+        let mut unused =
+            Unused { uses: Counts::of(k).uses, assigned: vec![false; k.regs.len()], found_late: false };
         for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
-            drop_block(body, &mut uses);
+            unused.drop_from(body);
         }
         let read = if k.locals.is_empty() { Vec::new() } else { Counts::of(k).read };
-        let mut changed = false;
+        let mut changed = unused.found_late;
         for body in [&mut k.main, &mut k.finish].into_iter().flatten() {
             changed |= drop_unread(body, &read);
         }
@@ -47,32 +48,48 @@ fn drop_unread(body: &mut Vec<Stmt>, read: &[bool]) -> bool {
     changed
 }
 
-/// Backwards: a dropped `let` frees what it used, which stands before it.
-fn drop_block(body: &mut Vec<Stmt>, uses: &mut [u32]) {
-    let mut kept = Vec::with_capacity(body.len());
-    while let Some(mut s) = body.pop() {
-        match &mut s {
-            Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e)
-                if uses[r.0 as usize] == 0 && !orders(e) =>
-            {
-                forget(e, Some(*r), uses);
-                continue;
+/// What nothing uses.
+struct Unused {
+    /// How often each register is used.
+    uses: Vec<u32>,
+    /// Whether an assignment to it stays.
+    assigned: Vec<bool>,
+    /// An assignment stayed whose variable turned out to be unused: what used it stood before, in a loop.
+    found_late: bool,
+}
+
+impl Unused {
+    /// Backwards: a dropped `let` frees what it used, which stands before it.
+    fn drop_from(&mut self, body: &mut Vec<Stmt>) {
+        let mut kept = Vec::with_capacity(body.len());
+        while let Some(mut s) = body.pop() {
+            match &mut s {
+                Stmt::Var(r, _) if self.uses[r.0 as usize] == 0 && self.assigned[r.0 as usize] => {
+                    self.found_late = true;
+                }
+                Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e)
+                    if self.uses[r.0 as usize] == 0 && !orders(e) =>
+                {
+                    forget(e, Some(*r), &mut self.uses);
+                    continue;
+                }
+                Stmt::Assign(r, _) => self.assigned[r.0 as usize] = true,
+                Stmt::LoadVec(regs, _, i) if regs.iter().all(|r| self.uses[r.0 as usize] == 0) => {
+                    forget(i, None, &mut self.uses);
+                    continue;
+                }
+                Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => self.drop_from(b),
+                Stmt::If(_, a, b) => {
+                    self.drop_from(b);
+                    self.drop_from(a);
+                }
+                _ => {}
             }
-            Stmt::LoadVec(regs, _, i) if regs.iter().all(|r| uses[r.0 as usize] == 0) => {
-                forget(i, None, uses);
-                continue;
-            }
-            Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => drop_block(b, uses),
-            Stmt::If(_, a, b) => {
-                drop_block(b, uses);
-                drop_block(a, uses);
-            }
-            _ => {}
+            kept.push(s);
         }
-        kept.push(s);
+        kept.reverse();
+        *body = kept;
     }
-    kept.reverse();
-    *body = kept;
 }
 
 /// An expression that is dropped uses nothing any more; what assigns to a variable did not use that variable.
