@@ -68,3 +68,19 @@ fn seeds_run_in_processes_of_their_own() {
     assert!(run.status.success(), "{said}");
     assert_eq!(said.matches(": 60 programs, ").count(), 2, "{said}");
 }
+
+/// Seeds that no day before had, a few seconds a stage.
+#[test]
+fn seeds_of_the_day() {
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs()) / 86_400;
+    let seeds = format!("{}..{}", day * 10_000_000, (day + 1) * 10_000_000);
+    let args = ["--seeds", &seeds, "--minutes", "0.2", "--chunk", "25", "--any-size"];
+    let run = Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz")).arg("run").args(args).output();
+    let run = run.expect("the program runs");
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{said}");
+    // programs, comparisons
+    let numbers = |line: &str| line.split(": ").nth(1).and_then(|l| l.split(' ').next()?.parse::<u64>().ok());
+    let some = said.lines().filter(|l| l.contains(" programs, ")).filter_map(numbers).filter(|n| *n > 0);
+    assert_eq!(some.count(), 4, "a stage ran nothing\n{said}");
+}

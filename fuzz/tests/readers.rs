@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Each day's tests take another part of the pairs; with `ARRAYGPU_ALL_PAIRS` they take all.
 const DAYS: u64 = 8;
 /// Chains a day.
-const CHAINS: u64 = 400;
+const CHAINS: u64 = 120;
 
 /// Programs that are compiled to one file of C, for one of the levels in turn.
 const BATCH: usize = 20;

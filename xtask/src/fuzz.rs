@@ -18,6 +18,8 @@ pub struct Asked {
     pub minutes: Option<f64>,
     /// Where failures go, made small.
     pub small: Option<PathBuf>,
+    /// Programs of the language in place of core IR.
+    pub language: bool,
 }
 
 /// The day's seeds: fresh ones each day.
@@ -41,6 +43,9 @@ pub fn run(asked: &Asked) -> Result {
     let minutes = asked.minutes.or(asked.seeds.is_none().then_some(5.0));
     if let Some(minutes) = minutes {
         command.args(["--minutes", &minutes.to_string()]);
+    }
+    if asked.language {
+        command.arg("--language");
     }
     if let Some(small) = &asked.small {
         std::fs::create_dir_all(small).map_err(|e| format!("{}: {e}", small.display()))?;

@@ -81,6 +81,9 @@ enum Task {
         /// Make the first program of each kind of failure small, and write it into this folder
         #[arg(long, value_name = "DIR")]
         small: Option<PathBuf>,
+        /// Programs of the language, in place of core IR: every construct through every reader, and from there on chains of them
+        #[arg(long)]
+        language: bool,
     },
     /// Prove the rewrites of scalars and indices by SMT solvers; writes compiler/tests/proofs/log.txt
     Prove {
@@ -111,8 +114,8 @@ fn main() -> ExitCode {
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })
         }
-        Task::Fuzz { stage, seeds, minutes, small } => {
-            fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small })
+        Task::Fuzz { stage, seeds, minutes, small, language } => {
+            fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small, language })
         }
         Task::Prove { all, limit } => prove::run(all, limit),
         Task::Independent { programs } => {

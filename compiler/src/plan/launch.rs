@@ -110,7 +110,10 @@ impl GpuVersion {
             && (self.steps == 0 || i64::from(self.steps) == steps)
             && (!self.separate || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
-            && self.aligned.iter().all(|i| at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.rows.contains(i))))
+            && self
+                .aligned
+                .iter()
+                .all(|i| at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.rows.contains(i))))
             && self.longest.is_none_or(|most| space.segment <= most.into())
             && (!self.narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
             && space.extents.iter().all(|n| *n >= self.extent.into())
