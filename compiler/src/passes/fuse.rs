@@ -59,7 +59,7 @@ fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse
         }
         fuse.origins.push((old, made));
         fuse.is_full |= g.len() > room;
-        if !stored.contains(&old) && !(fuse.is_full && g.is_closed(made)) {
+        if !(stored.contains(&old) || fuse.is_full && g.is_closed(made)) {
             return made;
         }
         let array = fuse.stored(g, made);

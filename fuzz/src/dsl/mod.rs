@@ -51,6 +51,9 @@ enum Reader<T: 'static> {
 type Constructs<T> = &'static [(&'static str, fn(In) -> T)];
 type Readers<T> = &'static [(&'static str, Reader<T>)];
 
+/// A scalar of a vector.
+type ScalarOf = fn(VExp<f32>, In) -> SExp<f32>;
+
 /// The lengths of vectors, rows and columns.
 const LENGTHS: [usize; 2] = [3, 7];
 const PLANES: usize = 3;
@@ -152,9 +155,9 @@ enum Link {
     B(fn(In) -> MExp<f32>),
     T(fn(In) -> TExp<f32>),
     /// A scalar of the vector that the construct makes.
-    S(fn(In) -> VExp<f32>, fn(VExp<f32>, In) -> SExp<f32>),
+    S(fn(In) -> VExp<f32>, ScalarOf),
     /// A vector that has such a scalar for each element, which the construct gets.
-    Nested(fn(In) -> VExp<f32>, fn(VExp<f32>, In) -> SExp<f32>),
+    Nested(fn(In) -> VExp<f32>, ScalarOf),
 }
 
 impl Link {
@@ -239,7 +242,7 @@ fn chain(number: u64) -> Result<(String, Case), String> {
 }
 
 /// The readers that give a scalar.
-fn scalars() -> Vec<(&'static str, fn(VExp<f32>, In) -> SExp<f32>)> {
+fn scalars() -> Vec<(&'static str, ScalarOf)> {
     let scalar = |(name, reader): &(&'static str, Reader<VExp<f32>>)| match *reader {
         Reader::Scalar(read) => Some((*name, read)),
         _ => None,
