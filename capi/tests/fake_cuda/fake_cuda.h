@@ -2,11 +2,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is alive (first line), and what happened. */
+/* What is alive (first line), and what happened. Threads count at once. */
 typedef struct fake_counts {
-    int64_t contexts, streams, events, pools, allocations, pinned, modules;
-    int64_t switches, records, orders, waits, peers, trims, ptx, cubins, lookups;
-    int64_t linkers, links; /* alive, and what they made */
+    _Atomic int64_t contexts, streams, events, pools, allocations, pinned, modules;
+    _Atomic int64_t switches, records, orders, waits, peers, trims, ptx, cubins, lookups;
+    _Atomic int64_t linkers, links; /* alive, and what they made */
 } fake_counts;
 
 typedef struct fake_launch_record {
