@@ -11,7 +11,7 @@ mod versions;
 
 pub use sizes::Extent;
 
-use crate::core::{Graph, NodeId, Op, Rule};
+use crate::core::{Graph, NodeId, Op, Require, Rule};
 use crate::driver::{Compiled, on_big_stack};
 use crate::error::{Error, Result};
 use crate::loc::Loc;
@@ -153,20 +153,18 @@ fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
 
 /// The shape rules of the function, those of the steps that it repeats among them.
 fn checks(units: &Units) -> Vec<Check> {
-    let mut checks = Vec::new();
-    for scope in units.scopes.iter().take(1) {
-        for r in &scope.f.requires {
-            let relation = if r.rule == Rule::Same { "==" } else { "<=" };
-            let [a, b] = [r.a, r.b].map(|n| scope.formulas.exact(n));
-            checks.push(Check {
-                rule: r.rule.name(),
-                condition: format!("{a} {relation} {b}"),
-                subject: r.subject.clone(),
-                place: r.loc.first().map(Into::into),
-            });
+    let Some(scope) = units.scopes.first() else { return Vec::new() };
+    let of = |r: &Require| {
+        let relation = if r.rule == Rule::Same { "==" } else { "<=" };
+        let [a, b] = [r.a, r.b].map(|n| scope.formulas.exact(n));
+        Check {
+            rule: r.rule.name(),
+            condition: format!("{a} {relation} {b}"),
+            subject: r.subject.clone(),
+            place: r.loc.first().map(Into::into),
         }
-    }
-    checks
+    };
+    scope.f.requires.iter().map(of).collect()
 }
 
 /// Why a pass is not part of an earlier one.

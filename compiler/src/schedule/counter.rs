@@ -34,14 +34,14 @@ enum Bits {
 
 impl Counters {
     /// For up to 2^`levels` columns.
-    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, looped: bool, out: &mut Vec<Stmt>) -> Counters {
+    pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
         let len = levels as usize + 1;
-        let bits = if looped && l.k.threads == 0 {
+        let bits = if lanes.general && l.k.threads == 0 {
             let arrays = lanes.types.iter().map(|ty| l.k.local("bits", *ty, len as u32, out));
             Bits::Arrays(arrays.collect())
         } else {
             let bits = (0..len).map(|_| lanes.variables(l, "bit", out)).collect();
-            if looped { Bits::Looped(bits) } else { Bits::Straight(bits) }
+            if lanes.general { Bits::Looped(bits) } else { Bits::Straight(bits) }
         };
         Counters { bits, len }
     }
@@ -188,7 +188,7 @@ impl Counter {
     /// For up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
         let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l));
-        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, general, out))
+        Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, out))
     }
 
     /// Column `c` after those before it.

@@ -23,22 +23,28 @@ impl Hosts {
         if let Some(id) = known.get(&n) {
             return *id;
         }
-        let mut of = |n| self.once(g, n, known);
+        let ty = g.ty(n).elem;
         let op = match *g.op(n) {
-            Op::Const(l) => HostOp::Const(l),
-            Op::Param(p) => HostOp::Arg(p),
+            Op::Const(l) => return self.add(HostOp::Const(l), ty),
+            Op::Param(p) => return self.add(HostOp::Arg(p), ty),
             Op::Len(x, axis) => match g.op(x) {
-                Op::Param(p) => HostOp::Len(*p, axis),
+                Op::Param(p) => return self.add(HostOp::Len(*p, axis), ty),
                 op => unreachable!("verified: len of {op:?}"),
             },
-            Op::Unary(op, a) => HostOp::Unary(op, of(a)),
-            Op::Binary(op, a, b) => HostOp::Binary(op, of(a), of(b)),
-            Op::MulAdd(a, b, c) => HostOp::MulAdd(of(a), of(b), of(c)),
-            Op::Select(a, b, c) => HostOp::Select(of(a), of(b), of(c)),
-            Op::Cast(ty, a) => HostOp::Cast(ty, of(a)),
+            Op::Unary(op, a) => HostOp::Unary(op, self.once(g, a, known)),
+            Op::Binary(op, a, b) => HostOp::Binary(op, self.once(g, a, known), self.once(g, b, known)),
+            Op::MulAdd(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|n| self.once(g, n, known));
+                HostOp::MulAdd(a, b, c)
+            }
+            Op::Select(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|n| self.once(g, n, known));
+                HostOp::Select(a, b, c)
+            }
+            Op::Cast(ty, a) => HostOp::Cast(ty, self.once(g, a, known)),
             ref op => unreachable!("verified: {op:?} is no host scalar"),
         };
-        let id = self.add(op, g.ty(n).elem);
+        let id = self.add(op, ty);
         known.insert(n, id);
         id
     }

@@ -85,7 +85,7 @@ pub struct Lower<'s, 'a> {
     /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
     pub loaded: Option<HashMap<(NodeId, Vec<NodeId>), Expr>>,
     host_memo: HashMap<NodeId, bool>,
-    invariant_memo: HashMap<NodeId, bool>,
+    record_memo: HashMap<NodeId, bool>,
     domain: Vec<NodeId>,
     /// Elements have reductions or folds of their own.
     pub nested: bool,
@@ -133,7 +133,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             pointwise: IndexSet::new(),
             loaded: None,
             host_memo: HashMap::default(),
-            invariant_memo: HashMap::default(),
+            record_memo: HashMap::default(),
             domain: pass.domain.clone(),
             nested,
             strided: false,
@@ -313,16 +313,14 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// A node whose value does not change during the loop and leaves no record.
     fn is_invariant(&mut self, n: NodeId) -> bool {
-        if self.in_finish || !self.g.is_closed(n) {
-            return false;
-        }
-        if let Some(&known) = self.invariant_memo.get(&n) {
-            return known;
-        }
+        !self.in_finish && self.g.is_closed(n) && !self.may_record(n)
+    }
+
+    /// Whether computing a value may leave a record.
+    pub(super) fn may_record(&mut self, n: NodeId) -> bool {
         let g = &self.g;
-        let silent = g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g));
-        self.invariant_memo.insert(n, silent);
-        silent
+        let asked = || g.reachable([n]).into_iter().any(|m| g.op(m).may_record(g));
+        *self.record_memo.entry(n).or_insert_with(asked)
     }
 
     fn is_host(&mut self, n: NodeId) -> bool {

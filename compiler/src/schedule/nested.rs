@@ -126,7 +126,7 @@ fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
             }
             if l.g.node(n).free.iter().any(|v| own.contains(v)) {
                 stack.extend(l.g.op(n).operands());
-            } else if l.g.ty(n).is_scalar() && !matches!(l.g.op(n), Op::Var(..)) && !may_record(l, n) {
+            } else if l.g.ty(n).is_scalar() && !matches!(l.g.op(n), Op::Var(..)) && !l.may_record(n) {
                 list.push(n);
             }
         }
@@ -136,10 +136,6 @@ fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn may_record(l: &Lower, n: NodeId) -> bool {
-    l.g.reachable([n]).into_iter().any(|m| l.g.op(m).may_record(&l.g))
 }
 
 /// A strict left fold: one loop.
@@ -350,7 +346,7 @@ fn level(
     out: &mut Vec<Stmt>,
     leaf: &mut Leaf,
 ) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
@@ -384,7 +380,7 @@ fn columns(
     out: &mut Vec<Stmt>,
     step: &mut Step,
 ) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
+    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let c = l.k.reg("c", Ty::I64);
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();

@@ -252,7 +252,7 @@ impl Walk<'_> {
     /// A full tile: `v` columns at a time.
     fn tile(&self, l: &mut Lower, lanes: &mut Lanes, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, columns) = (self.staged.v, self.columns());
-        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I32));
         let mut body = Vec::new();
         self.fill(l, base, None, &|s| self.of_tile(&Expr::Reg(group), s), &mut body)?;
@@ -313,7 +313,7 @@ impl Walk<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let columns = self.columns();
-        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), lanes.general, out);
+        let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
         let width = named(l, "width", left.clone().min(Expr::int(COLUMNS)), out);
         let end = bind(l, "end", base.clone().plus(left.clone()), out);
         let (group, c) = (l.k.reg("group", Ty::I32), l.k.reg("c", Ty::I64));
