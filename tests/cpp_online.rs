@@ -1,6 +1,5 @@
 //! Expressions, views and staging in C++: programs that check themselves, programs that must not compile, and what the headers cost a compiler.
 
-#[allow(dead_code, reason = "no packages here")]
 mod cpp_program;
 
 use std::path::Path;

@@ -4,6 +4,7 @@ use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::cpu::Pool;
 use crate::cuda::Gpu;
 use crate::cuda::device;
+use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
 use crate::handle::{Pin, Table};
 use std::ptr::without_provenance_mut;
@@ -48,15 +49,15 @@ fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
 }
 
 fn default_threads() -> Result<usize> {
-    match std::env::var("ARRAYGPU_THREADS") {
-        Ok(text) if !text.is_empty() => match text.trim().parse::<usize>() {
-            Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
-            _ => fail!(
-                INVALID_ARGUMENT,
-                "ARRAYGPU_THREADS is `{text}`, expected a number from 1 to {MAX_THREADS}"
-            ),
-        },
-        _ => Ok(std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
+    let Some(text) = environment::variable("ARRAYGPU_THREADS") else {
+        return Ok(std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)));
+    };
+    let text = text.to_string_lossy();
+    match text.trim().parse::<usize>() {
+        Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
+        _ => {
+            fail!(INVALID_ARGUMENT, "ARRAYGPU_THREADS is `{text}`, expected a number from 1 to {MAX_THREADS}")
+        }
     }
 }
 

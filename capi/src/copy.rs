@@ -308,6 +308,7 @@ pub unsafe extern "C" fn agpu_fill(dst: AgpuView, value: *const c_void) -> AgpuS
             fail!(INVALID_ARGUMENT, "value is NULL");
         }
         let mut element = [0u8; 8];
+        one_place_each(&span)?;
         // SAFETY: `value` points at one element (the caller's promise), at most 8 bytes.
         unsafe { std::ptr::copy_nonoverlapping(value.cast(), element.as_mut_ptr(), span.ty.size()) };
         if let Some(device) = pin.device() {

@@ -8,6 +8,7 @@ use crate::abi::AgpuKernelArgs;
 use crate::block::Block;
 use crate::context::Context;
 use crate::error::guard_thread;
+use crate::float_environment::FloatEnvironment;
 use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::schedule::Versions;
@@ -98,64 +99,6 @@ impl Code {
             // SAFETY: as above.
             Code::Finish(block) => unsafe { (*block).finish(&*args, begin, end) },
         }
-    }
-}
-
-/// The default floating-point environment (round to nearest, subnormals kept, no traps) while it lives.
-pub(crate) struct FloatEnvironment {
-    saved: usize,
-}
-
-impl FloatEnvironment {
-    #[cfg(target_arch = "x86_64")]
-    pub fn enter() -> FloatEnvironment {
-        let (mut saved, default) = (0u32, 0x1f80u32);
-        // SAFETY: reads and sets MXCSR; Rust code between here and `drop` runs under Rust's own default.
-        unsafe {
-            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut saved, options(nostack, preserves_flags));
-            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const default, options(nostack, preserves_flags));
-        }
-        FloatEnvironment { saved: saved as usize }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn leave(&self) {
-        let saved = self.saved as u32;
-        // SAFETY: gives the caller's MXCSR back.
-        unsafe {
-            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const saved, options(nostack, preserves_flags))
-        };
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    pub fn enter() -> FloatEnvironment {
-        let saved: usize;
-        // SAFETY: reads FPCR and sets its default.
-        unsafe {
-            std::arch::asm!("mrs {}, fpcr", out(reg) saved, options(nomem, nostack));
-            std::arch::asm!("msr fpcr, xzr", options(nomem, nostack));
-        }
-        FloatEnvironment { saved }
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn leave(&self) {
-        // SAFETY: gives the caller's FPCR back.
-        unsafe { std::arch::asm!("msr fpcr, {}", in(reg) self.saved, options(nomem, nostack)) };
-    }
-
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub fn enter() -> FloatEnvironment {
-        FloatEnvironment { saved: 0 }
-    }
-
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    fn leave(&self) {}
-}
-
-impl Drop for FloatEnvironment {
-    fn drop(&mut self) {
-        self.leave();
     }
 }
 

@@ -1,6 +1,7 @@
-//! Errors: a status, and the thread's last message. [`guard`] wraps every function of the C ABI.
+//! Errors: a status, and the thread's last message. [`guard`] wraps every function of the C ABI that may fail.
 
 use crate::abi::{AgpuStatus, code};
+use crate::float_environment::FloatEnvironment;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
@@ -53,11 +54,17 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs a function of the C ABI: panics become `AGPU_ERROR_INTERNAL`, errors leave their message, nothing is printed.
+/// Runs a function of the C ABI, in the default floating-point environment: panics become `AGPU_ERROR_INTERNAL`, errors leave their message, nothing is printed.
 pub(crate) fn guard(f: impl FnOnce() -> Result<()>) -> AgpuStatus {
+    guard_outside(|_| f())
+}
+
+/// The same for a function that calls one of the caller's, which has the caller's environment.
+pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> AgpuStatus {
     silence_panics();
+    let environment = FloatEnvironment::enter();
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));
-    let result = catch_unwind(AssertUnwindSafe(f));
+    let result = catch_unwind(AssertUnwindSafe(|| f(&environment)));
     let _ = GUARDED.try_with(|g| g.set(g.get() - 1));
     match result {
         Ok(Ok(())) => AgpuStatus::AgpuOk,

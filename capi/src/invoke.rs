@@ -3,7 +3,6 @@
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuModule, AgpuStatus, code};
 use crate::buffer::{self, Buffer, Memory};
 use crate::context::{self, Context};
-use crate::cpu::FloatEnvironment;
 use crate::cuda::{self, Gpu, Stream};
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
@@ -124,7 +123,6 @@ pub(crate) unsafe fn invoke(
     let pins = std::mem::take(&mut ws.pins);
     let context = pick_context(entry, args, given.as_deref(), &pins)?;
 
-    let _environment = FloatEnvironment::enter();
     let (spans, literals) = (&ws.spans, &ws.literals);
     let extent = |p: u32, axis: u8| spans[p as usize].extent(axis);
     host::evaluate(plan, extent, |p| literals[p as usize], &mut ws.host);
@@ -178,7 +176,6 @@ pub(crate) unsafe fn given<T>(
     // SAFETY: the caller's promise.
     let (given, _) = unsafe { context_of(call) }?;
     let on_gpu = pick_context(entry, args, given.as_deref(), &ws.pins)?.gpu.is_some();
-    let _environment = FloatEnvironment::enter();
     let (spans, literals) = (&ws.spans, &ws.literals);
     let len = |p: u32, axis: u8| spans[p as usize].extent(axis);
     let arg = |p: u32| literals[p as usize];

@@ -1,5 +1,6 @@
 //! Which x86-64 level's code runs: chosen once, from the processor and the environment variable `ARRAYGPU_CPU_LEVEL`.
 
+use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, error};
 use std::sync::OnceLock;
 
@@ -18,12 +19,13 @@ pub(crate) fn level() -> Result<Level> {
         let Some(best) = detect() else {
             return Err((UNAVAILABLE, "the processor has no x86-64-v2 (SSE 4.2)".to_string()));
         };
-        match std::env::var("ARRAYGPU_CPU_LEVEL").as_deref() {
-            Err(_) | Ok("") => Ok(best),
-            Ok("v2") => Ok(Level::V2),
-            Ok("v3") => Ok(best.min(Level::V3)),
-            Ok("v4") => Ok(best),
-            Ok(text) => {
+        let asked =
+            environment::variable("ARRAYGPU_CPU_LEVEL").map(|text| text.to_string_lossy().into_owned());
+        match asked.as_deref() {
+            None | Some("v4") => Ok(best),
+            Some("v2") => Ok(Level::V2),
+            Some("v3") => Ok(best.min(Level::V3)),
+            Some(text) => {
                 Err((INVALID_ARGUMENT, format!("ARRAYGPU_CPU_LEVEL is `{text}`, expected v2, v3 or v4")))
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::abi::{AgpuCall, AgpuContext, AgpuStatus};
 use crate::context;
-use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, guard_as, out};
+use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, guard_as, guard_outside, out};
+use crate::float_environment::FloatEnvironment;
 use crate::invoke::context_of;
 use std::ffi::c_void;
 
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn agpu_stream_callback(
     f: Option<unsafe extern "C" fn(data: *mut c_void)>,
     data: *mut c_void,
 ) -> AgpuStatus {
-    let queue = || {
+    let queue = |environment: &FloatEnvironment| {
         let Some(f) = f else { fail!(INVALID_ARGUMENT, "f is NULL") };
         // SAFETY: the caller's promise.
         let (given, stream) = unsafe { context_of(call) }?;
@@ -84,10 +85,10 @@ pub unsafe extern "C" fn agpu_stream_callback(
             None => {
                 no_stream(stream)?;
                 // SAFETY: a function of the caller that takes this argument.
-                unsafe { f(data) };
+                environment.outside(|| unsafe { f(data) });
                 Ok(())
             }
         }
     };
-    guard_as("agpu_stream_callback", queue)
+    guard_outside(|environment| queue(environment).map_err(|e| e.of("agpu_stream_callback")))
 }

@@ -6,6 +6,7 @@ use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
 use std::ffi::c_void;
+use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
@@ -74,7 +75,11 @@ fn child() {
 }
 
 fn run(variables: &[(&str, &str)]) -> String {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    run_program(&std::env::current_exe().unwrap(), variables)
+}
+
+fn run_program(program: &Path, variables: &[(&str, &str)]) -> String {
+    let mut command = Command::new(program);
     command.args(["--exact", "child", "--nocapture"]).env("ARRAYGPU_TEST_CHILD", "1");
     command
         .env_remove("ARRAYGPU_CPU_LEVEL")
@@ -113,4 +118,25 @@ fn levels() {
     }
     let error = with("v5");
     assert!(error.contains("ARRAYGPU_CPU_LEVEL is `v5`, expected v2, v3 or v4"), "{error}");
+}
+
+/// A program with more rights than who started it is not told by him what to do. Only root can make one.
+#[test]
+fn privileged_programs_obey_no_variable() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    if chown(&program, Some(65534), None).is_err() {
+        return println!("not run: only root gives files away");
+    }
+    for path in [folder.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    }
+    let said = run_program(
+        &program,
+        &[("ARRAYGPU_CPU_LEVEL", "v5"), ("ARRAYGPU_THREADS", "none"), ("ARRAYGPU_DEVICE", "abacus")],
+    );
+    let all = std::thread::available_parallelism().unwrap();
+    assert!(said.starts_with("level ") && said.ends_with(&format!("threads {all}")), "{said}");
 }

@@ -161,6 +161,7 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
     says(b.try_apply("add", &[x, 0]), "operand 1 is no node");
     says(b.try_apply("add", &[x, x + 1000]), "operand 1 is no node of this builder");
     says(b.try_apply("and", &[x, x]), "and does not take f32");
+    b.apply("neg", &[x]);
     let mut late = 0;
     let status = unsafe {
         agpu_builder_param(b.0, c"late".as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 1, &mut late)
@@ -179,6 +180,42 @@ fn misuse_is_an_error_that_says_what_is_wrong() {
         g.param(c"x", AgpuType::AgpuF32, 1)
     };
     says(b.try_apply("neg", &[gone]), "another builder");
+}
+
+/// Neither a node nor a shape rule: what comes after them is as if they had not been.
+#[test]
+fn a_failed_call_leaves_nothing_behind() {
+    let b = Built::new();
+    let x = b.param(c"x", AgpuType::AgpuF32, 1);
+    let n = b.param(c"n", AgpuType::AgpuI64, 0);
+    let twice = b.apply("add", &[x, x]);
+    let mut made = 77;
+    let refused = |status: AgpuStatus| assert_eq!(status, AgpuErrorInvalidArgument, "{}", message());
+    // 0 <= n would be a rule of each
+    unsafe {
+        refused(agpu_builder_fill(b.0, n, x, &mut made));
+        refused(agpu_builder_iota(b.0, b.apply("neg", &[x]), &mut made));
+        refused(agpu_builder_spread(b.0, n, 0, n, &mut made));
+    }
+    assert_eq!(made, 77);
+    b.try_result(twice).unwrap();
+    let program = b.compile();
+    let (from, to) = (Vector::in_context(cpu(), &[1.0, 2.0, 3.0]), Vector::in_context(cpu(), &[0.0; 3]));
+    let args = [input(from.view()), scalar(&-5i64), output(to.view())];
+    ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 3) });
+    assert_eq!(to.get(), [2.0, 4.0, 6.0]);
+    ok(unsafe { agpu_program_free(program) });
+    // and the right calls go on from here
+    ok(unsafe { agpu_builder_fill(b.0, n, b.constant(1.0), &mut made) });
+    assert!(b.try_result(made).is_ok());
+    let program = b.compile();
+    let filled = Vector::in_context(cpu(), &[0.0; 2]);
+    let args = [input(from.view()), scalar(&2i64), output(to.view()), output(filled.view())];
+    ok(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) });
+    assert_eq!(filled.get(), [1.0, 1.0]);
+    let args = [input(from.view()), scalar(&-5i64), output(to.view()), output(filled.view())];
+    assert_eq!(unsafe { agpu_program_run(program, null(), args.as_ptr(), 4) }, AgpuErrorShape);
+    ok(unsafe { agpu_program_free(program) });
 }
 
 #[test]

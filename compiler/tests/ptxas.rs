@@ -10,7 +10,7 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{Targets, compile_for};
 use arraygpu_compiler::scalar::Ty;
 use common::{program, rng::Rng};
-use ptxas::{Module, architectures, assemble, find, refuse_spills};
+use ptxas::{Module, Record, find, refuse_spills};
 use std::path::Path;
 
 /// The PTX of functions; none if they do not compile (a random slice may never fit, some file tests are about errors).
@@ -32,10 +32,7 @@ fn file_tests() {
         }
     }
     assert!(all.len() > 40, "{} kernels", all.len());
-    let ptxas = find();
-    let jobs: Vec<_> =
-        architectures(&ptxas).into_iter().flat_map(|a| all.iter().map(move |m| (m, a))).collect();
-    refuse_spills(&jobs, &assemble(&ptxas, &jobs));
+    check("files", all);
 }
 
 #[test]
@@ -48,10 +45,14 @@ fn random_programs() {
     });
     let all: Vec<Module> = programs.collect();
     assert!(all.len() > 200, "{} kernels", all.len());
+    check("random", all);
+}
+
+/// Against `ptxas_NAME.txt`.
+fn check(name: &str, mut all: Vec<Module>) {
+    all.sort_by(|a, b| a.name.cmp(&b.name));
     let ptxas = find();
-    let [oldest, usual, newest] = architectures(&ptxas);
-    // all for one, a part for the others: it takes its time
-    let some = |arch| all.iter().step_by(7).map(move |m| (m, arch));
-    let jobs: Vec<_> = all.iter().map(|m| (m, usual)).chain(some(oldest)).chain(some(newest)).collect();
-    refuse_spills(&jobs, &assemble(&ptxas, &jobs));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/ptxas_{name}.txt"));
+    let usage = Record::read(&path, &ptxas).usage(&ptxas, &all);
+    refuse_spills(&ptxas, all.iter().zip(usage));
 }

@@ -14,4 +14,5 @@ pub mod reduce;
 pub mod rng;
 pub mod run;
 mod runtime;
+pub mod seeds;
 pub mod values;

@@ -8,7 +8,8 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{self, Stage};
 use arraygpu_fuzz::coverage::Table;
-use arraygpu_fuzz::run::{Asked, case, chunk, run};
+use arraygpu_fuzz::run::{Asked, chunk, run};
+use arraygpu_fuzz::seeds::{case, of_today};
 use arraygpu_fuzz::{generate, reduce};
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
@@ -22,7 +23,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
-#[command(name = "arraygpu-fuzz", about = "Random programs of core IR against the interpreter", version)]
+#[command(name = "arraygpu-fuzz", about = "Random programs against the interpreter", version)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -35,14 +36,14 @@ enum Task {
         /// Which stages; all if none is named
         #[arg(long, value_delimiter = ',')]
         stage: Vec<Stage>,
-        /// A..B
-        #[arg(long, value_parser = seeds, default_value = "0..1000")]
-        seeds: Range<u64>,
+        /// A..B; the day's, of which every day has its own, for five minutes a stage unless told
+        #[arg(long, value_parser = seeds)]
+        seeds: Option<Range<u64>>,
         /// Seeds of a process
         #[arg(long, default_value_t = 200)]
         chunk: u64,
         /// Processes at once
-        #[arg(long, default_value_t = 2)]
+        #[arg(long, default_value_t = 2, overrides_with = "jobs")]
         jobs: usize,
         /// Stop each stage after so many minutes
         #[arg(long)]
@@ -53,9 +54,12 @@ enum Task {
         /// Programs that take too long, or become too much text, are told of and no failures
         #[arg(long)]
         any_size: bool,
-        /// Programs of the language: every construct through every reader, and from there on chains of them
+        /// Programs of the language: the first seeds are every construct through every reader, all others chains of them
         #[arg(long)]
         language: bool,
+        /// In C also all programs that take the C compiler long, and not one of sixteen
+        #[arg(long)]
+        long: bool,
     },
     /// Run seeds here (what `run` starts)
     Chunk {
@@ -68,6 +72,8 @@ enum Task {
         skip: Vec<u64>,
         #[arg(long)]
         language: bool,
+        #[arg(long)]
+        long: bool,
     },
     /// Print what the programs of seeds reach, and which legal cells none reaches
     Coverage {
@@ -111,13 +117,16 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 
 fn main() -> ExitCode {
     match Cli::parse().task {
-        Task::Run { stage, seeds, chunk, jobs, minutes, small, any_size, language } => {
+        Task::Run { stage, seeds, chunk, jobs, minutes, small, any_size, language, long } => {
             let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
+            // a day has more seeds than anyone has time for
+            let minutes = minutes.or(seeds.is_none().then_some(5.0));
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
-            code(run(&Asked { stages, seeds, chunk, jobs, limit, small, any_size, language }))
+            let seeds = seeds.unwrap_or_else(of_today);
+            code(run(&Asked { stages, seeds, chunk, jobs, limit, small, any_size, language, long }))
         }
-        Task::Chunk { stage, seeds, skip, language } => {
-            chunk(stage, seeds, &skip, language);
+        Task::Chunk { stage, seeds, skip, language, long } => {
+            chunk(stage, seeds, &skip, language, long);
             ExitCode::SUCCESS
         }
         Task::Coverage { seeds } => {

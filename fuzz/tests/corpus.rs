@@ -3,25 +3,44 @@
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{Stage, check};
 use arraygpu_fuzz::run::is_of_size;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
 
 #[test]
 fn what_went_wrong_once() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
-    let mut failures = Vec::new();
-    let mut compared = 0;
-    for file in std::fs::read_dir(folder).expect("the folder is there").map(|e| e.expect("a file").path()) {
-        let text = std::fs::read_to_string(&file).expect("a text");
-        let case = Case::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        assert!(!case.calls.is_empty(), "{} has no call", file.display());
-        for stage in Stage::ALL {
-            match check(stage, &case) {
-                Ok(n) => compared += n,
-                // times are of debug builds here
-                Err(f) if is_of_size(&f.class) => {}
-                Err(f) => failures.push(format!("{}, {}: {}", file.display(), stage.name(), f.message)),
-            }
+    let files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("the folder is there").map(|e| e.expect("a file").path()).collect();
+    let (next, told) = (Mutex::new(files.iter()), Mutex::new((0, Vec::new())));
+    let work = || {
+        loop {
+            let Some(file) = next.lock().expect("no panic").next() else { break };
+            let (compared, failures) = run(file);
+            let mut told = told.lock().expect("no panic");
+            told.0 += compared;
+            told.1.extend(failures);
         }
-    }
+    };
+    thread::scope(|s| (0..2).for_each(|_| drop(s.spawn(work))));
+    let (compared, failures) = told.into_inner().expect("no panic");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(compared > 400, "{compared} comparisons");
+}
+
+/// How many results were compared, and what went wrong.
+fn run(file: &Path) -> (u64, Vec<String>) {
+    let text = std::fs::read_to_string(file).expect("a text");
+    let case = Case::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    assert!(!case.calls.is_empty(), "{} has no call", file.display());
+    let (mut compared, mut failures) = (0, Vec::new());
+    for stage in Stage::ALL {
+        match check(stage, &case) {
+            Ok(n) => compared += n,
+            // times are of debug builds here
+            Err(f) if is_of_size(&f.class) => {}
+            Err(f) => failures.push(format!("{}, {}: {}", file.display(), stage.name(), f.message)),
+        }
+    }
+    (compared, failures)
 }

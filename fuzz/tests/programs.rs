@@ -4,7 +4,6 @@ use arraygpu_compiler::core::{interp, verify};
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::generate::program;
 use arraygpu_fuzz::legal::is_legal;
-use std::process::Command;
 
 const SEEDS: u64 = 1500;
 
@@ -55,32 +54,4 @@ fn calls_are_judged_without_rules() {
     assert!(!is_legal(&case));
     let fits = Case::parse(&text.replace("[1f32])", "[1f32, 2f32])")).unwrap();
     assert!(is_legal(&fits));
-}
-
-/// The runner in processes of its own: a few seeds through the passes, with what it says of them.
-#[test]
-fn seeds_run_in_processes_of_their_own() {
-    let run = Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz"))
-        .args(["run", "--stage", "passes,block", "--seeds", "0..60", "--chunk", "25"])
-        .output()
-        .expect("the program runs");
-    let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{said}");
-    assert_eq!(said.matches(": 60 programs, ").count(), 2, "{said}");
-}
-
-/// Seeds that no day before had, a few seconds a stage.
-#[test]
-fn seeds_of_the_day() {
-    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs()) / 86_400;
-    let seeds = format!("{}..{}", day * 10_000_000, (day + 1) * 10_000_000);
-    let args = ["--seeds", &seeds, "--minutes", "0.2", "--chunk", "25", "--any-size"];
-    let run = Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz")).arg("run").args(args).output();
-    let run = run.expect("the program runs");
-    let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{said}");
-    // programs, comparisons
-    let numbers = |line: &str| line.split(": ").nth(1).and_then(|l| l.split(' ').next()?.parse::<u64>().ok());
-    let some = said.lines().filter(|l| l.contains(" programs, ")).filter_map(numbers).filter(|n| *n > 0);
-    assert_eq!(some.count(), 4, "a stage ran nothing\n{said}");
 }

@@ -10,6 +10,7 @@ mod fuzz;
 mod independent;
 mod install;
 mod pip;
+mod programs;
 mod prove;
 mod ptxas;
 mod sh;
@@ -67,23 +68,11 @@ enum Task {
         #[arg(long)]
         measured: Option<std::path::PathBuf>,
     },
-    /// Run random programs of core IR through the passes, a simulated GPU, the block interpreter and C, against the interpreter
+    /// Run random programs through the passes, a simulated GPU, the block interpreter and C, against the interpreter; `--help` tells its options
+    #[command(disable_help_flag = true)]
     Fuzz {
-        /// passes, simulator, block, c; all if none is named
-        #[arg(long, value_delimiter = ',')]
-        stage: Vec<String>,
-        /// A..B; the day's if there are none
-        #[arg(long)]
-        seeds: Option<String>,
-        /// Minutes a stage; 5 of the day's seeds
-        #[arg(long)]
-        minutes: Option<f64>,
-        /// Make the first program of each kind of failure small, and write it into this folder
-        #[arg(long, value_name = "DIR")]
-        small: Option<PathBuf>,
-        /// Programs of the language, in place of core IR: every construct through every reader, and from there on chains of them
-        #[arg(long)]
-        language: bool,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
     },
     /// Prove the rewrites of scalars and indices by SMT solvers; writes compiler/tests/proofs/log.txt
     Prove {
@@ -114,9 +103,7 @@ fn main() -> ExitCode {
         Task::Ulp { functions, points, hard, table, measured } => {
             ulp::run(&ulp::Asked { functions, points, hard, table, measured })
         }
-        Task::Fuzz { stage, seeds, minutes, small, language } => {
-            fuzz::run(&fuzz::Asked { stages: stage, seeds, minutes, small, language })
-        }
+        Task::Fuzz { options } => fuzz::run(&options),
         Task::Prove { all, limit } => prove::run(all, limit),
         Task::Independent { programs } => {
             independent::run(programs.as_deref(), &mut count::Counts::default())

@@ -118,7 +118,12 @@ pub fn get(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
+/// How many processors there are.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
 /// How many jobs to run at once.
 pub fn jobs() -> String {
-    std::thread::available_parallelism().map_or(2, usize::from).to_string()
+    processors().to_string()
 }

@@ -2,7 +2,8 @@
 
 use crate::count::Counts;
 use crate::sh::{self, Result, say};
-use crate::{cmake, independent, install, ptxas, system, tidy};
+use crate::{cmake, independent, install, programs, ptxas, system, tidy};
+use std::ffi::OsStr;
 use std::time::Instant;
 
 /// The CMake projects with tests, beside the crates.
@@ -48,9 +49,7 @@ pub fn run() -> Result {
         println!("no clippy on this machine: lints are not checked");
     }
     all.step("Rust tests", |counts| {
-        let mut test = sh::cargo(&["test", "--workspace", "--no-fail-fast"]);
-        test.env("ARRAYGPU_PTXAS", ptxas::ensure()?);
-        if sh::watch(&mut test, |line| counts.line(line))? { Ok(()) } else { Err("cargo test failed".into()) }
+        programs::run(&[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
     });
     all.step("the interpreter and an independent one", |counts| independent::run(None, counts));
     if all.step("install", |_| install::for_projects()) {
@@ -74,8 +73,9 @@ pub fn run() -> Result {
 /// Lets the tests write what they compare with, and shows what changed.
 pub fn bless() -> Result {
     system::ensure(system::BUILD)?;
-    let mut test = sh::cargo(&["test", "--workspace", "--no-fail-fast", "--quiet"]);
-    sh::run(test.env("BLESS", "1").env("ARRAYGPU_PTXAS", ptxas::ensure()?))?;
+    let ptxas = ptxas::ensure()?;
+    let variables = [("ARRAYGPU_PTXAS", ptxas.as_os_str()), ("BLESS", OsStr::new("1"))];
+    programs::run(&variables, &mut Counts::default())?;
     say("changed files");
     sh::run(sh::program("git").args(["status", "--short"]))
 }

@@ -2,6 +2,7 @@
 
 use super::driver::{Api, driver};
 use super::gpu::Gpu;
+use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail};
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self, *};
@@ -114,7 +115,7 @@ pub(crate) fn problem() -> Option<String> {
 
 /// The environment says which device a context gets that asks for none.
 pub(crate) fn is_chosen() -> bool {
-    std::env::var_os("ARRAYGPU_DEVICE").is_some_and(|d| !d.is_empty())
+    environment::variable("ARRAYGPU_DEVICE").is_some()
 }
 
 /// The GPU of `agpu_context_options.device`, used; None is the CPU.
@@ -131,7 +132,7 @@ pub(crate) fn open(device: i32) -> Result<Option<Arc<Gpu>>> {
 
 /// `ARRAYGPU_DEVICE` decides; without it, a GPU if there is one.
 fn from_environment() -> Result<Option<Arc<Gpu>>> {
-    let text = std::env::var_os("ARRAYGPU_DEVICE").unwrap_or_default();
+    let text = environment::variable("ARRAYGPU_DEVICE").unwrap_or_default();
     let text = text.to_string_lossy();
     let asked = |device: Result<&'static Device>| {
         device.and_then(Gpu::open).map(Some).map_err(|e| e.of(&format!("ARRAYGPU_DEVICE={text}")))

@@ -108,7 +108,7 @@ impl Builder {
     }
 }
 
-/// The common shape: something is done with a builder.
+/// The common shape: something is done with a builder, and taken back if it fails.
 pub(super) fn with<T>(
     name: &str,
     builder: *mut AgpuBuilder,
@@ -117,7 +117,11 @@ pub(super) fn with<T>(
     guard_as(name, || {
         let builder = BUILDERS.pin(builder.addr())?;
         let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
-        f(&mut builder).map(drop)
+        let mark = builder.begun.as_ref().map(build::Builder::mark);
+        f(&mut builder).map(drop).inspect_err(|_| match (&mut builder.begun, mark) {
+            (Some(begun), Some(mark)) => begun.undo(mark),
+            (begun, _) => *begun = None,
+        })
     })
 }
 

@@ -4,6 +4,7 @@
 use super::disk;
 use super::program::refused;
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
+use crate::environment;
 use crate::error::{Error, Result, guard};
 use crate::level::Level;
 use crate::module::Kernels;
@@ -20,10 +21,13 @@ static SAID: AtomicU8 = AtomicU8::new(0);
 /// Whether the program allows it, or else the environment, which is asked once a process.
 pub(super) fn is_allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
+    // which compiler it is, `CC` and `PATH` say
+    if environment::is_privileged() {
+        return false;
+    }
     match SAID.load(Ordering::Relaxed) {
-        0 => *ALLOWED.get_or_init(|| {
-            std::env::var("ARRAYGPU_CPU_CC").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "off"))
-        }),
+        0 => *ALLOWED
+            .get_or_init(|| environment::variable("ARRAYGPU_CPU_CC").is_some_and(|v| v != "0" && v != "off")),
         said => said == 2,
     }
 }

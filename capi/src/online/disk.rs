@@ -4,6 +4,9 @@
 //! renamed, so nobody sees half of it, and of several processes that write one key the last wins. Nothing is forced out to the disk: after a power
 //! failure a file may be cut off, which its checksum tells, as it does of any damage.
 //!
+//! What it holds is run. So the folders belong to the user of the process and nobody else may write there; a file is opened without following a link, and belongs to the
+//! user, too. Of a program with more rights than who started it there is no store ([`environment`]).
+//!
 //! A store that does not work (no permission, a full disk, damaged files) is no error: there is nothing in it, or nothing comes into it. The first
 //! such thing is remembered, for `agpu_cache_problem`.
 //!
@@ -17,11 +20,13 @@ mod signal;
 #[cfg(test)]
 mod tests;
 
+use crate::environment;
 use std::ffi::{CStr, CString, OsString};
 use std::fmt::Display;
+use std::fs::Metadata;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,7 +89,7 @@ fn note(problem: String) {
 /// The process's store, as the environment said when it was first needed.
 fn store() -> Option<&'static Store> {
     static STORE: OnceLock<Option<Store>> = OnceLock::new();
-    STORE.get_or_init(|| from_environment(|name| std::env::var_os(name).filter(|v| !v.is_empty()))).as_ref()
+    STORE.get_or_init(|| from_environment(environment::variable)).as_ref()
 }
 
 /// `ARRAYGPU_CACHE` is off or a folder, else there is the user's cache; `ARRAYGPU_CACHE_SIZE` says how many MiB.
@@ -133,6 +138,9 @@ impl Store {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let name = blake3::hash(key);
         let path = self.path(&name);
+        if !self.is_there()? {
+            return Ok(None);
+        }
         let bytes = match self.read(&path, &name) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -147,19 +155,37 @@ impl Store {
         Ok(Some(bytes))
     }
 
+    /// Whether the folders are there; an error if they are not the user's alone.
+    fn is_there(&self) -> Result<bool, String> {
+        for folder in [&self.root, &self.folder] {
+            // the user may have a link to another disk
+            match std::fs::metadata(folder).and_then(|about| own(&about)) {
+                Ok(()) => {}
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+                Err(e) => return Err(failed("reading", folder, e)),
+            }
+        }
+        Ok(true)
+    }
+
     fn read(&self, path: &Path, name: &blake3::Hash) -> io::Result<Vec<u8>> {
         // what is no file must not block
-        let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let about = file.metadata()?;
         if !about.is_file() {
             return Err(io::Error::other("it is no file"));
         }
+        own(&about)?;
         let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged");
         let mut header = [0; HEADER];
         file.read_exact(&mut header).map_err(|_| damaged())?;
         let length = u64::from_le_bytes(header[16..24].try_into().map_err(|_| damaged())?);
         if header[..24] != start(length) || about.len().checked_sub(HEADER as u64) != Some(length) {
             return Err(damaged());
+        }
+        if about.len() > self.size {
+            return Err(io::Error::other("it is larger than all files may be together"));
         }
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(length as usize)?;
@@ -183,6 +209,7 @@ impl Store {
         let path = self.path(&name);
         let folder = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
         folder.map_err(|e| failed("making", &self.folder, e))?;
+        self.is_there()?;
         let temporary = temporary(&path);
         let written = write(&temporary, &[&start(length), &checksum(&name, bytes), bytes]);
         let done = written.and_then(|()| std::fs::rename(&temporary, &path)).map_err(|e| {
@@ -194,6 +221,18 @@ impl Store {
         }
         done
     }
+}
+
+/// An error unless it belongs to the user of this process, and nobody else may write it.
+fn own(about: &Metadata) -> io::Result<()> {
+    // SAFETY: always succeeds.
+    let user = unsafe { libc::geteuid() };
+    let why = match about.uid() {
+        uid if uid != user => format!("it belongs to the user {uid}, not to {user}"),
+        _ if about.mode() & 0o022 != 0 => "others may write it".into(),
+        _ => return Ok(()),
+    };
+    Err(io::Error::other(why))
 }
 
 /// What a file begins with.

@@ -15,7 +15,8 @@ use crate::loc::LocStack;
 use crate::passes::simplify;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 /// A function under construction.
 #[derive(Debug)]
@@ -25,13 +26,22 @@ pub struct Builder {
     /// The extents of each array, outermost first.
     extents: HashMap<NodeId, Vec<NodeId>>,
     /// What is the extent of some array: not negative.
-    lengths: HashSet<NodeId>,
+    lengths: IndexSet<NodeId, FxBuildHasher>,
     /// What rules must know of each node of the graph.
     facts: Vec<rules::Fact>,
     /// The rules that stand already.
-    seen: HashSet<rules::Key>,
+    seen: IndexSet<rules::Key, FxBuildHasher>,
     /// Where the nodes come from that are made now.
     loc: LocStack,
+}
+
+/// How far a function was.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    nodes: usize,
+    rules: usize,
+    lengths: usize,
+    seen: usize,
 }
 
 impl Builder {
@@ -40,15 +50,31 @@ impl Builder {
         let mut builder = Builder {
             function,
             extents: HashMap::default(),
-            lengths: HashSet::default(),
+            lengths: IndexSet::default(),
             facts: Vec::new(),
-            seen: HashSet::default(),
+            seen: IndexSet::default(),
             loc: LocStack::default(),
         };
         for i in 0..builder.function.params.len() {
             builder.measure(NodeId(i as u32));
         }
         builder
+    }
+
+    /// How far the function is: where [`Builder::undo`] goes back to.
+    pub fn mark(&self) -> Mark {
+        let (nodes, rules) = (self.function.graph.len(), self.function.requires.len());
+        Mark { nodes, rules, lengths: self.lengths.len(), seen: self.seen.len() }
+    }
+
+    /// Takes back all nodes and rules that came since, with what is known by them: of a construct that failed half-way.
+    pub fn undo(&mut self, mark: Mark) {
+        self.function.graph.truncate(mark.nodes);
+        self.function.requires.truncate(mark.rules);
+        self.extents.retain(|n, _| (n.0 as usize) < mark.nodes);
+        self.lengths.truncate(mark.lengths);
+        self.facts.truncate(mark.nodes);
+        self.seen.truncate(mark.seen);
     }
 
     /// All nodes and rules.

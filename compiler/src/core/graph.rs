@@ -189,6 +189,15 @@ impl Graph {
         Ok(NodeId(i as u32))
     }
 
+    /// Forgets all nodes but the first ones.
+    pub fn truncate(&mut self, nodes: usize) {
+        let stays = |n: &NodeId| (n.0 as usize) < nodes;
+        self.ops.truncate(nodes);
+        self.info.truncate(nodes);
+        self.opened
+            .retain(|(body, args), opened| stays(body) && args.iter().flatten().all(stays) && stays(opened));
+    }
+
     /// The free variables of an operation, and the highest binder in it.
     fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
         let mut height = 0;

@@ -42,17 +42,19 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args))
 }
 
+/// How many elements the largest array of a call has that does not depend on an element: of programs that ask for more than there is time to compute. Only lengths are computed.
+pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
+    let args = values(f, args)?;
+    let (mut m, env) = (Machine::checked(f, args)?, Env::default());
+    let g = &f.graph;
+    let arrays = g.reachable(f.results.iter().map(|r| r.value));
+    let arrays = arrays.into_iter().filter(|n| !g.ty(*n).is_scalar() && g.is_closed(*n));
+    let sizes = arrays.map(|n| m.extents(n, &env).iter().fold(1u64, |a, n| a.saturating_mul(*n as u64)));
+    Ok(sizes.max().unwrap_or(0))
+}
+
 fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
-    check_arguments(f, args)?;
-    // a byte other than 0 is true
-    let read = |l: &Lit| if l.ty == Ty::Bool { Lit::bool(l.as_bool()) } else { *l };
-    let all = |v: &[Lit]| v.iter().map(read).collect();
-    let args = args.iter().map(|a| match a {
-        Value::Scalar(l) => Val::Scalar(read(l)),
-        Value::Vector(v) => Val::Array(Rc::new(Array::vector(all(v)))),
-        Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
-    });
-    let args: Vec<Val> = args.collect();
+    let args = values(f, args)?;
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
@@ -65,6 +67,20 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
         },
     });
     Ok(Outcome { results: results.collect(), recorded })
+}
+
+/// What the parameters are.
+fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
+    check_arguments(f, args)?;
+    // a byte other than 0 is true
+    let read = |l: &Lit| if l.ty == Ty::Bool { Lit::bool(l.as_bool()) } else { *l };
+    let all = |v: &[Lit]| v.iter().map(read).collect();
+    let args = args.iter().map(|a| match a {
+        Value::Scalar(l) => Val::Scalar(read(l)),
+        Value::Vector(v) => Val::Array(Rc::new(Array::vector(all(v)))),
+        Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
+    });
+    Ok(args.collect())
 }
 
 /// Its results, NaN canonical, and whether it left a record.

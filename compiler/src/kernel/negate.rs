@@ -15,16 +15,28 @@ use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_cast};
 /// Runs the pass on `main`.
 pub fn run(k: &mut Kernel) {
     k.rewrite_main(|k, body| {
-        let mut compared = vec![false; k.regs.len()];
+        let mut compared = Compared { regs: vec![false; k.regs.len()], more: false, any: false };
         loop {
-            let before = compared.clone();
+            compared.more = false;
             collect(k, body, &mut compared);
-            if compared == before {
+            if !compared.more {
                 break;
             }
         }
-        block(k, body, &compared);
+        if compared.any {
+            block(k, body, &compared.regs);
+        }
     });
+}
+
+/// What is compared.
+struct Compared {
+    /// Registers, as they are or by way of others.
+    regs: Vec<bool>,
+    /// A register was found that was not known.
+    more: bool,
+    /// Anything is.
+    any: bool,
 }
 
 /// Whether two values are compared that one instruction may take three of.
@@ -32,11 +44,11 @@ fn compares(k: &Kernel, e: &Expr) -> bool {
     matches!(e, Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, _) if k.ty(a).is_int() && k.ty(a).size() <= 4)
 }
 
-/// Finds the registers that are compared, as they are or by way of others.
-fn collect(k: &Kernel, body: &[Stmt], compared: &mut [bool]) {
+/// Finds the registers that are compared.
+fn collect(k: &Kernel, body: &[Stmt], compared: &mut Compared) {
     for s in body {
         if let Stmt::Let(r, e, _) | Stmt::Var(r, e) | Stmt::Assign(r, e) = s
-            && compared[r.0 as usize]
+            && compared.regs[r.0 as usize]
         {
             mark(k, e, compared);
         }
@@ -45,8 +57,9 @@ fn collect(k: &Kernel, body: &[Stmt], compared: &mut [bool]) {
     }
 }
 
-fn operands(k: &Kernel, e: &Expr, compared: &mut [bool]) {
+fn operands(k: &Kernel, e: &Expr, compared: &mut Compared) {
     let here = compares(k, e);
+    compared.any |= here;
     e.children(|child| {
         if here {
             mark(k, child, compared);
@@ -56,9 +69,9 @@ fn operands(k: &Kernel, e: &Expr, compared: &mut [bool]) {
 }
 
 /// A compared value is that of a register.
-fn mark(k: &Kernel, e: &Expr, compared: &mut [bool]) {
+fn mark(k: &Kernel, e: &Expr, compared: &mut Compared) {
     match e {
-        Expr::Reg(r) => compared[r.0 as usize] = true,
+        Expr::Reg(r) => compared.more |= !std::mem::replace(&mut compared.regs[r.0 as usize], true),
         Expr::Select(_, a, b) => {
             mark(k, a, compared);
             mark(k, b, compared);

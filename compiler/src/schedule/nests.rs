@@ -10,9 +10,9 @@
 
 use super::element::element;
 use super::lower::Lower;
-use super::reduction::Reduction;
+use super::reduction::{Reduction, commutative};
 use crate::core::{Graph, NodeId, Op, Var};
-use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use crate::scalar::{Ty, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// The order in which elements are combined.
@@ -46,8 +46,7 @@ impl Inner {
     /// Whether values of a tree join by more than an instruction.
     pub fn is_general(&self, g: &Graph) -> bool {
         let Some((_, pair, joined)) = self.tree else { return false };
-        let plain = |op: BinaryOp, a, b| op.is_commutative() && pair.contains(&a) && pair.contains(&b);
-        !matches!(*g.op(joined), Op::Binary(op, a, b) if plain(op, a, b))
+        commutative(g, joined, |n, i| n == pair[i]).is_none()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::element::element;
 use super::items::Pass;
 use super::lower::Lower;
-use crate::core::{Lambda, NodeId, Op, TILE};
+use crate::core::{Graph, Lambda, NodeId, Op, TILE};
 use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
@@ -119,17 +119,11 @@ impl Reduction {
     pub fn identity(&self, l: &Lower) -> Option<Lit> {
         let op = match &self.kind {
             Kind::Dot(..) => BinaryOp::Add,
-            Kind::Join(join, _) => match *l.g.op(join.body) {
-                Op::Binary(op, a, b) if op.is_commutative() => {
-                    let var =
-                        |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
-                    if !(var(a, 0) && var(b, 1) || var(a, 1) && var(b, 0)) {
-                        return None;
-                    }
-                    op.precise().unwrap_or(op)
-                }
-                _ => return None,
-            },
+            Kind::Join(join, _) => {
+                let is = |n: NodeId, i: usize| matches!(l.g.op(n), Op::Var(v, _) if *v == join.params[i].0);
+                let op = commutative(&l.g, join.body, is)?;
+                op.precise().unwrap_or(op)
+            }
         };
         let zero = Lit::zero(self.ty);
         Some(match op {
@@ -141,6 +135,16 @@ impl Reduction {
             BinaryOp::And if self.ty == Ty::Bool => Lit::bool(true),
             _ => return None,
         })
+    }
+}
+
+/// The commutative operator that joins two values, if it alone does; `is` tells the first and the second of them.
+pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool) -> Option<BinaryOp> {
+    match *g.op(joined) {
+        Op::Binary(op, a, b) if op.is_commutative() && (is(a, 0) && is(b, 1) || is(a, 1) && is(b, 0)) => {
+            Some(op)
+        }
+        _ => None,
     }
 }
 

@@ -1,9 +1,11 @@
-//! The ptxas of the tests, which `cargo xtask test` installs, and many texts assembled at once.
+//! The ptxas of the tests, which `cargo xtask test` installs, many texts assembled at once, and the record of what they need.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
 use arraygpu_compiler::package::ptxas::{Arch, Ptxas, Usage};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// `ARRAYGPU_PTXAS`, or what xtask left in the target directory, or the system's.
@@ -35,6 +37,81 @@ pub struct Module {
     pub name: String,
     /// Its text.
     pub ptx: String,
+}
+
+impl Module {
+    /// FNV-1a of the text without its comments, which name lines of the author's and versions of ours.
+    fn hash(&self) -> u64 {
+        let code = self.ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
+        let bytes = code.flat_map(|line| line.bytes().chain([b'\n']));
+        bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+    }
+}
+
+/// What kernels need on each architecture: a file of the repository. A kernel whose text is still the recorded one is not assembled again.
+pub struct Record {
+    path: PathBuf,
+    title: String,
+    known: HashMap<String, (u64, [Usage; 3])>,
+    text: String,
+}
+
+impl Record {
+    /// Reads a file; one that another ptxas made says nothing.
+    pub fn read(path: &Path, ptxas: &Ptxas) -> Record {
+        let archs = architectures(ptxas).map(|a| format!("{a:>22}", a = a.to_string())).concat();
+        let title = format!(
+            "; hash of the text, then registers of a thread, shared memory of a block, stack and spills in bytes, by ptxas {}\n{:<65}{archs}\n",
+            ptxas.version, ""
+        );
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let rows = text.strip_prefix(&title).unwrap_or_default().lines().filter_map(row).collect();
+        Record { path: path.into(), title, known: rows, text }
+    }
+
+    /// What each module needs. Fails on an error and on a warning, and if it is not as recorded; `BLESS=1` records it.
+    pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<[Usage; 3]> {
+        let archs = architectures(ptxas);
+        let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
+        let fresh = all.iter().filter(|m| known(m).is_none());
+        let jobs: Vec<_> = fresh.flat_map(|m| archs.map(|a| (m, a))).collect();
+        let mut assembled = assemble(ptxas, &jobs).into_iter();
+        let mut next = || assembled.next().expect("a usage for each job");
+        let usage: Vec<[Usage; 3]> =
+            all.iter().map(|m| known(m).unwrap_or_else(|| [(); 3].map(|()| next()))).collect();
+        self.compare(all, &usage);
+        usage
+    }
+
+    fn compare(&self, all: &[Module], usage: &[[Usage; 3]]) {
+        let mut text = self.title.clone();
+        for (m, usage) in all.iter().zip(usage) {
+            let cells =
+                usage.map(|u| format!("{:>5}{:>7}{:>5}{:>5}", u.registers, u.shared, u.stack, u.spills));
+            let _ = writeln!(text, "{:<48} {:016x}{}", m.name, m.hash(), cells.concat());
+        }
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&self.path, &text).expect("written");
+        } else if !self.text.starts_with(&self.title) {
+            println!("another ptxas than that of {}: nothing is compared", self.path.display());
+        } else {
+            let news: Vec<&str> = text.lines().filter(|l| !self.text.lines().any(|w| w == *l)).collect();
+            let file = self.path.display();
+            assert!(self.text == text, "not as in {file}; BLESS=1 accepts it:\n{}", news.join("\n"));
+        }
+    }
+}
+
+fn row(line: &str) -> Option<(String, (u64, [Usage; 3]))> {
+    let mut words = line.split_whitespace().rev();
+    let mut number = || words.next()?.parse().ok();
+    let mut usage = [Usage::default(); 3];
+    for u in usage.iter_mut().rev() {
+        (u.spills, u.stack, u.shared, u.registers) = (number()?, number()?, number()?, number()?);
+    }
+    let hash = u64::from_str_radix(words.next()?, 16).ok()?;
+    let name: Vec<&str> = words.rev().collect();
+    Some((name.join(" "), (hash, usage)))
 }
 
 /// Assembles each module for the architecture beside it. Fails on an error and on a warning.
@@ -72,15 +149,15 @@ fn allowed(name: &str) -> u32 {
 }
 
 /// Fails if a kernel needs memory because registers do not suffice.
-pub fn refuse_spills(jobs: &[(&Module, Arch)], usage: &[Usage]) {
-    let spills = jobs
-        .iter()
-        .zip(usage)
-        .filter(|((m, _), u)| u.stack > allowed(&m.name) || u.spills > allowed(&m.name));
-    let list: Vec<String> = spills
-        .map(|((m, arch), u)| {
-            format!("{} for {arch}: {} bytes of stack, {} of spills", m.name, u.stack, u.spills)
-        })
-        .collect();
-    assert!(list.is_empty(), "{} of {} kernels spill:\n{}", list.len(), jobs.len(), list.join("\n"));
+pub fn refuse_spills<'m>(ptxas: &Ptxas, all: impl IntoIterator<Item = (&'m Module, [Usage; 3])>) {
+    let mut list = Vec::new();
+    for (m, usage) in all {
+        for (arch, u) in architectures(ptxas).iter().zip(usage) {
+            if u.stack.max(u.spills) > allowed(&m.name) {
+                let name = &m.name;
+                list.push(format!("{name} for {arch}: {} bytes of stack, {} of spills", u.stack, u.spills));
+            }
+        }
+    }
+    assert!(list.is_empty(), "{} times a kernel spills:\n{}", list.len(), list.join("\n"));
 }

@@ -62,14 +62,7 @@ const PLANES: usize = 3;
 fn function<T: 'static>(make: &dyn Fn(In) -> T, reader: Reader<T>) -> Result<Function, String> {
     macro_rules! of {
         ($read:expr, $results:expr) => {{
-            let f = |x: VExp<f32>,
-                     y: VExp<f32>,
-                     k: VExp<i64>,
-                     a: MExp<f32>,
-                     b: MExp<f32>,
-                     t: TExp<f32>,
-                     m: SExp<i64>,
-                     s: SExp<f32>| {
+            let f = |x, y, k, a, b, t, m, s| {
                 let p = In { x, y, k, a, b, t, m, s };
                 $read(make(p), p)
             };
@@ -109,36 +102,56 @@ fn small(i: usize) -> Lit {
     Lit::f32((i * 37 % 17) as f32 * 0.5 - 3.0)
 }
 
+/// A name and a program of it.
+type Named = (String, Case);
+
+/// How many pairs a table has, and the one of a number.
+type Table = (usize, fn(usize) -> Result<Named, String>);
+
+const TABLES: [Table; 3] = [
+    (vectors::CONSTRUCTS.len() * vectors::READERS.len(), |i| pair(vectors::CONSTRUCTS, vectors::READERS, i)),
+    (matrices::CONSTRUCTS.len() * matrices::READERS.len(), |i| {
+        pair(matrices::CONSTRUCTS, matrices::READERS, i)
+    }),
+    (matrices::TENSORS.len() * matrices::READERS_OF_TENSORS.len(), |i| {
+        pair(matrices::TENSORS, matrices::READERS_OF_TENSORS, i)
+    }),
+];
+
 /// How many pairs there are: the first programs.
 pub fn pairs() -> u64 {
-    let all = vectors::CONSTRUCTS.len() * vectors::READERS.len()
-        + matrices::CONSTRUCTS.len() * matrices::READERS.len()
-        + matrices::TENSORS.len() * matrices::READERS_OF_TENSORS.len();
-    all as u64
+    TABLES.iter().map(|t| t.0 as u64).sum()
+}
+
+/// Of each construct the number of the pair whose reader gives its array as it is.
+pub fn constructs() -> Vec<u64> {
+    let readers = [vectors::READERS.len(), matrices::READERS.len(), matrices::READERS_OF_TENSORS.len()];
+    let mut first = 0;
+    let mut all = Vec::new();
+    for ((pairs, _), readers) in TABLES.iter().zip(readers) {
+        all.extend((first..first + pairs).step_by(readers).map(|n| n as u64));
+        first += pairs;
+    }
+    all
 }
 
 /// The program of a number, and what it is: a pair, and from [`pairs`] on a chain.
-pub fn program(number: u64) -> Result<(String, Case), String> {
-    if number >= pairs() {
-        return chain(number);
+pub fn program(number: u64) -> Result<Named, String> {
+    let mut left = number;
+    for (pairs, pair) in TABLES {
+        if left < pairs as u64 {
+            return pair(left as usize);
+        }
+        left -= pairs as u64;
     }
-    let (mut i, n) = (number as usize, vectors::CONSTRUCTS.len() * vectors::READERS.len());
-    if i < n {
-        return pair(vectors::CONSTRUCTS, vectors::READERS, i);
-    }
-    i -= n;
-    let n = matrices::CONSTRUCTS.len() * matrices::READERS.len();
-    if i < n {
-        return pair(matrices::CONSTRUCTS, matrices::READERS, i);
-    }
-    pair(matrices::TENSORS, matrices::READERS_OF_TENSORS, i - n)
+    Ok(chain(number))
 }
 
 fn pair<T: Copy + 'static>(
     constructs: Constructs<T>,
     readers: Readers<T>,
     i: usize,
-) -> Result<(String, Case), String> {
+) -> Result<Named, String> {
     let (construct, reader) = (constructs[i / readers.len()], readers[i % readers.len()]);
     let name = format!("{} read by {}", construct.0, reader.0);
     let function = function(&construct.1, reader.1).map_err(|e| format!("{name}: {e}"))?;
@@ -181,50 +194,18 @@ impl Link {
 }
 
 /// Several constructs, one after the other, and a reader. What the language refuses at once (a stage of data, say) is another chain.
-fn chain(number: u64) -> Result<(String, Case), String> {
+fn chain(number: u64) -> Named {
     let mut rng = Rng::new(number ^ 0xc4a1);
     loop {
-        let (mut name, mut links, mut nested) = (Vec::new(), Vec::new(), false);
-        for _ in 0..1 + rng.below(4) {
-            let (of_vector, vector) = rng.pick(vectors::CONSTRUCTS);
-            let (of_matrix, matrix) = rng.pick(matrices::CONSTRUCTS);
-            let (of_tensor, tensor) = rng.pick(matrices::TENSORS);
-            let (read, scalar) = rng.pick(&scalars());
-            let (what, link) = match rng.below(9) {
-                0 | 1 => (format!("x = {of_vector}"), Link::X(vector)),
-                2 => (format!("y = {of_vector}"), Link::Y(vector)),
-                3 | 4 => (format!("a = {of_matrix}"), Link::A(matrix)),
-                5 => (format!("b = {of_matrix}"), Link::B(matrix)),
-                6 => (format!("t = {of_tensor}"), Link::T(tensor)),
-                7 => (format!("s = {read} of {of_vector}"), Link::S(vector, scalar)),
-                _ => {
-                    nested = true;
-                    (format!("y = each {read} of {of_vector}"), Link::Nested(vector, scalar))
-                }
-            };
-            name.push(what);
-            links.push(link);
-        }
-        let before = move |p: In| links.iter().fold(p, |p, link| link.after(p));
-        let made = match rng.below(5) {
-            0 | 1 => {
-                let ((of, make), (by, reader)) = (rng.pick(vectors::CONSTRUCTS), rng.pick(vectors::READERS));
-                name.push(format!("{of} read by {by}"));
-                function(&|p| make(before(p)), reader)
-            }
-            2 | 3 => {
-                let ((of, make), (by, reader)) =
-                    (rng.pick(matrices::CONSTRUCTS), rng.pick(matrices::READERS));
-                name.push(format!("{of} read by {by}"));
-                function(&|p| make(before(p)), reader)
-            }
-            _ => {
-                let of = rng.pick(matrices::TENSORS);
-                let (by, reader) = rng.pick(matrices::READERS_OF_TENSORS);
-                name.push(format!("{} read by {by}", of.0));
-                function(&|p| of.1(before(p)), reader)
-            }
+        let (mut names, links): (Vec<_>, Vec<_>) = (0..1 + rng.below(4)).map(|_| link(&mut rng)).unzip();
+        let nested = links.iter().any(|l| matches!(l, Link::Nested(..)));
+        let before = |p: In| links.iter().fold(p, |p, link| link.after(p));
+        let (name, made) = match rng.below(5) {
+            0 | 1 => end(vectors::CONSTRUCTS, vectors::READERS, &before, &mut rng),
+            2 | 3 => end(matrices::CONSTRUCTS, matrices::READERS, &before, &mut rng),
+            _ => end(matrices::TENSORS, matrices::READERS_OF_TENSORS, &before, &mut rng),
         };
+        names.push(name);
         let Ok(function) = made else { continue };
         // lengths that can never be equal, and stages of data, are errors of the compiler
         if driver::fuse(&function).is_err_and(|e| ["E0310", "E0311"].contains(&e.code)) {
@@ -237,8 +218,36 @@ fn chain(number: u64) -> Result<(String, Case), String> {
         let calls = calls.collect();
         // what is stored in a closure may depend on its element
         let refused = nested.then(|| "E0401".into());
-        return Ok((name.join(", "), Case { function, calls, refused }));
+        return (names.join(", "), Case { function, calls, refused });
     }
+}
+
+/// A link, and what it is.
+fn link(rng: &mut Rng) -> (String, Link) {
+    let (of_vector, vector) = rng.pick(vectors::CONSTRUCTS);
+    let (of_matrix, matrix) = rng.pick(matrices::CONSTRUCTS);
+    let (of_tensor, tensor) = rng.pick(matrices::TENSORS);
+    let (read, scalar) = rng.pick(&scalars());
+    match rng.below(9) {
+        0 | 1 => (format!("x = {of_vector}"), Link::X(vector)),
+        2 => (format!("y = {of_vector}"), Link::Y(vector)),
+        3 | 4 => (format!("a = {of_matrix}"), Link::A(matrix)),
+        5 => (format!("b = {of_matrix}"), Link::B(matrix)),
+        6 => (format!("t = {of_tensor}"), Link::T(tensor)),
+        7 => (format!("s = {read} of {of_vector}"), Link::S(vector, scalar)),
+        _ => (format!("y = each {read} of {of_vector}"), Link::Nested(vector, scalar)),
+    }
+}
+
+/// The last construct of a chain and its reader, behind what comes before.
+fn end<T: Copy + 'static>(
+    constructs: Constructs<T>,
+    readers: Readers<T>,
+    before: &dyn Fn(In) -> In,
+    rng: &mut Rng,
+) -> (String, Result<Function, String>) {
+    let ((of, make), (by, reader)) = (rng.pick(constructs), rng.pick(readers));
+    (format!("{of} read by {by}"), function(&|p| make(before(p)), reader))
 }
 
 /// The readers that give a scalar.

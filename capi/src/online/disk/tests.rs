@@ -94,6 +94,50 @@ fn places_that_cannot_be_used() {
     assert_eq!(names(&store).len(), 2, "nothing is left over");
 }
 
+/// What others may have put there is not run.
+#[test]
+fn what_is_not_the_users_alone() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let root = folder();
+    let store = Store::new(root.path().into(), LARGE);
+    let (key, bytes) = (b"key", content(3));
+    store.put(key, &bytes).unwrap();
+    let path = store.path(&blake3::hash(key));
+    let refuses = |why: &str| {
+        let said = store.get(key).unwrap_err();
+        assert!(said.contains("reading") && said.contains(why), "{said}");
+    };
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (place, usual) in [(&store.root, 0o700), (&store.folder, 0o700), (&path, 0o600)] {
+        for open in [0o020, 0o002] {
+            mode(place, usual | open);
+            refuses("others may write it");
+            assert!(*place == path || store.put(key, &bytes).is_err());
+        }
+        mode(place, usual);
+        assert_eq!(store.get(key).unwrap().as_ref(), Some(&bytes));
+        // SAFETY: always succeeds.
+        if unsafe { libc::geteuid() } == 0 {
+            chown(place, Some(65534), None).unwrap();
+            refuses("it belongs to the user 65534, not to 0");
+            chown(place, Some(0), None).unwrap();
+        }
+    }
+    // a link to a file that is right
+    let other = root.path().join("other");
+    std::fs::rename(&path, &other).unwrap();
+    symlink(&other, &path).unwrap();
+    refuses("reading");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    // a file that could never have come into this store
+    let small = Store::new(root.path().into(), 100);
+    assert!(small.get(key).unwrap_err().contains("larger than all files"));
+    assert_eq!(store.get(key).unwrap(), Some(bytes));
+}
+
 /// Sets when a file was used: so many hours ago.
 fn used(path: &Path, hours: u64) {
     let then = SystemTime::now() - Duration::from_secs(3600 * hours);

@@ -67,8 +67,6 @@ pub fn tile(
         let e = tree_of(l, r, place, columns, out)?;
         let value = l.k.reg("whole", r.ty);
         out.push(Stmt::Let(value, e, Default::default()));
-        // in the text form a load with an `if` behind it would be a guarded load
-        out.push(Stmt::Note("the columns are joined".into()));
         return Ok(Expr::Reg(value));
     }
     if r.joins_by_loops(l) {

@@ -1,11 +1,15 @@
 //! Many seeds, in processes of their own: a program that brings the compiler down ends one of them, and the next goes on behind it.
 
-use crate::case::Case;
-use crate::check::{self, Failure, Stage, c};
-use crate::count::{self, Counts};
-use crate::{dsl, generate, reduce};
+mod chunk;
+
+pub use chunk::chunk;
+
+use crate::check::Stage;
+use crate::count::Counts;
+use crate::reduce;
+use crate::seeds::case;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,8 +36,10 @@ pub struct Asked {
     pub small: Option<PathBuf>,
     /// Programs that take too long, or become too much text, are told of and no failures.
     pub any_size: bool,
-    /// Programs of the language ([`dsl`]), by their numbers, in place of those of core IR.
+    /// Programs of the language in place of those of core IR.
     pub language: bool,
+    /// In C also all programs that take the C compiler long.
+    pub long: bool,
 }
 
 /// What failures of size and time begin with.
@@ -70,113 +76,6 @@ impl Seen {
     }
 }
 
-/// Programs of a file of C.
-const BATCH: usize = 25;
-/// C that takes the compiler as long as a dozen other programs: one of so many of those is run.
-const LONG: usize = 20 << 10;
-const OF_LONG: u64 = 16;
-/// C that takes the compiler minutes.
-const VERY_LONG: usize = 300 << 10;
-
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-}
-
-fn report(seed: u64, f: &Failure) {
-    say(&format!("failed {seed}\t{}\t{}", f.class, f.message.replace(['\n', '\t'], " | ")));
-}
-
-/// Runs seeds through a stage here, but those to skip, telling how far it is on the standard output: what [`run`] starts.
-pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool) {
-    check::keep_quiet();
-    let (mut compared, mut counts) = (0, Counts::new());
-    let seeds: Vec<u64> = seeds.filter(|s| !skip.contains(s)).collect();
-    let batch = if stage == Stage::C { BATCH } else { 1 };
-    for seeds in seeds.chunks(batch) {
-        say(&format!("batch {}", seeds[0]));
-        let mut cases = Vec::new();
-        for &seed in seeds {
-            say(&format!("at {seed}"));
-            match check::caught(|| case(seed, language).map_err(Failure::new)) {
-                Ok(case) => {
-                    count::add(&case.function, &mut counts);
-                    cases.push((seed, case));
-                }
-                Err(f) => report(seed, &Failure::new(format!("generator: {}", f.message))),
-            }
-        }
-        let (results, programs) = match stage {
-            Stage::C => together(&cases),
-            _ => (one_by_one(stage, &cases), seeds.len()),
-        };
-        compared += results;
-        say(&format!("ran {programs}"));
-    }
-    for (name, n) in counts {
-        say(&format!("count {n} {name}"));
-    }
-    say(&format!("done {compared}"));
-}
-
-/// The program of a seed.
-pub fn case(seed: u64, language: bool) -> Result<Case, String> {
-    if language { dsl::program(seed).map(|p| p.1) } else { Ok(Case::of(&generate::program(seed))) }
-}
-
-fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
-    let mut compared = 0;
-    for (seed, case) in cases {
-        match check::check(stage, case) {
-            Ok(n) => compared += n,
-            Err(f) => report(*seed, &f),
-        }
-    }
-    compared
-}
-
-/// Cases that are compiled to one file of C, for one of the levels in turn: results that were compared, and how many programs they were.
-fn together(cases: &[(u64, Case)]) -> (u64, usize) {
-    let mut ready = Vec::new();
-    for (seed, case) in cases {
-        say(&format!("at {seed}"));
-        match check::caught(|| c::size(case)) {
-            Ok(Some(size)) if size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => {
-                ready.push((*seed, case))
-            }
-            Ok(_) => {}
-            Err(f) => report(*seed, &f),
-        }
-    }
-    let level = ready.first().map_or(0, |r| r.0 as usize / BATCH);
-    (halved(&ready, level), ready.len())
-}
-
-/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take.
-fn halved(ready: &[(u64, &Case)], level: usize) -> u64 {
-    let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
-    let batch = match check::caught(|| c::Batch::new(&all, level)) {
-        Ok(batch) => batch,
-        Err(f) if ready.len() < 2 => {
-            ready.iter().for_each(|r| report(r.0, &f));
-            return 0;
-        }
-        Err(_) => {
-            let (a, b) = ready.split_at(ready.len() / 2);
-            return halved(a, level) + halved(b, level);
-        }
-    };
-    let mut compared = 0;
-    for (i, (seed, case)) in ready.iter().enumerate() {
-        say(&format!("at {seed}"));
-        match check::caught(|| batch.check(i, case)) {
-            Ok(n) => compared += n,
-            Err(f) => report(*seed, &f),
-        }
-    }
-    compared
-}
-
 /// Runs all seeds; whether there was no failure.
 pub fn run(asked: &Asked) -> bool {
     let mut fine = true;
@@ -197,7 +96,7 @@ fn write_small(stage: Stage, seed: u64, folder: &Path, language: bool) {
     match case(seed, language).and_then(|case| reduce::reduce(stage, case)) {
         Ok(text) => {
             let path = folder.join(format!("{}_{seed}.core", stage.name()));
-            match std::fs::write(&path, &text) {
+            match std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &text)) {
                 Ok(()) => println!("{}:\n{text}", path.display()),
                 Err(e) => println!("{}: {e}\n{text}", path.display()),
             }
@@ -217,7 +116,7 @@ fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
             scope.spawn(|| {
                 while asked.limit.is_none_or(|limit| start.elapsed() < limit) {
                     let Some(next) = queue.lock().ok().and_then(|mut q| q.pop_front()) else { return };
-                    process(stage, next, &seen, asked.language);
+                    process(stage, next, &seen, asked);
                 }
             });
         }
@@ -226,10 +125,10 @@ fn stage_of(stage: Stage, asked: &Asked, start: Instant) -> Seen {
 }
 
 /// All of a chunk, in as many processes as it takes.
-fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>, language: bool) {
+fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>, asked: &Asked) {
     let mut skip = Vec::new();
     while !seeds.is_empty() {
-        match one_process(stage, seeds.clone(), &skip, seen, language) {
+        match one_process(stage, seeds.clone(), &skip, seen, asked) {
             // what came before in its batch has not run yet
             Some((batch, culprit)) => {
                 seeds.start = batch;
@@ -246,14 +145,13 @@ fn one_process(
     seeds: Range<u64>,
     skip: &[u64],
     seen: &Mutex<Seen>,
-    language: bool,
+    asked: &Asked,
 ) -> Option<(u64, u64)> {
     let range = format!("{}..{}", seeds.start, seeds.end);
     let skipped = skip.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut args = vec!["chunk", "--stage", stage.name(), "--seeds", &range];
-    if language {
-        args.push("--language");
-    }
+    args.extend(asked.language.then_some("--language"));
+    args.extend(asked.long.then_some("--long"));
     if !skip.is_empty() {
         args.extend(["--skip", &skipped]);
     }

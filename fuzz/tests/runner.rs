@@ -1,0 +1,47 @@
+//! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every reader in eight days, and fresh chains of them.
+
+use arraygpu_fuzz::{dsl, seeds};
+use std::process::Command;
+
+/// Runs seeds in two processes at a time, and gives what was said. Times are of debug builds here, so they are no failures.
+fn run(args: &[&str]) -> String {
+    let run =
+        Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz")).args(["run", "--any-size"]).args(args).output();
+    let run = run.expect("the program runs");
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
+    said
+}
+
+/// How many programs each stage ran.
+fn programs(said: &str) -> Vec<u64> {
+    let number = |line: &str| line.split(": ").nth(1)?.split_once(" programs, ")?.0.parse().ok();
+    said.lines().filter_map(number).collect()
+}
+
+#[test]
+fn seeds_run_in_processes_of_their_own() {
+    let said = run(&["--stage", "passes,block", "--seeds", "0..60", "--chunk", "25"]);
+    assert_eq!(programs(&said), [60, 60], "{said}");
+}
+
+/// Seeds that no day before had, six seconds a stage.
+#[test]
+fn seeds_of_the_day() {
+    for language in [&[][..], &["--language"]] {
+        let said = run(&[&["--minutes", "0.1", "--chunk", "25"], language].concat());
+        let programs = programs(&said);
+        assert!(programs.len() == 4 && programs.iter().all(|n| *n > 0), "a stage ran nothing\n{said}");
+    }
+}
+
+/// Each day takes another eighth of the pairs.
+#[test]
+fn pairs_of_the_day() {
+    let (all, part) = (dsl::pairs(), seeds::day() % 8);
+    let seeds = part * all / 8..(part + 1) * all / 8;
+    let said = run(&["--language", "--seeds", &format!("{}..{}", seeds.start, seeds.end), "--chunk", "100"]);
+    let programs = programs(&said);
+    // most long ones are left out in C: `cargo xtask fuzz --language --stage c --long` takes all
+    assert!(programs[..3].iter().all(|n| *n == seeds.end - seeds.start) && programs[3] > 0, "{said}");
+}

@@ -1,0 +1,104 @@
+//! The test programs of the workspace, as `cargo test` would run them, but one for each processor at a time: many of them are one long test.
+
+use crate::count::Counts;
+use crate::sh::{self, Result};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::thread;
+
+/// Programs that take longest, the longest first: they begin, so that none of them is left alone at the end.
+const LONG: [&str; 10] = [
+    "explain",
+    "runner",
+    "gpu_random",
+    "corpus",
+    "compile_fail",
+    "ptxas",
+    "matrices",
+    "nested",
+    "gpu_records",
+    "iterate_states",
+];
+
+/// A program with tests.
+struct Program {
+    name: String,
+    package: String,
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+/// Builds and runs all of them, and the examples in the documentation, with these variables.
+pub fn run(variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
+    let mut programs = build()?;
+    programs.sort_by_key(|p| LONG.iter().position(|name| *name == p.name).unwrap_or(LONG.len()));
+    let (queue, told) = (Mutex::new(programs.iter()), Mutex::new((Counts::default(), Vec::new())));
+    let next = || queue.lock().ok().and_then(|mut queue| queue.next());
+    thread::scope(|scope| {
+        for _ in 0..sh::processors() {
+            scope.spawn(|| {
+                while let Some(program) = next() {
+                    let (text, fine) = program.run(variables);
+                    let Ok(mut told) = told.lock() else { return };
+                    println!("$ {} of {}\n{text}", program.name, program.package);
+                    text.lines().for_each(|line| told.0.line(line));
+                    if !fine {
+                        told.1.push(format!("{} of {}", program.name, program.package));
+                    }
+                }
+            });
+        }
+    });
+    let (ran, mut failed) = told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
+    counts.add(ran);
+    let mut documentation = sh::cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+    documentation.envs(variables.iter().copied());
+    if !sh::watch(&mut documentation, |line| counts.line(line))? {
+        failed.push("examples of the documentation".into());
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
+}
+
+fn build() -> Result<Vec<Program>> {
+    let mut cargo =
+        sh::cargo(&["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    println!("$ cargo test --workspace --no-run");
+    let out =
+        cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
+    if !out.status.success() {
+        return Err("the tests do not compile".into());
+    }
+    let program = |line: &str| -> Option<Program> {
+        let artifact: Value = serde_json::from_str(line).ok()?;
+        let path = artifact["executable"].as_str().filter(|_| artifact["profile"]["test"] == true)?;
+        let folder = Path::new(artifact["manifest_path"].as_str()?).parent()?;
+        let package = folder.strip_prefix(sh::root()).unwrap_or(folder).display().to_string();
+        let name = artifact["target"]["name"].as_str()?.to_string();
+        Some(Program { name, package, path: path.into(), folder: folder.into() })
+    };
+    Ok(String::from_utf8_lossy(&out.stdout).lines().filter_map(program).collect())
+}
+
+impl Program {
+    /// What it says, and whether it succeeds.
+    fn run(&self, variables: &[(&str, &OsStr)]) -> (String, bool) {
+        let run = || -> std::io::Result<(String, bool)> {
+            let (mut reader, writer) = std::io::pipe()?;
+            let mut command = sh::program(&self.path.display().to_string());
+            command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+            command.envs(variables.iter().copied());
+            command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+            let mut child = command.spawn()?;
+            // the pipe ends with the program
+            drop(command);
+            let mut text = Vec::new();
+            reader.read_to_end(&mut text)?;
+            Ok((String::from_utf8_lossy(&text).into_owned(), child.wait()?.success()))
+        };
+        run().unwrap_or_else(|e| (format!("{}: {e}", self.path.display()), false))
+    }
+}
