@@ -36,12 +36,12 @@ template <class F> static floats each(const floats &from, F f) {
 }
 static floats reversed(const floats &from) { return {from.rbegin(), from.rend()}; }
 
-// expressions of a vector or matrix, by a value that is no constant and by one that is
+// expressions of a vector or matrix: a new one, and one in place
 template <class Array> static void expressions(const char *name, const Array &r, const floats &host) {
     const auto wanted = each(host, [](float x) { return x * 2.0f + 1.0f; });
     const Array made = r * 2.0f + 1.0f;
     same(name, made.to_host(), wanted);
-    Array twice = r;
+    Array twice = r * 1.0f;
     twice = twice * 2.0f;
     same(name, twice.to_host(), each(host, [](float x) { return x * 2.0f; }));
 }
