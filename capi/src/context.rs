@@ -1,12 +1,12 @@
 //! Contexts: a device, and the threads to compute with.
 
 use crate::abi::{AgpuContext, AgpuContextOptions};
-use crate::cpu::Pool;
 use crate::cuda::Gpu;
 use crate::cuda::device;
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
 use crate::handle::{Pin, Table};
+use crate::pool::Pool;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -34,7 +34,7 @@ impl Context {
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
+pub(crate) fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
     let gpu = device::open(device)?;
     let context = Arc::new(Context {
         threads,

@@ -2,6 +2,7 @@
 
 use crate::abi::{AgpuStatus, code};
 use crate::float_environment::FloatEnvironment;
+use crate::fork;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
@@ -62,9 +63,10 @@ pub(crate) fn guard(f: impl FnOnce() -> Result<()>) -> AgpuStatus {
 /// The same for a function that calls one of the caller's, which has the caller's environment.
 pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> AgpuStatus {
     silence_panics();
-    let environment = FloatEnvironment::enter();
+    let (_call, environment) = (fork::enter(), FloatEnvironment::enter());
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));
-    let result = catch_unwind(AssertUnwindSafe(|| f(&environment)));
+    let f = || if fork::is_lost() { Err(lost()) } else { f(&environment) };
+    let result = catch_unwind(AssertUnwindSafe(f));
     let _ = GUARDED.try_with(|g| g.set(g.get() - 1));
     match result {
         Ok(Ok(())) => AgpuStatus::AgpuOk,
@@ -78,6 +80,14 @@ pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> 
             ))
         }
     }
+}
+
+#[cold]
+fn lost() -> Error {
+    error(
+        UNAVAILABLE,
+        "this process was forked while another thread was in a call of arraygpu, whose locks nobody gives back here: fork when no thread is in a call, or exec a program",
+    )
 }
 
 /// The same, with the function's name in front of the message.

@@ -4,10 +4,11 @@ use crate::abi::AgpuKernelArgs;
 use crate::buffer::{self, ALIGN, Buffer};
 use crate::context::Context;
 use crate::copy::copy_span;
-use crate::cpu::{self, Code, Version};
+use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
 use crate::invoke::Args;
 use crate::module::{Entry, Loaded};
+use crate::pool;
 use crate::repeat;
 use crate::view::{AXES, Span, count, extents};
 use crate::workspace::Workspace;
@@ -180,8 +181,9 @@ fn launch(
     context.launches.fetch_add(1, Ordering::Relaxed);
     if tiles > 0 {
         let main = code(loaded, launch, version(launch, ws, contiguous))?;
+        let work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { cpu::run(context, main, &args, tiles, launch) };
+        unsafe { pool::run(context, main, &args, tiles, (!launch.sequential).then_some(work)) };
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.

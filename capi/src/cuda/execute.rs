@@ -84,14 +84,16 @@ pub(crate) fn run(
             "a new vector cannot be made while the stream is being captured: give an output"
         );
     }
-    reserve(entry, args, ws, Some((gpu, stream)))?;
-    // scalar results and handles of new buffers
-    ws.words.clear();
-    ws.words.resize(ws.spans.len(), 0);
     let call = Call { loaded, entry, images, gpu, stream, capturing };
     let queueing = stream.queueing();
-    let done = call.queue(args, pins, ws);
-    call.clean(ws);
+    // what fails half-way has allocated on the stream, too
+    let done = reserve(entry, args, ws, Some((gpu, stream))).and_then(|()| {
+        // scalar results and handles of new buffers
+        ws.words.clear();
+        ws.words.resize(ws.spans.len(), 0);
+        call.queue(args, pins, ws)
+    });
+    let done = done.and(call.clean(ws));
     drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
     if done.is_err() && !ws.frame.words.is_empty() {
@@ -220,17 +222,15 @@ impl Call<'_> {
     }
 
     /// Gives back what the launches needed, in the order of the stream; also after an error.
-    fn clean(&self, ws: &mut Workspace) {
+    fn clean(&self, ws: &mut Workspace) -> Result<()> {
         ws.memory.release_all_on(self.stream);
         for slot in ws.frame.slots.drain(..) {
             self.stream.give_slot(slot);
         }
-        if !self.stream.is_own() && !self.capturing {
-            let _ = self.gpu.mark(self.stream);
-        }
         if self.entry.sites > 0 {
             self.gpu.called(self.stream, self.entry);
         }
+        if self.stream.is_own() || self.capturing { Ok(()) } else { self.gpu.mark(self.stream) }
     }
 
     /// Waits for the stream, and takes the scalar results from their words.

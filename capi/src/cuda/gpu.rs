@@ -116,14 +116,14 @@ impl Gpu {
             let _current = gpu.switch()?;
             let code = (api.stream_create)(&mut gpu.aside, super::stream::NON_BLOCKING);
             gpu.check(code, "cuStreamCreate")?;
-            gpu.pool = gpu.make_pool()?;
+            gpu.make_pool()?;
             let own = Stream::ours(&gpu, 0)?;
             gpu.streams.get_or_init(0, || own);
         }
         Ok(gpu)
     }
 
-    fn make_pool(&self) -> Result<CUmemoryPool> {
+    fn make_pool(&mut self) -> Result<()> {
         let props = CUmemPoolProps {
             allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
@@ -134,16 +134,16 @@ impl Gpu {
             win32SecurityAttributes: null_mut(),
             reserved: [0; 64],
         };
-        let (api, mut pool, mut keep) = (&self.driver.api, null_mut(), u64::MAX);
-        // SAFETY: pointers to locals, which the driver reads and writes during the calls.
+        let (api, mut keep) = (&self.driver.api, u64::MAX);
+        // SAFETY: pointers to locals and a field, which the driver reads and writes during the calls.
         unsafe {
-            self.check((api.pool_create)(&mut pool, &props), "cuMemPoolCreate")?;
+            let code = (api.pool_create)(&mut self.pool, &props);
+            self.check(code, "cuMemPoolCreate")?;
             // what was freed stays ours: allocations of the steady state cost no system call
             let keep = (&raw mut keep).cast::<c_void>();
             let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            self.check((api.pool_set)(pool, threshold, keep), "cuMemPoolSetAttribute")?;
+            self.check((api.pool_set)(self.pool, threshold, keep), "cuMemPoolSetAttribute")
         }
-        Ok(pool)
     }
 
     pub(super) fn api(&self) -> &'static Api {
@@ -212,7 +212,10 @@ impl Drop for Gpu {
             for (address, _) in self.lasting.get_mut().map(std::mem::take).unwrap_or_default() {
                 (api.free)(address, self.aside);
             }
-            (api.stream_synchronize)(self.aside);
+            // null would be the legacy default stream, with the program's own work
+            if !self.aside.is_null() {
+                (api.stream_synchronize)(self.aside);
+            }
             self.words.free(api);
             self.code.unload(api, |_| true);
             for stream in self.streams.drain() {

@@ -91,9 +91,12 @@ impl Gpu {
     /// Gives memory back after what is queued on that stream.
     pub(super) fn free_on(&self, address: CUdeviceptr, bytes: u64, stream: CUstream) {
         let _uncaptured = Uncaptured::enter(self.api());
-        // SAFETY: an allocation of ours, freed once; errors (an ending process, a failed device) do not matter.
-        unsafe { (self.api().free)(address, stream) };
-        self.usage.give(bytes as i64);
+        // SAFETY: an allocation of ours, freed once.
+        match unsafe { (self.api().free)(address, stream) } {
+            0 => self.usage.give(bytes as i64),
+            // it goes with the context, as far as an ending process or a failed device lets it
+            _ => lock(&self.lasting).push((address, bytes)),
+        }
     }
 }
 
@@ -267,7 +270,13 @@ impl Drop for Allocation {
         }
         let (_current, _uncaptured) = (self.gpu.switch(), Uncaptured::enter(self.gpu.api()));
         let own = self.gpu.own_stream();
-        let _ = self.use_on(own);
-        self.gpu.free_on(self.address, self.bytes, own.raw);
+        // a use that the free cannot be ordered after is waited for
+        let is_done = |i: &u32| self.gpu.streams.get(*i as usize).is_none_or(|s| self.gpu.settle(s).is_ok());
+        if self.use_on(own).is_ok() || self.last_streams().iter().all(is_done) {
+            self.gpu.free_on(self.address, self.bytes, own.raw);
+        } else {
+            // what may still be in use goes with the context
+            lock(&self.gpu.lasting).push((self.address, self.bytes));
+        }
     }
 }

@@ -290,13 +290,21 @@ impl Gpu {
     pub(super) fn after(&self, to: &Stream, from: &Stream) -> Result<()> {
         // SAFETY: a stream of this context, and an event of ours.
         let code = unsafe { (self.api().stream_wait)(to.raw, from.event, 0) };
-        self.check(code, "cuStreamWaitEvent")
+        self.check(code, "cuStreamWaitEvent").or_else(|_| {
+            let _uncaptured = Uncaptured::enter(self.api());
+            // SAFETY: our event: this thread waits where the stream cannot.
+            self.check(unsafe { (self.api().event_synchronize)(from.event) }, "waiting for another stream")
+        })
     }
 
-    /// Notes how far a stream is.
+    /// Notes how far a stream is. Where the driver cannot, what was queued is waited for: then nothing has to come after it.
     pub(super) fn mark(&self, stream: &Stream) -> Result<()> {
         // SAFETY: a stream of this context, and our event.
-        self.check(unsafe { (self.api().event_record)(stream.event, stream.raw) }, "cuEventRecord")
+        let code = unsafe { (self.api().event_record)(stream.event, stream.raw) };
+        self.check(code, "cuEventRecord").or_else(|_| {
+            let _uncaptured = Uncaptured::enter(self.api());
+            self.synchronize_stream(stream)
+        })
     }
 
     /// Zeroed device memory that stays until the context goes. Takes no part in a capture, and waits for no queued work.

@@ -127,6 +127,10 @@ impl Fake {
         unsafe { std::env::set_var("FAKE_CUDA", text) };
         self.symbol::<extern "C" fn()>("fake_restart")();
     }
+    /// The driver call of this number from now on fails with a code, of those that need a context; 0: none. Whether the last one that was asked for did.
+    pub fn fail(&self, at: i64, code: i32) -> bool {
+        self.symbol::<extern "C" fn(i64, i32) -> i32>("fake_fail")(at, code) != 0
+    }
     /// As at the end of a process: the driver goes first.
     pub fn end(&self) {
         self.symbol::<extern "C" fn()>("fake_end")();
@@ -135,11 +139,12 @@ impl Fake {
 
 /// Builds the fake driver, without the function `without`; the folder it is in. None without a C compiler.
 pub fn build(without: Option<&str>) -> Option<PathBuf> {
-    const SOURCES: [&str; 4] = [
-        include_str!("../fake_cuda/fake_cuda.c"),
-        include_str!("../fake_cuda/fake_cuda.h"),
-        include_str!("../fake_cuda/kernels.h"),
-        include_str!("../fake_cuda/linker.h"),
+    // the sources travel in this program: where it runs there may be no others
+    const SOURCES: [(&str, &str); 4] = [
+        ("fake_cuda.c", include_str!("../fake_cuda/fake_cuda.c")),
+        ("fake_cuda.h", include_str!("../fake_cuda/fake_cuda.h")),
+        ("kernels.h", include_str!("../fake_cuda/kernels.h")),
+        ("linker.h", include_str!("../fake_cuda/linker.h")),
     ];
     let mut hash = DefaultHasher::new();
     SOURCES.hash(&mut hash);
@@ -149,11 +154,13 @@ pub fn build(without: Option<&str>) -> Option<PathBuf> {
         return Some(folder);
     }
     std::fs::create_dir_all(&folder).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda/fake_cuda.c");
+    let sources = tempfile::tempdir().unwrap();
+    SOURCES.iter().for_each(|(name, text)| std::fs::write(sources.path().join(name), text).unwrap());
     // made under another name, so that nobody finds half of it
     let library = folder.join(format!("{}-{:?}.so", std::process::id(), std::thread::current().id()));
     let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-pthread", "-o"]).arg(&library).arg(&source);
+    cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-pthread", "-o"]).arg(&library);
+    cc.arg(sources.path().join("fake_cuda.c"));
     cc.args(without.map(|name| format!("-D{name}=hidden_function")));
     let output = cc.output().ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

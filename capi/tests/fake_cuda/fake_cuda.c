@@ -49,6 +49,15 @@ static long allocate_calls, launch_calls, wait_calls, cubin_loads, loads;
 /* Counts for the options fail_... start again. */
 void fake_restart(void) { allocate_calls = launch_calls = wait_calls = cubin_loads = loads = 0; }
 
+static _Atomic long fail_at, driver_calls;
+static int fail_code;
+/* Of the calls from now on, those that need a context, the one of this number fails; 0: none. Whether the last one that was asked for did. */
+int fake_fail(long at, int code) {
+    int reached = fail_at && driver_calls >= fail_at;
+    return fail_at = at, fail_code = code, driver_calls = 0, reached;
+}
+static int fails(void) { return fail_at && ++driver_calls == fail_at; }
+
 /* ---- contexts ---- */
 
 struct context { int device, retained; };
@@ -62,6 +71,7 @@ static int captures; /* streams that are being captured */
         if (ended) return 4;                \
         if (sticky) return sticky;          \
         if (!current) return NO_CONTEXT;    \
+        if (fails()) return fail_code;      \
     } while (0)
 /* what is not allowed while anybody captures, and spoils it, unless the thread is relaxed */
 static void spoil_all(void);

@@ -30,6 +30,7 @@ parts! {
     lifetimes: lifetimes ending current_context;
     memory: memory_limit out_of_memory wrapped_memory;
     errors: failed_launch failed_wait failed_second_launch records_of_two_threads;
+    failures: any_driver_call;
     code: rejected_code images absent_code unloading loads_at_once;
     launches: launches;
     staged: staged_values;

@@ -1,0 +1,105 @@
+//! Children of `fork`. A child has the thread that forked, and no other: a lock that another thread held stays locked there. So a child that was born while another thread was
+//! in a call of this library is refused by every call; any other may go on, on the CPU.
+//!
+//! Each thread says in a word of its own whether it is in a call, which costs two stores; the child looks at all words.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+/// Calls that a thread is in: one inside of another where the caller's function calls us again. On a line of its own: threads would slow each other down.
+#[repr(align(64))]
+struct Word(AtomicU32);
+
+struct Words {
+    all: Vec<&'static Word>,
+    /// Of threads that are gone.
+    free: Vec<&'static Word>,
+}
+
+static WORDS: Mutex<Words> = Mutex::new(Words { all: Vec::new(), free: Vec::new() });
+
+/// This process was born in the middle of another thread's call.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static WORD: Cell<Option<&'static Word>> = const { Cell::new(None) };
+    static LEASE: Lease = const { Lease };
+}
+
+/// Gives the thread's word back.
+struct Lease;
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Ok(Some(word)) = WORD.try_with(Cell::take) {
+            words().free.push(word);
+        }
+    }
+}
+
+fn words() -> MutexGuard<'static, Words> {
+    WORDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A call, until it returns.
+pub(crate) struct Call(Option<&'static Word>);
+
+/// From now on this thread is in a call.
+#[inline]
+pub(crate) fn enter() -> Call {
+    let word = WORD.try_with(Cell::get).ok().flatten().or_else(first);
+    if let Some(Word(calls)) = word {
+        // no other thread writes it
+        calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+    Call(word)
+}
+
+impl Drop for Call {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(Word(calls)) = self.0 {
+            calls.store(calls.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether locks of this process may be held by threads that it does not have.
+#[inline]
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// A word for this thread. None while the thread ends.
+#[cold]
+fn first() -> Option<&'static Word> {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        // SAFETY: the handler reads words that are never freed, and takes no lock that it would wait for.
+        unsafe { libc::pthread_atfork(None, None, Some(child)) };
+    });
+    LEASE.try_with(|_| ()).ok()?;
+    let mut words = words();
+    let word = words.free.pop().unwrap_or_else(|| {
+        let word: &'static Word = Box::leak(Box::new(Word(AtomicU32::new(0))));
+        words.all.push(word);
+        // so that giving words back never allocates
+        let (all, free) = (words.all.len(), words.free.len());
+        words.free.reserve(all - free);
+        word
+    });
+    WORD.set(Some(word));
+    Some(word)
+}
+
+/// Runs in a child, before `fork` returns there.
+unsafe extern "C" fn child() {
+    let own = WORD.try_with(Cell::get).ok().flatten();
+    let others_work = |words: &Words| {
+        let others = words.all.iter().filter(|w| own.is_none_or(|own| !std::ptr::eq(**w, own)));
+        others.into_iter().any(|w| w.0.load(Ordering::Relaxed) > 0)
+    };
+    let lost = WORDS.try_lock().map_or(true, |words| others_work(&words));
+    LOST.fetch_or(lost, Ordering::Relaxed);
+}

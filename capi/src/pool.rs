@@ -1,0 +1,226 @@
+//! Launches on the CPU: tiles over threads, under the default floating-point environment.
+//!
+//! A parallel launch is cut into chunks of tiles. Each thread has a contiguous share of them, so that it walks through memory in order, and takes from
+//! the others' shares when its own is done. The caller returns when all claimed chunks are done, and never waits for a worker that woke
+//! up too late to help.
+
+use crate::abi::AgpuKernelArgs;
+use crate::context::Context;
+use crate::cpu::Code;
+use crate::error::guard_thread;
+use crate::float_environment::FloatEnvironment;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::any::Any;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Thread;
+
+/// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
+const PARALLEL_WORK: i64 = 1 << 19;
+/// A chunk has at least this much work.
+const CHUNK_WORK: i64 = 1 << 17;
+/// Chunks for each thread of a large launch, so that late threads find something left.
+const CHUNKS_PER_THREAD: i64 = 16;
+
+/// A context's workers: one less than its threads, because the caller works, too.
+pub(crate) struct Pool {
+    workers: ThreadPool,
+    /// Threads do not survive a fork: a child computes alone.
+    process: u32,
+}
+
+fn pool(context: &Context) -> Option<&Pool> {
+    let make = || {
+        let builder = ThreadPoolBuilder::new().num_threads(context.threads - 1);
+        let builder = builder.thread_name(|i| format!("arraygpu-{i}")).start_handler(|_| guard_thread());
+        let workers = without_signals(|| builder.build()).ok()?;
+        Some(Pool { workers, process: std::process::id() })
+    };
+    context.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
+}
+
+/// Runs `f` while this thread takes no signal. Threads that it starts never do: the program's handlers run on the program's own threads.
+fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    // SAFETY: makes a set, and swaps it with the thread's, which is written if that succeeds.
+    let blocked = unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) == 0
+    };
+    let result = f();
+    if blocked {
+        // SAFETY: gives the thread its set back.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut()) };
+    }
+    result
+}
+
+/// Runs `main` over all tiles, each of so much work: elements times cost. None: they are computed in order, by one thread.
+///
+/// # Safety
+/// The kernel and its arguments belong together, and stay valid during the call.
+pub(crate) unsafe fn run(
+    context: &Context,
+    main: Code,
+    args: *const AgpuKernelArgs,
+    tiles: i64,
+    tile_work: Option<i64>,
+) {
+    let large = tile_work.filter(|work| tiles > 1 && tiles.saturating_mul(*work) >= PARALLEL_WORK);
+    let workers = large.filter(|_| context.threads > 1).and_then(|work| Some((work, pool(context)?)));
+    let Some((tile_work, pool)) = workers else {
+        // SAFETY: the caller's promise.
+        unsafe { main.run(args, 0, tiles) };
+        return;
+    };
+    let threads = context.threads as i64;
+    let chunk = (tiles / (threads * CHUNKS_PER_THREAD)).max(CHUNK_WORK / tile_work).max(1);
+    let chunks = (tiles - 1) / chunk + 1;
+    let threads = threads.min(chunks);
+    let share =
+        |i: i64| Share { next: AtomicI64::new(i * chunks / threads), end: (i + 1) * chunks / threads };
+    let job = Arc::new(Job {
+        main,
+        args,
+        tiles,
+        chunk,
+        chunks,
+        shares: (0..threads).map(share).collect(),
+        done: AtomicI64::new(0),
+        caller: std::thread::current(),
+        panic: Mutex::default(),
+    });
+    for first in 1..job.shares.len() {
+        let job = job.clone();
+        pool.workers.spawn(move || job.work(first));
+    }
+    job.work(0);
+    job.wait();
+    if let Some(panic) = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        resume_unwind(panic);
+    }
+}
+
+struct Job {
+    main: Code,
+    /// Valid until all chunks are done; touched only by who claimed one.
+    args: *const AgpuKernelArgs,
+    tiles: i64,
+    chunk: i64,
+    chunks: i64,
+    shares: Box<[Share]>,
+    done: AtomicI64,
+    caller: Thread,
+    /// The last one of a chunk. The caller goes on with it when all chunks are done.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// A thread's chunks: the next to claim, and the end. On a line of its own: threads would slow each other down.
+#[repr(align(64))]
+struct Share {
+    next: AtomicI64,
+    end: i64,
+}
+
+// SAFETY: `args` is only followed while a claimed chunk is not done, and the caller waits for those.
+unsafe impl Send for Job {}
+// SAFETY: as above; kernels may run on any number of threads.
+unsafe impl Sync for Job {}
+
+impl Job {
+    /// Claims and runs chunks until none is left, of share `first` before the others.
+    fn work(&self, first: usize) {
+        let _environment = FloatEnvironment::enter();
+        for share in self.shares[first..].iter().chain(&self.shares[..first]) {
+            loop {
+                let c = share.next.fetch_add(1, Ordering::Relaxed);
+                if c >= share.end {
+                    break;
+                }
+                self.run(c);
+            }
+        }
+    }
+
+    /// Runs a claimed chunk.
+    fn run(&self, c: i64) {
+        let begin = c * self.chunk;
+        // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
+        let compute = || unsafe { self.main.run(self.args, begin, (begin + self.chunk).min(self.tiles)) };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(compute)) {
+            *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+        }
+        if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
+            self.caller.unpark();
+        }
+    }
+
+    /// Until all chunks are done: spins for a little, then sleeps.
+    fn wait(&self) {
+        let mut spins = 0;
+        while self.done.load(Ordering::Acquire) < self.chunks {
+            spins += 1;
+            if spins < 2000 {
+                std::hint::spin_loop();
+            } else {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context;
+    use crate::cuda::device;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    /// Runs what a test does over 64 tiles of much work, on four threads.
+    fn launch(f: fn(i64, i64)) {
+        let (_, context) = context::create(4, device::CPU).unwrap();
+        // SAFETY: the code takes no arguments.
+        unsafe { run(&context, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) };
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_when_all_is_done() {
+        static DONE: AtomicUsize = AtomicUsize::new(0);
+        let work = |begin: i64, end: i64| {
+            std::thread::sleep(Duration::from_millis(1));
+            DONE.fetch_add((end - begin) as usize, Ordering::Relaxed);
+            assert!(begin % 5 != 3, "tile {begin}");
+        };
+        let caught = catch_unwind(|| launch(work)).unwrap_err();
+        let text = caught.downcast_ref::<String>().unwrap();
+        assert!(text.starts_with("tile "), "{text}");
+        assert_eq!(DONE.load(Ordering::Relaxed), 64, "no thread is still at work");
+    }
+
+    #[test]
+    fn workers_take_no_signal() {
+        static OPEN: AtomicUsize = AtomicUsize::new(0);
+        static WORKERS: AtomicUsize = AtomicUsize::new(0);
+        launch(|_, _| {
+            std::thread::sleep(Duration::from_millis(2));
+            if !std::thread::current().name().unwrap_or_default().starts_with("arraygpu-") {
+                return;
+            }
+            WORKERS.fetch_add(1, Ordering::Relaxed);
+            for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGALRM, libc::SIGTERM] {
+                let mut held = MaybeUninit::uninit();
+                // SAFETY: asks for the set, and looks into it.
+                let is_held = unsafe {
+                    libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), held.as_mut_ptr());
+                    libc::sigismember(held.as_ptr(), signal) == 1
+                };
+                OPEN.fetch_add(usize::from(!is_held), Ordering::Relaxed);
+            }
+        });
+        assert!(WORKERS.load(Ordering::Relaxed) > 0 && OPEN.load(Ordering::Relaxed) == 0);
+    }
+}
