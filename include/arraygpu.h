@@ -835,8 +835,9 @@ agpu_status agpu_event_query(struct agpu_event *event, bool *done);
 agpu_status agpu_module_load(const char *path, struct agpu_loaded_module **out);
 
 /**
- * Unloads a package; NULL is fine. Only when none of its functions runs, and nothing of it is used any
- * more, graphs that hold its calls included. Waits for the work on GPUs that uses its code.
+ * Unloads a package; NULL is fine. Nothing of it may be used any more, graphs that hold its calls included;
+ * while other threads are in calls, which may be its own, it stays in memory. Waits for the work on GPUs that
+ * uses its code.
  */
 agpu_status agpu_loaded_module_free(struct agpu_loaded_module *module);
 

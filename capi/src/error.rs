@@ -1,8 +1,8 @@
 //! Errors: a status, and the thread's last message. [`guard`] wraps every function of the C ABI that may fail.
 
 use crate::abi::{AgpuStatus, code};
+use crate::calls;
 use crate::float_environment::FloatEnvironment;
-use crate::fork;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
@@ -63,9 +63,9 @@ pub(crate) fn guard(f: impl FnOnce() -> Result<()>) -> AgpuStatus {
 /// The same for a function that calls one of the caller's, which has the caller's environment.
 pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> AgpuStatus {
     silence_panics();
-    let (_call, environment) = (fork::enter(), FloatEnvironment::enter());
+    let (_call, environment) = (calls::enter(), FloatEnvironment::enter());
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));
-    let f = || if fork::is_lost() { Err(lost()) } else { f(&environment) };
+    let f = || if calls::is_lost() { Err(lost()) } else { f(&environment) };
     let result = catch_unwind(AssertUnwindSafe(f));
     let _ = GUARDED.try_with(|g| g.set(g.get() - 1));
     match result {

@@ -18,6 +18,7 @@ pub mod abi;
 #[doc(hidden)]
 pub mod block;
 mod buffer;
+mod calls;
 mod context;
 mod copy;
 mod cpu;
@@ -28,7 +29,6 @@ mod error;
 mod event;
 mod execute;
 mod float_environment;
-mod fork;
 mod handle;
 mod invoke;
 mod level;

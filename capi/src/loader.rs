@@ -2,6 +2,7 @@
 
 use crate::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule, AgpuStatus};
 use crate::buffer::abi_type;
+use crate::calls;
 use crate::cuda;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, guard, guard_as, out};
 use crate::handle::Table;
@@ -9,34 +10,80 @@ use crate::module::{self, Entry, Loaded};
 use arraygpu_compiler::plan::Slot;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::path::Path;
 use std::ptr::without_provenance_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-struct Library {
+/// A package that its user has not freed.
+struct Library(Option<Package>);
+
+struct Package {
     module: *const AgpuModule,
-    loaded: &'static Loaded,
+    /// What was made of it, as its state word has it.
+    loaded: *mut Loaded,
     /// Keeps the code in memory.
     library: Option<libloading::Library>,
 }
 
+impl Package {
+    fn loaded(&self) -> &'static Loaded {
+        // SAFETY: until the library is closed.
+        unsafe { &*self.loaded }
+    }
+}
+
+/// Packages that were freed while other threads were in calls, which may be theirs. They go with the next one that is loaded or freed while no thread is.
+static FREED: Mutex<Vec<Package>> = Mutex::new(Vec::new());
+
+fn freed() -> MutexGuard<'static, Vec<Package>> {
+    FREED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes what was freed, if no other thread is in a call.
+fn close_freed() {
+    if !calls::others_work() {
+        let packages = std::mem::take(&mut *freed());
+        drop(packages);
+    }
+}
+
 impl Drop for Library {
-    /// Closes the library; if nobody else holds it, nothing can call the package any more, and its code on GPUs goes, too.
+    fn drop(&mut self) {
+        freed().extend(self.0.take());
+        close_freed();
+    }
+}
+
+impl Drop for Package {
+    /// Closes the library; if nobody else holds it, nothing can call the package any more: what was made of it goes, and its code on GPUs, too.
     fn drop(&mut self) {
         drop(self.library.take());
         let mut info = MaybeUninit::uninit();
         // SAFETY: any address may be asked about, and the answer has room.
         let held = unsafe { libc::dladdr(self.module.cast(), info.as_mut_ptr()) } != 0;
         if !held {
-            cuda::forget(self.loaded.id);
-            self.loaded.forget_staged();
+            // SAFETY: from a box; its state word, which alone had it, is gone with the library, and no thread is in a call.
+            let loaded = unsafe { Box::from_raw(self.loaded) };
+            cuda::forget(loaded.id);
+        }
+    }
+}
+
+impl Deref for Library {
+    type Target = Package;
+    fn deref(&self) -> &Package {
+        match &self.0 {
+            Some(package) => package,
+            None => unreachable!("taken when it goes"),
         }
     }
 }
 
 // SAFETY: the module is constant data of the library.
-unsafe impl Send for Library {}
+unsafe impl Send for Package {}
 // SAFETY: as above.
-unsafe impl Sync for Library {}
+unsafe impl Sync for Package {}
 
 static MODULES: Table<Library> = Table::new(0b1101, "loaded module");
 
@@ -48,6 +95,7 @@ fn package_name(path: &Path) -> Option<&str> {
 }
 
 fn load(path: &Path) -> Result<Library> {
+    close_freed();
     let shown = path.display();
     let Some(name) = package_name(path) else {
         fail!(INVALID_ARGUMENT, "{shown}: not the path of a package's library, lib<name>.so");
@@ -63,8 +111,8 @@ fn load(path: &Path) -> Result<Library> {
     let module =
         unsafe { symbol.try_as_raw_ptr() }.map_or(std::ptr::null(), |p| p.cast::<AgpuModule>().cast_const());
     // SAFETY: a package's module, valid while the library is loaded.
-    let loaded = unsafe { module::open(module) }.map_err(|e| e.of(&shown.to_string()))?;
-    Ok(Library { module, loaded, library: Some(library) })
+    let loaded = unsafe { module::open_raw(module) }.map_err(|e| e.of(&shown.to_string()))?;
+    Ok(Library(Some(Package { module, loaded, library: Some(library) })))
 }
 
 /// Loads a package's shared library, lib<name>.so, by its path. Its functions run through agpu_invoke().
@@ -88,8 +136,9 @@ pub unsafe extern "C" fn agpu_module_load(
     guard_as("agpu_module_load", load)
 }
 
-/// Unloads a package; NULL is fine. Only when none of its functions runs, and nothing of it is used any
-/// more, graphs that hold its calls included. Waits for the work on GPUs that uses its code.
+/// Unloads a package; NULL is fine. Nothing of it may be used any more, graphs that hold its calls included;
+/// while other threads are in calls, which may be its own, it stays in memory. Waits for the work on GPUs that
+/// uses its code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_loaded_module_free(module: *mut AgpuLoadedModule) -> AgpuStatus {
     guard(|| {
@@ -106,7 +155,7 @@ fn get<T>(name: &str, module: *mut AgpuLoadedModule, get: impl FnOnce(&Library) 
 }
 
 fn entry(library: &Library, entry: i32) -> Result<&'static Entry> {
-    let entries = &library.loaded.entries;
+    let entries = &library.loaded().entries;
     match usize::try_from(entry).ok().and_then(|i| entries.get(i)) {
         Some(entry) => Ok(entry),
         None => fail!(OUT_OF_BOUNDS, "there is no entry {entry}, there are {}", entries.len()),
@@ -135,7 +184,7 @@ pub unsafe extern "C" fn agpu_module_get(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_module_entry_count(module: *mut AgpuLoadedModule, out: *mut i32) -> AgpuStatus {
     get("agpu_module_entry_count", module, |m| {
-        self::out(out, "out")?.write(m.loaded.entries.len() as i32);
+        self::out(out, "out")?.write(m.loaded().entries.len() as i32);
         Ok(())
     })
 }
@@ -155,9 +204,9 @@ pub unsafe extern "C" fn agpu_module_find(
         }
         // SAFETY: a C string (the caller's promise).
         let name = unsafe { CStr::from_ptr(name) };
-        match m.loaded.entries.iter().position(|e| e.name.as_c_str() == name) {
+        match m.loaded().entries.iter().position(|e| e.name.as_c_str() == name) {
             Some(i) => out.write(i as i32),
-            None => fail!(INVALID_ARGUMENT, "{} has no function {}", m.loaded.name, name.to_string_lossy()),
+            None => fail!(INVALID_ARGUMENT, "{} has no function {}", m.loaded().name, name.to_string_lossy()),
         };
         Ok(())
     })

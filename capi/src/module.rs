@@ -13,7 +13,7 @@ use std::str::Utf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// A module ready for use. A package's lives forever: its state word points at it. That of a program lives as long as the program.
+/// A module ready for use. A package's lives as long as its library: the package's state word points at it. That of a program lives as long as the program.
 pub(crate) struct Loaded {
     /// Counted through in this process.
     pub id: usize,
@@ -114,11 +114,6 @@ impl Loaded {
         self.staged.get(entry)?.as_ref()
     }
 
-    /// Lets go of what was compiled for staged values.
-    pub fn forget_staged(&self) {
-        self.staged.iter().flatten().for_each(Staged::forget);
-    }
-
     /// Whether there is code for this processor.
     pub fn has_cpu_code(&self) -> bool {
         self.count == 0 || !matches!(self.kernels, Kernels::None)
@@ -163,6 +158,15 @@ fn next_id() -> usize {
 /// # Safety
 /// `module` is null or points at an `agpu_module` of any version, which stays valid.
 pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> {
+    // SAFETY: the caller's promise; what the state word has stays while the package is loaded.
+    unsafe { open_raw(module).map(|loaded| &*loaded) }
+}
+
+/// The same as a pointer, which its library's owner frees when that is closed.
+///
+/// # Safety
+/// As [`open`].
+pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> {
     if module.is_null() {
         fail!(INVALID_ARGUMENT, "the module is NULL");
     }
@@ -185,20 +189,17 @@ pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> 
     let state = unsafe { AtomicPtr::<c_void>::from_ptr(module.state) };
     let cached = state.load(Ordering::Acquire);
     if !cached.is_null() {
-        // SAFETY: what we stored: a leaked Loaded.
-        return Ok(unsafe { &*cached.cast::<Loaded>() });
+        return Ok(cached.cast());
     }
     // SAFETY: a module of our version.
     let fresh = Box::into_raw(Box::new(unsafe { load(module) }?));
     match state.compare_exchange(std::ptr::null_mut(), fresh.cast(), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: never freed from here on.
-        Ok(_) => Ok(unsafe { &*fresh }),
+        Ok(_) => Ok(fresh),
+        // another thread was first
         Err(first) => {
-            // SAFETY: ours, shared with nobody; and `first` is what another thread stored.
-            unsafe {
-                drop(Box::from_raw(fresh));
-                Ok(&*first.cast::<Loaded>())
-            }
+            // SAFETY: ours, shared with nobody.
+            drop(unsafe { Box::from_raw(fresh) });
+            Ok(first.cast())
         }
     }
 }

@@ -5,11 +5,14 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
-use std::ffi::{CStr, CString};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 const SOURCE: &str = r#"
 #include <arraygpu.h>
@@ -22,6 +25,28 @@ static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result ou
 static void *state;
 const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
 "#;
+
+/// Bytes that this program has allocated.
+struct Counting;
+
+static BYTES: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
     let (path, mut module) = (CString::new(path.to_str().unwrap()).unwrap(), null_mut());
@@ -99,5 +124,55 @@ fn a_package_by_its_path() {
     assert!(!again.is_null());
     // SAFETY: a handle.
     ok(unsafe { agpu_loaded_module_free(again) });
+
+    // loading again and again takes no memory
+    let round = || {
+        let again = load(&library).unwrap_or(null_mut());
+        // SAFETY: a handle.
+        ok(unsafe { agpu_loaded_module_free(again) });
+        BYTES.load(Ordering::Relaxed)
+    };
+    let before = round();
+    assert_eq!((0..50).map(|_| round()).max(), Some(before), "bytes after a round");
+
+    // a package that is freed while another thread is in a call, which may be its own, stays until that returns
+    let again = load(&library).unwrap_or(null_mut());
+    // SAFETY: a function that takes this argument, and a call that lives; it waits until the package was freed.
+    let meet = Barrier::new(2);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+            let data = (&raw const meet).cast_mut().cast();
+            // SAFETY: a function that takes this argument, and a call that lives.
+            ok(unsafe { agpu_stream_callback(&call, Some(wait_twice), data) });
+        });
+        meet.wait();
+        // SAFETY: a handle.
+        ok(unsafe { agpu_loaded_module_free(again) });
+        assert!(is_loaded(&library), "its code is still there");
+        meet.wait();
+    });
+    // the thread has left a word, for the next one
+    assert!(round() <= before + 200);
+    assert!(!is_loaded(&library));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+unsafe extern "C" fn wait_twice(meet: *mut c_void) {
+    // SAFETY: the barrier of the test.
+    let meet = unsafe { &*meet.cast::<Barrier>() };
+    meet.wait();
+    meet.wait();
+}
+
+/// Whether a library is in memory.
+fn is_loaded(path: &Path) -> bool {
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: a C string; no library is loaded by this.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    if !handle.is_null() {
+        // SAFETY: the handle of before.
+        unsafe { libc::dlclose(handle) };
+    }
+    !handle.is_null()
 }

@@ -165,6 +165,7 @@ fn bad_copies() {
                 &["overlaps itself", "3 x 4", &format!("{strides:?}")],
             );
             fails(agpu_copy_from_host(several, memory, 12), AgpuErrorShape, &["overlaps itself"]);
+            fails(agpu_fill(several, memory), AgpuErrorShape, &["agpu_fill", "overlaps itself"]);
             assert_eq!(elements::<f32>(several).len(), 12);
         }
         // a stride that is never used

@@ -136,12 +136,6 @@ impl Staged {
         drop(gone);
         program
     }
-
-    /// Lets go of what was compiled.
-    pub fn forget(&self) {
-        let gone = std::mem::take(&mut *self.versions.write().unwrap_or_else(PoisonError::into_inner));
-        drop(gone);
-    }
 }
 
 #[cfg(test)]
@@ -176,7 +170,7 @@ mod tests {
             of(k);
         }
         assert!(!Arc::ptr_eq(&three, &of(3)), "not used for longest");
-        staged.forget();
+        drop(staged);
         assert_eq!(Arc::strong_count(&three), 1);
     }
 

@@ -1,7 +1,8 @@
-//! Children of `fork`. A child has the thread that forked, and no other: a lock that another thread held stays locked there. So a child that was born while another thread was
-//! in a call of this library is refused by every call; any other may go on, on the CPU.
+//! Which threads are in a call of this library. Each says so in a word of its own, which costs two stores a call. Two ask:
 //!
-//! Each thread says in a word of its own whether it is in a call, which costs two stores; the child looks at all words.
+//! - A child of `fork` has the thread that forked, and no other: a lock that another thread held stays locked there. So a child that was born while another thread was in a call is
+//!   refused by every call; any other may go on, on the CPU.
+//! - A package that is unloaded waits for the calls of other threads, which may be its own.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -60,12 +61,12 @@ impl Drop for Call {
     #[inline]
     fn drop(&mut self) {
         if let Some(Word(calls)) = self.0 {
-            calls.store(calls.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+            calls.store(calls.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Release);
         }
     }
 }
 
-/// Whether locks of this process may be held by threads that it does not have.
+/// Whether locks of this process may be held by threads that it does not have: it was forked in the middle of their calls.
 #[inline]
 pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
@@ -93,13 +94,21 @@ fn first() -> Option<&'static Word> {
     Some(word)
 }
 
+/// Whether another thread is in a call that began before.
+pub(crate) fn others_work() -> bool {
+    words().others_work()
+}
+
+impl Words {
+    fn others_work(&self) -> bool {
+        let own = WORD.try_with(Cell::get).ok().flatten();
+        let is_other = |w: &&&Word| own.is_none_or(|own| !std::ptr::eq(**w, own));
+        self.all.iter().filter(is_other).any(|w| w.0.load(Ordering::Acquire) > 0)
+    }
+}
+
 /// Runs in a child, before `fork` returns there.
 unsafe extern "C" fn child() {
-    let own = WORD.try_with(Cell::get).ok().flatten();
-    let others_work = |words: &Words| {
-        let others = words.all.iter().filter(|w| own.is_none_or(|own| !std::ptr::eq(**w, own)));
-        others.into_iter().any(|w| w.0.load(Ordering::Relaxed) > 0)
-    };
-    let lost = WORDS.try_lock().map_or(true, |words| others_work(&words));
+    let lost = WORDS.try_lock().map_or(true, |words| words.others_work());
     LOST.fetch_or(lost, Ordering::Relaxed);
 }
