@@ -12,7 +12,7 @@ int main() {
         for (std::size_t i = 1; i < n; ++i) want.push_back(x[i] - x[i - 1]);
         for (std::size_t i = 3; i < n; i += 3) thirds.push_back(x[i] - x[i - 3]);
         CHECK_EXACT(examples::forward_difference(dx).to_host(), want);
-        CHECK_EXACT(examples::forward_difference(arraygpu::view(dx, 0, n, 3)).to_host(), thirds);
+        CHECK_EXACT(examples::forward_difference(arraygpu::subview(dx, 0, n, 3)).to_host(), thirds);
     }
     return check::finish("forward_difference");
 }

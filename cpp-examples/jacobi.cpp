@@ -29,7 +29,7 @@ static void solve(std::size_t rows, std::size_t cols) {
     grid x(rows, cols, 1);
     arraygpu::gpu_matrix<float> a = x.on_device(), b = x.on_device();
     for (int k = 0; k < 10; ++k) {
-        examples::jacobi(a, arraygpu::view(b, 1, std::int64_t(rows) - 1, 1, std::int64_t(cols) - 1));
+        examples::jacobi(a, arraygpu::subview(b, 1, std::int64_t(rows) - 1, 1, std::int64_t(cols) - 1));
         swap(a, b);
         const grid y = inside(x);
         for (std::size_t i = 0; i < y.rows; ++i)

@@ -38,14 +38,14 @@ static void parts(const grid &x) {
     const auto d = x.on_device();
     auto y = out.on_device();
     const auto r = std::int64_t(rows), c = std::int64_t(cols);
-    examples::scaled(3.0f, arraygpu::view(d, 1, r + 1, 1, c + 1), arraygpu::view(y, 1, 2 * r + 1, 2, 3 * c + 2, 2, 3));
+    examples::scaled(3.0f, arraygpu::subview(d, 1, r + 1, 1, c + 1), arraygpu::subview(y, 1, 2 * r + 1, 2, 3 * c + 2, 2, 3));
     for (std::size_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < cols; ++j) out(2 * i + 1, 3 * j + 2) = 3.0f * x(i + 1, j + 1);
     CHECK_EXACT(y.to_host(), out.v);
 
     grid inner = x; // in place, of the inner part only
     auto z = x.on_device();
-    examples::scaled(3.0f, arraygpu::view(z, 1, r + 1, 1, c + 1), arraygpu::view(z, 1, r + 1, 1, c + 1));
+    examples::scaled(3.0f, arraygpu::subview(z, 1, r + 1, 1, c + 1), arraygpu::subview(z, 1, r + 1, 1, c + 1));
     for (std::size_t i = 1; i <= rows; ++i)
         for (std::size_t j = 1; j <= cols; ++j) inner(i, j) = 3.0f * x(i, j);
     CHECK_EXACT(z.to_host(), inner.v);
@@ -65,12 +65,12 @@ static void double_arr() {
     const host a = data::uniform(90, 1), b = data::uniform(300, 2);
     const vector arr1(a);
     vector arr2(b);
-    examples::double_arr(arr1, arraygpu::view(arr2, 10, 100));
+    examples::double_arr(arr1, arraygpu::subview(arr2, 10, 100));
     host want = b;
     for (std::size_t i = 0; i < 90; ++i) want[10 + i] = a[i] + a[i];
     CHECK_EXACT(arr2.to_host(), want);
 
-    examples::double_arr(arr1, arraygpu::view(arr2, 20, 290, 3)); // every third element
+    examples::double_arr(arr1, arraygpu::subview(arr2, 20, 290, 3)); // every third element
     for (std::size_t i = 0; i < 90; ++i) want[20 + 3 * i] = a[i] + a[i];
     CHECK_EXACT(arr2.to_host(), want);
 

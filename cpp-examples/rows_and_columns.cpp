@@ -43,7 +43,7 @@ int main() {
         grid part(rows - 2, (cols - 1) / 2); // rows from 1, every second column from 1
         for (std::size_t i = 0; i < part.rows; ++i)
             for (std::size_t j = 0; j < part.cols; ++j) part(i, j) = x(i + 1, 2 * j + 1);
-        const auto view = arraygpu::view(d, 1, std::int64_t(rows) - 1, 1, std::int64_t(2 * part.cols), 1, 2);
+        const auto view = arraygpu::subview(d, 1, std::int64_t(rows) - 1, 1, std::int64_t(2 * part.cols), 1, 2);
         CHECK_EXACT(examples::row_sums(view).to_host(), row_sums(part));
         CHECK_EXACT(examples::col_sums(view).to_host(), col_sums(part));
     }

@@ -9,7 +9,7 @@ static agpu_buffer *buffer(agpu_context *context, agpu_type type, std::int64_t n
     return made;
 }
 
-static agpu_view view(agpu_buffer *b) {
+static agpu_view subview(agpu_buffer *b) {
     agpu_view v{};
     CHECK(agpu_buffer_view(b, &v) == AGPU_OK);
     return v;
@@ -17,7 +17,7 @@ static agpu_view view(agpu_buffer *b) {
 
 int main() {
     agpu_buffer *x = buffer(nullptr, AGPU_F32, 4), *y = buffer(nullptr, AGPU_F32, 4), *out = buffer(nullptr, AGPU_F32, 4);
-    const agpu_view vx = view(x), vy = view(y), vout = view(out);
+    const agpu_view vx = subview(x), vy = subview(y), vout = subview(out);
     float result = -1;
 
     // null
@@ -50,23 +50,23 @@ int main() {
 
     // another element type
     agpu_buffer *doubles = buffer(nullptr, AGPU_F64, 4);
-    CHECK_STATUS(AGPU_ERROR_TYPE_MISMATCH, ({"rmse", "y"}), examples_rmse(nullptr, vx, view(doubles), &result));
+    CHECK_STATUS(AGPU_ERROR_TYPE_MISMATCH, ({"rmse", "y"}), examples_rmse(nullptr, vx, subview(doubles), &result));
     CHECK(agpu_buffer_free(doubles) == AGPU_OK);
 
     // two contexts in one call
     agpu_context *other = nullptr;
     CHECK(agpu_context_create(nullptr, &other) == AGPU_OK);
     agpu_buffer *z = buffer(other, AGPU_F32, 4);
-    CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"rmse", "y"}), examples_rmse(nullptr, vx, view(z), &result));
-    CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"add", "result"}), checks_add(nullptr, vx, vy, view(z)));
+    CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"rmse", "y"}), examples_rmse(nullptr, vx, subview(z), &result));
+    CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"add", "result"}), checks_add(nullptr, vx, vy, subview(z)));
     agpu_call call{sizeof call, other, nullptr};
     CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"rmse", "x"}), examples_rmse(&call, vx, vy, &result));
-    CHECK(examples_rmse(&call, view(z), view(z), &result) == AGPU_OK);
+    CHECK(examples_rmse(&call, subview(z), subview(z), &result) == AGPU_OK);
     CHECK(result == 0);
     result = -1;
 
     // buffers outlive their context, as a call with one does
-    const agpu_view vz = view(z);
+    const agpu_view vz = subview(z);
     CHECK(agpu_context_free(other) == AGPU_OK);
     CHECK(agpu_buffer_free(z) == AGPU_OK);
     CHECK_STATUS(AGPU_ERROR_INVALID_HANDLE, ({"rmse", "x"}), examples_rmse(nullptr, vz, vz, &result));
@@ -79,7 +79,7 @@ int main() {
     agpu_buffer *next = buffer(nullptr, AGPU_F32, 4);
     CHECK_STATUS(AGPU_ERROR_INVALID_HANDLE, ({"rmse", "y"}), examples_rmse(nullptr, vx, vy, &result));
     CHECK(agpu_buffer_free(y) == AGPU_ERROR_INVALID_HANDLE);
-    CHECK(checks_add(nullptr, vx, view(next), vout) == AGPU_OK);
+    CHECK(checks_add(nullptr, vx, subview(next), vout) == AGPU_OK);
     CHECK(agpu_buffer_free(next) == AGPU_OK);
 
     // handles that never were

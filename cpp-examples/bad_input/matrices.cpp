@@ -48,8 +48,8 @@ static void slices_outside() {
     CHECK_ERROR(AGPU_ERROR_SHAPE, ({"row_and_column", "m", "6"}), checks::row_and_column(m, 3, 6));
     CHECK_ERROR(AGPU_ERROR_SHAPE, ({"row_and_column", "m", "-1"}), checks::row_and_column(m, -1, 0));
 
-    CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"5", "4"}), arraygpu::view(m, 0, 5, 0, 6));
-    CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"7", "6"}), arraygpu::view(m, 0, 4, 0, 7));
+    CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"5", "4"}), arraygpu::subview(m, 0, 5, 0, 6));
+    CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"7", "6"}), arraygpu::subview(m, 0, 4, 0, 7));
     CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"4"}), m.view().row(4));
     CHECK_ERROR(AGPU_ERROR_OUT_OF_BOUNDS, ({"-1"}), m.view().col(-1));
 }
@@ -99,10 +99,10 @@ static void odd_strides() {
     const grid x(4, 6, 1);
     const matrix m = x.on_device();
     vector v(host{1, 2, 3, 4});
-    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "0"}), arraygpu::view(v, 0, 4, 0));
-    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "-1"}), arraygpu::view(v, 0, 4, -1));
-    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "0"}), arraygpu::view(m, 0, 4, 0, 6, 1, 0));
-    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "-2"}), arraygpu::view(m, 0, 4, 0, 6, -2, 1));
+    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "0"}), arraygpu::subview(v, 0, 4, 0));
+    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "-1"}), arraygpu::subview(v, 0, 4, -1));
+    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "0"}), arraygpu::subview(m, 0, 4, 0, 6, 1, 0));
+    CHECK_ERROR(AGPU_ERROR_INVALID_ARGUMENT, ({"stride", "-2"}), arraygpu::subview(m, 0, 4, 0, 6, -2, 1));
 
     // a view made by hand may run backwards, or repeat one row, as an input
     using view = arraygpu::gpu_matrix_view<const float>;

@@ -35,7 +35,7 @@ static void shifted(std::int64_t n, std::int64_t by) {
     host want = x;
     for (std::int64_t i = 0; i < m; ++i) want[std::size_t(to + i)] = x[std::size_t(from + i)] + x[std::size_t(from + i)];
     vector v(x);
-    checks::twice(arraygpu::view(v, from, from + m), arraygpu::view(v, to, to + m));
+    checks::twice(arraygpu::subview(v, from, from + m), arraygpu::subview(v, to, to + m));
     CHECK_EXACT(v.to_host(), want);
 }
 
@@ -45,12 +45,12 @@ static void stencil_in_place(std::size_t n) {
     host want = x;
     for (std::size_t i = 0; i + 1 < n; ++i) want[i] = x[i + 1] - x[i];
     vector v(x);
-    examples::forward_difference(v, arraygpu::view(v, 0, std::int64_t(n) - 1));
+    examples::forward_difference(v, arraygpu::subview(v, 0, std::int64_t(n) - 1));
     CHECK_EXACT(v.to_host(), want);
     want = x;
     for (std::size_t i = 0; i + 1 < n; ++i) want[i + 1] = x[i + 1] - x[i];
     v = vector(x);
-    examples::forward_difference(v, arraygpu::view(v, 1, std::int64_t(n)));
+    examples::forward_difference(v, arraygpu::subview(v, 1, std::int64_t(n)));
     CHECK_EXACT(v.to_host(), want);
 }
 
@@ -60,17 +60,17 @@ static void interleaved(std::int64_t n) {
     host want = x;
     for (std::size_t i = 0; i < x.size(); i += 2) want[i] = x[i + 1] + x[i + 1];
     vector v(x);
-    checks::twice(arraygpu::view(v, 1, 2 * n, 2), arraygpu::view(v, 0, 2 * n, 2));
+    checks::twice(arraygpu::subview(v, 1, 2 * n, 2), arraygpu::subview(v, 0, 2 * n, 2));
     CHECK_EXACT(v.to_host(), want);
 }
 
 static void outputs_that_overlap() {
     const vector x(host{1, 2, 3}), y(host{1, 1, 1});
     vector out(host(6, -1));
-    checks::sum_and_difference(x, y, arraygpu::view(out, 0, 3), arraygpu::view(out, 3, 6));
+    checks::sum_and_difference(x, y, arraygpu::subview(out, 0, 3), arraygpu::subview(out, 3, 6));
     CHECK_EXACT(out.to_host(), (host{2, 3, 4, 0, 1, 2}));
     CHECK_ERROR(AGPU_ERROR_OVERLAP, ({"sum_and_difference", "sum", "difference"}),
-                checks::sum_and_difference(x, y, arraygpu::view(out, 0, 3), arraygpu::view(out, 2, 5)));
+                checks::sum_and_difference(x, y, arraygpu::subview(out, 0, 3), arraygpu::subview(out, 2, 5)));
     CHECK_EXACT(out.to_host(), (host{2, 3, 4, 0, 1, 2}));
     // two results over both inputs
     vector a(host{1, 2, 3}), b(host{5, 5, 5});

@@ -68,7 +68,7 @@ void run(const std::string &csv, const std::string &svg) {
     // to the device, three calls, and back
     const arraygpu::gpu_vector<float> values(s.value);
     const arraygpu::gpu_vector<float> smoothed = series::smooth(values);
-    const auto raw = arraygpu::view(values, 7, std::int64_t(s.value.size()) - 7); // what the averages are centred on; not copied
+    const auto raw = arraygpu::subview(values, 7, std::int64_t(s.value.size()) - 7); // what the averages are centred on; not copied
     const float rmse = series::rmse(raw, smoothed);
     const host smooth = smoothed.to_host(), difference = series::difference(values).to_host();
 

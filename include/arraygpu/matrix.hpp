@@ -122,24 +122,24 @@ private:
 
 /// Rows row_start up to row_stop and columns col_start up to col_stop, every row_stride-th and col_stride-th of them; 0 <= start <= stop <= rows or columns, strides >= 1.
 template <class T>
-gpu_matrix_view<T> view(gpu_matrix_view<T> m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+gpu_matrix_view<T> subview(gpu_matrix_view<T> m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
                         std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
     const agpu_view rows = detail::sliced(m.c_view(), 0, row_start, row_stop, row_stride);
     return gpu_matrix_view<T>(detail::sliced(rows, 1, col_start, col_stop, col_stride));
 }
 template <class T>
-gpu_matrix_view<T> view(gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+gpu_matrix_view<T> subview(gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
                         std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
-    return arraygpu::view(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
+    return arraygpu::subview(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
 }
 template <class T>
-gpu_matrix_view<const T> view(const gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start,
+gpu_matrix_view<const T> subview(const gpu_matrix<T> &m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start,
                               std::int64_t col_stop, std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
-    return arraygpu::view(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
+    return arraygpu::subview(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
 }
 /// A view of a matrix that is about to go would dangle.
 template <class T>
-gpu_matrix_view<T> view(gpu_matrix<T> &&m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
+gpu_matrix_view<T> subview(gpu_matrix<T> &&m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
                         std::int64_t row_stride = 1, std::int64_t col_stride = 1) = delete;
 
 } // namespace arraygpu

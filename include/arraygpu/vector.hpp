@@ -192,22 +192,22 @@ private:
 
 /// The elements start, start + stride, ... below stop; 0 <= start <= stop <= size, stride >= 1.
 template <class T>
-gpu_vector_view<T> view(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+gpu_vector_view<T> subview(gpu_vector_view<T> v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
     agpu_view slice{};
     check(agpu_view_slice(v.c_view(), 0, start, stop, stride, &slice));
     return gpu_vector_view<T>(slice);
 }
 template <class T>
-gpu_vector_view<T> view(gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
-    return arraygpu::view(v.view(), start, stop, stride);
+gpu_vector_view<T> subview(gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::subview(v.view(), start, stop, stride);
 }
 template <class T>
-gpu_vector_view<const T> view(const gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
-    return arraygpu::view(v.view(), start, stop, stride);
+gpu_vector_view<const T> subview(const gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
+    return arraygpu::subview(v.view(), start, stop, stride);
 }
 /// A view of a vector that is about to go would dangle.
 template <class T>
-gpu_vector_view<T> view(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
+gpu_vector_view<T> subview(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
 
 } // namespace arraygpu
 

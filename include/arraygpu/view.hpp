@@ -108,6 +108,14 @@ protected:
 };
 
 } // namespace detail
+
+/// The old name of subview(), which hides a namespace of that name, or is hidden by it.
+template <class Array, class... Bounds>
+[[deprecated("arraygpu::subview()")]] auto view(Array &&array, Bounds... bounds)
+    -> decltype(subview(std::forward<Array>(array), bounds...)) {
+    return subview(std::forward<Array>(array), bounds...);
+}
+
 } // namespace arraygpu
 
 #endif // ARRAYGPU_VIEW_HPP

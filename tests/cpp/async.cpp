@@ -13,7 +13,7 @@ using arraygpu::future;
 using arraygpu::gpu_scalar;
 using arraygpu::gpu_vector;
 using arraygpu::stream;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 
 static_assert(std::is_convertible_v<const stream &, arraygpu::call_options>);

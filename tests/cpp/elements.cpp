@@ -6,7 +6,7 @@
 
 using arraygpu::gpu_vector;
 using arraygpu::gpu_vector_view;
-using arraygpu::view;
+using arraygpu::subview;
 
 // from float to nearest even, at ties and ends; back; and through vectors
 static void halves() {
@@ -28,7 +28,7 @@ static void halves() {
     }
     gpu_vector<half> x{1, 2.5f, -3};
     CHECK(x.to_host() == (std::vector<half>{1, 2.5f, -3}));
-    view(x, 0, 3, 2).fill(0.5f);
+    subview(x, 0, 3, 2).fill(0.5f);
     CHECK(x.to_host() == (std::vector<half>{0.5f, 2.5f, 0.5f}));
     const auto [scaled, sum] = checks::scaled_half(x, 2);
     CHECK(scaled.to_host() == (std::vector<half>{1, 5, 1}) && sum == 3.5f);

@@ -20,7 +20,7 @@ static void overlaps() {
     a = reverse(a);
     CHECK(a.to_host()[0] == 4999.0f * 4999.0f && a.to_host()[4999] == 0);
     a = iota<float>(5000);
-    view(a, 1, 5000) = slice(a, 0, 4999) + slice(a, 1, 5000); // shifted by one: reads what was there before
+    subview(a, 1, 5000) = slice(a, 0, 4999) + slice(a, 1, 5000); // shifted by one: reads what was there before
     CHECK(a.to_host()[1] == 1 && a.to_host()[4999] == 9997);
     a = slice(a, 0, 10); // another size: a new buffer
     CHECK(a.size() == 10 && a.to_host()[9] == 17);
@@ -52,7 +52,7 @@ static void lifetimes() {
     // views do not keep: their vector is gone
     const auto dangling = made_by([] {
         gpu_vector<float> b{1, 2, 3};
-        return view(b, 0, 2) + 1.0f;
+        return subview(b, 0, 2) + 1.0f;
     });
     CHECK_THROWS(AGPU_ERROR_INVALID_HANDLE, "buffer", eval(dangling));
 }
@@ -79,7 +79,7 @@ static void refused() {
     CHECK_THROWS(AGPU_ERROR_SHAPE, "v0", c = a + b);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "v1", c = a + b);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "speed", c = named("speed", a) * named("mass", b));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "3", view(c, 0, 2) = +a);
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "3", subview(c, 0, 2) = +a);
     CHECK_THROWS(AGPU_ERROR_SHAPE, "", c = slice(a, 2, 5));
     CHECK((c.to_host() == std::vector<float>{7, 7, 7}));
     context other = context::cpu(1);

@@ -53,7 +53,7 @@ static void elementwise() {
         c += a;
         c *= 2;
         c -= b + 1;
-        view(c, 0, std::int64_t(n / 2)) /= 4;
+        subview(c, 0, std::int64_t(n / 2)) /= 4;
         CHECK(c.size() == n);
     }
 }

@@ -10,7 +10,7 @@
 
 using arraygpu::context;
 using arraygpu::gpu_vector;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 using indices = std::vector<std::int64_t>;
 
@@ -92,7 +92,7 @@ static void memory_that_is_wrapped() {
     CHECK(whole.data() == block.floats() && middle.data() == block.floats() + 333);
     whole.fill(1);
     middle.fill(2);
-    examples::saxpy(2, middle, view(whole, 0, 5), middle);
+    examples::saxpy(2, middle, subview(whole, 0, 5), middle);
     floats expected(1000, 1);
     std::fill_n(expected.begin() + 333, 5, 5.0f);
     CHECK_EXACT(whole.to_host(), expected);
@@ -162,14 +162,14 @@ static void calls_that_the_device_has_no_memory_for() {
     cuda::must("cuMemGetInfo_v2", &free, &total);
     const std::size_t n = free / 4 / 10 * 6;
     gpu_vector<float> x(n, gpu);
-    view(x, 0, 1).fill(1);
+    subview(x, 0, 1).fill(1);
     gpu.synchronize();
     const auto before = gpu.memory();
     CHECK_ERROR(AGPU_ERROR_OUT_OF_MEMORY, ({"checks::reversed: result", "CUDA_ERROR_OUT_OF_MEMORY (2)"}), checks::reversed(x, x));
     CHECK_ERROR(AGPU_ERROR_OUT_OF_MEMORY, ({"agpu_buffer_create", "CUDA_ERROR_OUT_OF_MEMORY (2)"}), gpu_vector<float>(n, gpu));
     CHECK(gpu.memory() == before);
-    CHECK_EXACT(view(x, 0, 2).to_host(), (floats{1, 0}));
-    CHECK_EXACT(view(x, std::int64_t(n) - 1, std::int64_t(n)).to_host(), floats{0});
+    CHECK_EXACT(subview(x, 0, 2).to_host(), (floats{1, 0}));
+    CHECK_EXACT(subview(x, std::int64_t(n) - 1, std::int64_t(n)).to_host(), floats{0});
     works(gpu);
 }
 
@@ -186,7 +186,7 @@ static void arguments_that_no_device_takes() {
             said.push_back(agpu_last_error_message());
             check::status(__FILE__, __LINE__, expected, {}, status);
         };
-        const auto part = [&](std::int64_t first, std::int64_t last) { return view(out, first, last).c_view(); };
+        const auto part = [&](std::int64_t first, std::int64_t last) { return subview(out, first, last).c_view(); };
         const auto vx = x.c_view(), vy = y.c_view();
         fails(AGPU_ERROR_OVERLAP, checks_sum_and_difference(nullptr, vx, vy, part(0, 10), part(5, 15)));
         fails(AGPU_ERROR_SHAPE, checks_add(nullptr, vx, vy, part(0, 9)));

@@ -9,7 +9,7 @@
 using arraygpu::context;
 using arraygpu::gpu_scalar;
 using arraygpu::gpu_vector;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 
 // So many elements that the GPU is busy for long after the calls have returned.
@@ -43,7 +43,7 @@ static void context_freed_while_work_is_queued() {
     CHECK(norm.get() == CALLS - 1);
     CHECK(all(y.to_host(), CALLS));
     add_often({}, x, y);
-    checks::reversed(view(y, 0, 1000), view(y, 0, 1000));
+    checks::reversed(subview(y, 0, 1000), subview(y, 0, 1000));
     CHECK(all(y.to_host(), 2 * CALLS));
     add_often({}, x, y); // and the last of them is freed with work on it
 }
@@ -153,7 +153,7 @@ static void fault() {
     arraygpu::check(status);
     auto bad = gpu_vector<float>::adopt(wrapped);
     if (freed) block.free();
-    const auto tail = view(bad, std::int64_t(length - n), std::int64_t(length));
+    const auto tail = subview(bad, std::int64_t(length - n), std::int64_t(length));
 
     const char *driver = "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered";
     CHECK_ERROR(AGPU_ERROR_DEVICE, ({driver}), (examples::saxpy(2, tail, y, y), gpu->synchronize()));
@@ -164,8 +164,8 @@ static void fault() {
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"examples::saxpy", "CUDA device 0", gone, driver}), examples::saxpy(2, x, y, y));
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"examples::rmse", gone, driver}), examples::rmse(x, y, result));
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_context_synchronize", gone, driver}), gpu->synchronize());
-        CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_copy_to_host", gone, driver}), view(x, 0, 10).copy_to(host, 10));
-        CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_copy_from_host", gone, driver}), view(x, 0, 10).copy_from(host, 10));
+        CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_copy_to_host", gone, driver}), subview(x, 0, 10).copy_to(host, 10));
+        CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_copy_from_host", gone, driver}), subview(x, 0, 10).copy_from(host, 10));
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_fill", gone, driver}), x.fill(1));
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_buffer_create", gone, driver}), gpu_vector<float>(10, *gpu));
         CHECK_ERROR(AGPU_ERROR_DEVICE, ({"agpu_buffer_wrap", gone, driver}), gpu_vector<float>::wrap(x.data(), 10, *gpu));

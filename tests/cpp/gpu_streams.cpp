@@ -9,7 +9,7 @@
 using arraygpu::context;
 using arraygpu::gpu_scalar;
 using arraygpu::gpu_vector;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 
 static floats on_cpu(float a, const floats &x, const floats &y) {
@@ -47,15 +47,15 @@ static void every_kind_of_call(const char *what) {
     float result = 0;
     step("copy from host", [&] { x.copy_from(host); });
     step("copy to host", [&] { unused(x.to_host()); });
-    step("strided copy", [&] { unused(view(x, 0, 3000, 3).to_host()); });
+    step("strided copy", [&] { unused(subview(x, 0, 3000, 3).to_host()); });
     step("fill", [&] { y.fill(2); });
     step("copy", [&] { out.copy_from(x); });
-    step("overlapping copy", [&] { view(out, 1, 3000).copy_from(view(out, 0, 2999)); });
+    step("overlapping copy", [&] { subview(out, 1, 3000).copy_from(subview(out, 0, 2999)); });
     step("copy to the CPU", [&] { gpu_vector<float>(3000, context::cpu()).copy_from(x); });
     step("call", [&] { examples::saxpy(2, x, y, out); });
     step("call through a temporary", [&] { checks::reversed(x, x); });
     step("scalar result", [&] { examples::rmse(x, y, result); });
-    step("scalar on the device", [&] { arraygpu::check(examples_rmse_device(&call, x.c_view(), y.c_view(), view(out, 0, 1).c_view())); });
+    step("scalar on the device", [&] { arraygpu::check(examples_rmse_device(&call, x.c_view(), y.c_view(), subview(out, 0, 1).c_view())); });
     step("new result", [&] { unused(examples::saxpy(2, x, y)); });
     step("agpu_host_alloc", [&] { arraygpu::check(agpu_host_alloc(handle, 12000, &pinned)); });
     step("asynchronous copies", [&] {
@@ -78,7 +78,7 @@ static void every_kind_of_call(const char *what) {
         arraygpu::check(agpu_buffer_create(handle, AGPU_I64, 1, &index));
         auto far = gpu_vector<std::int64_t>::adopt(index);
         far.fill(-1);
-        checks::pick(x, far, view(out, 0, 1));
+        checks::pick(x, far, subview(out, 0, 1));
         unused(out.to_host());
     });
     step("agpu_context_free", [&] { arraygpu::check(agpu_context_free(handle)); });
@@ -274,7 +274,7 @@ static void several_devices() {
     back.copy_from(there);
     floats expected = backwards(on_cpu(3, hx, hy));
     CHECK_EXACT(back.to_host(), expected);
-    view(back, 0, 99999, 3).copy_from(view(x1, 1, 66667, 2));
+    subview(back, 0, 99999, 3).copy_from(subview(x1, 1, 66667, 2));
     for (std::size_t i = 0; i < 33333; ++i) expected[3 * i] = hx[1 + 2 * i];
     CHECK_EXACT(back.to_host(), expected);
 }

@@ -10,7 +10,7 @@ using arraygpu::gpu_tensor3;
 using arraygpu::gpu_tensor3_view;
 using arraygpu::gpu_vector;
 using arraygpu::gpu_vector_view;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 
 static_assert(std::is_convertible_v<gpu_matrix<float> &, gpu_matrix_view<float>>);
@@ -100,37 +100,37 @@ static void wrapped() {
 static void views() {
     gpu_matrix<float> m(count(20), 4, 5);
     const auto &fixed = m;
-    CHECK(view(fixed, 1, 3, 2, 5).to_host() == floats{7, 8, 9, 12, 13, 14});
-    CHECK(view(m, 0, 4, 0, 5, 3, 2).to_host() == floats{0, 2, 4, 15, 17, 19});
-    CHECK(view(view(m, 1, 4, 1, 5), 1, 3, 0, 4, 1, 3).to_host() == floats{11, 14, 16, 19});
+    CHECK(subview(fixed, 1, 3, 2, 5).to_host() == floats{7, 8, 9, 12, 13, 14});
+    CHECK(subview(m, 0, 4, 0, 5, 3, 2).to_host() == floats{0, 2, 4, 15, 17, 19});
+    CHECK(subview(subview(m, 1, 4, 1, 5), 1, 3, 0, 4, 1, 3).to_host() == floats{11, 14, 16, 19});
     CHECK(m.view().row(2).to_host() == floats{10, 11, 12, 13, 14});
     CHECK(fixed.view().col(3).to_host() == floats{3, 8, 13, 18});
-    const auto turned = view(m, 0, 2, 0, 3).transpose();
+    const auto turned = subview(m, 0, 2, 0, 3).transpose();
     CHECK(turned.rows() == 3 && turned.cols() == 2 && turned.row_stride() == 1 && turned.col_stride() == 5);
     CHECK(turned.to_host() == floats{0, 5, 1, 6, 2, 7} && turned.row(1).to_host() == floats{1, 6});
-    CHECK(view(m, 4, 4, 0, 5).empty() && view(m, 4, 4, 5, 5).to_host().empty() && view(m, 0, 4, 2, 2).row(1).empty());
-    static_assert(std::is_same_v<decltype(view(fixed, 0, 1, 0, 1)), gpu_matrix_view<const float>>);
-    static_assert(std::is_same_v<decltype(view(m, 0, 1, 0, 1)), gpu_matrix_view<float>>);
+    CHECK(subview(m, 4, 4, 0, 5).empty() && subview(m, 4, 4, 5, 5).to_host().empty() && subview(m, 0, 4, 2, 2).row(1).empty());
+    static_assert(std::is_same_v<decltype(subview(fixed, 0, 1, 0, 1)), gpu_matrix_view<const float>>);
+    static_assert(std::is_same_v<decltype(subview(m, 0, 1, 0, 1)), gpu_matrix_view<float>>);
     static_assert(std::is_same_v<decltype(m.view().row(0)), gpu_vector_view<float>>);
     CHECK(gpu_matrix<float>(turned).to_host() == turned.to_host());
 
-    view(m, 1, 3, 1, 3).fill(-1);
+    subview(m, 1, 3, 1, 3).fill(-1);
     m.view().col(4).copy_from(floats{40, 41, 42, 43});
     m.view().row(3).fill(0);
     CHECK(m.to_host() == floats{0, 1, 2, 3, 40, 5, -1, -1, 8, 41, 10, -1, -1, 13, 42, 0, 0, 0, 0, 0});
     m.copy_from(count(20));
-    view(m, 0, 4, 0, 4).copy_from(view(m, 0, 4, 1, 5)); // overlaps
-    CHECK(view(m, 0, 2, 0, 5).to_host() == floats{1, 2, 3, 4, 4, 6, 7, 8, 9, 9});
-    auto square = view(m, 0, 4, 0, 4);
+    subview(m, 0, 4, 0, 4).copy_from(subview(m, 0, 4, 1, 5)); // overlaps
+    CHECK(subview(m, 0, 2, 0, 5).to_host() == floats{1, 2, 3, 4, 4, 6, 7, 8, 9, 9});
+    auto square = subview(m, 0, 4, 0, 4);
     const floats before = gpu_matrix<float>(square.transpose()).to_host();
     square.copy_from(square.transpose());
     CHECK(square.to_host() == before);
 
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "4 x 5", view(m, 0, 5, 0, 5));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "axis 1 of 4 x 5", view(m, 0, 4, 0, 6));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "-1..2", view(m, 0, 4, -1, 2));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is 0", view(m, 0, 4, 0, 5, 1, 0));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is -1", view(m, 0, 4, 0, 5, -1, 1));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "4 x 5", subview(m, 0, 5, 0, 5));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "axis 1 of 4 x 5", subview(m, 0, 4, 0, 6));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "-1..2", subview(m, 0, 4, -1, 2));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is 0", subview(m, 0, 4, 0, 5, 1, 0));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is -1", subview(m, 0, 4, 0, 5, -1, 1));
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "no index 4", m.view().row(4));
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "no index -1", m.view().col(-1));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "4 x 5, src 5 x 4", m.copy_from(m.view().transpose()));

@@ -67,11 +67,11 @@ int main() {
     CHECK(m == mean && d == deviation && s.to_host() == scores.to_host());
     examples::saxpy(2, x, y, y);
     CHECK((y.to_host() == std::vector<float>{3, 6, 9, 16}));
-    CHECK((examples::saxpy(1, x, arraygpu::view(y, 0, 4)).to_host() == std::vector<float>{4, 8, 12, 20}));
+    CHECK((examples::saxpy(1, x, arraygpu::subview(y, 0, 4)).to_host() == std::vector<float>{4, 8, 12, 20}));
 
     try {
         r = -1;
-        examples::rmse(x, arraygpu::view(y, 0, 3), r);
+        examples::rmse(x, arraygpu::subview(y, 0, 3), r);
         CHECK(!"an error");
     } catch (const arraygpu::error &e) {
         CHECK(e.code() == AGPU_ERROR_SHAPE && r == -1);

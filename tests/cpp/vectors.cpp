@@ -11,7 +11,7 @@
 
 using arraygpu::gpu_vector;
 using arraygpu::gpu_vector_view;
-using arraygpu::view;
+using arraygpu::subview;
 using floats = std::vector<float>;
 
 // const vectors give no writable views; vectors are not copied by accident; scalars and pointers are no vectors
@@ -28,6 +28,14 @@ static_assert(std::is_nothrow_move_constructible_v<gpu_vector<float>> && std::is
 static_assert(std::is_nothrow_destructible_v<gpu_vector<float>> && std::is_nothrow_destructible_v<arraygpu::context>);
 static_assert(!std::is_convertible_v<std::size_t, gpu_vector<float>> && !std::is_convertible_v<floats, gpu_vector<float>>);
 static_assert(std::is_trivially_copyable_v<gpu_vector_view<float>>);
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void old_names() {
+    gpu_vector<float> x{1, 2, 3};
+    CHECK(arraygpu::view(x, 1, 3).to_host() == floats{2, 3} && view(x.view(), 0, 3, 2).to_host() == floats{1, 3});
+}
+#pragma GCC diagnostic pop
 
 static void construction() {
     CHECK(gpu_vector<float>().empty() && gpu_vector<float>().to_host().empty());
@@ -97,32 +105,32 @@ static void ownership() {
 static void views() {
     gpu_vector<float> v(floats{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     const auto &fixed = v;
-    CHECK(view(fixed, 2, 5).to_host() == floats{2, 3, 4});
-    CHECK(view(v, 1, 10, 4).to_host() == floats{1, 5, 9});
-    CHECK(view(v, 1, 9, 4).to_host() == floats{1, 5});
-    CHECK(view(v, 10, 10).empty() && view(v, 0, 0, 3).to_host().empty());
-    CHECK(view(view(v, 1, 10, 2), 1, 5, 3).to_host() == floats{3, 9});
-    static_assert(std::is_same_v<decltype(view(fixed, 0, 1)), gpu_vector_view<const float>>);
-    static_assert(std::is_same_v<decltype(view(v, 0, 1)), gpu_vector_view<float>>);
+    CHECK(subview(fixed, 2, 5).to_host() == floats{2, 3, 4});
+    CHECK(subview(v, 1, 10, 4).to_host() == floats{1, 5, 9});
+    CHECK(subview(v, 1, 9, 4).to_host() == floats{1, 5});
+    CHECK(subview(v, 10, 10).empty() && subview(v, 0, 0, 3).to_host().empty());
+    CHECK(subview(subview(v, 1, 10, 2), 1, 5, 3).to_host() == floats{3, 9});
+    static_assert(std::is_same_v<decltype(subview(fixed, 0, 1)), gpu_vector_view<const float>>);
+    static_assert(std::is_same_v<decltype(subview(v, 0, 1)), gpu_vector_view<float>>);
 
-    view(v, 0, 10, 2).fill(-1);
+    subview(v, 0, 10, 2).fill(-1);
     CHECK(v.to_host() == floats{-1, 1, -1, 3, -1, 5, -1, 7, -1, 9});
-    view(v, 0, 2).copy_from(floats{10, 11});
-    CHECK(view(v, 0, 3).to_host() == floats{10, 11, -1});
-    view(v, 1, 10, 3).copy_from(view(v, 0, 3)); // overlaps
+    subview(v, 0, 2).copy_from(floats{10, 11});
+    CHECK(subview(v, 0, 3).to_host() == floats{10, 11, -1});
+    subview(v, 1, 10, 3).copy_from(subview(v, 0, 3)); // overlaps
     CHECK(v.to_host() == floats{10, 10, -1, 3, 11, 5, -1, -1, -1, 9});
-    view(v, 1, 10).copy_from(view(v, 0, 9));
+    subview(v, 1, 10).copy_from(subview(v, 0, 9));
     CHECK(v.to_host() == floats{10, 10, 10, -1, 3, 11, 5, -1, -1, -1});
-    CHECK(gpu_vector<float>(view(fixed, 4, 6)).to_host() == floats{3, 11});
+    CHECK(gpu_vector<float>(subview(fixed, 4, 6)).to_host() == floats{3, 11});
     v.copy_from(floats(10, 1));
     CHECK(v.to_host() == floats(10, 1));
 
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "0..11", view(v, 0, 11));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "length 10", view(v, -1, 3));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "7..6", view(v, 7, 6));
-    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is 0", view(v, 0, 6, 0));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "0..11", subview(v, 0, 11));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "length 10", subview(v, -1, 3));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "7..6", subview(v, 7, 6));
+    CHECK_THROWS(AGPU_ERROR_INVALID_ARGUMENT, "stride is 0", subview(v, 0, 6, 0));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "length 10, the source 3", v.copy_from(floats{1, 2, 3}));
-    CHECK_THROWS(AGPU_ERROR_SHAPE, "dst has the length 10, src 4", v.copy_from(view(v, 0, 4)));
+    CHECK_THROWS(AGPU_ERROR_SHAPE, "dst has the length 10, src 4", v.copy_from(subview(v, 0, 4)));
     CHECK(v.to_host() == floats(10, 1));
 }
 
@@ -132,7 +140,7 @@ static void errors() {
     arraygpu::context gone;
     const arraygpu::context kept(std::move(gone));
     CHECK_THROWS(AGPU_ERROR_INVALID_HANDLE, "moved from", gpu_vector<float>(3, gone));
-    agpu_view backwards = view(gpu_vector<float>{1, 2}.view(), 0, 2).c_view();
+    agpu_view backwards = subview(gpu_vector<float>{1, 2}.view(), 0, 2).c_view();
     backwards.extent[0] = -5;
     CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "-5", static_cast<void>(gpu_vector_view<float>(backwards).to_host()));
     gpu_vector_view<float> dangling = [] { return gpu_vector<float>{1, 2}.view(); }();
@@ -212,6 +220,7 @@ static void pinned() {
 }
 
 int main() {
+    old_names();
     construction();
     ownership();
     views();

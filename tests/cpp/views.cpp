@@ -90,13 +90,13 @@ static void algorithms() {
     const agpu_buffer *there = c.c_buffer();
     c = a | view::transform([](auto x) { return x + 1; });
     CHECK(c.c_buffer() == there && c.to_host()[5] == ha[5] + 1);
-    gpu::view(c, 1, 3) = a | view::take(2);
+    gpu::subview(c, 1, 3) = a | view::take(2);
     CHECK(c.to_host()[0] == ha[0] + 1 && c.to_host()[1] == ha[0] && c.to_host()[2] == ha[1]);
     gpu::copy(a | view::reverse, c);
     CHECK(c.to_host()[0] == ha[2999]);
     gpu::fill(c, 3);
     CHECK(same(c.to_host(), floats(3000, 3)));
-    gpu::fill(gpu::view(c, 0, 2), gpu::max(c) + 1);
+    gpu::fill(gpu::subview(c, 0, 2), gpu::max(c) + 1);
     CHECK(c.to_host()[1] == 4 && c.to_host()[2] == 3);
     const float biggest = a | gpu::reduce(-1000.0f, [](auto x, auto y) { return gpu::max(x, y); });
     CHECK(biggest == *std::max_element(ha.begin(), ha.end()));
@@ -116,7 +116,7 @@ static void actions() {
     CHECK(same(v.to_host(), {9, 1}));
     const gpu::gpu_vector<float> made = gpu::copy(floats{1, 2, 3}) | gpu::actions::fill(2) | gpu::actions::transform([](auto x) { return x + 1; });
     CHECK(same(made.to_host(), {3, 3, 3}));
-    gpu::view(v, 0, 1) | gpu::actions::fill(5);
+    gpu::subview(v, 0, 1) | gpu::actions::fill(5);
     CHECK(same(v.to_host(), {5, 1}));
 }
 
@@ -161,8 +161,20 @@ static void later() {
     CHECK_THROWS(AGPU_ERROR_SHAPE, "1000", wrong.get());
 }
 
+// all of arraygpu beside a namespace that is called view
+namespace beside {
+using namespace arraygpu;
+namespace view = arraygpu::views;
+static void names() {
+    const gpu_vector<float> a{1, 2, 3, 4};
+    const gpu_vector<float> b = a | view::reverse;
+    CHECK(same(subview(b, 1, 3).to_host(), {3, 2}));
+}
+} // namespace beside
+
 int main() {
     later();
+    beside::names();
     shapes();
     algorithms();
     actions();

@@ -52,7 +52,7 @@ template <class Array> static void expressions(const char *name, const Array &r,
     same(name, v.to_host(), each(reversed(host), [](float x) { return x * 0.5f - 1.0f; }));
     v = r | views::transform([](auto x) { return x + 1.0f; }) | views::take(1);
     same(name, v.to_host(), each({host.begin(), host.begin() + (host.empty() ? 0 : 1)}, [](float x) { return x + 1.0f; }));
-    same(name, view(r, 0, r.size()).to_host(), host);
+    same(name, subview(r, 0, r.size()).to_host(), host);
 }
 [[maybe_unused]] static void read(const char *name, const gpu_matrix<float> &r) {
     const floats host = r.to_host();
@@ -92,15 +92,15 @@ template <class F> static auto with_views(F f) {
     const std::size_t n = X.size();
     gpu_vector<float> xs(2 * n), ys(n + 3);
     gpu_vector<std::int64_t> ks(2 * n);
-    view(xs, 0, 2 * n, 2).copy_from(of(X));
-    view(ys, 3, n + 3).copy_from(of(Y));
-    view(ks, 1, 2 * n, 2).copy_from(K);
+    subview(xs, 0, 2 * n, 2).copy_from(of(X));
+    subview(ys, 3, n + 3).copy_from(of(Y));
+    subview(ks, 1, 2 * n, 2).copy_from(K);
     gpu_matrix<float> as(n, 2 * n), bs(n, n);
-    view(as, 0, n, 0, 2 * n, 1, 2).copy_from(gpu_matrix<float>(of(A), n, n));
+    subview(as, 0, n, 0, 2 * n, 1, 2).copy_from(gpu_matrix<float>(of(A), n, n));
     bs.view().transpose().copy_from(gpu_matrix<float>(of(B), n, n));
     gpu_tensor3<float> ts(3, n, n);
     ts.view().transpose(1, 2).copy_from(gpu_tensor3<float>(of(T), 3, n, n));
-    return f(view(xs, 0, 2 * n, 2), view(ys, 3, n + 3), view(ks, 1, 2 * n, 2), view(as, 0, n, 0, 2 * n, 1, 2), bs.view().transpose(), ts.view().transpose(1, 2));
+    return f(subview(xs, 0, 2 * n, 2), subview(ys, 3, n + 3), subview(ks, 1, 2 * n, 2), subview(as, 0, n, 0, 2 * n, 1, 2), bs.view().transpose(), ts.view().transpose(1, 2));
 }
 
 #define READ(number)                                                                                                              \

@@ -14,8 +14,8 @@ static floats count(std::size_t n, float first = 0) {
 
 static void outputs() {
     gpu_vector<float> a(count(90)), b(100);
-    functions::double_arr(a, view(b, 10, 100)); // an output that is a part of a vector
-    CHECK(view(b, 0, 11).to_host() == floats(11, 0) && view(b, 11, 100).to_host()[0] == 2);
+    functions::double_arr(a, subview(b, 10, 100)); // an output that is a part of a vector
+    CHECK(subview(b, 0, 11).to_host() == floats(11, 0) && subview(b, 11, 100).to_host()[0] == 2);
 
     const gpu_matrix<float> x(count(12), 3, 4), y(count(12, 100), 3, 4);
     gpu_matrix<float> result(3, 4);
@@ -28,16 +28,16 @@ static void outputs() {
 
     // into a block of a larger matrix, of blocks of larger matrices
     gpu_matrix<float> large(10, 10);
-    functions::sum_of(view(x, 0, 3, 0, 3), view(y, 0, 3, 1, 4), view(large, 2, 8, 1, 7, 2, 2));
-    CHECK(view(large, 2, 8, 1, 7, 2, 2).to_host() == floats{101, 103, 105, 109, 111, 113, 117, 119, 121});
+    functions::sum_of(subview(x, 0, 3, 0, 3), subview(y, 0, 3, 1, 4), subview(large, 2, 8, 1, 7, 2, 2));
+    CHECK(subview(large, 2, 8, 1, 7, 2, 2).to_host() == floats{101, 103, 105, 109, 111, 113, 117, 119, 121});
     CHECK(std::accumulate(expected.begin(), expected.end(), 0.0f) > 0 && large.view().row(3).to_host() == floats(10, 0));
-    functions::sum_of(x, y, view(large, 0, 4, 0, 3).transpose());
-    CHECK(view(large, 0, 4, 0, 3).transpose().to_host() == expected);
+    functions::sum_of(x, y, subview(large, 0, 4, 0, 3).transpose());
+    CHECK(subview(large, 0, 4, 0, 3).transpose().to_host() == expected);
     // blocks of columns of one matrix: nothing overlaps
     gpu_matrix<float> pair(3, 8);
-    view(pair, 0, 3, 0, 4).copy_from(x);
-    functions::sum_of(view(pair, 0, 3, 0, 4), y, view(pair, 0, 3, 4, 8));
-    CHECK(view(pair, 0, 3, 4, 8).to_host() == expected && view(pair, 0, 3, 0, 4).to_host() == count(12));
+    subview(pair, 0, 3, 0, 4).copy_from(x);
+    functions::sum_of(subview(pair, 0, 3, 0, 4), y, subview(pair, 0, 3, 4, 8));
+    CHECK(subview(pair, 0, 3, 4, 8).to_host() == expected && subview(pair, 0, 3, 0, 4).to_host() == count(12));
     // over its own argument, and over one that it is not exactly
     functions::sum_of(result, y, result);
     gpu_matrix<float> square(count(9), 3, 3);
@@ -45,7 +45,7 @@ static void outputs() {
     CHECK(square.to_host() == floats{0, 3, 6, 1, 4, 7, 2, 5, 8});
     functions::transposed(square, square.view().transpose()); // that is itself
     CHECK(square.to_host() == floats{0, 3, 6, 1, 4, 7, 2, 5, 8});
-    functions::transposed(view(large, 0, 9, 0, 9), view(large, 1, 10, 1, 10));
+    functions::transposed(subview(large, 0, 9, 0, 9), subview(large, 1, 10, 1, 10));
     CHECK(functions::transposed(functions::transposed(x)).to_host() == count(12));
     // a negative stride, and one of 0 in an input
     agpu_view backwards = x.c_view(), rows = x.c_view();
@@ -53,11 +53,11 @@ static void outputs() {
     CHECK(functions::sum_of(x, gpu_matrix_view<const float>(backwards)).to_host() == floats(12, 11));
     CHECK(functions::sum_of(gpu_matrix_view<const float>(rows), gpu_matrix_view<const float>(rows)).view().row(2).to_host() == floats{0, 2, 4, 6});
 
-    auto [low, high, total, column] = functions::split(x, view(a, 3, 7));
+    auto [low, high, total, column] = functions::split(x, subview(a, 3, 7));
     CHECK(low.to_host() == floats{0, 1, 2, 3, 3, 4, 5, 6, 3, 4, 5, 6} && high.rows() == 3 && total == 66);
     CHECK(column.to_host() == floats{0, 4, 8});
     gpu_scalar<float> kept;
-    functions::split(x, x.view().row(0), view(large, 0, 3, 0, 4), view(large, 0, 3, 4, 8), kept, large.view().col(9).c_view().rank == 1 ? view(large.view().col(9), 0, 3) : column);
+    functions::split(x, x.view().row(0), subview(large, 0, 3, 0, 4), subview(large, 0, 3, 4, 8), kept, large.view().col(9).c_view().rank == 1 ? subview(large.view().col(9), 0, 3) : column);
     CHECK(kept.get() == 66 && large.view().col(9).to_host()[2] == 8);
 
     const gpu_tensor3<std::int32_t> t(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2);
@@ -85,7 +85,7 @@ static void wrong() {
     CHECK_THROWS(AGPU_ERROR_SHAPE, "rows(a) = 3, rows(b) = 4, cols(a) = 4, cols(b) = 3", functions::sum_of(x, x.view().transpose()));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "result: the output is 3 x 5, expected 3 x 4", functions::sum_of(x, x, y));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the output is 3 x 4, expected 4 x 3", functions::transposed(x, out));
-    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "0..4", functions::sum_of(view(x, 0, 4, 0, 4), x));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_BOUNDS, "0..4", functions::sum_of(subview(x, 0, 4, 0, 4), x));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "a: the view has rank 1, a matrix has rank 2",
                  functions::sum_of(gpu_matrix_view<const float>(x.view().row(0).c_view()), x));
     CHECK_THROWS(AGPU_ERROR_SHAPE, "the view has rank 2, a vector has rank 1", functions::double_arr(gpu_vector_view<const float>(x.c_view())));
@@ -96,8 +96,8 @@ static void wrong() {
     // outputs that overlap each other, or themselves
     gpu_vector<float> column(3), v(4);
     float total = 7;
-    CHECK_THROWS(AGPU_ERROR_OVERLAP, "low, high", functions::split(x, v, view(y, 0, 3, 0, 4), view(y, 0, 3, 1, 5), total, column));
-    CHECK_THROWS(AGPU_ERROR_OVERLAP, "low, column", functions::split(x, v, view(y, 0, 3, 0, 4), out, total, y.view().col(2)));
+    CHECK_THROWS(AGPU_ERROR_OVERLAP, "low, high", functions::split(x, v, subview(y, 0, 3, 0, 4), subview(y, 0, 3, 1, 5), total, column));
+    CHECK_THROWS(AGPU_ERROR_OVERLAP, "low, column", functions::split(x, v, subview(y, 0, 3, 0, 4), out, total, y.view().col(2)));
     agpu_view folded = out.c_view();
     for (const std::int64_t stride : {0, 3, 1, -2}) {
         folded.stride[0] = stride, folded.offset = stride < 0 ? 8 : 0;
