@@ -562,8 +562,9 @@ agpu_status agpu_device_count(int32_t *cuda_devices);
 agpu_status agpu_device_problem(const char **message);
 
 /**
- * What is wrong with the cache of compiled code on disk, as a sentence: the first thing that was found in this
- * process. "" if nothing was; the cache is never a reason for a call to fail. Never freed. Thread-safe.
+ * What is wrong with the cache of compiled code on disk, or with the C compiler that is to fill it, as a
+ * sentence: the first thing that was found in this process. "" if nothing was; neither is ever a reason for a
+ * call to fail. Never freed. Thread-safe.
  */
 agpu_status agpu_cache_problem(const char **message);
 
@@ -1167,7 +1168,8 @@ agpu_status agpu_run_remembered(const void *key,
 /**
  * Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
  * then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
- * where no compiler works, they run in the block interpreter, with the same bits. Thread-safe.
+ * where no compiler works (agpu_cache_problem() says why), they run in the block interpreter, with the same
+ * bits. Thread-safe.
  */
 agpu_status agpu_allow_cpu_compiler(bool allowed);
 

@@ -4,7 +4,7 @@ use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::cuda::Gpu;
 use crate::cuda::device;
 use crate::environment;
-use crate::error::{INVALID_ARGUMENT, Result, fail, guard, out};
+use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, guard, out};
 use crate::handle::{Pin, Table};
 use crate::pool::Pool;
 use std::ptr::without_provenance_mut;
@@ -105,6 +105,7 @@ pub unsafe extern "C" fn agpu_context_create(
         let out = self::out(out, "agpu_context_create: out")?;
         let (mut threads, mut device) = (0, device::DEFAULT);
         if !options.is_null() {
+            aligned(options, "agpu_context_create: options")?;
             // SAFETY: options are NULL or the caller's; `size` comes first in every version.
             let size = unsafe { (&raw const (*options).size).read() };
             if size < size_of::<AgpuContextOptions>() {

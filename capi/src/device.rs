@@ -42,8 +42,9 @@ pub unsafe extern "C" fn agpu_device_problem(message: *mut *const c_char) -> Agp
     guard_as("agpu_device_problem", problem)
 }
 
-/// What is wrong with the cache of compiled code on disk, as a sentence: the first thing that was found in this
-/// process. "" if nothing was; the cache is never a reason for a call to fail. Never freed. Thread-safe.
+/// What is wrong with the cache of compiled code on disk, or with the C compiler that is to fill it, as a
+/// sentence: the first thing that was found in this process. "" if nothing was; neither is ever a reason for a
+/// call to fail. Never freed. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_cache_problem(message: *mut *const c_char) -> AgpuStatus {
     let problem = || {

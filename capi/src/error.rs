@@ -129,6 +129,15 @@ pub(crate) fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut MaybeUni
     }
 }
 
+/// A struct of the caller's lies where its fields can be read; it may be NULL.
+#[inline]
+pub(crate) fn aligned<T>(pointer: *const T, name: &str) -> Result<()> {
+    if pointer.is_aligned() {
+        return Ok(());
+    }
+    fail!(INVALID_ARGUMENT, "{name} at {pointer:p} is not aligned to {} bytes", align_of::<T>());
+}
+
 /// The message of this thread's last failing call; "" before any. Valid until this thread's next failing
 /// call.
 #[unsafe(no_mangle)]

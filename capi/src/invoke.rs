@@ -6,7 +6,7 @@ use crate::context::{self, Context};
 use crate::cuda::{self, Gpu, Stream};
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
-    error, fail, guard,
+    aligned, error, fail, guard,
 };
 use crate::execute;
 use crate::handle::Pin;
@@ -116,6 +116,7 @@ pub(crate) unsafe fn invoke(
     if usize::try_from(count) != Ok(expected) || (args.is_null() && expected > 0) {
         fail!(INVALID_ARGUMENT, "{count} arguments at {args:p}, expected {expected}");
     }
+    aligned(args, "the arguments")?;
     let args = Args(args);
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
@@ -171,6 +172,7 @@ pub(crate) unsafe fn given<T>(
     if usize::try_from(count) != Ok(expected) || args.is_null() {
         fail!(INVALID_ARGUMENT, "{count} arguments at {args:p}, expected {expected}");
     }
+    aligned(args, "the arguments")?;
     let args = Args(args);
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
@@ -221,6 +223,7 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
         }
         (true, true) if args.is(i, AgpuArgResultScalar) => Span::scalar(args.scalar(i)?, ty),
         (false, true) if args.is(i, AgpuArgResultNew) => {
+            aligned(args.made(i), "the pointer to the new buffer")?;
             if args.made(i).is_null() {
                 fail!(INVALID_ARGUMENT, "the pointer is NULL");
             }
@@ -281,6 +284,7 @@ pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc
     if call.is_null() {
         return Ok((None, std::ptr::null_mut()));
     }
+    aligned(call, "call")?;
     // SAFETY: not null; the size comes first in every version.
     let size = unsafe { (&raw const (*call).size).read() };
     if size < size_of::<AgpuCall>() {

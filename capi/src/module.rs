@@ -3,7 +3,7 @@
 use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
 use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
-use crate::error::{INVALID_ARGUMENT, MODULE, Result, error, fail};
+use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
 use crate::level::{Level, level};
 use crate::online::{self, staged::Staged};
 use arraygpu_compiler::core::Function;
@@ -170,6 +170,7 @@ pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> 
     if module.is_null() {
         fail!(INVALID_ARGUMENT, "the module is NULL");
     }
+    aligned(module, "the module")?;
     // SAFETY: size and version come first in every version.
     let (size, version) =
         unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };

@@ -283,6 +283,37 @@ fn invocations() {
             AgpuCall { size: size_of::<AgpuCall>(), context: null_mut(), stream: without_provenance_mut(64) };
         fails(agpu_invoke(&MODULE, DOT, &call, good.as_ptr(), 3), AgpuErrorInvalidArgument, &["stream"]);
     }
+    // structs that lie where no struct of their kind can
+    // SAFETY: addresses inside of locals, which are not looked at.
+    unsafe {
+        fails(
+            agpu_invoke(&MODULE, DOT, null(), good.as_ptr().byte_add(4), 3),
+            AgpuErrorInvalidArgument,
+            &["stats::dot: the arguments at", "not aligned to 8 bytes"],
+        );
+        let calls = [AgpuCall { size: 24, context: null_mut(), stream: null_mut() }; 2];
+        let call = calls.as_ptr().byte_add(2);
+        fails(
+            agpu_invoke(&MODULE, DOT, call, good.as_ptr(), 3),
+            AgpuErrorInvalidArgument,
+            &["call at", "not aligned"],
+        );
+        let module = (&raw const MODULE).byte_add(1);
+        fails(
+            agpu_invoke(module, DOT, null(), good.as_ptr(), 3),
+            AgpuErrorInvalidArgument,
+            &["the module at", "not aligned"],
+        );
+        let mut context = null_mut();
+        let options = [AgpuContextOptions { size: 16, device: 0, threads: 0 }; 2];
+        let options = options.as_ptr().byte_add(4);
+        fails(
+            agpu_context_create(options, &mut context),
+            AgpuErrorInvalidArgument,
+            &["options at", "not aligned"],
+        );
+        assert!(context.is_null());
+    }
     let kinds =
         [[output(v.view()), good[1], good[2]], [good[2], good[1], good[2]], [good[0], good[1], good[0]]];
     for (args, name) in kinds.iter().zip(["x", "x", "result"]) {

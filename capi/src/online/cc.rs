@@ -34,7 +34,8 @@ pub(super) fn is_allowed() -> bool {
 
 /// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
 /// then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
-/// where no compiler works, they run in the block interpreter, with the same bits. Thread-safe.
+/// where no compiler works (agpu_cache_problem() says why), they run in the block interpreter, with the same
+/// bits. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
     guard(|| {
@@ -48,7 +49,11 @@ pub(super) fn kernels(versions: &[Versions], level: Level) -> Option<Kernels> {
     if !is_allowed() || versions.is_empty() {
         return None;
     }
-    compiled(versions, level).ok()
+    compiled(versions, level)
+        .inspect_err(|e| {
+            disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message))
+        })
+        .ok()
 }
 
 fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {

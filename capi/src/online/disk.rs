@@ -71,7 +71,7 @@ pub(crate) fn put(key: &[u8], bytes: &[u8]) {
     }
 }
 
-/// What is wrong with the store, as a sentence; "" if nothing was found so far.
+/// What is wrong with the store, or with the C compiler, as a sentence; "" if nothing was found so far.
 pub(crate) fn problem() -> &'static CStr {
     // a bad setting is found before the first use
     store();
@@ -82,7 +82,7 @@ static PROBLEM: OnceLock<CString> = OnceLock::new();
 
 /// Remembers the first problem of the process.
 #[cold]
-fn note(problem: String) {
+pub(super) fn note(problem: String) {
     PROBLEM.get_or_init(|| CString::new(problem.replace('\0', " ")).unwrap_or_default());
 }
 

@@ -10,7 +10,7 @@ use crate::buffer;
 use crate::context;
 use crate::cpu::Blocks;
 use crate::cuda::{self, Images};
-use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, error, fail, guard, guard_as, out};
+use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, aligned, error, fail, guard, guard_as, out};
 use crate::handle::Table;
 use crate::invoke::{context_of, invoke};
 use crate::level::level;
@@ -167,6 +167,7 @@ unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Res
     if let Some(context) = given {
         return Ok(context.gpu.is_some());
     }
+    aligned(args, "the arguments")?;
     for i in 0..if args.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) } {
         // SAFETY: there are `count` arguments; those of views have one.
         let (kind, view) = unsafe {
