@@ -95,7 +95,11 @@ pub(crate) unsafe fn run(
     });
     for first in 1..job.shares.len() {
         let job = job.clone();
-        pool.workers.spawn(move || job.work(first));
+        pool.workers.spawn(move || {
+            // the caller has entered it
+            let _environment = FloatEnvironment::enter();
+            job.work(first)
+        });
     }
     job.work(0);
     job.wait();
@@ -133,7 +137,6 @@ unsafe impl Sync for Job {}
 impl Job {
     /// Claims and runs chunks until none is left, of share `first` before the others.
     fn work(&self, first: usize) {
-        let _environment = FloatEnvironment::enter();
         for share in self.shares[first..].iter().chain(&self.shares[..first]) {
             loop {
                 let c = share.next.fetch_add(1, Ordering::Relaxed);

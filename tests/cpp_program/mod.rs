@@ -13,7 +13,7 @@ pub fn package(name: &str, text: &str, folder: &Path) -> PathBuf {
     package_of(name, parse::parse(text).unwrap(), folder)
 }
 
-/// The same of functions.
+/// Compiles functions of core IR to a package in a folder; its archive.
 pub fn package_of(name: &str, functions: Vec<Function>, folder: &Path) -> PathBuf {
     let compiled = driver::compile(name, functions).unwrap();
     let out = folder.join(name);
