@@ -1,13 +1,14 @@
 //! From functions to everything a package needs, in memory.
 
 use crate::backend;
+use crate::backend::ptx::shared::Shared;
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
 use crate::explain;
 use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
-use crate::plan::gpu::GpuKernel;
+use crate::plan::gpu::{GpuKernel, GpuVersion};
 pub use crate::schedule::Scope;
 use crate::schedule::form::Form;
 use crate::schedule::stencil::Kept;
@@ -54,6 +55,8 @@ pub struct GpuCode {
     pub kernel: Kernel,
     /// PTX, a module with one entry.
     pub ptx: String,
+    /// An earlier version of the package has the same code, which is launched for this one, too.
+    pub shared: bool,
 }
 
 /// What to compile for.
@@ -123,6 +126,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         sources,
     };
     let scope = if targets.cuda { Scope::All } else { Scope::Cpu };
+    let mut known = Shared::default();
     for f in &out.sources {
         let at = |e: Error| e.at(f.loc.as_ref());
         let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
@@ -134,12 +138,17 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         for pass in scheduled.gpu {
             let code = |(draft, form): (schedule::cuda::Draft, _)| {
                 let kernel = draft.finish()?;
-                Ok(GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel })
+                Ok(GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel, shared: false })
             };
-            out.gpu.push(pass.launch);
+            let mut launch = pass.launch;
+            let codes = pass.kernels.into_iter().zip(pass.forms).map(code).collect::<Result<Vec<_>>>();
+            let mut codes = codes.map_err(at)?;
+            for (code, version) in codes.iter_mut().zip(&mut launch.versions) {
+                share(&mut known, code, version);
+            }
+            out.gpu.push(launch);
             out.stencils.push(pass.stencils);
-            let codes = pass.kernels.into_iter().zip(pass.forms).map(code).collect::<Result<_>>();
-            out.gpu_code.push(codes.map_err(at)?);
+            out.gpu_code.push(codes);
         }
     }
     out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
@@ -147,6 +156,15 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.c_source = backend::c::emit(name, &out.versions);
     }
     Ok(out)
+}
+
+/// A version whose code is known gets the entry of the one before.
+fn share(known: &mut Shared, code: &mut GpuCode, version: &mut GpuVersion) {
+    if let Some(entry) = known.find(&code.ptx, &version.entry) {
+        code.kernel.name.clone_from(&entry);
+        (code.ptx, code.shared) = (backend::ptx::emit(&code.kernel), true);
+        version.entry = entry;
+    }
 }
 
 impl Compiled {
@@ -159,7 +177,10 @@ impl Compiled {
             "plan" => join(self.plans.iter().map(|p| p.to_string()).collect()),
             "kernel" => join(self.versions.iter().map(kernels_text).collect()),
             "c" => self.c_source.clone(),
-            "ptx" => join(self.gpu_code.iter().flatten().map(|code| code.ptx.clone()).collect()),
+            "ptx" => {
+                let own = self.gpu_code.iter().flatten().filter(|code| !code.shared);
+                join(own.map(|code| code.ptx.clone()).collect())
+            }
             other => {
                 let list = STAGES.join(", ");
                 return Err(Error::user("E0106", format!("there is no stage `{other}`; there are {list}")));

@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: our code beside hand-written C++, Eigen, NumPy and numexpr, in one run.
 
+use crate::install::{self, Profile};
 use crate::sh::{self, Result, say};
-use crate::{cmake, install, system};
+use crate::{cmake, system};
 
 /// Builds and runs the benchmarks whose name contains `name`.
 pub fn run(name: Option<&str>) -> Result {
@@ -10,9 +11,9 @@ pub fn run(name: Option<&str>) -> Result {
         println!("{e}\n(those rows are left out)");
     }
     say("libarraygpu, built and installed");
-    install::for_projects()?;
+    install::for_projects(Profile::Release)?;
     say("benchmarks");
-    let build = cmake::build("bench", None)?;
+    let build = cmake::build("bench", None, Profile::Release)?;
     for program in ["arraygpu-bench", "arraygpu-shape-bench"] {
         let mut bench = sh::program(&build.join(program).display().to_string());
         system::use_python_with_numexpr(&mut bench);

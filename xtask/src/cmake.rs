@@ -1,20 +1,26 @@
 //! Building and testing the CMake projects of the repository against an installed tree.
 
 use crate::count::Counts;
-use crate::install;
+use crate::install::Profile;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 
-/// Configures the project in `folder` (relative to the root) and builds all of it or one target; gives its build folder.
-pub fn build(folder: &str, target: Option<&str>) -> Result<PathBuf> {
+/// Configures the project in `folder` (relative to the root) and builds all of it or one target, with the library and the generators of that profile; gives its build
+/// folder.
+pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<PathBuf> {
     let source = sh::root().join(folder);
-    let out = sh::target().join("cmake").join(folder.replace('/', "-"));
-    let prefix = install::default_prefix();
+    let kind = match profile {
+        Profile::Release => "cmake",
+        Profile::Dev => "cmake-dev",
+    };
+    let out = sh::target().join(kind).join(folder.replace('/', "-"));
+    let prefix = profile.prefix();
     let mut configure = sh::program("cmake");
     configure.arg("-S").arg(&source).arg("-B").arg(&out).arg("-DCMAKE_BUILD_TYPE=Release");
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     // the installed tree, not one that was found in an earlier run
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
+    configure.arg(format!("-DGENERATOR_CARGO_ARGS={}", profile.arguments().join(";")));
     sh::run(&mut configure)?;
     let mut build = sh::program("cmake");
     build.arg("--build").arg(&out).args(["--parallel", &sh::jobs()]);

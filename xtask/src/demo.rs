@@ -1,7 +1,8 @@
 //! `cargo xtask demo`: from Rust closures to a C++ program, on real data.
 
+use crate::install::{self, Profile};
 use crate::sh::{self, Result, say};
-use crate::{cmake, install, system};
+use crate::{cmake, system};
 use std::path::{Path, PathBuf};
 
 /// Where the demo's build leaves its program, in the build folder of `cpp-examples`.
@@ -11,9 +12,9 @@ const PROGRAMS: [&str; 3] = ["demo/demo", "demo", "bin/demo"];
 pub fn run() -> Result {
     system::ensure(system::BUILD)?;
     say("libarraygpu, built and installed");
-    install::for_projects()?;
+    install::for_projects(Profile::Release)?;
     say("the package and the C++ programs that use it");
-    let build = cmake::build("cpp-examples", Some("demo"))?;
+    let build = cmake::build("cpp-examples", Some("demo"), Profile::Release)?;
     let demo = PROGRAMS.iter().map(|p| build.join(p)).find(|p| p.is_file());
     let demo = demo.ok_or("the build of cpp-examples made no demo program")?;
     say("the demo");

@@ -18,27 +18,57 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The shared library's soname: its number changes when the ABI breaks.
 pub const SONAME: &str = "libarraygpu.so.0";
 
-/// Where `demo`, `test` and `bench` install.
-pub fn default_prefix() -> PathBuf {
-    sh::target().join("install")
+/// How the library and the generators are built.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    /// As users have them.
+    Release,
+    /// As the Rust tests have them: most of it is built by then.
+    Dev,
+}
+
+impl Profile {
+    /// Arguments of cargo.
+    pub fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Profile::Release => &["--release"],
+            Profile::Dev => &[],
+        }
+    }
+
+    /// Where `demo`, `test` and `bench` install.
+    pub fn prefix(self) -> PathBuf {
+        sh::target().join(match self {
+            Profile::Release => "install",
+            Profile::Dev => "install-dev",
+        })
+    }
+
+    /// Where cargo puts the libraries.
+    fn built(self) -> PathBuf {
+        sh::target().join(match self {
+            Profile::Release => "release",
+            Profile::Dev => "debug",
+        })
+    }
 }
 
 /// Builds and installs.
 pub fn run(prefix: &Path) -> Result {
-    build_and_install(prefix, &[])
+    build_and_install(prefix, Profile::Release, &[])
 }
 
 /// The same where examples and tests expect it, with the generators that they run built along: in one go, because cargo would choose
 /// other features of shared crates for the library alone and compile nearly everything twice.
-pub fn for_projects() -> Result {
-    build_and_install(&default_prefix(), &["--package", "arraygpu-examples"])
+pub fn for_projects(profile: Profile) -> Result {
+    build_and_install(&profile.prefix(), profile, &["--package", "arraygpu-examples"])
 }
 
-fn build_and_install(prefix: &Path, more: &[&str]) -> Result {
+fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
-    sh::run(sh::cargo(&["build", "--release", "--package", "arraygpu-capi"]).args(more))?;
-    libraries(prefix)?;
+    sh::run(sh::cargo(&["build", "--package", "arraygpu-capi"]).args(profile.arguments()).args(more))?;
+    libraries(prefix, &profile.built())?;
     headers(&sh::root().join("include"), &prefix.join("include"))?;
     let templates = sh::root().join("cmake");
     for name in [
@@ -61,8 +91,8 @@ fn fill(text: &str) -> String {
     text.replace("@VERSION@", VERSION).replace("@SONAME@", SONAME)
 }
 
-fn libraries(prefix: &Path) -> Result {
-    let (built, lib) = (sh::target().join("release"), prefix.join("lib"));
+fn libraries(prefix: &Path, built: &Path) -> Result {
+    let lib = prefix.join("lib");
     let versioned = format!("libarraygpu.so.{VERSION}");
     sh::put(&lib.join(&versioned), &stripped(&built.join("libarraygpu_capi.so"))?)?;
     sh::put(&lib.join("libarraygpu.a"), &stripped(&built.join("libarraygpu_capi.a"))?)?;

@@ -1,6 +1,7 @@
 //! `cargo xtask test` and `cargo xtask bless`.
 
 use crate::count::Counts;
+use crate::install::Profile;
 use crate::sh::{self, Result, say};
 use crate::{cmake, independent, install, programs, ptxas, system, tidy};
 use std::ffi::OsStr;
@@ -52,13 +53,13 @@ pub fn run() -> Result {
         programs::run(&[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
     });
     all.step("the interpreter and an independent one", |counts| independent::run(None, counts));
-    if all.step("install", |_| install::for_projects()) {
+    if all.step("install", |_| install::for_projects(Profile::Dev)) {
         for project in PROJECTS {
             all.step(project, |counts| {
                 if !cmake::exists(project) {
                     return Err(format!("{project}/CMakeLists.txt is missing"));
                 }
-                cmake::test(&cmake::build(project, None)?, counts)
+                cmake::test(&cmake::build(project, None, Profile::Dev)?, counts)
             });
         }
     }

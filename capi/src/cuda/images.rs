@@ -8,6 +8,7 @@ use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::core::COLUMNS;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
 use arraygpu_compiler::schedule::cuda::{Draft, GpuPass};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
 
@@ -15,6 +16,8 @@ use std::sync::{Mutex, OnceLock};
 pub(crate) struct Images {
     pub kernels: Vec<GpuKernel>,
     first: Vec<usize>,
+    /// The number of the first version with the same entry, of each; empty where all have entries of their own.
+    same: Vec<usize>,
     /// The code of each version.
     code: Vec<Vec<Image>>,
     /// Of a program that was compiled in this process: what code is made of when it is first launched.
@@ -84,6 +87,7 @@ impl Images {
             fail!(MODULE, "{name}: {}: {} threads for tiles of {COLUMNS} columns", v.entry, v.threads);
         }
         let mut out = Images::of(kernels);
+        out.same = same(&out.kernels);
         if count > 0 && module.images.is_null() {
             fail!(MODULE, "{name}: the images are NULL");
         }
@@ -100,7 +104,7 @@ impl Images {
             first.push(n);
             n + k.versions.len()
         });
-        Images { kernels, first, code: vec![Vec::new(); total], sources: Vec::new() }
+        Images { kernels, first, same: Vec::new(), code: vec![Vec::new(); total], sources: Vec::new() }
     }
 
     /// Of a program that was compiled in this process.
@@ -130,10 +134,11 @@ impl Images {
         }
     }
 
-    /// The number of a version.
+    /// The number of a version. Versions of one code have one number: it is loaded once.
     #[inline]
     pub fn number(&self, kernel: usize, version: usize) -> usize {
-        self.first[kernel] + version
+        let number = self.first[kernel] + version;
+        self.same.get(number).copied().unwrap_or(number)
     }
 
     /// How many versions there are.
@@ -157,4 +162,11 @@ impl Images {
         let list = self.code[number].iter().map(word).collect::<Vec<String>>().join(", ");
         if list.is_empty() { "nothing".into() } else { list }
     }
+}
+
+/// Of each version the first one with the same entry.
+fn same(kernels: &[GpuKernel]) -> Vec<usize> {
+    let mut known = HashMap::new();
+    let entries = kernels.iter().flat_map(|k| &k.versions).zip(0..);
+    entries.map(|(v, number)| *known.entry(v.entry.as_str()).or_insert(number)).collect()
 }

@@ -5,8 +5,10 @@
 //! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod again;
+pub mod common;
 pub mod dce;
 pub mod divide;
+pub mod index;
 pub mod interp;
 pub mod name;
 pub mod narrow;

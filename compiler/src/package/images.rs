@@ -4,9 +4,11 @@
 
 use super::model::Package;
 use super::ptxas::{Arch, Ptxas, Usage};
+use crate::backend::ptx::shared::code;
 use crate::error::{Error, Result};
 use crate::plan::gpu::GpuVersion;
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// Images begin at a multiple of this: machine code is an ELF file.
@@ -41,6 +43,13 @@ pub struct Images {
 }
 
 impl Images {
+    /// A version whose entry an earlier one has: it has the same code.
+    fn share(&mut self, kernel: usize, version: usize, first: (usize, usize)) {
+        let rows = self.table.iter().filter(|i| (i.kernel, i.version) == first);
+        let rows: Vec<Image> = rows.map(|i| Image { kernel, version, ..i.clone() }).collect();
+        self.table.extend(rows);
+    }
+
     fn push(&mut self, kernel: usize, version: usize, code: &[u8], machine: Option<(Arch, Usage)>) {
         self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
         let (arch, usage) = machine.unzip();
@@ -67,8 +76,14 @@ impl Images {
     }
 }
 
+/// The versions with code of their own: entries that an earlier version has are left out.
+pub fn own(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
+    let mut seen = FxHashSet::default();
+    versions(package).filter(move |(_, _, version, _)| seen.insert(version.entry.as_str()))
+}
+
 /// The versions of a package with their PTX: kernel, version, how it is launched, text.
-pub fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
+fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
     package.gpu.iter().zip(&package.ptx).enumerate().flat_map(|(k, (kernel, texts))| {
         kernel
             .versions
@@ -90,7 +105,7 @@ pub fn make(
     let failed = |what: &str, e: std::io::Error| {
         Error::user("E0504", format!("cannot use {}: {e}", scratch.join(what).display()))
     };
-    let jobs: Vec<_> = versions(package)
+    let jobs: Vec<_> = own(package)
         .flat_map(|(_, _, v, ptx)| archs.iter().map(move |&arch| (&v.entry, ptx, arch)))
         .collect();
     let assemble = |(ptxas, strict): (&Ptxas, bool), entry: &str, ptx: &str, arch: Arch| {
@@ -113,7 +128,13 @@ pub fn make(
     }
     .into_iter();
     let mut images = Images { ptxas: ptxas.map(|p| p.0.version.clone()), ..Images::default() };
-    for (k, v, _, ptx) in versions(package) {
+    let mut known = FxHashMap::default();
+    for (k, v, version, ptx) in versions(package) {
+        let first = *known.entry(version.entry.as_str()).or_insert((k, v));
+        if first != (k, v) {
+            images.share(k, v, first);
+            continue;
+        }
         images.push(k, v, ptx.as_bytes(), None);
         for (&arch, (code, usage)) in archs.iter().zip(made.by_ref()) {
             images.push(k, v, &code, Some((arch, usage)));
@@ -132,7 +153,7 @@ fn check(package: &Package) -> Result<()> {
     if names != package.kernels.iter().collect::<Vec<_>>() {
         return wrong(format!("kernels {:?}, launches of {names:?}", package.kernels));
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = FxHashMap::default();
     for (kernel, ptx) in package.gpu.iter().zip(&package.ptx) {
         if kernel.versions.is_empty() != kernel.absent.is_some() || kernel.versions.len() != ptx.len() {
             return wrong(format!(
@@ -143,12 +164,18 @@ fn check(package: &Package) -> Result<()> {
             ));
         }
         for (version, text) in kernel.versions.iter().zip(ptx) {
-            if !seen.insert(&version.entry) || text.contains('\0') {
-                return wrong(format!("the entry {} is not one text of its own", version.entry));
+            let first: &String = seen.entry(&version.entry).or_insert(text);
+            if text.contains('\0') || !is_same(first, text, &version.entry) {
+                return wrong(format!("the entry {} is not one text", version.entry));
             }
         }
     }
     Ok(())
+}
+
+/// Whether two texts of one entry have one code.
+fn is_same(a: &String, b: &String, entry: &str) -> bool {
+    std::ptr::eq(a, b) || code(a, entry) == code(b, entry)
 }
 
 /// What the first line of PTX that begins with this word says: `.version 8.0`, `.target sm_80`.

@@ -85,7 +85,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     if package.targets.cpu {
         staging.put(&format!("share/{name}/{name}_cpu.c"), &compiled.c_source)?;
     }
-    for (_, _, version, ptx) in images::versions(&package) {
+    for (_, _, version, ptx) in images::own(&package) {
         staging.put(&format!("share/{name}/ptx/{}.ptx", version.entry), ptx)?;
     }
 

@@ -54,6 +54,7 @@ fn with_gpu(targets: Targets) -> Compiled {
             .expect("kernel IR")
             .remove(0),
         ptx: ptx(&v.entry),
+        shared: false,
     };
     Compiled {
         targets,

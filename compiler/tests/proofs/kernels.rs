@@ -2,7 +2,7 @@
 
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};
-use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, divide, narrow, negate, parse, predicate};
+use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, common, divide, narrow, negate, parse, predicate};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use std::collections::BTreeMap;
 
@@ -99,11 +99,57 @@ fn kernel(ins: &str, main: &str) -> Kernel {
 
 /// All claims of this file.
 pub fn claims() -> Vec<Claim> {
-    let mut out = narrowed();
+    let mut out = shared();
+    out.extend(narrowed());
     out.extend(divided());
     out.extend(predicated());
     out.extend(negated());
     out
+}
+
+/// What is computed once is what was computed twice: indices and elements that are stored, in order.
+fn shared() -> Vec<Claim> {
+    let bodies = [
+        ("an index and an element", "out[mul(a, b)] = mul(b, a) out[add(mul(a, b), 1i64)] = a"),
+        (
+            "constants in an index",
+            "out[add(add(sub(a, 3i64), mul(b, b)), 5i64)] = a out[add(a, mul(b, b))] = b",
+        ),
+        ("a let and its copy", "let %x: i64 = mul(a, b) let %y: i64 = %x out[%y] = add(%y, mul(a, b))"),
+        (
+            "a let of what is known",
+            "out[0i64] = rem(a, b) let %x: i64 = rem(a, b) out[%x] = mul(%x, rem(a, b))",
+        ),
+        (
+            "parts of what is shared",
+            "out[0i64] = max(sub(a, b), mul(a, b)) out[1i64] = max(sub(a, b), mul(a, b)) out[2i64] = mul(a, b)",
+        ),
+        (
+            "branches",
+            "var %v: i64 = a if lt(a, b) { %v = mul(add(a, b), %v) } else { let %t: i64 = add(a, b) %v = mul(%t, %t) } \
+             out[%v] = add(mul(a, b), add(a, b)) out[mul(a, b)] = %v",
+        ),
+        (
+            "variables",
+            "var %v: i64 = a out[mul(%v, b)] = mul(a, b) %v = mul(a, b) out[mul(%v, b)] = select(lt(a, b), mul(a, b), b)",
+        ),
+    ];
+    let each = bodies.map(|(case, body)| {
+        let before = kernel("i64 in a: i64 in b: i64 threads 128", body);
+        let mut after = before.clone();
+        common::run(&mut after);
+        assert_ne!(before, after, "the pass took {body}");
+        let mut s = Script::opaque();
+        let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
+        let [before, after] = [&before, &after].map(|k| State::of(&mut s, k, &ins).stored);
+        let same = |a: &[Value; 2], b: &[Value; 2]| {
+            format!("(= {} {}) (= {} {})", a[0].term, b[0].term, a[1].term, b[1].term)
+        };
+        let same: Vec<String> = before.iter().zip(&after).map(|(a, b)| same(a, b)).collect();
+        Claim::solved("common", case, body, s.prove(&format!("(and {})", same.join(" "))))
+            .at("compiler/src/kernel/common.rs")
+    });
+    each.into()
 }
 
 /// An index that stays within 31 bits is its low half: of every operation through which the pass goes.

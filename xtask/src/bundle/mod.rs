@@ -19,8 +19,9 @@ mod random;
 mod rust;
 
 use crate::cuda::Toolkit;
+use crate::install::{self, Profile};
 use crate::sh::{self, Result, say};
-use crate::{install, system};
+use crate::system;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,8 @@ pub fn run() -> Result {
         println!("no CUDA toolkit: packages get PTX, but no machine code");
     }
     say("libarraygpu, built and installed");
-    install::for_projects()?;
-    bundle.put(&install::default_prefix().join("lib").join(install::SONAME), "lib")?;
+    install::for_projects(Profile::Release)?;
+    bundle.put(&Profile::Release.prefix().join("lib").join(install::SONAME), "lib")?;
     say("C and C++ programs");
     for project in ["cpp-examples", "tests/cpp"] {
         projects::add(&mut bundle, project, toolkit)?;

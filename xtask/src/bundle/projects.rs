@@ -1,9 +1,10 @@
 //! The CMake projects of the repository in the bundle: their test programs, and the packages that these use.
 
 use super::{Bundle, work};
+use crate::cmake;
 use crate::cuda::Toolkit;
+use crate::install::Profile;
 use crate::sh::{self, Result};
-use crate::{cmake, install};
 use std::path::{Path, PathBuf};
 
 /// Builds a project for the bundle and takes every program that its tests run, and every package that it has made.
@@ -21,7 +22,7 @@ pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Res
 /// machine code beside the PTX.
 pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     let out = work().join("build").join(project.replace('/', "-"));
-    let prefix = install::default_prefix();
+    let prefix = Profile::Release.prefix();
     let mut configure = sh::program("cmake");
     configure.arg("-S").arg(sh::root().join(project)).arg("-B").arg(&out);
     configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON"]);

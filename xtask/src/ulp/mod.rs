@@ -4,8 +4,9 @@
 
 mod table;
 
+use crate::install::{self, Profile};
 use crate::sh::{self, Result, say};
-use crate::{cmake, install, system};
+use crate::{cmake, system};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -138,8 +139,8 @@ fn bound(name: &str, ty: &str) -> Result<f64> {
 
 /// Rows of the speed of all functions.
 fn speeds() -> Result<Vec<Value>> {
-    install::for_projects()?;
-    let build = cmake::build("bench/functions", None)?;
+    install::for_projects(Profile::Release)?;
+    let build = cmake::build("bench/functions", None, Profile::Release)?;
     let program = build.join("arraygpu-function-speed").display().to_string();
     let text = sh::output(&mut sh::program(&program)).ok_or("the benchmark of the functions failed")?;
     print!("{text}");

@@ -6,13 +6,11 @@
 
 use super::Emitter;
 use super::regs::Operand;
+use crate::kernel::index::split;
 use crate::kernel::{Expr, Mem};
-use crate::scalar::{BinaryOp, Ty};
+use crate::scalar::Ty;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
-
-/// Greater constants stay in the index.
-const MAX_OFFSET: i64 = 1 << 20;
 
 /// `[register + offset]`
 #[derive(Clone, Copy)]
@@ -123,30 +121,5 @@ impl<'a> Emitter<'a> {
             }
             _ => false,
         }
-    }
-}
-
-/// An index as a part that is not constant, and a constant.
-fn split(index: &Expr) -> (Option<Cow<'_, Expr>>, i64) {
-    match index {
-        Expr::Lit(l) if l.as_int().is_some_and(|c| c.unsigned_abs() < MAX_OFFSET as u64) => {
-            (None, l.as_int().unwrap_or(0))
-        }
-        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
-            let (part, c) = split(a);
-            let of_b = if let Expr::Lit(l) = &**b { l.as_int() } else { None };
-            match of_b {
-                Some(k) if k.unsigned_abs() < MAX_OFFSET as u64 => {
-                    let sum = if *op == BinaryOp::Add { c + k } else { c - k };
-                    if sum.abs() < MAX_OFFSET { (part, sum) } else { (Some(Cow::Borrowed(index)), 0) }
-                }
-                _ if *op == BinaryOp::Add && c != 0 => match part {
-                    Some(part) => (Some(Cow::Owned(part.into_owned().plus((**b).clone()))), c),
-                    None => (Some(Cow::Borrowed(&**b)), c),
-                },
-                _ => (Some(Cow::Borrowed(index)), 0),
-            }
-        }
-        e => (Some(Cow::Borrowed(e)), 0),
     }
 }

@@ -15,6 +15,7 @@ mod expr;
 mod memory;
 mod near;
 mod regs;
+pub mod shared;
 mod stmt;
 
 use crate::kernel::{Expr, Kernel, Mem, Stmt};

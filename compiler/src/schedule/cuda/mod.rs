@@ -39,7 +39,7 @@ use super::stencil::{self, Kept, Stencil};
 use crate::core::Strategy;
 use crate::error::Result;
 use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, divide, narrow, negate, predicate, verify};
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, common, divide, narrow, negate, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 use std::sync::Arc;
@@ -81,10 +81,12 @@ impl Draft {
         let mut k = Kernel { name: self.name, ins: self.ins, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
         predicate::run(&mut k);
-        divide::run(&mut k);
         if self.narrow {
             narrow::run(&mut k);
         }
+        crate::kernel::dce::run(&mut k);
+        common::run(&mut k);
+        divide::run(&mut k);
         negate::run(&mut k);
         crate::kernel::dce::run(&mut k);
         verify::verify(&k)?;

@@ -9,7 +9,6 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::{access, bind, int32, thread, wide};
 use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::read;
 use crate::schedule::nests::{self, Env};
 
 /// What a thread has read of a step: for each side, and each of its vectors, and each part, neighbouring values.
@@ -93,26 +92,34 @@ impl Block<'_> {
         };
         let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
         let mut values = vec![Vec::new(); side.parts.len()];
-        for (u, env) in (0..).zip(envs) {
-            let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
-            let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
-            for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
+        for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
+            let by_own = !full && moves;
+            // one condition for as many neighbours as it is the same for
+            let each = by_own && !side.along_k || short && side.along_k;
+            for (u, envs) in (0..).zip(envs.chunks(if each { 1 } else { envs.len() })) {
+                let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
+                let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
                 let bounds = [
                     self.takes_part(s),
-                    (!full && moves).then(|| below(at(&own, !side.along_k), &self.extents[s])),
+                    by_own.then(|| below(at(&own, !side.along_k), &self.extents[s])),
                     short.then(|| below(at(&k, side.along_k), &self.count)),
                 ];
-                let types: Vec<Ty> = parts.iter().map(|n| l.g.ty(*n).elem).collect();
-                let regs: Vec<Reg> = types.iter().map(|ty| l.k.reg("x", *ty)).collect();
-                out.extend(regs.iter().zip(&types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty)))));
                 let mut body = Vec::new();
-                let list = self.values(l, parts, std::slice::from_ref(&env), &vars, &mut body)?;
-                body.extend(regs.iter().zip(list).map(|(r, e)| Stmt::Assign(*r, e[0].clone())));
+                for env in envs {
+                    let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+                    let list = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+                    for ((place, part), e) in places.iter().zip(parts).zip(list) {
+                        let ty = l.g.ty(*part).elem;
+                        let r = l.k.reg("x", ty);
+                        out.push(Stmt::Var(r, Expr::Lit(Lit::zero(ty))));
+                        body.push(Stmt::Assign(r, e));
+                        values[*place].push(Expr::Reg(r));
+                    }
+                }
                 match and(bounds.into_iter().flatten()) {
                     Some(inside) => out.push(Stmt::If(inside, body, vec![])),
                     None => out.append(&mut body),
                 }
-                places.iter().zip(read(&regs)).for_each(|(i, e)| values[*i].push(e));
             }
         }
         Ok(values)

@@ -1,0 +1,78 @@
+//! Long kernels of equal code are one: products of matrices of one type, for example, whose code does not depend on what the matrices are called.
+//!
+//! The later ones are launched under the name of the first, so their code is stored, assembled and loaded once. Short kernels keep their own names, which a profiler shows.
+
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+/// Shorter texts are not shared.
+const LONG: usize = 16 << 10;
+
+/// The long kernels so far, by their code.
+#[derive(Default)]
+pub struct Shared {
+    /// Its entry.
+    known: FxHashMap<String, String>,
+}
+
+impl Shared {
+    /// The entry of the earlier kernel that has this code. One that is new is remembered.
+    pub fn find(&mut self, ptx: &str, entry: &str) -> Option<String> {
+        if ptx.len() < LONG {
+            return None;
+        }
+        match self.known.entry(code(ptx, entry)) {
+            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Vacant(new) => {
+                new.insert(entry.into());
+                None
+            }
+        }
+    }
+}
+
+/// What the assembler sees of a text: no comments, and no name of its own.
+pub fn code(ptx: &str, entry: &str) -> String {
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        let (before, rest) = line.split_once("/*").unwrap_or((line, ""));
+        let after = rest.split_once("*/").map_or("", |(_, after)| after);
+        match before.strip_prefix(".visible .entry ") {
+            Some(name) => out.push_str(name.strip_prefix(entry).unwrap_or(name)),
+            None => out.push_str(before),
+        }
+        out.push_str(after);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(entry: &str, note: &str, last: &str) -> String {
+        let body = "\tadd.s32 %a, %a, 1; // line\n".repeat(LONG / 16);
+        format!(
+            "// {entry}\n.visible .entry {entry}(\n\t.param .b64 arg0 /* {note} */\n)\n{{\n{body}\t{last}\n}}\n"
+        )
+    }
+
+    #[test]
+    fn names_and_comments_make_no_difference_but_instructions_do() {
+        let mut shared = Shared::default();
+        let mut find = |entry: &str, note: &str, last: &str| shared.find(&text(entry, note, last), entry);
+        assert_eq!(find("f_0", "a: f32", "ret;"), None);
+        assert_eq!(find("f_1", "b: f32", "ret;").as_deref(), Some("f_0"));
+        assert_eq!(find("f_2", "b: f32", "exit;"), None);
+        assert_eq!(find("f_3", "", "exit;").as_deref(), Some("f_2"));
+    }
+
+    #[test]
+    fn short_kernels_are_not_shared() {
+        let mut shared = Shared::default();
+        let short = ".visible .entry f(\n)\n{\n\tret;\n}\n";
+        assert_eq!([0, 1].map(|_| shared.find(short, "f")), [None, None]);
+    }
+}

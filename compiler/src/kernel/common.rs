@@ -1,0 +1,408 @@
+//! Common subexpressions of integers: what is computed once stays in a register as long as its block lasts.
+//!
+//! ```text
+//! let %a: f32 = x[add(mul(%i, n_x), %j)]          let %common0: i64 = add(mul(%i, n_x), %j)
+//! let %b: f32 = y[add(mul(%i, n_x), %j)]    ->    let %a: f32 = x[%common0]
+//!                                                 let %b: f32 = y[%common0]
+//! ```
+//!
+//! Scoped value numbering: equal operations of equal operands have one number, and a number has a register from the statement on that computes it first, up to the end of
+//! that statement's block. Floats are left alone, since lowering names what they share; so are variables, loads, and sums with a constant, which an address takes for
+//! nothing ([`super::index`]). It runs before divisions are written out, each of which takes some twenty lines.
+
+use super::index::split;
+use super::{Expr, Kernel, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use rustc_hash::FxHashMap;
+
+/// Runs the pass on `main`.
+pub fn run(k: &mut Kernel) {
+    k.rewrite_main(|k, body| {
+        let mut changing = vec![false; k.regs.len()];
+        find_variables(body, &mut changing);
+        let mut pass = Common {
+            of_register: vec![None; changing.len()],
+            copied: vec![None; changing.len()],
+            changing,
+            numbers: FxHashMap::default(),
+            first: Vec::new(),
+            undo: Vec::new(),
+            uses: Vec::new(),
+            computations: 0,
+            nodes: Vec::new(),
+            repeats: false,
+            rewrites: false,
+            strided: k.arrays.iter().any(|a| a.strided),
+            k,
+        };
+        pass.block(body);
+        if pass.repeats {
+            (pass.rewrites, pass.computations) = (true, 0);
+            pass.block(body);
+        }
+    });
+}
+
+fn find_variables(body: &[Stmt], changing: &mut [bool]) {
+    for s in body {
+        if let Stmt::Var(r, _) = s {
+            changing[r.0 as usize] = true;
+        }
+        s.blocks().into_iter().for_each(|b| find_variables(b, changing));
+    }
+}
+
+/// What makes two operations equal.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Lit(Lit),
+    Reg(Reg),
+    In(u32),
+    Place(u8),
+    Unary(UnaryOp, u32),
+    Binary(BinaryOp, u32, u32),
+    MulAdd(u32, u32, u32),
+    Select(u32, u32, u32),
+    Cast(Ty, u32),
+}
+
+/// Where a number was computed first, in the blocks that are open.
+#[derive(Clone, Copy)]
+struct First {
+    /// Which computation of the kernel it is.
+    computation: usize,
+    /// The register that holds it.
+    register: Option<Reg>,
+}
+
+/// A node of the expression at hand.
+#[derive(Clone, Copy)]
+struct Node {
+    number: Option<u32>,
+    /// Whether it may have a register of its own.
+    named: bool,
+    /// Nodes below it, itself included.
+    size: usize,
+}
+
+/// Two walks alike: the first counts, the second rewrites.
+struct Common<'a> {
+    k: &'a mut Kernel,
+    /// Some array has a stride.
+    strided: bool,
+    /// Whether each register is a variable.
+    changing: Vec<bool>,
+    numbers: FxHashMap<Key, u32>,
+    /// The number of what a `let` gave each register.
+    of_register: Vec<Option<u32>>,
+    /// What each register is a copy of.
+    copied: Vec<Option<Reg>>,
+    /// Of each number.
+    first: Vec<Option<First>>,
+    /// Numbers that were computed first in a block that is open.
+    undo: Vec<u32>,
+    /// How often each computation is used.
+    uses: Vec<u32>,
+    /// Computations so far.
+    computations: usize,
+    /// The expression at hand, each node before those below it.
+    nodes: Vec<Node>,
+    /// Something is computed twice.
+    repeats: bool,
+    rewrites: bool,
+}
+
+impl Common<'_> {
+    /// What is computed first in a block is known to its end.
+    fn block(&mut self, body: &mut Vec<Stmt>) {
+        let open = self.undo.len();
+        let mut out = Vec::with_capacity(body.len());
+        for mut s in std::mem::take(body) {
+            self.stmt(&mut s, &mut out);
+            out.push(s);
+        }
+        *body = out;
+        for number in self.undo.drain(open..) {
+            self.first[number as usize] = None;
+        }
+    }
+
+    fn stmt(&mut self, s: &mut Stmt, out: &mut Vec<Stmt>) {
+        match s {
+            // its condition is computed anew before each turn
+            Stmt::While(_, body) => self.block(body),
+            Stmt::Let(r, e, _) => self.bound(*r, e, out),
+            Stmt::LoadVec(_, m, i) => self.index(*m, i, out),
+            Stmt::Store(m, i, e) => {
+                self.expr(e, out);
+                self.index(*m, i, out);
+            }
+            Stmt::StoreVec(m, i, values) => {
+                values.iter_mut().for_each(|e| self.expr(e, out));
+                self.index(*m, i, out);
+            }
+            // one read alone is predicated: its address is computed in any case
+            Stmt::If(c, then, otherwise) if reads_only(then) && otherwise.is_empty() => {
+                self.expr(c, out);
+                then[0].expressions_mut(&mut |e| self.expr(e, out));
+            }
+            s => {
+                s.expressions_mut(&mut |e| self.expr(e, out));
+                s.blocks_mut().for_each(|b| self.block(b));
+            }
+        }
+    }
+
+    /// A `let`: its register holds what it computes first, or has the number of what is known. A copy is known by what it copies.
+    fn bound(&mut self, r: Reg, e: &mut Expr, out: &mut Vec<Stmt>) {
+        self.number(e);
+        if let Expr::Reg(from) = e
+            && !self.changing[from.0 as usize]
+        {
+            self.copied[r.0 as usize] = Some(*from);
+        }
+        let Node { number, named, .. } = self.nodes[0];
+        match number.filter(|n| named && self.first[*n as usize].is_none()) {
+            Some(number) => {
+                let computation = self.computation();
+                self.operands(e, 0, out);
+                self.known(number, First { computation, register: Some(r) });
+            }
+            None => self.visit(e, 0, out),
+        }
+        self.of_register[r.0 as usize] = number.filter(|_| named);
+        self.nodes.clear();
+    }
+
+    fn expr(&mut self, e: &mut Expr, out: &mut Vec<Stmt>) {
+        self.number(e);
+        self.visit(e, 0, out);
+        self.nodes.clear();
+    }
+
+    /// The index of an access: a constant in it stays where the address finds it.
+    fn index(&mut self, m: Mem, i: &mut Expr, out: &mut Vec<Stmt>) {
+        self.split(m, i);
+        self.expr(i, out);
+    }
+
+    /// Writes an index as a part that is not constant and a constant.
+    fn split(&self, m: Mem, i: &mut Expr) {
+        let strided = matches!(m, Mem::Array(a) if self.k.arrays[a as usize].strided);
+        if !strided
+            && let (Some(part), c) = split(i)
+            && c != 0
+        {
+            let narrow = self.k.ty(&part) == Ty::I32;
+            let c = if narrow { Lit::i32(c as i32) } else { Lit::i64(c) };
+            *i = part.into_owned().plus(Expr::Lit(c));
+        }
+    }
+
+    /// Numbers an expression and what is below it; writes the indices of its loads apart.
+    fn number(&mut self, e: &mut Expr) -> (Option<u32>, Ty) {
+        let at = self.nodes.len();
+        self.nodes.push(Node { number: None, named: false, size: 1 });
+        if let Expr::Load(m, i) | Expr::LoadIf(m, i, _) = e {
+            self.split(*m, i);
+        }
+        if let Expr::Reg(r) = e
+            && let Some(from) = self.copied[r.0 as usize]
+        {
+            *r = from;
+        }
+        let (mut below, mut types, mut count) = ([None; 3], [Ty::Bool; 3], 0);
+        e.children_mut(|child| {
+            (below[count], types[count]) = self.number(child);
+            count += 1;
+        });
+        let (key, ty) = match (&*e, below) {
+            (Expr::Lit(l), _) => (Some(Key::Lit(*l)), l.ty),
+            (Expr::Reg(r), _) => {
+                let ty = self.k.regs[r.0 as usize].1;
+                match self.of_register[r.0 as usize] {
+                    Some(number) => {
+                        self.nodes[at].number = Some(number);
+                        return (Some(number), ty);
+                    }
+                    None => ((!self.changing[r.0 as usize]).then_some(Key::Reg(*r)), ty),
+                }
+            }
+            (Expr::In(i), _) => (Some(Key::In(*i)), self.k.ins[*i as usize].1),
+            (Expr::Place(g), _) => (Some(Key::Place(*g as u8)), Ty::I32),
+            (Expr::Unary(op, _), [Some(a), ..]) => (Some(Key::Unary(*op, a)), op.result(types[0])),
+            (Expr::Binary(op, ..), [Some(a), Some(b), _]) => {
+                let swap = b < a && commutes(*op);
+                let (a, b) = if swap { (b, a) } else { (a, b) };
+                (Some(Key::Binary(*op, a, b)), op.result(types[0]))
+            }
+            (Expr::MulAdd(..), [Some(a), Some(b), Some(c)]) => (Some(Key::MulAdd(a, b, c)), types[0]),
+            (Expr::Select(..), [Some(a), Some(b), Some(c)]) => (Some(Key::Select(a, b, c)), types[1]),
+            (Expr::Cast(ty, _), [Some(a), ..]) => (Some(Key::Cast(*ty, a)), *ty),
+            (e, _) => (None, self.k.ty(e)),
+        };
+        // arithmetic of floats is left alone
+        let key = key.filter(|_| !ty.is_float());
+        let number = key.map(|key| {
+            let next = self.numbers.len() as u32;
+            *self.numbers.entry(key).or_insert(next)
+        });
+        self.first.resize(self.numbers.len(), None);
+        let size = self.nodes.len() - at;
+        // one instruction of what is there in any case is not worth a register; where arrays have strides, which take registers, only a division is
+        let costs = match &*e {
+            Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => true,
+            Expr::Binary(BinaryOp::Mul, ..) => !self.strided,
+            _ => !self.strided && size > 3,
+        };
+        self.nodes[at] = Node { number, named: costs && ty.is_int() && !adds_constant(e), size };
+        (number, ty)
+    }
+
+    /// Counts, or rewrites, the node `at` and those below it.
+    fn visit(&mut self, e: &mut Expr, at: usize, out: &mut Vec<Stmt>) {
+        let Node { number, named, size } = self.nodes[at];
+        let Some(number) = number.filter(|_| named || size == 1) else {
+            return self.operands(e, at, out);
+        };
+        match self.first[number as usize] {
+            Some(First { register: Some(r), .. }) => {
+                self.repeats |= named;
+                if self.rewrites {
+                    *e = Expr::Reg(r);
+                }
+            }
+            Some(first) => {
+                self.repeats = true;
+                self.uses[first.computation] += 1;
+            }
+            None if size == 1 => {}
+            None => {
+                let computation = self.computation();
+                self.operands(e, at, out);
+                let mut register = None;
+                if self.rewrites && self.uses[computation] > 1 {
+                    let r = self.k.reg("common", self.k.ty(e));
+                    self.changing.push(false);
+                    self.copied.push(None);
+                    self.of_register.push(Some(number));
+                    out.push(Stmt::Let(r, std::mem::replace(e, Expr::Reg(r)), Default::default()));
+                    register = Some(r);
+                }
+                self.known(number, First { computation, register });
+            }
+        }
+    }
+
+    /// Visits the operands of the node `at`.
+    fn operands(&mut self, e: &mut Expr, at: usize, out: &mut Vec<Stmt>) {
+        let mut below = at + 1;
+        e.children_mut(|child| {
+            let next = below + self.nodes[below].size;
+            self.visit(child, below, out);
+            below = next;
+        });
+    }
+
+    /// The next computation of something for the first time.
+    fn computation(&mut self) -> usize {
+        if !self.rewrites {
+            self.uses.push(1);
+        }
+        self.computations += 1;
+        self.computations - 1
+    }
+
+    /// From here to the end of the block this number is known.
+    fn known(&mut self, number: u32, first: First) {
+        self.first[number as usize] = Some(first);
+        self.undo.push(number);
+    }
+}
+
+/// Whether a branch is one read.
+fn reads_only(body: &[Stmt]) -> bool {
+    matches!(body, [Stmt::Assign(_, Expr::Load(..))])
+}
+
+fn commutes(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, And, Eq, Max, Min, Mul, Ne, Or, Xor};
+    matches!(op, Add | And | Eq | Max | Min | Mul | Ne | Or | Xor)
+}
+
+/// Whether a constant would be taken out of an index.
+fn adds_constant(e: &Expr) -> bool {
+    matches!(e, Expr::Binary(BinaryOp::Add | BinaryOp::Sub, ..)) && split(e).1 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::{dce, parse};
+
+    /// The statements of a kernel after the pass, without what is unused.
+    fn after(body: &str) -> Vec<String> {
+        let text = format!(
+            "kernel @k {{ read x: f32 read y: f32 write out: f32 in n: i64 in m: i64 threads 128 main {{ {body} }} }}"
+        );
+        let mut k = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0);
+        super::run(&mut k);
+        dce::run(&mut k);
+        let text = k.to_string();
+        let (_, main) = text.split_once("main {").expect("main");
+        main.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "}").map(String::from).collect()
+    }
+
+    #[test]
+    fn an_index_of_two_arrays_is_computed_once() {
+        let found = after(
+            "let %i: i64 = cast i64(thread) let %a: f32 = x[add(mul(%i, n), m)] let %b: f32 = y[add(mul(%i, n), m)]
+             out[add(add(mul(%i, n), 2i64), m)] = add(%a, %b)",
+        );
+        assert_eq!(
+            found,
+            [
+                "let %i: i64 = cast i64(thread)",
+                "let %common3: i64 = add(mul(%i, n), m)",
+                "let %a: f32 = x[%common3]",
+                "let %b: f32 = y[%common3]",
+                "out[add(%common3, 2i64)] = add(%a, %b)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_branch_computes_is_unknown_behind_it() {
+        let body = "if lt(n, m) { out[mul(n, m)] = 1f32 } out[mul(n, m)] = 2f32";
+        assert_eq!(after(body), ["if lt(n, m) {", "out[mul(n, m)] = 1f32", "out[mul(n, m)] = 2f32"]);
+    }
+
+    #[test]
+    fn what_is_known_before_a_branch_is_known_in_it() {
+        let body =
+            "let %p: i64 = mul(n, m) if lt(n, m) { out[mul(m, n)] = 1f32 } out[add(mul(n, m), 7i64)] = 2f32";
+        let found =
+            ["let %p: i64 = mul(n, m)", "if lt(n, m) {", "out[%p] = 1f32", "out[add(%p, 7i64)] = 2f32"];
+        assert_eq!(after(body), found);
+    }
+
+    #[test]
+    fn a_read_alone_keeps_its_branch_short() {
+        let body = "let %a: f32 = x[mul(n, m)] var %v: f32 = 0f32 if lt(n, m) { %v = y[mul(n, m)] } out[0i64] = add(%v, %a)";
+        let found = after(body);
+        assert_eq!(found[0], "let %common2: i64 = mul(n, m)");
+        assert_eq!(found[3..5], ["if lt(n, m) {", "%v = y[%common2]"]);
+    }
+
+    #[test]
+    fn variables_and_conditions_of_loops_stay() {
+        let body = "var %v: i64 = n while lt(mul(%v, m), n) { %v = mul(%v, m) } out[mul(%v, m)] = 1f32 out[mul(%v, m)] = 2f32";
+        let found = [
+            "var %v: i64 = n",
+            "while lt(mul(%v, m), n) {",
+            "%v = mul(%v, m)",
+            "out[mul(%v, m)] = 1f32",
+            "out[mul(%v, m)] = 2f32",
+        ];
+        assert_eq!(after(body), found);
+    }
+}
