@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// Shorter texts are not shared.
-const LONG: usize = 16 << 10;
+const LONG: usize = 32 << 10;
 
 /// The long kernels so far, by their code.
 #[derive(Default)]
