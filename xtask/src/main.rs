@@ -9,6 +9,7 @@ mod demo;
 mod fuzz;
 mod independent;
 mod install;
+mod licences;
 mod pip;
 mod programs;
 mod prove;
@@ -88,6 +89,8 @@ enum Task {
         /// Programs, calls and results in the form of `compiler/examples/oracle.rs`, in place of its own
         programs: Option<PathBuf>,
     },
+    /// Check the licences, sources and versions of the crates that we depend on against deny.toml (part of `test`)
+    Licences,
     /// Check the repository's style rules (part of `test`)
     Tidy,
 }
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Task::Independent { programs } => {
             independent::run(programs.as_deref(), &mut count::Counts::default())
         }
+        Task::Licences => licences::run(),
         Task::Tidy => tidy::run(),
     };
     match result {

@@ -3,7 +3,7 @@
 use crate::count::Counts;
 use crate::install::Profile;
 use crate::sh::{self, Result, say};
-use crate::{cmake, independent, install, programs, ptxas, system, tidy};
+use crate::{cmake, independent, install, licences, programs, ptxas, system, tidy};
 use std::ffi::OsStr;
 use std::time::Instant;
 
@@ -38,6 +38,7 @@ pub fn run() -> Result {
     system::ensure(system::BUILD)?;
     let mut all = Run { counts: Counts::default(), broken: Vec::new() };
     all.step("style rules", |_| tidy::run());
+    all.step("licences", |_| licences::run());
     if sh::output(&mut sh::cargo(&["fmt", "--version"])).is_some() {
         all.step("formatting", |_| sh::run(&mut sh::cargo(&["fmt", "--all", "--check"])));
     } else {

@@ -3,8 +3,10 @@
 //! - A Rust file begins with what it is: `//!`.
 //! - No source file is longer than 600 lines, and none holds code that is not there yet.
 //! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet; `compiler` stands on `math`, which stands on nothing; and `compiler` does no IO outside `package/` and its command-line tool.
+//! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes unseen (`BLESS=1` writes it).
 
 use crate::sh::{self, Result};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,13 +19,17 @@ pub fn run() -> Result {
     let root = sh::root();
     let mut files = Vec::new();
     walk(&root, &mut files);
-    let mut complaints = Vec::new();
+    let (mut complaints, mut counts) = (Vec::new(), BTreeMap::new());
     for path in &files {
         let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
         if let Ok(text) = fs::read_to_string(path) {
             complaints.extend(check(&name, &text).into_iter().map(|c| format!("{name}: {c}")));
+            if name.ends_with(".rs") {
+                counts.insert(name, unsafe_in(&text));
+            }
         }
     }
+    complaints.extend(unsafe_table(&counts)?);
     for c in &complaints {
         println!("{c}");
     }
@@ -31,6 +37,34 @@ pub fn run() -> Result {
         0 => Ok(()),
         n => Err(format!("{n} places break the style rules")),
     }
+}
+
+/// How often each file has `unsafe`.
+const UNSAFE: &str = "xtask/unsafe.txt";
+
+/// Blocks, functions, implementations and externs that are `unsafe`, outside of comments.
+fn unsafe_in(text: &str) -> usize {
+    let code = text.lines().map(|l| l.split("//").next().unwrap_or_default());
+    let words = code.flat_map(|l| l.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    words.filter(|w| *w == "unsafe").count()
+}
+
+/// Where the committed table differs.
+fn unsafe_table(counts: &BTreeMap<String, usize>) -> Result<Vec<String>> {
+    let mut table = String::new();
+    for (name, n) in counts.iter().filter(|(_, n)| **n > 0) {
+        table += &format!("{n:4}  {name}\n");
+    }
+    table += &format!("{:4}  in all\n", counts.values().sum::<usize>());
+    let path = sh::root().join(UNSAFE);
+    if std::env::var_os("BLESS").is_some() {
+        sh::put(&path, table.as_bytes())?;
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    let (known, found): (BTreeSet<&str>, BTreeSet<&str>) = (known.lines().collect(), table.lines().collect());
+    let line = |what: &str, l: &&str| format!("{UNSAFE}: {what} `{}` (BLESS=1 cargo xtask tidy)", l.trim());
+    let gone = known.difference(&found).map(|l| line("it says", l));
+    Ok(gone.chain(found.difference(&known).map(|l| line("it should say", l))).collect())
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -89,7 +123,12 @@ fn check(name: &str, text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, unsafe_in};
+
+    #[test]
+    fn unsafe_is_counted_in_code_only() {
+        assert_eq!(unsafe_in("unsafe fn f() {} // unsafe\nlet unsafety = unsafe { f() };\n"), 2);
+    }
 
     #[test]
     fn good_files() {

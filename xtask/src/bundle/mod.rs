@@ -6,7 +6,7 @@
 //! tests/cpp/   programs of cpp-examples/ and tests/cpp/          tests/rust/   test programs of the runtime
 //! tests.list   what run-tests.sh runs, with arguments            data/    what they read
 //! bench/       the benchmark                                     share/bench/   its peers' source
-//! run-tests.sh  run-bench.sh  run-sanitizer.sh  README.txt
+//! run-tests.sh  run-bench.sh  run-sanitizer.sh  README.txt  THIRD-PARTY.txt  sbom.json
 //! ```
 //!
 //! Programs find libraries beside them (`$ORIGIN`), and data from the bundle's root, where the scripts start them.
@@ -21,7 +21,7 @@ mod rust;
 use crate::cuda::Toolkit;
 use crate::install::{self, Profile};
 use crate::sh::{self, Result, say};
-use crate::system;
+use crate::{licences, system};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,9 @@ pub fn run() -> Result {
             executable(&bundle.root.join(name))?;
         }
     }
+    let (notices, sbom) = licences::shipped()?;
+    sh::put(&bundle.root.join("THIRD-PARTY.txt"), notices.as_bytes())?;
+    sh::put(&bundle.root.join("sbom.json"), sbom.as_bytes())?;
     sh::put(&bundle.root.join("tests.list"), (bundle.tests.join("\n") + "\n").as_bytes())?;
     say("what the bundle needs of a machine");
     check::all(&bundle.root)?;
