@@ -13,7 +13,7 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{Layout, compile, context, load, load_highest, shapes};
-use random::{operators, program, rng::Rng, semantics::statements};
+use random::{operators, program, rng::Rng, semantics::statements, share_of_today};
 
 const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
 
@@ -87,10 +87,10 @@ fn random_programs_have_the_interpreters_bits() {
     );
 }
 
-/// Every operator and cast at its corners, in code for vectors and for strides.
+/// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C compiler takes minutes for all (`ARRAYGPU_LONG=1`).
 #[test]
 fn operators_at_their_corners() {
-    let functions = operators::functions();
+    let functions: Vec<Function> = share_of_today(operators::functions(), 3);
     let compiled = compile(functions.clone());
     let loaded = load_highest(&compiled);
     for (i, f) in functions.iter().enumerate() {
@@ -104,20 +104,15 @@ fn operators_at_their_corners() {
     }
 }
 
-/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise bits.
+/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise code.
 #[test]
 fn fast_functions_are_precise_on_a_cpu() {
     let approximated =
         |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
     let functions: Vec<Function> = operators::functions().into_iter().filter(approximated).collect();
-    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() });
-    let loaded = load_highest(&compile(fast.collect()));
-    for (i, f) in functions.iter().enumerate() {
-        let args = operators::arguments(f);
-        let expected = interp::run(f, &args).unwrap().results;
-        let found = loaded.call(i, context(1), &args, &shapes(&expected), Layout::Contiguous).results;
-        assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
-    }
+    assert!(functions.len() > 20, "{} functions", functions.len());
+    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() }).collect();
+    assert!(compile(functions).c_source == compile(fast).c_source, "the C of fast functions is another");
 }
 
 /// The first place where results differ, with the arguments there.

@@ -143,6 +143,43 @@ pub struct AgpuContextOptions {
     /// Threads to compute with; 0: the environment variable ARRAYGPU_THREADS, else all. Results never
     /// depend on it.
     pub threads: i32,
+    /// As agpu_context_set_memory_limit(); 0: no limit.
+    pub memory_limit: i64,
+    /// Gives `bytes` of memory at a multiple of `alignment` for arrays, temporaries and scratch on the
+    /// CPU, or NULL if there are none (then the call is AGPU_ERROR_OUT_OF_MEMORY). NULL: the system's.
+    pub allocate:
+        Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
+    /// Takes it back; given exactly if `allocate` is. Both may be called by any thread, until the last
+    /// buffer of the context is freed.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
+    /// Runs task(data, i) once for each i from 0 to `tasks`, on any threads, and returns when all have
+    /// returned: the program's own thread pool. NULL: workers of the library. `threads` says how many
+    /// tasks there are at most. Bits do not depend on who runs them.
+    pub run_tasks: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            tasks: i64,
+            task: Option<unsafe extern "C" fn(data: *mut c_void, i: i64)>,
+            data: *mut c_void,
+        ),
+    >,
+    /// What these functions are called with. They must not throw, nor call functions of this context.
+    pub user: *mut c_void,
+}
+
+impl Default for AgpuContextOptions {
+    fn default() -> AgpuContextOptions {
+        AgpuContextOptions {
+            size: size_of::<AgpuContextOptions>(),
+            device: AGPU_DEVICE_DEFAULT,
+            threads: 0,
+            memory_limit: 0,
+            allocate: None,
+            release: None,
+            run_tasks: None,
+            user: std::ptr::null_mut(),
+        }
+    }
 }
 
 /// Options of one call of a package's function.

@@ -7,87 +7,21 @@ use crate::error::{
     INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
 };
 use crate::handle::{Pin, Table};
+use crate::memory::{HostMemory, Storage};
 use crate::view::{self, AXES, Span};
 use arraygpu_compiler::scalar::Ty;
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 
-/// Alignment of every allocation: a cache line, and the widest vector register.
-pub(crate) const ALIGN: usize = 64;
-
-/// Memory of our own.
-pub(crate) struct Storage {
-    raw: *mut u8,
-    layout: Layout,
-    data: *mut u8,
+/// Where memory is to be.
+#[derive(Clone, Copy)]
+pub(crate) enum On<'a> {
+    Host(&'a Arc<HostMemory>),
+    /// First used on the stream.
+    Device(&'a Arc<Gpu>, &'a Stream),
 }
-
-// SAFETY: a Storage owns its memory, as a Box does.
-unsafe impl Send for Storage {}
-// SAFETY: a shared Storage only gives its address away.
-unsafe impl Sync for Storage {}
-
-impl Storage {
-    /// Memory for `count` elements of `size` bytes, aligned to [`ALIGN`]. Zeroed memory comes lazily from the system: the
-    /// allocator is asked for its natural alignment (it would clear over-aligned memory by hand) and we align inside.
-    pub fn new(count: i64, size: usize, zeroed: bool) -> Result<Storage> {
-        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
-        let whole =
-            bytes.and_then(|n| n.checked_add(ALIGN)).and_then(|n| Layout::from_size_align(n, 16).ok());
-        let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
-        let (Some(bytes), Some(layout)) = (bytes, whole) else { return Err(too_much()) };
-        if bytes == 0 {
-            return Ok(Storage { raw: std::ptr::null_mut(), layout, data: std::ptr::null_mut() });
-        }
-        // SAFETY: the layout is not empty.
-        let raw = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
-        if raw.is_null() {
-            return Err(too_much());
-        }
-        let data = raw.wrapping_add(raw.align_offset(ALIGN));
-        huge_pages(data, bytes);
-        Ok(Storage { raw, layout, data })
-    }
-
-    /// Address of element 0; null when there is none.
-    pub fn data(&self) -> *mut u8 {
-        self.data
-    }
-}
-
-impl Drop for Storage {
-    fn drop(&mut self) {
-        if !self.raw.is_null() {
-            // SAFETY: allocated in `new` with this layout.
-            unsafe { dealloc(self.raw, self.layout) };
-        }
-    }
-}
-
-/// Asks for huge pages where the memory is large: first touches and TLB misses cost less. Advice only.
-#[cfg(target_os = "linux")]
-fn huge_pages(data: *mut u8, bytes: usize) {
-    const HUGE: usize = 2 << 20;
-    const MADV_HUGEPAGE: i32 = 14;
-    unsafe extern "C" {
-        fn madvise(address: *mut c_void, length: usize, advice: i32) -> i32;
-    }
-    if bytes < 2 * HUGE {
-        return;
-    }
-    let skip = data.align_offset(HUGE);
-    let length = bytes.saturating_sub(skip) / HUGE * HUGE;
-    if length > 0 {
-        // SAFETY: the range lies in memory of ours; this advice changes no contents, and its failure does not matter.
-        unsafe { madvise(data.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn huge_pages(_: *mut u8, _: usize) {}
 
 /// Where a vector's elements are.
 pub(crate) enum Memory {
@@ -98,11 +32,11 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// Memory for `count` elements of `size` bytes, not cleared; on a GPU first used on the stream.
-    pub fn new(count: i64, size: usize, on: Option<(&Arc<Gpu>, &Stream)>) -> Result<Memory> {
+    /// Memory for `count` elements of `size` bytes, not cleared.
+    pub fn new(count: i64, size: usize, on: On) -> Result<Memory> {
         match on {
-            None => Storage::new(count, size, false).map(Memory::Host),
-            Some((gpu, stream)) => Allocation::new(gpu, count, size, stream).map(Memory::Device),
+            On::Host(memory) => Storage::new(count, size, false, Some(memory)).map(Memory::Host),
+            On::Device(gpu, stream) => Allocation::new(gpu, count, size, stream).map(Memory::Device),
         }
     }
 
@@ -249,7 +183,7 @@ fn create(
     };
     let context = context::pin_or_default(context)?;
     let memory = match &context.gpu {
-        None => Memory::Host(Storage::new(count, ty.size(), true)?),
+        None => Memory::Host(Storage::new(count, ty.size(), true, Some(&context.memory))?),
         Some(gpu) => Memory::Device(Allocation::zeroed(gpu, count, ty.size())?),
     };
     out.write(insert(Buffer::new(context, ty, shape, memory))?);

@@ -6,7 +6,8 @@ use crate::cuda::device;
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, guard, out};
 use crate::handle::{Pin, Table};
-use crate::pool::Pool;
+use crate::memory::{Allocator, HostMemory};
+use crate::pool::{Pool, Runner};
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,11 +20,23 @@ pub(crate) struct Context {
     pub handle: OnceLock<usize>,
     /// None: the CPU.
     pub gpu: Option<Arc<Gpu>>,
+    /// What is on the CPU of it.
+    pub memory: Arc<HostMemory>,
+    /// What runs its tasks in place of workers of our own.
+    pub runner: Option<Runner>,
     /// Kernels run on the CPU so far.
     pub launches: AtomicI64,
 }
 
 impl Context {
+    /// At most so many bytes from now on.
+    pub fn set_memory_limit(&self, bytes: i64) {
+        self.memory.usage.set_limit(bytes);
+        if let Some(gpu) = &self.gpu {
+            gpu.usage.set_limit(bytes);
+        }
+    }
+
     /// Kernels launched so far.
     pub fn launches(&self) -> i64 {
         let of = |count: &AtomicI64| count.load(Ordering::Relaxed);
@@ -34,13 +47,22 @@ impl Context {
 static CONTEXTS: Table<Arc<Context>> = Table::new(0b0101, "context");
 static DEFAULT: OnceLock<(usize, Arc<Context>)> = OnceLock::new();
 
-pub(crate) fn create(threads: usize, device: i32) -> Result<(usize, Arc<Context>)> {
+/// What a program may hand in for a context.
+#[derive(Default)]
+pub(crate) struct Own {
+    pub allocator: Option<Allocator>,
+    pub runner: Option<Runner>,
+}
+
+pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Arc<Context>)> {
     let gpu = device::open(device)?;
     let context = Arc::new(Context {
         threads,
         pool: OnceLock::new(),
         handle: OnceLock::new(),
         gpu,
+        memory: HostMemory::new(own.allocator),
+        runner: own.runner,
         launches: AtomicI64::new(0),
     });
     let handle = CONTEXTS.insert(context.clone())?;
@@ -71,7 +93,7 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if DEFAULT.get().is_none() {
-        let _ = DEFAULT.set(create(default_threads()?, device::DEFAULT)?);
+        let _ = DEFAULT.set(create(default_threads()?, device::DEFAULT, Own::default())?);
     }
     match DEFAULT.get() {
         Some(context) => Ok(context),
@@ -95,6 +117,43 @@ pub(crate) fn pin_or_default(context: *mut AgpuContext) -> Result<Arc<Context>> 
     if context.is_null() { Ok(default()?.1.clone()) } else { Ok(pin(context)?.clone()) }
 }
 
+/// The options; what a program that was made for an older version of the struct does not give is 0.
+///
+/// # Safety
+/// NULL, or a struct of as many bytes as its `size` says.
+unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions> {
+    /// What the first version had.
+    const LEAST: usize = std::mem::offset_of!(AgpuContextOptions, memory_limit);
+    let mut read = AgpuContextOptions { device: device::DEFAULT, ..AgpuContextOptions::default() };
+    if options.is_null() {
+        return Ok(read);
+    }
+    aligned(options, "options")?;
+    // SAFETY: `size` comes first in every version.
+    let size = unsafe { (&raw const (*options).size).read() };
+    if size < LEAST {
+        fail!(INVALID_ARGUMENT, "options.size is {size}, set it to sizeof(agpu_context_options)");
+    }
+    let known = size.min(size_of::<AgpuContextOptions>());
+    // SAFETY: so many bytes are there, and any bytes of ours are a value of each field: numbers, addresses, functions that may be NULL.
+    unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut read).cast(), known) };
+    Ok(read)
+}
+
+/// What the program hands in.
+fn own(options: &AgpuContextOptions) -> Result<Own> {
+    let user = options.user;
+    if options.memory_limit < 0 {
+        fail!(INVALID_ARGUMENT, "options.memory_limit is {}", options.memory_limit);
+    }
+    let allocator = match (options.allocate, options.release) {
+        (Some(allocate), Some(release)) => Some(Allocator { allocate, release, user }),
+        (None, None) => None,
+        _ => fail!(INVALID_ARGUMENT, "options.allocate and options.release belong together"),
+    };
+    Ok(Own { allocator, runner: options.run_tasks.map(|run| Runner { run, user }) })
+}
+
 /// Makes a context. `options` may be NULL: the default device, all threads. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_create(
@@ -103,21 +162,10 @@ pub unsafe extern "C" fn agpu_context_create(
 ) -> crate::abi::AgpuStatus {
     guard(|| {
         let out = self::out(out, "agpu_context_create: out")?;
-        let (mut threads, mut device) = (0, device::DEFAULT);
-        if !options.is_null() {
-            aligned(options, "agpu_context_create: options")?;
-            // SAFETY: options are NULL or the caller's; `size` comes first in every version.
-            let size = unsafe { (&raw const (*options).size).read() };
-            if size < size_of::<AgpuContextOptions>() {
-                fail!(
-                    INVALID_ARGUMENT,
-                    "agpu_context_create: options.size is {size}, set it to sizeof(agpu_context_options)"
-                );
-            }
-            // SAFETY: there are at least as many bytes as this version knows.
-            let options = unsafe { options.read() };
-            (threads, device) = (options.threads, options.device);
-        }
+        // SAFETY: NULL or the caller's, by the contract.
+        let options = unsafe { read(options) }.map_err(|e| e.of("agpu_context_create"))?;
+        let own = own(&options).map_err(|e| e.of("agpu_context_create"))?;
+        let (threads, device) = (options.threads, options.device);
         let threads = match usize::try_from(threads) {
             Ok(0) => default_threads()?,
             Ok(n) if n <= MAX_THREADS => n,
@@ -126,7 +174,8 @@ pub unsafe extern "C" fn agpu_context_create(
                 "agpu_context_create: {threads} threads, expected 0 (all) to {MAX_THREADS}"
             ),
         };
-        let made = create(threads, device).map_err(|e| e.of("agpu_context_create"))?;
+        let made = create(threads, device, own).map_err(|e| e.of("agpu_context_create"))?;
+        made.1.set_memory_limit(if options.memory_limit == 0 { i64::MAX } else { options.memory_limit });
         out.write(without_provenance_mut(made.0));
         Ok(())
     })

@@ -1,12 +1,13 @@
 //! Copies between views and host memory, and fills.
 
 use crate::abi::{AgpuCall, AgpuStatus, AgpuView};
-use crate::buffer::{self, Buffer, Storage};
+use crate::buffer::{self, Buffer};
 use crate::error::{
     INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard_as,
 };
 use crate::handle::Pin;
 use crate::invoke::context_of;
+use crate::memory::{HostMemory, Storage};
 use crate::stream::no_stream;
 use crate::view::{AXES, Span, extents, noun, resolve};
 use arraygpu_compiler::scalar::Ty;
@@ -101,7 +102,7 @@ unsafe fn transfer_all(to: &Span, from: &Span) {
 }
 
 /// Copies one checked span to another of the same extents and type; they may overlap in any way.
-pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
+pub(crate) fn copy_span(dst: &Span, src: &Span, memory: &Arc<HostMemory>) -> Result<()> {
     if dst.is_same(src) {
         return Ok(());
     }
@@ -110,7 +111,7 @@ pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
         unsafe { transfer_all(dst, src) };
         return Ok(());
     }
-    let temporary = Storage::new(src.len(), src.ty.size(), false)?;
+    let temporary = Storage::new(src.len(), src.ty.size(), false, Some(memory))?;
     let middle = src.packed(temporary.data());
     // SAFETY: the temporary holds as many elements and overlaps nothing.
     unsafe {
@@ -123,26 +124,27 @@ pub(crate) fn copy_span(dst: &Span, src: &Span) -> Result<()> {
 /// Copies between two views' buffers, wherever they are.
 fn copy_views(dst: &Buffer, to: &Span, src: &Buffer, from: &Span) -> Result<()> {
     match (dst.device(), src.device()) {
-        (None, None) => copy_span(to, from),
+        (None, None) => copy_span(to, from, &dst.context.memory),
         (Some(d), Some(s)) => d.copy_from(to, s, from),
         (Some(d), None) if from.is_flat() => d.upload(to, from.base),
         (None, Some(s)) if to.is_flat() => s.download(to.base, from),
         (d, s) => {
-            let temporary = Storage::new(from.len(), from.ty.size(), false)?;
+            let memory = if d.is_some() { &src.context.memory } else { &dst.context.memory };
+            let temporary = Storage::new(from.len(), from.ty.size(), false, Some(memory))?;
             let middle = from.packed(temporary.data());
             if let Some(s) = s {
                 s.download(middle.base, from)?;
-                return copy_span(to, &middle);
+                return copy_span(to, &middle, memory);
             }
-            copy_span(&middle, from)?;
+            copy_span(&middle, from, memory)?;
             d.map_or(Ok(()), |d| d.upload(to, middle.base))
         }
     }
 }
 
 /// Copies a span in host memory to the caller's.
-fn to_host(host: &Span, from: &Span) -> Result<()> {
-    copy_span(host, from)?;
+fn to_host(host: &Span, from: &Span, memory: &Arc<HostMemory>) -> Result<()> {
+    copy_span(host, from, memory)?;
     if from.ty == Ty::Bool {
         for i in 0..from.len() as usize {
             let byte = host.base.wrapping_add(i);
@@ -195,7 +197,7 @@ pub unsafe extern "C" fn agpu_copy_from_host(dst: AgpuView, src: *const c_void, 
         one_place_each(&to)?;
         match pin.device() {
             Some(device) => device.upload(&to, host.base),
-            None => copy_span(&to, &host),
+            None => copy_span(&to, &host, &pin.context.memory),
         }
     };
     guard_as("agpu_copy_from_host", copy)
@@ -210,7 +212,7 @@ pub unsafe extern "C" fn agpu_copy_to_host(dst: *mut c_void, src: AgpuView, coun
         let (host, from) = with_host(dst, "dst", count, span)?;
         match pin.device() {
             Some(device) => device.download(host.base, &from),
-            None => to_host(&host, &from),
+            None => to_host(&host, &from, &pin.context.memory),
         }
     };
     guard_as("agpu_copy_to_host", copy)
@@ -249,7 +251,7 @@ pub unsafe extern "C" fn agpu_copy_from_host_async(
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.upload_on(stream.cast(), &to, host.base),
-            None => copy_span(&to, &host),
+            None => copy_span(&to, &host, &pin.context.memory),
         }
     };
     guard_as("agpu_copy_from_host_async", copy)
@@ -271,7 +273,7 @@ pub unsafe extern "C" fn agpu_copy_to_host_async(
         let stream = unsafe { stream_of(call, &pin) }?;
         match pin.device() {
             Some(device) => device.download_on(stream.cast(), host.base, &from),
-            None => to_host(&host, &from),
+            None => to_host(&host, &from, &pin.context.memory),
         }
     };
     guard_as("agpu_copy_to_host_async", copy)

@@ -98,23 +98,22 @@ pub unsafe extern "C" fn agpu_context_synchronize(context: *mut AgpuContext) -> 
     get("agpu_context_synchronize", context, |c| c.gpu.as_ref().map_or(Ok(()), |g| g.synchronize()))
 }
 
-/// At most so many bytes of device memory for this context's vectors, temporaries and scratch; INT64_MAX:
-/// what the device has. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed, and the CPU
-/// has no such limit. Thread-safe.
+/// At most so many bytes for this context's arrays, temporaries and scratch, each on the device and on the
+/// CPU; INT64_MAX: what there is. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed.
+/// Temporaries of up to 64 KiB on the CPU do not count. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_set_memory_limit(context: *mut AgpuContext, bytes: i64) -> AgpuStatus {
     get("agpu_context_set_memory_limit", context, |c| {
         if bytes < 0 {
             fail!(INVALID_ARGUMENT, "the limit {bytes} is negative");
         }
-        if let Some(gpu) = &c.gpu {
-            gpu.usage.set_limit(bytes);
-        }
+        c.set_memory_limit(bytes);
         Ok(())
     })
 }
 
-/// Bytes of device memory that this context has allocated now, and the most it ever had; 0 on the CPU.
+/// Bytes that this context has allocated now, and the most it ever had: of the device's memory, or of the
+/// CPU's where that is the device.
 /// Either may be NULL. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_memory(
@@ -123,7 +122,7 @@ pub unsafe extern "C" fn agpu_context_memory(
     peak: *mut i64,
 ) -> AgpuStatus {
     get("agpu_context_memory", context, |c| {
-        let (used, most) = c.gpu.as_ref().map_or((0, 0), |g| g.usage.get());
+        let (used, most) = c.gpu.as_ref().map_or(&c.memory.usage, |g| &g.usage).get();
         for (place, value, name) in [(in_use, used, "in_use"), (peak, most, "peak")] {
             if !place.is_null() {
                 out(place, name)?.write(value);

@@ -115,6 +115,20 @@ fn silence_panics() {
     });
 }
 
+/// Marks a thread of the host as ours for a while.
+pub(crate) struct Guarded(());
+
+pub(crate) fn guarded() -> Guarded {
+    guard_thread();
+    Guarded(())
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = GUARDED.try_with(|g| g.set(g.get() - 1));
+    }
+}
+
 /// Marks a thread as ours: a panic on it is caught elsewhere, and not printed.
 pub(crate) fn guard_thread() {
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));

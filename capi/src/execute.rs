@@ -1,12 +1,13 @@
 //! Execution of a plan's steps, after all checks.
 
 use crate::abi::AgpuKernelArgs;
-use crate::buffer::{self, ALIGN, Buffer};
+use crate::buffer::{self, Buffer, On};
 use crate::context::Context;
 use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
 use crate::invoke::Args;
+use crate::memory::ALIGN;
 use crate::module::{Entry, Loaded};
 use crate::pool;
 use crate::repeat;
@@ -80,13 +81,15 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
         let tiles = tiles(l, ws)?;
         scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
     }
-    let scratch =
-        if scratch > 0 { ws.memory.take(usize::MAX, scratch, 1, None)? } else { std::ptr::null_mut() };
+    let scratch = match scratch {
+        0 => std::ptr::null_mut(),
+        bytes => ws.memory.take(usize::MAX, bytes, 1, On::Host(&context.memory))?,
+    };
     ws.launch.records.clear();
     ws.launch.records.resize(entry.sites, i64::MAX);
     run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false }, context, ws)?;
     for (place, wanted) in &ws.detours {
-        copy_span(wanted, &ws.spans[*place])?;
+        copy_span(wanted, &ws.spans[*place], &context.memory)?;
     }
     Ok(())
 }

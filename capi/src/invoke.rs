@@ -1,9 +1,9 @@
 //! `agpu_invoke`: checks of the arguments. Everything is checked before anything is allocated, launched or written.
 
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuModule, AgpuStatus, code};
-use crate::buffer::{self, Buffer, Memory};
+use crate::buffer::{self, Buffer, Memory, On};
 use crate::context::{self, Context};
-use crate::cuda::{self, Gpu, Stream};
+use crate::cuda;
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
     aligned, error, fail, guard,
@@ -139,7 +139,7 @@ pub(crate) unsafe fn invoke(
                 fail!(MODULE, "the package has code for GPUs only, the context's device is the CPU{why}");
             }
             no_stream(stream)?;
-            reserve(entry, args, ws, None)?;
+            reserve(entry, args, ws, On::Host(&context.memory))?;
             execute::execute(loaded, entry, context, ws)?;
             execute::deliver(entry, args, context, ws)
         }
@@ -386,12 +386,7 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
 }
 
 /// All memory that the plan needs. Pages are touched only when they are used, so this costs nothing early.
-pub(crate) fn reserve(
-    entry: &Entry,
-    args: Args,
-    ws: &mut Workspace,
-    on: Option<(&Arc<Gpu>, &Stream)>,
-) -> Result<()> {
+pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
     for (place, span) in &ws.detours {
         let slot = entry.slot(*place);

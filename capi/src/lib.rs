@@ -33,6 +33,7 @@ mod handle;
 mod invoke;
 mod level;
 mod loader;
+mod memory;
 mod module;
 mod online;
 mod overlap;
@@ -40,6 +41,7 @@ mod pinned;
 mod pool;
 mod repeat;
 mod stream;
+mod usage;
 mod view;
 mod workspace;
 

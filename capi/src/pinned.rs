@@ -1,10 +1,10 @@
 //! Host memory that a GPU copies from and to at full speed, and asynchronously.
 
 use crate::abi::{AgpuContext, AgpuStatus};
-use crate::buffer::Storage;
 use crate::context;
 use crate::cuda::Pinned;
 use crate::error::{INVALID_ARGUMENT, Result, error, fail, guard_as, out};
+use crate::memory::Storage;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -25,7 +25,7 @@ fn allocate(context: *mut AgpuContext, bytes: i64) -> Result<*mut c_void> {
     let (address, block) = match &context.gpu {
         // also nothing has an address of its own
         None => {
-            let storage = Storage::new(bytes.max(1), 1, false)?;
+            let storage = Storage::new(bytes.max(1), 1, false, Some(&context.memory))?;
             (storage.data().cast::<c_void>(), Block::Plain(storage))
         }
         Some(gpu) => {

@@ -7,10 +7,11 @@
 use crate::abi::AgpuKernelArgs;
 use crate::context::Context;
 use crate::cpu::Code;
-use crate::error::guard_thread;
+use crate::error::{guard_thread, guarded};
 use crate::float_environment::FloatEnvironment;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
@@ -70,8 +71,8 @@ pub(crate) unsafe fn run(
     tile_work: Option<i64>,
 ) {
     let large = tile_work.filter(|work| tiles > 1 && tiles.saturating_mul(*work) >= PARALLEL_WORK);
-    let workers = large.filter(|_| context.threads > 1).and_then(|work| Some((work, pool(context)?)));
-    let Some((tile_work, pool)) = workers else {
+    let helpers = large.filter(|_| context.threads > 1).and_then(|work| Some((work, helpers(context)?)));
+    let Some((tile_work, helpers)) = helpers else {
         // SAFETY: the caller's promise.
         unsafe { main.run(args, 0, tiles) };
         return;
@@ -93,18 +94,64 @@ pub(crate) unsafe fn run(
         caller: std::thread::current(),
         panic: Mutex::default(),
     });
-    for first in 1..job.shares.len() {
-        let job = job.clone();
-        pool.workers.spawn(move || {
-            // the caller has entered it
-            let _environment = FloatEnvironment::enter();
-            job.work(first)
-        });
+    match helpers {
+        Helpers::Workers(pool) => {
+            for first in 1..job.shares.len() {
+                let job = job.clone();
+                pool.workers.spawn(move || {
+                    // the caller has entered it
+                    let _environment = FloatEnvironment::enter();
+                    job.work(first)
+                });
+            }
+        }
+        // SAFETY: the host's function and its data; the job outlives the call, in which all tasks return.
+        Helpers::Host(r) => unsafe {
+            (r.run)(r.user, threads, Some(task), Arc::as_ptr(&job).cast_mut().cast());
+        },
     }
+    // what nobody has claimed
     job.work(0);
     job.wait();
     if let Some(panic) = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
         resume_unwind(panic);
+    }
+}
+
+/// Who computes beside the caller.
+enum Helpers<'a> {
+    Workers(&'a Pool),
+    Host(&'a Runner),
+}
+
+fn helpers(context: &Context) -> Option<Helpers<'_>> {
+    match &context.runner {
+        Some(runner) => Some(Helpers::Host(runner)),
+        None => pool(context).map(Helpers::Workers),
+    }
+}
+
+/// The host's function that runs tasks, and what it is called with.
+pub(crate) struct Runner {
+    pub run: unsafe extern "C" fn(*mut c_void, i64, Option<Task>, *mut c_void),
+    pub user: *mut c_void,
+}
+
+/// One of them.
+type Task = unsafe extern "C" fn(*mut c_void, i64);
+
+// SAFETY: the host promises that its function may be called by any thread.
+unsafe impl Send for Runner {}
+// SAFETY: as above.
+unsafe impl Sync for Runner {}
+
+/// What the host's threads run: the share `i` of a job, and what is left of the others'.
+unsafe extern "C" fn task(job: *mut c_void, i: i64) {
+    // SAFETY: the job that `run` handed over, which waits for the host's function.
+    let job = unsafe { &*job.cast_const().cast::<Job>() };
+    let (_environment, _thread) = (FloatEnvironment::enter(), guarded());
+    if let Some(first) = usize::try_from(i).ok().filter(|i| *i < job.shares.len()) {
+        job.work(first);
     }
 }
 
@@ -185,7 +232,7 @@ mod tests {
 
     /// Runs what a test does over 64 tiles of much work, on four threads.
     fn launch(f: fn(i64, i64)) {
-        let (_, context) = context::create(4, device::CPU).unwrap();
+        let (_, context) = context::create(4, device::CPU, context::Own::default()).unwrap();
         // SAFETY: the code takes no arguments.
         unsafe { run(&context, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) };
     }

@@ -1,14 +1,14 @@
 //! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
 
-use crate::buffer::{ALIGN, Buffer, Memory as Owned, Storage};
-use crate::cuda::{Frame, Gpu, Stream};
+use crate::buffer::{Buffer, Memory as Owned, On};
+use crate::cuda::{Frame, Stream};
 use crate::error::Result;
 use crate::handle::Pin;
+use crate::memory::{ALIGN, Storage};
 use crate::view::Span;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::sync::Arc;
 
 /// Small temporaries and scratch live in one block of this size.
 const ARENA: usize = 64 << 10;
@@ -64,14 +64,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Memory for `count` elements of `size` bytes, not cleared; on a GPU: for what comes on the stream.
-    pub fn take(
-        &mut self,
-        place: usize,
-        count: i64,
-        size: usize,
-        on: Option<(&Arc<Gpu>, &Stream)>,
-    ) -> Result<*mut u8> {
-        if on.is_some() {
+    pub fn take(&mut self, place: usize, count: i64, size: usize, on: On) -> Result<*mut u8> {
+        if let On::Device(..) = on {
             return self.take_large(place, count, size, on);
         }
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
@@ -79,23 +73,17 @@ impl Memory {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
                 let arena = match &self.arena {
                     Some(arena) => arena,
-                    None => self.arena.insert(Storage::new(ARENA as i64, 1, false)?),
+                    None => self.arena.insert(Storage::new(ARENA as i64, 1, false, None)?),
                 };
                 let address = arena.data().wrapping_add(self.used);
                 self.used += n.next_multiple_of(ALIGN);
                 Ok(address)
             }
-            _ => self.take_large(place, count, size, None),
+            _ => self.take_large(place, count, size, on),
         }
     }
 
-    fn take_large(
-        &mut self,
-        place: usize,
-        count: i64,
-        size: usize,
-        on: Option<(&Arc<Gpu>, &Stream)>,
-    ) -> Result<*mut u8> {
+    fn take_large(&mut self, place: usize, count: i64, size: usize, on: On) -> Result<*mut u8> {
         let memory = Owned::new(count, size, on)?;
         let address = memory.data();
         self.large.push((place, memory));

@@ -37,11 +37,7 @@ fn answer() -> String {
             }
             status => format!("{status:?} {}", message()),
         };
-        let options = AgpuContextOptions {
-            size: size_of::<AgpuContextOptions>(),
-            device: AGPU_DEVICE_CUDA,
-            threads: 0,
-        };
+        let options = AgpuContextOptions { device: AGPU_DEVICE_CUDA, ..AgpuContextOptions::default() };
         let gpu = match agpu_context_create(&options, &mut context) {
             AgpuOk => "a GPU".to_string(),
             status => format!("{status:?} {}", message()),

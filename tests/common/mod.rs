@@ -180,8 +180,7 @@ pub fn compile(functions: Vec<arraygpu_compiler::core::Function>) -> Compiled {
 
 /// A context with that many threads.
 pub fn context(threads: i32) -> *mut AgpuContext {
-    let options =
-        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads };
+    let options = AgpuContextOptions { device: AGPU_DEVICE_CPU, threads, ..AgpuContextOptions::default() };
     let mut out = null_mut();
     // SAFETY: options and out-pointer live during the call.
     ok(unsafe { agpu_context_create(&options, &mut out) });

@@ -4,6 +4,8 @@
 BOUNDS is `math/tests/bounds.txt`. Every operation, and every scalar operator of every type that the stream names, must have been computed.
 """
 
+import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -37,7 +39,7 @@ def programs(lines):
         elif word == "call":
             found[0][2].append(([], [], []))
         elif word == "arg":
-            found[0][2][-1][0].append(value(rest))
+            found[0][2][-1][0].append(rest)
         elif word == "gives":
             found[0][2][-1][1].append(rest)
         elif word == "result":
@@ -65,7 +67,8 @@ def words_of(node, result):
 
 def compare(machine, function, call):
     """What is different of one call, or None."""
-    args, (expected,), results = call
+    texts, (expected,), results = call
+    args = [value(rest) for rest in texts]
     try:
         found, recorded = machine.call(function, args)
     except Refused as rule:
@@ -115,26 +118,26 @@ class Tally:
             print("\n".join("  | " + line for line in lines[:60]))
 
 
-def missing(must, machine):
+def missing(must, found):
     """What never occurred."""
-    operations = {op for op, _, _, _ in machine.seen}
+    operations = {op for op, _, _, _ in found["seen"]}
     for kind, *what in must:
         if kind == "operation" and what[0] not in operations:
             yield f"the operation {what[0]}"
-        elif kind == "operator" and (" ".join(what[:-1]), what[-1]) not in machine.functions:
+        elif kind == "operator" and (" ".join(what[:-1]), what[-1]) not in found["functions"]:
             yield f"{' '.join(what)}"
 
 
-def table(machine):
+def table(found):
     """Operators and operations, with the types of which they were computed."""
     types = {}
-    for op, elem in machine.functions:
+    for op, elem in found["functions"]:
         types.setdefault(op, set()).add(elem)
     for op in sorted(types):
         print(f"  {op:24}", " ".join(t if t in types[op] else "-" * len(t) for t in scalars.TYPES))
     print()
     operations = {}
-    for op, elem, rank, place in machine.seen:
+    for op, elem, rank, place in found["seen"]:
         if op not in types:
             operations.setdefault(op, set()).add((elem, f"{rank}{place[0]}"))
     for op in sorted(operations):
@@ -142,50 +145,83 @@ def table(machine):
         print(f"  {op:24}", " ".join(t if t in elems else "-" * len(t) for t in scalars.TYPES), " ", " ".join(sorted(places)))
 
 
-def main():
-    """Everything; the last line is `N passed, M failed`."""
-    helper, bounds, *files = sys.argv[1:]
-    start, machine, tally, must = time.monotonic(), Machine(Elementary(helper, bounds)), Tally(), []
+def share(number, count, helper, bounds, file):
+    """Compares the programs `number`, `number + count`, .. of the stream; what was found of them."""
+    machine, tally, must = Machine(Elementary(helper, bounds)), Tally(), []
     source = None
-    if not files:
+    if file is None:
         source = subprocess.Popen([helper, "programs"], stdout=subprocess.PIPE, text=True)
         stream = source.stdout
     else:
-        stream = sys.stdin if files[0] == "-" else open(files[0], encoding="utf-8")
-    for must, (name, lines, calls) in programs(stream):
-        tally.program(machine, name, lines, calls)
-    failed = tally.programs["different"]
+        stream = sys.stdin if file == "-" else open(file, encoding="utf-8")
+    for place, (must, (name, lines, calls)) in enumerate(programs(stream)):
+        if place % count == number:
+            tally.program(machine, name, lines, calls)
+    if source is not None and source.wait() != 0:
+        raise SystemExit("the helper failed")
+    machine.elementary.close()
+    sys.stdout.flush()
+    return {
+        "must": must,
+        "programs": tally.programs,
+        "calls": tally.calls,
+        "seen": set(machine.seen),
+        "functions": set(machine.functions),
+        "figures": Counter(
+            checked=machine.elementary.checked, unspecified=machine.elementary.unspecified, unneeded=machine.unneeded
+        ),
+    }
+
+
+def joined(parts):
+    """What all shares found."""
+    whole = parts[0]
+    for part in parts[1:]:
+        for key in ("programs", "calls", "figures"):
+            whole[key].update(part[key])
+        for key in ("seen", "functions"):
+            whole[key] |= part[key]
+    return whole
+
+
+def main():
+    """Everything, a share on each processor; the last line is `N passed, M failed`."""
+    helper, bounds, *files = sys.argv[1:]
+    file, start = files[0] if files else None, time.monotonic()
+    # standard input is read once
+    count = 1 if file == "-" else len(os.sched_getaffinity(0))
+    shares = [(number, count, helper, bounds, file) for number in range(count)]
+    with multiprocessing.get_context("fork").Pool(count) as pool:
+        found = joined(pool.starmap(share_on_a_big_stack, shares, chunksize=1))
+    failed = found["programs"]["different"]
     for what in peers.check():
         print(f"NOT NUMPY'S: {what}")
         failed += 1
-    if source is not None and source.wait() != 0:
-        print("the helper failed")
-        failed += 1
-    machine.elementary.close()
-    table(machine)
-    for what in missing(must, machine):
+    table(found)
+    for what in missing(found["must"], found):
         print(f"MISSING {what}")
         failed += 1
-    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.calls.items()))
-    elementary = machine.elementary
+    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(found["calls"].items()))
+    figures = found["figures"]
     print(
-        f"{sum(tally.programs.values())} programs, {sum(tally.calls.values())} calls ({kinds}), "
-        f"{elementary.checked} values of elementary functions judged by MPFR, {elementary.unspecified} unspecified, {machine.unneeded} records that nothing needs, in {time.monotonic() - start:.0f} s"
+        f"{sum(found['programs'].values())} programs, {sum(found['calls'].values())} calls ({kinds}), "
+        f"{figures['checked']} values of elementary functions judged by MPFR, {figures['unspecified']} unspecified, "
+        f"{figures['unneeded']} records that nothing needs, in {time.monotonic() - start:.0f} s"
     )
-    print(f"{tally.programs['same']} passed, {failed} failed")
+    print(f"{found['programs']['same']} passed, {failed} failed")
     return 1 if failed else 0
 
 
-def on_a_big_stack():
+def share_on_a_big_stack(*arguments):
     """Programs are deep."""
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(1 << 30)
-    codes = []
-    thread = threading.Thread(target=lambda: codes.append(main()))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(share(*arguments)))
     thread.start()
     thread.join()
-    return codes[0] if codes else 1
+    return results[0]
 
 
 if __name__ == "__main__":
-    sys.exit(on_a_big_stack())
+    sys.exit(main())

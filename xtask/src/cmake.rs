@@ -13,7 +13,8 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
         Profile::Release => "cmake",
         Profile::Dev => "cmake-dev",
     };
-    let out = sh::target().join(kind).join(folder.replace('/', "-"));
+    let projects = sh::target().join(kind);
+    let out = projects.join(folder.replace('/', "-"));
     let prefix = profile.prefix();
     let mut configure = sh::program("cmake");
     configure.arg("-S").arg(&source).arg("-B").arg(&out).arg("-DCMAKE_BUILD_TYPE=Release");
@@ -21,6 +22,10 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     // the installed tree, not one that was found in an earlier run
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
     configure.arg(format!("-DGENERATOR_CARGO_ARGS={}", profile.arguments().join(";")));
+    // the packages of the examples serve the tests, too
+    configure
+        .arg("--no-warn-unused-cli")
+        .arg(format!("-DPACKAGES={}", projects.join("cpp-examples/arraygpu").display()));
     sh::run(&mut configure)?;
     let mut build = sh::program("cmake");
     build.arg("--build").arg(&out).args(["--parallel", &sh::jobs()]);

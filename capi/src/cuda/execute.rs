@@ -8,6 +8,7 @@ use super::records::Reading;
 use super::stream::Stream;
 use super::words::Word;
 use crate::buffer::Buffer;
+use crate::buffer::On;
 use crate::context::Context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
 use crate::execute::{deliver, place_of};
@@ -87,7 +88,7 @@ pub(crate) fn run(
     let call = Call { loaded, entry, images, gpu, stream, capturing };
     let queueing = stream.queueing();
     // what fails half-way has allocated on the stream, too
-    let done = reserve(entry, args, ws, Some((gpu, stream))).and_then(|()| {
+    let done = reserve(entry, args, ws, On::Device(gpu, stream)).and_then(|()| {
         // scalar results and handles of new buffers
         ws.words.clear();
         ws.words.resize(ws.spans.len(), 0);

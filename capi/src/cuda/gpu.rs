@@ -3,11 +3,11 @@
 use super::code::{self, Code};
 use super::device::Device;
 use super::driver::{self, Api, Driver, driver};
-use super::memory::Usage;
 use super::stream::Stream;
 use super::table::Table;
 use super::words::Words;
 use crate::error::{DEVICE, Error, Result, error};
+use crate::usage::Usage;
 use cudarc::driver::sys::*;
 use std::ffi::{c_uint, c_void};
 use std::fmt::Display;

@@ -8,55 +8,10 @@ use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 const NO_MEMORY: driver::Code = 2;
-
-/// What a context has allocated, in bytes.
-pub(crate) struct Usage {
-    used: AtomicI64,
-    peak: AtomicI64,
-    limit: AtomicI64,
-}
-
-impl Usage {
-    pub fn new() -> Usage {
-        Usage { used: AtomicI64::new(0), peak: AtomicI64::new(0), limit: AtomicI64::new(i64::MAX) }
-    }
-
-    /// (used, peak)
-    pub fn get(&self) -> (i64, i64) {
-        (self.used.load(Relaxed), self.peak.load(Relaxed))
-    }
-
-    pub fn set_limit(&self, bytes: i64) {
-        self.limit.store(bytes, Relaxed);
-    }
-
-    fn take(&self, bytes: i64) -> Result<()> {
-        let used = self.used.fetch_add(bytes, Relaxed).saturating_add(bytes);
-        let limit = self.limit.load(Relaxed);
-        if used > limit {
-            self.used.fetch_sub(bytes, Relaxed);
-            let used = used - bytes;
-            fail!(
-                OUT_OF_MEMORY,
-                "{bytes} bytes more than the {used} in use are above the context's limit of {limit}"
-            );
-        }
-        Ok(())
-    }
-
-    /// What was taken was had.
-    fn had(&self) {
-        self.peak.fetch_max(self.used.load(Relaxed), Relaxed);
-    }
-
-    fn give(&self, bytes: i64) {
-        self.used.fetch_sub(bytes, Relaxed);
-    }
-}
 
 impl Gpu {
     /// So many bytes on a raw stream of this context, not cleared. Accounted for; freed by `free_on`.

@@ -563,8 +563,7 @@ pub fn cpu() -> *mut AgpuContext {
 }
 
 pub fn context(threads: i32) -> *mut AgpuContext {
-    let options =
-        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CPU, threads };
+    let options = AgpuContextOptions { device: AGPU_DEVICE_CPU, threads, ..AgpuContextOptions::default() };
     let mut context = null_mut();
     // SAFETY: pointers to locals.
     ok(unsafe { agpu_context_create(&options, &mut context) });

@@ -168,7 +168,7 @@ fn of_table(compiled: &Compiled, level: &str, table: *const AgpuCpuKernel) -> Lo
 
 /// A context of a device; on a CPU with that many threads.
 pub fn context(device: i32, threads: i32) -> Result<*mut AgpuContext, String> {
-    let options = AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device, threads };
+    let options = AgpuContextOptions { device, threads, ..AgpuContextOptions::default() };
     let mut out = null_mut();
     // SAFETY: options and out-pointer live during the call.
     let status = unsafe { agpu_context_create(&options, &mut out) };

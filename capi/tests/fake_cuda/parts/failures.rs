@@ -111,7 +111,7 @@ impl Session {
 fn session(fake: &Fake, at: i64, code: i32) -> (Result<(), Failed>, bool) {
     fake.fail(at, code);
     let options =
-        AgpuContextOptions { size: size_of::<AgpuContextOptions>(), device: AGPU_DEVICE_CUDA, threads: 0 };
+        AgpuContextOptions { device: AGPU_DEVICE_CUDA, ..AgpuContextOptions::default() };
     let mut session = Session::default();
     // SAFETY: pointers to locals.
     let done = tried(unsafe { agpu_context_create(&options, &mut session.context) });

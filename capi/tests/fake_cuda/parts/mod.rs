@@ -84,8 +84,8 @@ fn work(context: *mut AgpuContext, stream: *mut c_void) {
 }
 
 fn gpu_number(ordinal: i32) -> Option<*mut AgpuContext> {
-    let (size, device) = (size_of::<AgpuContextOptions>(), AGPU_DEVICE_CUDA + ordinal);
-    let (options, mut context) = (AgpuContextOptions { size, device, threads: 0 }, null_mut());
+    let device = AGPU_DEVICE_CUDA + ordinal;
+    let (options, mut context) = (AgpuContextOptions { device, ..AgpuContextOptions::default() }, null_mut());
     // SAFETY: pointers to locals.
     (unsafe { agpu_context_create(&options, &mut context) } == AgpuOk).then_some(context)
 }

@@ -33,7 +33,7 @@ pub fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::In(i) => k.ins[*i as usize].0.clone(),
         Expr::Slot(i) => format!("{}[0]", k.slots[*i as usize].name),
         Expr::Load(m, i) => load(k, *m, i),
-        Expr::LoadIf(m, i, c) => format!("{} ? {} : 0", atom(k, c), load(k, *m, i)),
+        Expr::LoadIf(m, i, c) => load_if(k, *m, i, c),
         Expr::Unary(op, a) => unary(k, *op, a),
         Expr::Binary(op, a, b) => binary(k, *op, a, b),
         Expr::MulAdd(a, b, c) => match k.ty(a) {
@@ -93,6 +93,13 @@ fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
     let (name, ty) = k.mem(m);
     let element = format!("{name}[{}]", index(k, m, i));
     if ty == Ty::Bool { format!("{element} != 0") } else { element }
+}
+
+/// By way of a function: GCC 13 reads an array whatever the condition says in `(c ? a[i] : 0) | 1`.
+fn load_if(k: &Kernel, m: Mem, i: &Expr, c: &Expr) -> String {
+    let (name, ty) = k.mem(m);
+    let read = |ty: Ty| format!("agpu_load_if_{ty}({}, &{name}[{}])", expr(k, c), index(k, m, i));
+    if ty == Ty::Bool { format!("{} != 0", read(Ty::U8)) } else { read(ty) }
 }
 
 /// The index of a memory access: strided arrays multiply.

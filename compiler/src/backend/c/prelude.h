@@ -45,9 +45,10 @@ double fmod(double, double);
 AGPU_BITS(float, uint32_t, f32, u32)
 AGPU_BITS(double, uint64_t, f64, u64)
 
-/* A scalar argument: its bits in the low bytes of a word. */
+/* A scalar argument: its bits in the low bytes of a word. And an element that is read only if a condition holds, else 0. */
 #define AGPU_SCALAR(T, name) \
-    static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; __builtin_memcpy(&x, &args->scalars[i], sizeof x); return x; }
+    static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; __builtin_memcpy(&x, &args->scalars[i], sizeof x); return x; } \
+    static inline T agpu_load_if_##name(bool c, const T *element) { return c ? *element : 0; }
 AGPU_SCALAR(float, f32)
 AGPU_SCALAR(double, f64)
 AGPU_SCALAR(int32_t, i32)

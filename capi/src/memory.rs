@@ -1,0 +1,159 @@
+//! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host handed in.
+
+use crate::error::{OUT_OF_MEMORY, Result, error};
+use crate::usage::Usage;
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+/// Alignment of every allocation: a cache line, and the widest vector register.
+pub(crate) const ALIGN: usize = 64;
+
+/// The host's functions that give and take memory, and what they are called with.
+#[derive(Clone, Copy)]
+pub(crate) struct Allocator {
+    pub allocate: unsafe extern "C" fn(*mut c_void, usize, usize) -> *mut c_void,
+    pub release: unsafe extern "C" fn(*mut c_void, *mut c_void, usize),
+    pub user: *mut c_void,
+}
+
+// SAFETY: the host promises that its functions may be called by any thread.
+unsafe impl Send for Allocator {}
+// SAFETY: as above.
+unsafe impl Sync for Allocator {}
+
+/// What a context's arrays, temporaries and scratch on the CPU come from.
+pub(crate) struct HostMemory {
+    pub usage: Usage,
+    allocator: Option<Allocator>,
+}
+
+impl HostMemory {
+    /// Without an allocator: the system's.
+    pub fn new(allocator: Option<Allocator>) -> Arc<HostMemory> {
+        Arc::new(HostMemory { usage: Usage::new(), allocator })
+    }
+}
+
+/// Memory of our own.
+pub(crate) struct Storage {
+    data: *mut u8,
+    bytes: usize,
+    from: From,
+    /// Where it is counted.
+    of: Option<Arc<HostMemory>>,
+}
+
+/// Who is to get it back.
+enum From {
+    /// There is none.
+    Nobody,
+    System(*mut u8, Layout),
+    Host(Allocator),
+}
+
+// SAFETY: a Storage owns its memory, as a Box does.
+unsafe impl Send for Storage {}
+// SAFETY: a shared Storage only gives its address away.
+unsafe impl Sync for Storage {}
+
+impl Storage {
+    /// Memory for `count` elements of `size` bytes, aligned to [`ALIGN`]; `of` a context, or our own.
+    pub fn new(count: i64, size: usize, zeroed: bool, of: Option<&Arc<HostMemory>>) -> Result<Storage> {
+        let too_much = || error(OUT_OF_MEMORY, format!("no memory for {count} elements of {size} bytes"));
+        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
+        let signed = bytes.and_then(|n| i64::try_from(n).ok());
+        let (Some(bytes), Some(signed)) = (bytes, signed) else { return Err(too_much()) };
+        if bytes == 0 {
+            return Ok(Storage { data: null_mut(), bytes, from: From::Nobody, of: None });
+        }
+        if let Some(memory) = of {
+            memory.usage.take(signed)?;
+        }
+        let had = match of.and_then(|memory| memory.allocator) {
+            Some(allocator) => from_host(allocator, bytes, zeroed),
+            None => from_system(bytes, zeroed),
+        };
+        let Some((data, from)) = had else {
+            of.inspect(|memory| memory.usage.give(signed));
+            return Err(too_much());
+        };
+        of.inspect(|memory| memory.usage.had());
+        Ok(Storage { data, bytes, from, of: of.cloned() })
+    }
+
+    /// Address of element 0; null when there is none.
+    pub fn data(&self) -> *mut u8 {
+        self.data
+    }
+}
+
+/// Zeroed memory comes lazily from the system: the allocator is asked for its natural alignment (it would clear over-aligned memory by hand), and we align inside.
+fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
+    let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, 16).ok()?;
+    // SAFETY: the layout is not empty.
+    let raw = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+    if raw.is_null() {
+        return None;
+    }
+    let data = raw.wrapping_add(raw.align_offset(ALIGN));
+    huge_pages(data, bytes);
+    Some((data, From::System(raw, layout)))
+}
+
+/// What is not aligned is as good as nothing.
+fn from_host(allocator: Allocator, bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
+    // SAFETY: the host's function and its data, as it handed them in.
+    let data = unsafe { (allocator.allocate)(allocator.user, bytes, ALIGN) }.cast::<u8>();
+    if data.is_null() {
+        return None;
+    }
+    if !data.addr().is_multiple_of(ALIGN) {
+        // SAFETY: what it gave a moment ago.
+        unsafe { (allocator.release)(allocator.user, data.cast(), bytes) };
+        return None;
+    }
+    if zeroed {
+        // SAFETY: the host promises so many bytes.
+        unsafe { data.write_bytes(0, bytes) };
+    }
+    Some((data, From::Host(allocator)))
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        match self.from {
+            From::Nobody => {}
+            // SAFETY: allocated in `new` with this layout.
+            From::System(raw, layout) => unsafe { dealloc(raw, layout) },
+            // SAFETY: allocated in `new` by this allocator, given back once.
+            From::Host(a) => unsafe { (a.release)(a.user, self.data.cast(), self.bytes) },
+        }
+        if let Some(memory) = &self.of {
+            memory.usage.give(self.bytes as i64);
+        }
+    }
+}
+
+/// Asks for huge pages where the memory is large: first touches and TLB misses cost less. Advice only.
+#[cfg(target_os = "linux")]
+fn huge_pages(data: *mut u8, bytes: usize) {
+    const HUGE: usize = 2 << 20;
+    const MADV_HUGEPAGE: i32 = 14;
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: i32) -> i32;
+    }
+    if bytes < 2 * HUGE {
+        return;
+    }
+    let skip = data.align_offset(HUGE);
+    let length = bytes.saturating_sub(skip) / HUGE * HUGE;
+    if length > 0 {
+        // SAFETY: the range lies in memory of ours; this advice changes no contents, and its failure does not matter.
+        unsafe { madvise(data.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn huge_pages(_: *mut u8, _: usize) {}
