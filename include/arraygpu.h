@@ -260,6 +260,30 @@ typedef struct agpu_context_options {
      * depend on it.
      */
     int32_t threads;
+    /**
+     * As agpu_context_set_memory_limit(); 0: no limit.
+     */
+    int64_t memory_limit;
+    /**
+     * Gives `bytes` of memory at a multiple of `alignment` for arrays, temporaries and scratch on the
+     * CPU, or NULL if there are none (then the call is AGPU_ERROR_OUT_OF_MEMORY). NULL: the system's.
+     */
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    /**
+     * Takes it back; given exactly if `allocate` is. Both may be called by any thread, until the last
+     * buffer of the context is freed.
+     */
+    void (*release)(void *user, void *memory, size_t bytes);
+    /**
+     * Runs task(data, i) once for each i from 0 to `tasks`, on any threads, and returns when all have
+     * returned: the program's own thread pool. NULL: workers of the library. `threads` says how many
+     * tasks there are at most. Bits do not depend on who runs them.
+     */
+    void (*run_tasks)(void *user, int64_t tasks, void (*task)(void *data, int64_t i), void *data);
+    /**
+     * What these functions are called with. They must not throw, nor call functions of this context.
+     */
+    void *user;
 } agpu_context_options;
 
 /**
@@ -591,14 +615,15 @@ agpu_status agpu_context_stream(struct agpu_context *context, void **stream);
 agpu_status agpu_context_synchronize(struct agpu_context *context);
 
 /**
- * At most so many bytes of device memory for this context's vectors, temporaries and scratch; INT64_MAX:
- * what the device has. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed, and the CPU
- * has no such limit. Thread-safe.
+ * At most so many bytes for this context's arrays, temporaries and scratch, each on the device and on the
+ * CPU; INT64_MAX: what there is. What would need more is AGPU_ERROR_OUT_OF_MEMORY. Nothing is freed.
+ * Temporaries of up to 64 KiB on the CPU do not count. Thread-safe.
  */
 agpu_status agpu_context_set_memory_limit(struct agpu_context *context, int64_t bytes);
 
 /**
- * Bytes of device memory that this context has allocated now, and the most it ever had; 0 on the CPU.
+ * Bytes that this context has allocated now, and the most it ever had: of the device's memory, or of the
+ * CPU's where that is the device.
  * Either may be NULL. Thread-safe.
  */
 agpu_status agpu_context_memory(struct agpu_context *context, int64_t *in_use, int64_t *peak);

@@ -304,7 +304,7 @@ fn invocations() {
             &["the module at", "not aligned"],
         );
         let mut context = null_mut();
-        let options = [AgpuContextOptions { size: 16, device: 0, threads: 0 }; 2];
+        let options = [AgpuContextOptions { size: 16, ..AgpuContextOptions::default() }; 2];
         let options = options.as_ptr().byte_add(4);
         fails(
             agpu_context_create(options, &mut context),
