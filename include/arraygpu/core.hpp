@@ -182,7 +182,15 @@ public:
     /// @param threads 0: the environment variable ARRAYGPU_THREADS, else all; results never depend on it
     /// @param device AGPU_DEVICE_DEFAULT, AGPU_DEVICE_CPU, AGPU_DEVICE_CUDA + the GPU's number
     explicit context(int threads = 0, int device = AGPU_DEVICE_DEFAULT) {
-        const agpu_context_options options{sizeof options, device, threads};
+        agpu_context_options options{};
+        options.size = sizeof options;
+        options.device = device;
+        options.threads = threads;
+        check(agpu_context_create(&options, &handle_));
+    }
+    /// With all options of the C interface: a limit of memory, an allocator, a function that runs tasks. `size` is set here.
+    explicit context(agpu_context_options options) {
+        options.size = sizeof options;
         check(agpu_context_create(&options, &handle_));
     }
     /// The CPU.
