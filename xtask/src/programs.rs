@@ -12,8 +12,8 @@ use std::thread;
 
 /// Programs that take longest, the longest first: they begin, so that none of them is left alone at the end.
 const LONG: [&str; 10] = [
-    "explain",
     "runner",
+    "bits",
     "gpu_random",
     "corpus",
     "compile_fail",
