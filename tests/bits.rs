@@ -104,15 +104,21 @@ fn operators_at_their_corners() {
     }
 }
 
-/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise code.
+/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise bits. A third of them a day, as above.
 #[test]
 fn fast_functions_are_precise_on_a_cpu() {
     let approximated =
         |f: &Function| ["f32", "f16", "bf16"].iter().any(|ty| f.name.starts_with(&format!("ops_{ty}_")));
-    let functions: Vec<Function> = operators::functions().into_iter().filter(approximated).collect();
-    assert!(functions.len() > 20, "{} functions", functions.len());
-    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() }).collect();
-    assert!(compile(functions).c_source == compile(fast).c_source, "the C of fast functions is another");
+    let functions = operators::functions().into_iter().filter(approximated).collect();
+    let functions: Vec<Function> = share_of_today(functions, 3);
+    let fast = functions.iter().map(|f| Function { fast: true, ..f.clone() });
+    let loaded = load_highest(&compile(fast.collect()));
+    for (i, f) in functions.iter().enumerate() {
+        let args = operators::arguments(f);
+        let expected = interp::run(f, &args).unwrap().results;
+        let found = loaded.call(i, context(1), &args, &shapes(&expected), Layout::Contiguous).results;
+        assert!(found == expected, "{}: {}", f.name, difference(&args, &expected, &found));
+    }
 }
 
 /// The first place where results differ, with the arguments there.
