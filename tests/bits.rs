@@ -87,7 +87,8 @@ fn random_programs_have_the_interpreters_bits() {
     );
 }
 
-/// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C compiler takes minutes for all (`ARRAYGPU_LONG=1`).
+/// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C
+/// compiler takes minutes for all (`ARRAYGPU_LONG=1`).
 #[test]
 fn operators_at_their_corners() {
     let functions: Vec<Function> = share_of_today(operators::functions(), 3);
@@ -104,7 +105,8 @@ fn operators_at_their_corners() {
     }
 }
 
-/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise bits. A third of them a day, as above.
+/// `fast_math` is about GPUs: on a CPU every operator and function of what it may approximate there has its precise
+/// bits. A third of them a day, as above.
 #[test]
 fn fast_functions_are_precise_on_a_cpu() {
     let approximated =

@@ -135,7 +135,8 @@ unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions>
         fail!(INVALID_ARGUMENT, "options.size is {size}, set it to sizeof(agpu_context_options)");
     }
     let known = size.min(size_of::<AgpuContextOptions>());
-    // SAFETY: so many bytes are there, and any bytes of ours are a value of each field: numbers, addresses, functions that may be NULL.
+    // SAFETY: so many bytes are there, and any bytes of ours are a value of each field: numbers, addresses, functions
+    // that may be NULL.
     unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut read).cast(), known) };
     Ok(read)
 }

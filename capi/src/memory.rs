@@ -1,4 +1,5 @@
-//! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host handed in.
+//! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host
+//! handed in.
 
 use crate::error::{OUT_OF_MEMORY, Result, error};
 use crate::usage::Usage;
@@ -89,7 +90,8 @@ impl Storage {
     }
 }
 
-/// Zeroed memory comes lazily from the system: the allocator is asked for its natural alignment (it would clear over-aligned memory by hand), and we align inside.
+/// Zeroed memory comes lazily from the system: the allocator is asked for its natural alignment (it would clear
+/// over-aligned memory by hand), and we align inside.
 fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
     let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, 16).ok()?;
     // SAFETY: the layout is not empty.

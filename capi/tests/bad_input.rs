@@ -208,7 +208,7 @@ fn copies() {
 #[test]
 fn contexts() {
     let (mut made, mut threads) = (null_mut(), -1);
-    let good = AgpuContextOptions { device: AGPU_DEVICE_CPU, threads: 0, ..AgpuContextOptions::default() };
+    let good = AgpuContextOptions { device: AGPU_DEVICE_CPU, ..AgpuContextOptions::default() };
     let mut create = |o: &AgpuContextOptions| {
         // SAFETY: pointers to locals.
         unsafe { agpu_context_create(o, &mut made) }

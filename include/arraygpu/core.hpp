@@ -188,7 +188,8 @@ public:
         options.threads = threads;
         check(agpu_context_create(&options, &handle_));
     }
-    /// With all options of the C interface: a limit of memory, an allocator, a function that runs tasks. `size` is set here.
+    /// With all options of the C interface: a limit of memory, an allocator, a function that runs tasks. `size` is
+    /// set here.
     explicit context(agpu_context_options options) {
         options.size = sizeof options;
         check(agpu_context_create(&options, &handle_));

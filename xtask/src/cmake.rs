@@ -5,8 +5,8 @@ use crate::install::Profile;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 
-/// Configures the project in `folder` (relative to the root) and builds all of it or one target, with the library and the generators of that profile; gives its build
-/// folder.
+/// Configures the project in `folder` (relative to the root) and builds all of it or one target, with the library and
+/// the generators of that profile; gives its build folder.
 pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<PathBuf> {
     let source = sh::root().join(folder);
     let kind = match profile {

@@ -1,5 +1,6 @@
-//! `cargo xtask licences`: what the crates that we depend on allow, where they come from, and which are there in two versions, as `deny.toml` says; and for the bundle
-//! their licences' texts (`THIRD-PARTY.txt`) and a list of them as a program reads it (`sbom.json`, CycloneDX 1.5).
+//! `cargo xtask licences`: what the crates that we depend on allow, where they come from, and which are there in two
+//! versions, as `deny.toml` says; and for the bundle their licences' texts (`THIRD-PARTY.txt`) and a list of them as
+//! a program reads it (`sbom.json`, CycloneDX 1.5).
 
 use crate::sh::{self, Result};
 use serde_json::{Value, json};

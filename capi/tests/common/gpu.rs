@@ -201,8 +201,7 @@ pub fn call(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
 
 /// A context on a GPU; NULL without one.
 pub fn gpu() -> *mut AgpuContext {
-    let options =
-        AgpuContextOptions { device: AGPU_DEVICE_CUDA, threads: 0, ..AgpuContextOptions::default() };
+    let options = AgpuContextOptions { device: AGPU_DEVICE_CUDA, ..AgpuContextOptions::default() };
     let mut context = null_mut();
     // SAFETY: pointers to locals.
     match unsafe { agpu_context_create(&options, &mut context) } {

@@ -6,11 +6,13 @@
 //!                                                 let %b: f32 = y[%common0]
 //! ```
 //!
-//! Scoped value numbering: equal operations of equal operands have one number, and a number has a register from the statement on that computes it first, up to the end of
-//! that statement's block. Floats are left alone, since lowering names what they share; so are variables, loads, and sums with a constant, which an address takes for
+//! Scoped value numbering: equal operations of equal operands have one number, and a number has a register from the
+//! statement on that computes it first, up to the end of that statement's block. Floats are left alone, since
+//! lowering names what they share; so are variables, loads, and sums with a constant, which an address takes for
 //! nothing ([`super::index`]). It runs before divisions are written out, each of which takes some twenty lines.
 
 use super::index::split;
+use super::parts::find_variables;
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -41,15 +43,6 @@ pub fn run(k: &mut Kernel) {
             pass.block(body);
         }
     });
-}
-
-fn find_variables(body: &[Stmt], changing: &mut [bool]) {
-    for s in body {
-        if let Stmt::Var(r, _) = s {
-            changing[r.0 as usize] = true;
-        }
-        s.blocks().into_iter().for_each(|b| find_variables(b, changing));
-    }
 }
 
 /// What makes two operations equal.
@@ -153,7 +146,8 @@ impl Common<'_> {
         }
     }
 
-    /// A `let`: its register holds what it computes first, or has the number of what is known. A copy is known by what it copies.
+    /// A `let`: its register holds what it computes first, or has the number of what is known. A copy is known by
+    /// what it copies.
     fn bound(&mut self, r: Reg, e: &mut Expr, out: &mut Vec<Stmt>) {
         self.number(e);
         if let Expr::Reg(from) = e
@@ -249,7 +243,8 @@ impl Common<'_> {
         });
         self.first.resize(self.numbers.len(), None);
         let size = self.nodes.len() - at;
-        // one instruction of what is there in any case is not worth a register; where arrays have strides, which take registers, only a division is
+        // one instruction of what is there in any case is not worth a register; where arrays have strides, which take
+        // registers, only a division is
         let costs = match &*e {
             Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => true,
             Expr::Binary(BinaryOp::Mul, ..) => !self.strided,

@@ -1,4 +1,5 @@
-//! An index as a part that is not constant and a constant: accesses that differ in the constant only share one address.
+//! An index as a part that is not constant and a constant: accesses that differ in the constant only share one
+//! address.
 
 use super::Expr;
 use crate::scalar::BinaryOp;

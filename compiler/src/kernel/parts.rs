@@ -67,6 +67,16 @@ impl Stmt {
     }
 }
 
+/// Marks the registers that are assigned more than once.
+pub fn find_variables(body: &[Stmt], out: &mut [bool]) {
+    for s in body {
+        if let Stmt::Var(r, _) = s {
+            out[r.0 as usize] = true;
+        }
+        s.blocks().into_iter().for_each(|b| find_variables(b, out));
+    }
+}
+
 /// How many operations, loads and stores a block is written with, those of the blocks inside included.
 pub fn operations(body: &[Stmt]) -> usize {
     fn of(e: &Expr) -> usize {

@@ -117,8 +117,8 @@ impl<'a> Emitter<'a> {
         self.wrap(dest, ty);
     }
 
-    /// |x| of an integer. Not `abs.s32`: NVIDIA's assembler takes its result for not negative and drops a comparison with 0, which the least integer fails
-    /// (measured: CUDA 13.0, sm_80 and sm_90).
+    /// |x| of an integer. Not `abs.s32`: NVIDIA's assembler takes its result for not negative and drops a comparison
+    /// with 0, which the least integer fails (measured: CUDA 13.0, sm_80, sm_90 and sm_121).
     fn magnitude(&mut self, dest: Operand<'a>, t: &str, ty: Ty, v: Operand<'a>) {
         let (negated, negative) = (self.regs.fresh(ty), self.regs.fresh(Ty::Bool));
         self.instruction(&["neg.", t], &[negated, v]);

@@ -18,7 +18,7 @@ mod regs;
 pub mod shared;
 mod stmt;
 
-use crate::kernel::{Expr, Kernel, Mem, Stmt};
+use crate::kernel::{Expr, Kernel, Mem, Stmt, parts};
 use crate::loc::Loc;
 use crate::scalar::Ty;
 use regs::{Operand, Regs};
@@ -44,7 +44,7 @@ pub fn emit(k: &Kernel) -> String {
         params,
     };
     let body = k.main.as_deref().unwrap_or_default();
-    stmt::find_vars(body, &mut e.vars);
+    parts::find_variables(body, &mut e.vars);
     e.parameters();
     e.places();
     e.block(body);

@@ -158,18 +158,3 @@ impl<'a> Emitter<'a> {
 fn cut(ty: Ty, e: &Expr) -> Expr {
     if ty == Ty::I32 { e.clone() } else { Expr::Cast(Ty::I32, Box::new(e.clone())) }
 }
-
-/// Marks the registers that are assigned more than once.
-pub fn find_vars(body: &[Stmt], out: &mut [bool]) {
-    for s in body {
-        match s {
-            Stmt::Var(r, _) => out[r.0 as usize] = true,
-            Stmt::For(_, _, _, b) | Stmt::Seq(_, _, _, b) | Stmt::While(_, b) => find_vars(b, out),
-            Stmt::If(_, a, b) => {
-                find_vars(a, out);
-                find_vars(b, out);
-            }
-            _ => {}
-        }
-    }
-}
