@@ -336,6 +336,10 @@ impl Expr {
     pub fn min(self, b: Expr) -> Expr {
         Expr::binary(BinaryOp::Min, self, b)
     }
+    /// `a` where the condition holds, else `b`.
+    pub fn select(self, a: Expr, b: Expr) -> Expr {
+        Expr::Select(Box::new(self), Box::new(a), Box::new(b))
+    }
     pub fn load(m: Mem, i: Expr) -> Expr {
         Expr::Load(m, Box::new(i))
     }

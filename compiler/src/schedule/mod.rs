@@ -29,6 +29,7 @@ pub mod reduction;
 mod repeat;
 pub mod scalars;
 pub mod segments;
+mod slots;
 pub mod stencil;
 
 use crate::core::equations::Equations;

@@ -11,6 +11,7 @@ use super::element::{element, named};
 use super::lower::{Lower, Region};
 use super::records;
 use super::reduction::{Reduction, tiles};
+use super::slots;
 use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -30,7 +31,7 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     /// Values in a block of their own, given known ones: what is loaded for them is in registers in that block only.
-    fn values(
+    pub fn values(
         &self,
         l: &mut Lower,
         known: &[(NodeId, Expr)],
@@ -210,6 +211,9 @@ fn reduce(
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let r = Reduction::nested(l, n);
+    if r.joins_by_loops(l) {
+        return slots::reduce(l, &r, start, count, place, out);
+    }
     let result = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(result, start));
     let count = named(l, "count", count, out);
@@ -218,7 +222,7 @@ fn reduce(
     let mut body = Vec::new();
     // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
     let mut single = Vec::new();
-    if l.k.threads == 0 && l.depth <= MOST_TWICE && !r.joins_by_loops(l) {
+    if l.k.threads == 0 && l.depth <= MOST_TWICE {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
         let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
         single.push(Stmt::Assign(result, joined));

@@ -69,9 +69,6 @@ pub fn tile(
         out.push(Stmt::Let(value, e, Default::default()));
         return Ok(Expr::Reg(value));
     }
-    if r.joins_by_loops(l) {
-        return short_tree_of(l, r, place, columns, Expr::Reg(width), out);
-    }
     // 128 columns join by vectors
     let value = l.k.reg("whole", r.ty);
     out.push(Stmt::Var(value, Expr::Lit(Lit::zero(r.ty))));

@@ -182,7 +182,8 @@ impl Tile<'_> {
     }
 }
 
-/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises.
+/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises; but an operator with loops of its own, whose
+/// loops would not, is written once.
 pub(super) fn tree_of(
     l: &mut Lower,
     r: &Reduction,
@@ -190,6 +191,9 @@ pub(super) fn tree_of(
     columns: Mem,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
+    if r.joins_by_loops(l) {
+        return short_tree_of(l, r, place, columns, Expr::int(COLUMNS), out);
+    }
     let (mut from, mut width) = (columns, COLUMNS / 2);
     while width > 0 {
         let to = l.k.local("joined", r.ty, width as u32, out);

@@ -2,18 +2,23 @@
 //! through shared memory.
 //!
 //! The result is the first lane's, or the first thread's; what other lanes hold after a join that is not theirs is never used. Where columns may be absent and no
-//! value can stand for them, a join happens only if its higher column is there: columns are absent from some `width` on.
+//! value can stand for them, a join happens only if its higher column is there: columns are absent from some `width` on. An operator with loops of its own is written
+//! in loops over the joins, not once for each.
 
 use super::{bind, int32, wide};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
-use crate::scalar::BinaryOp;
+use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
+use crate::schedule::records;
 use crate::schedule::reduction::Reduction;
 
 /// Warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
+
+/// How far lanes that join are apart, step by step.
+const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Which column a thread has.
 #[derive(Clone)]
@@ -41,17 +46,71 @@ impl Column {
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        for apart in [1, 2, 4, 8, 16] {
+        if r.joins_by_loops(l) {
+            return self.warp_by_loop(l, r, value, width, out);
+        }
+        for apart in DISTANCES {
             let other = Expr::ShuffleDown(Box::new(value.clone()), apart);
             let other = bind(l, "other", other, out);
-            let higher = wide(self.column.clone()).plus(Expr::int(apart.into()));
-            let there = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
-            // other lanes' joins mean nothing: what they record must not be seen
-            let part = Expr::binary(BinaryOp::And, self.lane.clone(), int32(2 * apart as i32 - 1));
-            let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
-            value = pair(l, r, &value, &other, there, Some(mine), out)?;
+            value = self.lanes(
+                l,
+                r,
+                (&value, &other),
+                Expr::int(apart.into()),
+                int32(2 * apart as i32 - 1),
+                width,
+                out,
+            )?;
         }
         Ok(value)
+    }
+
+    /// The same, with the operator written once.
+    fn warp_by_loop(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        value: Expr,
+        width: Option<&Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        let (joined, step) = (l.k.reg("joined", r.ty), l.k.reg("step", Ty::I32));
+        let (value_now, mut body) = (Expr::Reg(joined), Vec::new());
+        let mut other = value_now.clone();
+        // the distance of a shuffle is a constant
+        for (k, apart) in DISTANCES.into_iter().enumerate() {
+            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), apart);
+            let shuffled = bind(l, "shuffled", shuffled, &mut body);
+            other = is(step, k as i32).select(shuffled, other);
+        }
+        let other = bind(l, "other", other, &mut body);
+        let apart = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
+        let apart = bind(l, "apart", apart, &mut body);
+        let mask = apart.clone().plus(apart.clone()).minus(int32(1));
+        let value_next = self.lanes(l, r, (&value_now, &other), wide(apart), mask, width, &mut body)?;
+        body.push(Stmt::Assign(joined, value_next));
+        out.push(Stmt::Var(joined, value));
+        out.push(Stmt::Seq(step, int32(0), int32(DISTANCES.len() as i32), body));
+        Ok(value_now)
+    }
+
+    /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32) has a pair's lower value.
+    fn lanes(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        values: (&Expr, &Expr),
+        apart: Expr,
+        mask: Expr,
+        width: Option<&Expr>,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Expr> {
+        let higher = wide(self.column.clone()).plus(apart);
+        let there = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
+        // other lanes' joins mean nothing: what they record must not be seen
+        let part = Expr::binary(BinaryOp::And, self.lane.clone(), mask);
+        let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
+        pair(l, r, values.0, values.1, there, Some(mine), out)
     }
 }
 
@@ -64,6 +123,9 @@ pub fn warps(
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
+    if r.joins_by_loops(l) {
+        return warps_by_loop(l, r, shared, first, width, out);
+    }
     let mut values = Vec::new();
     for i in 0..WARPS as i32 {
         values.push(bind(l, "w", Expr::load(shared, first.clone().plus(int32(i))), out));
@@ -73,6 +135,40 @@ pub fn warps(
     let low = pair(l, r, &values[0], &values[1], there(1), None, out)?;
     let high = pair(l, r, &values[2], &values[3], there(3), None, out)?;
     pair(l, r, &low, &high, there(2), None, out)
+}
+
+/// The same, with the operator written once: the low pair, the high pair, then both.
+fn warps_by_loop(
+    l: &mut Lower,
+    r: &Reduction,
+    shared: Mem,
+    first: &Expr,
+    width: Option<&Expr>,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let [low, joined] = ["low", "joined"].map(|name| l.k.reg(name, r.ty));
+    let (step, mut body) = (l.k.reg("step", Ty::I32), Vec::new());
+    let at = Expr::Reg(step).plus(Expr::Reg(step)).min(int32(WARPS as i32 - 2));
+    let at = bind(l, "at", first.clone().plus(at), &mut body);
+    let (a, b) = (Expr::load(shared, at.clone()), Expr::load(shared, at.plus(int32(1))));
+    let a = bind(l, "a", is(step, 2).select(Expr::Reg(low), a), &mut body);
+    let b = bind(l, "b", is(step, 2).select(Expr::Reg(joined), b), &mut body);
+    let there = width.map(|w| {
+        // the first warp of the higher half
+        let warp = is(step, 0).select(Expr::int(1), is(step, 1).select(Expr::int(3), Expr::int(2)));
+        Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
+    });
+    let value = pair(l, r, &a, &b, there, None, &mut body)?;
+    body.push(Stmt::Assign(joined, value));
+    body.push(Stmt::Assign(low, is(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
+    let nothing = Expr::Lit(Lit::zero(r.ty));
+    out.extend([low, joined].map(|reg| Stmt::Var(reg, nothing.clone())));
+    out.push(Stmt::Seq(step, int32(0), int32(3), body));
+    Ok(Expr::Reg(joined))
+}
+
+fn is(number: Reg, k: i32) -> Expr {
+    Expr::binary(BinaryOp::Eq, Expr::Reg(number), int32(k))
 }
 
 /// f(a, b) if b is `there`, else a. A join that may leave a record runs only where it is `mine`.
@@ -87,7 +183,7 @@ fn pair(
 ) -> Result<Expr> {
     let mut body = Vec::new();
     let value = join(l, r, a, b, &mut body)?;
-    let mine = mine.filter(|_| body.iter().any(|s| matches!(s, Stmt::Record(..))));
+    let mine = mine.filter(|_| records::any(&body));
     let Some(condition) = there.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     else {
         out.append(&mut body);
@@ -128,8 +224,9 @@ impl Values<'_> {
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(wide(c.column.clone())), out);
         let start = r.absent(l);
+        let by_loop = r.joins_by_loops(l);
         let mut loaded = Vec::new();
-        for row in 0..TILE / COLUMNS {
+        for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
             let there = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
             let x = l.k.reg("x", r.ty);
@@ -152,6 +249,20 @@ impl Values<'_> {
                 out.push(Stmt::If(there, body, vec![]));
             }
         }
+        if by_loop { self.rows(l, r, &first, acc, out) } else { Ok(()) }
+    }
+
+    /// All rows but the first, with the operator written once.
+    fn rows(&self, l: &mut Lower, r: &Reduction, first: &Expr, acc: Reg, out: &mut Vec<Stmt>) -> Result<()> {
+        let (row, mut body, mut joining) = (l.k.reg("row", Ty::I64), Vec::new(), Vec::new());
+        let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+        let at = bind(l, "at", at, &mut body);
+        let x = bind(l, "x", Expr::load(self.memory, at.clone()), &mut joining);
+        let joined = join(l, r, &Expr::Reg(acc), &x, &mut joining)?;
+        joining.push(Stmt::Assign(acc, joined));
+        let there = Expr::binary(BinaryOp::Lt, at, self.end.clone());
+        body.push(Stmt::If(there, joining, vec![]));
+        out.push(Stmt::Seq(row, Expr::int(1), Expr::int(TILE / COLUMNS), body));
         Ok(())
     }
 }

@@ -1,0 +1,204 @@
+//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values in many places; here all of them are one, so operators inside of
+//! operators do not multiply their code.
+//!
+//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the values of 1, 2, 4 .. 64 neighbouring columns, as in a
+//! [counter](super::counter). The initial value lies behind them. Each element goes through the slots until it stays in one:
+//!
+//! ```text
+//! p = 0
+//! loop
+//!   if bit p of `joins`:          value = f(slot p, value)
+//!   unless bit p of `passes`:     slot p = value, and that is all
+//!   p = p + 1
+//! ```
+//!
+//! At column c, a level joins the column so far unless the row is the first one, and passes on after the last row. Then it joins the slots of c's ones, from the lowest on, and
+//! passes over them. After the last column it passes over all of them: the value is the level's.
+
+use super::element::named;
+use super::lower::Lower;
+use super::nested::{Place, joining};
+use super::reduction::{Reduction, tiles};
+use crate::core::{COLUMNS, NodeId, TILE};
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// Levels of the tree: enough for 2^33 elements.
+const LEVELS: u32 = 3;
+
+/// Slots of a level: a column and a counter's bits.
+const OF_LEVEL: u32 = 1 + COLUMNS.trailing_zeros();
+
+/// The value of `r` over `count` elements, from `start` on.
+pub fn reduce(
+    l: &mut Lower,
+    r: &Reduction,
+    start: Expr,
+    count: Expr,
+    place: &Place,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let slots = Slots::new(l, r.ty, start, out);
+    let count = named(l, "count", count, out);
+    let of_sequence = named(l, "tiles", tiles(count.clone()), out);
+    let groups = named(l, "groups", tiles(of_sequence.clone()), out);
+    let all = Path { joins: Expr::int(1 << (LEVELS * OF_LEVEL)), passes: Expr::int(0) };
+    level(l, 2, &all, groups, out, &mut |l, group, path, out| {
+        let first = named(l, "first", group.times(Expr::int(TILE)), out);
+        let left = left_of(l, &of_sequence, &first, out);
+        level(l, 1, path, left, out, &mut |l, tile, path, out| {
+            let first = named(l, "first", first.clone().plus(tile).times(Expr::int(TILE)), out);
+            let left = left_of(l, &count, &first, out);
+            level(l, 0, path, left, out, &mut |l, at, path, out| {
+                let (_, index) = l.g.fresh_var(Ty::I64);
+                let at = named(l, "i", first.clone().plus(at), out);
+                let mut vars: Vec<(NodeId, Expr)> = place.vars.to_vec();
+                vars.push((index, at));
+                let element = r.first(l, index);
+                let value = place.values(l, &vars, &[element], out)?.remove(0);
+                slots.pass(l, r, place, path, value, out)
+            })
+        })
+    })?;
+    Ok(slots.result())
+}
+
+fn left_of(l: &mut Lower, all: &Expr, first: &Expr, out: &mut Vec<Stmt>) -> Expr {
+    named(l, "left", all.clone().minus(first.clone()).min(Expr::int(TILE)), out)
+}
+
+/// What an element does at each slot: two masks (i64).
+struct Path {
+    joins: Expr,
+    passes: Expr,
+}
+
+type Leaf<'a> = dyn FnMut(&mut Lower, Expr, &Path, &mut Vec<Stmt>) -> Result<()> + 'a;
+
+/// Visits up to 2048 values of a level, column by column; `path` is that of the levels above.
+fn level(
+    l: &mut Lower,
+    number: u32,
+    path: &Path,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+    leaf: &mut Leaf,
+) -> Result<()> {
+    let [c, row] = ["c", "row"].map(|name| l.k.reg(name, Ty::I64));
+    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+    let (mut column, mut body) = (Vec::new(), Vec::new());
+    let up = count.clone().minus(Expr::Reg(c)).plus(Expr::int(COLUMNS - 1));
+    let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+    let rows = named(l, "rows", rows, &mut column);
+    let equal = |a: Expr, b: Expr| Expr::binary(BinaryOp::Eq, a, b);
+    let next = |of: Reg| Expr::Reg(of).plus(Expr::int(1));
+    let (is_last_row, is_last) = (equal(next(row), rows.clone()), equal(next(c), width.clone()));
+
+    let or = |a: Expr, b: Expr| Expr::binary(BinaryOp::Or, a, b);
+    // the column's slot, then the counter's
+    let mask = |column: Expr, counter: Expr| or(column, counter.clone().plus(counter));
+    let here = |mask: Expr| Expr::binary(BinaryOp::Shl, mask, Expr::int((number * OF_LEVEL).into()));
+    let has_column = equal(Expr::Reg(row), Expr::int(0)).select(Expr::int(0), Expr::int(1));
+    let joins = mask(has_column, Expr::Reg(c));
+    let passed = is_last.select(Expr::int(COLUMNS - 1), Expr::Reg(c));
+    let passes = is_last_row.select(mask(Expr::int(1), passed), Expr::int(0));
+    let path = Path {
+        joins: named(l, "joins", or(path.joins.clone(), here(joins)), &mut body),
+        passes: named(l, "passes", or(path.passes.clone(), here(passes)), &mut body),
+    };
+    let at = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+    let at = named(l, "at", at, &mut body);
+    leaf(l, at, &path, &mut body)?;
+    column.push(Stmt::Seq(row, Expr::int(0), rows, body));
+    out.push(Stmt::Seq(c, Expr::int(0), width, column));
+    Ok(())
+}
+
+/// Partial results; the last slot has the initial value, then the result.
+enum Slots {
+    /// A GPU's registers have no index: the one with a number is selected.
+    Registers(Vec<Reg>),
+    Array(Mem),
+}
+
+impl Slots {
+    fn new(l: &mut Lower, ty: Ty, start: Expr, out: &mut Vec<Stmt>) -> Slots {
+        let last = LEVELS * OF_LEVEL;
+        if l.k.threads == 0 {
+            let array = l.k.local("slots", ty, last + 1, out);
+            out.push(Stmt::Store(array, Expr::int(last.into()), start));
+            return Slots::Array(array);
+        }
+        let regs: Vec<Reg> = (0..=last).map(|_| l.k.reg("slot", ty)).collect();
+        let zeros = (0..last).map(|_| Expr::Lit(Lit::zero(ty)));
+        out.extend(regs.iter().zip(zeros.chain([start])).map(|(reg, e)| Stmt::Var(*reg, e)));
+        Slots::Registers(regs)
+    }
+
+    fn result(&self) -> Expr {
+        match self {
+            Slots::Registers(regs) => Expr::Reg(*regs.last().expect("the initial value's")),
+            Slots::Array(array) => Expr::load(*array, Expr::int((LEVELS * OF_LEVEL).into())),
+        }
+    }
+
+    fn get(&self, p: Reg) -> Expr {
+        match self {
+            Slots::Registers(regs) => {
+                let (last, others) = regs.split_last().expect("the initial value's");
+                let chosen = others.iter().enumerate();
+                chosen.fold(Expr::Reg(*last), |rest, (k, reg)| is(p, k).select(Expr::Reg(*reg), rest))
+            }
+            Slots::Array(array) => Expr::load(*array, Expr::Reg(p)),
+        }
+    }
+
+    fn set(&self, p: Reg, value: Reg, out: &mut Vec<Stmt>) {
+        match self {
+            Slots::Registers(regs) => {
+                let keep = |reg: &Reg| vec![Stmt::Assign(*reg, Expr::Reg(value))];
+                out.extend(regs.iter().enumerate().map(|(k, reg)| Stmt::If(is(p, k), keep(reg), vec![])));
+            }
+            Slots::Array(array) => out.push(Stmt::Store(*array, Expr::Reg(p), Expr::Reg(value))),
+        }
+    }
+
+    /// An element on its path.
+    fn pass(
+        &self,
+        l: &mut Lower,
+        r: &Reduction,
+        place: &Place,
+        path: &Path,
+        element: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let value = l.k.reg("value", r.ty);
+        let (p, passing) = (l.k.reg("p", Ty::I64), l.k.reg("passing", Ty::Bool));
+        let (mut body, mut joined, mut stays) = (Vec::new(), Vec::new(), Vec::new());
+        let slot = named(l, "slot", self.get(p), &mut joined);
+        let e = joining(r, place)(l, 0, slot, Expr::Reg(value), &mut joined)?;
+        joined.push(Stmt::Assign(value, e));
+        body.push(Stmt::If(bit(&path.joins, p), joined, vec![]));
+        body.push(Stmt::Assign(passing, bit(&path.passes, p)));
+        self.set(p, value, &mut stays);
+        body.push(Stmt::If(Expr::Reg(passing), vec![], stays));
+        body.push(Stmt::Assign(p, Expr::Reg(p).plus(Expr::int(1))));
+        out.push(Stmt::Var(value, element));
+        out.push(Stmt::Var(p, Expr::int(0)));
+        out.push(Stmt::Var(passing, Expr::Lit(Lit::bool(true))));
+        out.push(Stmt::While(Expr::Reg(passing), body));
+        Ok(())
+    }
+}
+
+fn is(p: Reg, k: usize) -> Expr {
+    Expr::binary(BinaryOp::Eq, Expr::Reg(p), Expr::int(k as i64))
+}
+
+fn bit(mask: &Expr, p: Reg) -> Expr {
+    let shifted = Expr::binary(BinaryOp::Shr, mask.clone(), Expr::Reg(p));
+    let bit = Expr::binary(BinaryOp::And, shifted, Expr::int(1));
+    Expr::binary(BinaryOp::Ne, bit, Expr::int(0))
+}
