@@ -1,6 +1,5 @@
-//! The same bits: random programs through the C compiler and the runtime, against the interpreter.
-//!
-//! Every level that the machine runs, 1 and 2 threads, contiguous, strided and in-place arrays, sizes at the edges of the reduction tree.
+//! The same bits through the C compiler and the runtime, against the interpreter: operators at their corners, reductions at the edges of their tree, what semantics.md
+//! says (`fuzz/` has random programs).
 
 #[path = "../compiler/tests/common/mod.rs"]
 mod random;
@@ -10,82 +9,9 @@ mod common;
 use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
-use arraygpu_compiler::driver;
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::scalar::Lit;
 use common::{Layout, compile, context, load, load_highest, shapes};
-use random::{operators, program, rng::Rng, semantics::statements, share_of_today};
-
-const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
-
-/// The programs of those seeds that compile (a random slice may never fit).
-fn programs(seeds: std::ops::Range<u64>) -> Vec<(u64, Function)> {
-    let make = |seed: u64| {
-        let mut rng = Rng::new(seed);
-        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        let f = match seed % 5 {
-            0 => program::window_function(&format!("f{seed}"), ty, &mut rng),
-            _ => program::function(&format!("f{seed}"), ty, &mut rng),
-        };
-        (seed, f)
-    };
-    seeds.map(make).filter(|(_, f)| driver::compile("t", vec![f.clone()]).is_ok()).collect()
-}
-
-#[test]
-fn random_programs_have_the_interpreters_bits() {
-    let programs = programs(1000..1040);
-    let compiled = compile(programs.iter().map(|p| p.1.clone()).collect());
-    let contexts = [context(1), context(2)];
-    let (mut values, mut records, mut errors) = (0, 0, 0);
-    for loaded in load(&compiled) {
-        for (i, (seed, f)) in programs.iter().enumerate() {
-            let mut rng = Rng::new(seed + 77);
-            for round in 0..4 {
-                let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
-                let args = program::arguments(f, n, n2, &mut rng);
-                let layout =
-                    [Layout::Contiguous, Layout::Strided, Layout::InPlace, Layout::Transposed][round];
-                // the passes keep values (compiler/tests/random.rs); whether a record is left is asked of what was compiled
-                let expected = interp::run(&compiled.functions[i], &args);
-                let extents = match &expected {
-                    Ok(o) => shapes(&o.results),
-                    // none is looked at: the rules come first
-                    Err(_) => f.results.iter().map(|r| vec![0; f.graph.ty(r.value).rank.into()]).collect(),
-                };
-                let called = loaded.call(i, contexts[round % 2], &args, &extents, layout);
-                let case = || {
-                    format!(
-                        "seed {seed}, n = {n}, {n2}, {layout:?}, {}:\n{f}\n{}",
-                        loaded.level, called.message
-                    )
-                };
-                match (expected, called.status) {
-                    (Ok(o), AgpuStatus::AgpuOk) if !o.recorded => {
-                        assert!(
-                            o.results == called.results,
-                            "{}\nexpected {:?}\nfound {:?}",
-                            case(),
-                            o.results,
-                            called.results
-                        );
-                        values += 1;
-                    }
-                    (Ok(_), AgpuStatus::AgpuOk) => panic!("a record was lost: {}", case()),
-                    (Ok(o), AgpuStatus::AgpuErrorRecord) => {
-                        assert!(o.recorded, "a record was added: {}", case());
-                        records += 1;
-                    }
-                    (Err(_), AgpuStatus::AgpuErrorShape) => errors += 1,
-                    (expected, _) => panic!("{}\nexpected {expected:?}", case()),
-                }
-            }
-        }
-    }
-    assert!(
-        values > 100 && records > 10 && errors > 3,
-        "{values} values, {records} records, {errors} errors"
-    );
-}
+use random::{operators, rng::Rng, semantics::statements, share_of_today, values};
 
 /// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C
 /// compiler takes minutes for all (`ARRAYGPU_LONG=1`).
@@ -162,7 +88,7 @@ fn reductions_at_every_edge() {
         let loaded = load(&compile(vec![f.clone()]));
         let mut rng = Rng::new(5);
         for n in sizes {
-            let mut args = program::arguments(&f, n, n, &mut rng);
+            let mut args = values::arguments(&f, n, n, &mut rng);
             for a in &mut args {
                 let Value::Vector(v) = a else { continue };
                 v.iter_mut()
@@ -261,7 +187,7 @@ fn names_do_not_collide_in_the_generated_code() {
 }";
     let f = parse::parse(text).unwrap().remove(0);
     let mut rng = Rng::new(9);
-    let args = program::arguments(&f, 300, 300, &mut rng);
+    let args = values::arguments(&f, 300, 300, &mut rng);
     let expected = interp::run(&f, &args).unwrap().results;
     for l in load(&compile(vec![f])) {
         let called = l.call(0, context(1), &args, &shapes(&expected), Layout::Strided);

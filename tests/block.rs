@@ -1,4 +1,4 @@
-//! The same bits without a C compiler: random programs in the block interpreter and the runtime, against the interpreter of core IR.
+//! The same bits without a C compiler: the block interpreter and the runtime against the interpreter of core IR (`fuzz/` has random programs).
 //!
 //! As `tests/bits.rs`, which does the same with compiled code.
 
@@ -13,10 +13,8 @@ use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use common::{Layout, Loaded, context, load_blocks, shapes};
-use random::{operators, program, rng::Rng, semantics::statements};
+use random::{operators, rng::Rng, semantics::statements, values};
 use std::collections::BTreeMap;
-
-const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 5000];
 
 /// No C is written.
 fn compile(functions: Vec<Function>) -> arraygpu_compiler::Result<Compiled> {
@@ -105,50 +103,6 @@ fn difference(expected: &[Value], found: &[Value]) -> String {
     all.collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn random_programs_have_the_interpreters_bits() {
-    let mut seen = Seen::default();
-    for seed in 1000..1200 {
-        let mut rng = Rng::new(seed);
-        let (name, ty) = (format!("f{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()]);
-        let f = match seed % 5 {
-            0 => program::window_function(&name, ty, &mut rng),
-            _ => program::function(&name, ty, &mut rng),
-        };
-        let Ok(compiled) = compile(vec![f]) else { continue };
-        let loaded = load_blocks(&compiled);
-        for (round, layout) in Layout::ALL.into_iter().enumerate() {
-            let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
-            let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
-            let name = format!("program {seed}, n = {n}, {n2}");
-            seen.check(&loaded, &compiled, 0, &args, layout, 1 + round as i32 % 2, &name);
-        }
-    }
-    println!("{seen:?}");
-    assert!(seen.values > 500 && seen.records > 50 && seen.errors > 20, "{seen:?}");
-}
-
-#[test]
-fn random_matrices_have_the_interpreters_bits() {
-    const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 16, 33, 65, 130];
-    let mut seen = Seen::default();
-    for seed in 9000..9150 {
-        let mut rng = Rng::new(seed);
-        let f =
-            program::matrix_function(&format!("m{seed}"), Ty::ALL[seed as usize % Ty::ALL.len()], &mut rng);
-        let Ok(compiled) = compile(vec![f]) else { continue };
-        let loaded = load_blocks(&compiled);
-        for (layout, least) in Layout::ALL.into_iter().zip([3, 0, 1, 3, 3]) {
-            let sizes =
-                [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
-            let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
-            seen.check(&loaded, &compiled, 0, &args, layout, 1, &format!("program {seed}, {sizes:?}"));
-        }
-    }
-    println!("{seen:?}");
-    assert!(seen.values > 300 && seen.records > 30 && seen.errors > 20, "{seen:?}");
-}
-
 /// Every operator and cast at its corners, in code for neighbours and for strides.
 #[test]
 fn operators_at_their_corners() {
@@ -180,7 +134,7 @@ fn files() {
             let pairs = ["nest", "iterate"].iter().any(|name| file.to_string_lossy().contains(name));
             let sizes: &[usize] = if pairs { &[0, 17, 131, 260] } else { &[0, 17, 2047, 2048, 2049, 5000] };
             for &n in sizes {
-                let mut args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+                let mut args = values::arguments(&compiled.functions[0], n, n, &mut rng);
                 // a count of iterations may be among them
                 for a in &mut args {
                     if let Value::Scalar(l) = a

@@ -14,8 +14,8 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
 use arraygpu_compiler::scalar::{Lit, Ty};
-use common::program;
 use common::rng::Rng;
+use common::values;
 use gpu::{Failure, How, Layout, call};
 use versions::{check, compiled, numbers};
 
@@ -121,7 +121,7 @@ fn windows_of_vectors() {
             ];
             let around = (2 * block + reach - 3)..=(2 * block + reach + 4);
             for n in sizes.into_iter().chain(around) {
-                let args = program::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
+                let args = values::arguments(&c.functions[0], n, n, &mut Rng::new(n as u64 + 1));
                 let entries = check(&c, &args, &format!("{ty} {taps:?}, {strategy}, n = {n}"));
                 for entry in ["f_0", "f_0_wide", "f_0_any"] {
                     assert!(n <= reach || entries.iter().any(|e| e == entry), "{entry} did not run");
@@ -172,7 +172,7 @@ fn shifted_tiles() {
             (3 * block + 40, 37),
             (block + 3, block),
         ] {
-            let mut args = program::arguments(&c.functions[0], n, n, &mut Rng::new(5));
+            let mut args = values::arguments(&c.functions[0], n, n, &mut Rng::new(5));
             args[1] = Value::Scalar(Lit::i64(k as i64));
             check(&c, &args, &format!("{ty}, n = {n}, k = {k}"));
         }
@@ -289,7 +289,7 @@ fn guarded_reads() {
     for strategy in [None, Some(Strategy::Tile), Some(Strategy::Direct)] {
         let c = compiled(vector, strategy);
         for n in [0, 1, 2, 1023, 1024, 1025, 2048, 2049, 4096, 5000] {
-            let args = program::arguments(&c.functions[0], n, n, &mut rng);
+            let args = values::arguments(&c.functions[0], n, n, &mut rng);
             check(&c, &args, &format!("{strategy:?}, n = {n}"));
         }
     }

@@ -1,19 +1,14 @@
-//! Every PTX of the file tests and of random programs assembles, without a warning, a spill or a stack.
+//! Every PTX of the file tests assembles, without a warning, a spill or a stack.
 
-#[allow(dead_code, reason = "only programs are needed, not their arguments")]
-#[path = "common/mod.rs"]
-mod common;
 #[path = "common/ptxas.rs"]
 mod ptxas;
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{Targets, compile_for};
-use arraygpu_compiler::scalar::Ty;
-use common::{program, rng::Rng};
 use ptxas::{Module, Record, find, refuse_spills};
 use std::path::Path;
 
-/// The PTX of functions; none if they do not compile (a random slice may never fit, some file tests are about errors).
+/// The PTX of functions; none if they do not compile (some file tests are about errors).
 fn modules(name: &str, functions: Vec<Function>) -> Vec<Module> {
     let Ok(compiled) = compile_for("m", functions, Targets { cpu: false, cuda: true }) else { return vec![] };
     let code = compiled.gpu_code.into_iter().flatten();
@@ -33,19 +28,6 @@ fn file_tests() {
     }
     assert!(all.len() > 40, "{} kernels", all.len());
     check("files", all);
-}
-
-#[test]
-fn random_programs() {
-    let programs = (2000..2100).flat_map(|seed| {
-        let mut rng = Rng::new(seed);
-        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        let f = program::function(&format!("f{seed}"), ty, &mut rng);
-        modules(&format!("seed {seed}"), vec![f])
-    });
-    let all: Vec<Module> = programs.collect();
-    assert!(all.len() > 200, "{} kernels", all.len());
-    check("random", all);
 }
 
 /// Against `ptxas_NAME.txt`.

@@ -1,7 +1,7 @@
 //! `arraygpu-fuzz`: random programs, run, shown, made small.
 
 #[allow(dead_code, reason = "what must occur is said with the other programs")]
-#[path = "../../compiler/examples/oracle/stream.rs"]
+#[path = "../examples/oracle/stream.rs"]
 mod stream;
 
 use arraygpu_compiler::core::interp::Value;

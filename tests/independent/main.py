@@ -1,6 +1,6 @@
 """Compares the interpreter of arraygpu with an independent one, to the bit.
 
-`main.py HELPER BOUNDS [FILE]`: HELPER is `compiler/examples/oracle.rs`, whose programs are read unless FILE has others in the same form (`-` is standard input);
+`main.py HELPER BOUNDS [FILE]`: HELPER is `fuzz/examples/oracle.rs`, whose programs are read unless FILE has others in the same form (`-` is standard input);
 BOUNDS is `math/tests/bounds.txt`. Every operation, and every scalar operator of every type that the stream names, must have been computed.
 """
 

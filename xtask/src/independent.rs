@@ -9,7 +9,7 @@ use std::process::Command;
 /// Runs it on its own programs, or on a file of others in the same form. Adds how many agree.
 pub fn run(file: Option<&Path>, counts: &mut Counts) -> Result {
     let packages = packages()?;
-    sh::run(&mut sh::cargo(&["build", "--quiet", "-p", "arraygpu-compiler", "--example", "oracle"]))?;
+    sh::run(&mut sh::cargo(&["build", "--quiet", "-p", "arraygpu-fuzz", "--example", "oracle"]))?;
     let mut compare = sh::program(pip::python().unwrap_or("python3"));
     compare.env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
     compare.arg(sh::root().join("tests/independent/main.py"));

@@ -86,7 +86,7 @@ enum Task {
     },
     /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of `test`)
     Independent {
-        /// Programs, calls and results in the form of `compiler/examples/oracle.rs`, in place of its own
+        /// Programs, calls and results in the form of `fuzz/examples/oracle.rs`, in place of its own
         programs: Option<PathBuf>,
     },
     /// Check the licences, sources and versions of the crates that we depend on against deny.toml (part of `test`)

@@ -47,6 +47,9 @@ pub fn run() -> Result {
     if sh::output(&mut sh::cargo(&["clippy", "--version"])).is_some() {
         let lint = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         all.step("clippy", |_| sh::run(&mut sh::cargo(&lint)));
+        let units = ["clippy", "--quiet", "-p", "arraygpu-compiler", "--lib", "--profile", "test"];
+        let units = [&units[..], &["--", "-D", "warnings"]].concat();
+        all.step("clippy: the compiler's unit tests", |_| sh::run(&mut sh::cargo(&units)));
     } else {
         println!("no clippy on this machine: lints are not checked");
     }

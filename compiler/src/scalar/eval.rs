@@ -139,6 +139,12 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
 
 /// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts. For `fast_math` see [`eval_unary`].
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
+    eval_known_binary(op, a, b)
+}
+
+/// The same, for callers that know the operator and the type: the compiler leaves nothing but the instruction.
+#[inline(always)]
+pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     if op == BinaryOp::DivNear && !near::division(a.as_f32(), b.as_f32()) {
         return (Lit::float(a.ty, f64::NAN).canonical(), None);
     }

@@ -1,7 +1,6 @@
 //! What the compiler's tests share.
 
 pub mod operators;
-pub mod program;
 pub mod rng;
 pub mod semantics;
 pub mod values;

@@ -57,34 +57,17 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
     }
 }
 
-/// Arguments for a random function of vectors: `n` elements in x, y and k, `n2` in w.
+/// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has more dimensions.
 pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
-    given(f, rng, |name| vec![if name == "w" { n2 } else { n }])
-}
-
-/// Arguments for a random function of matrices: rows and columns of a and b, rows and columns of c, planes of t.
-#[allow(dead_code, reason = "not every test asks for it")]
-pub fn matrix_arguments(f: &Function, sizes: [usize; 5], rng: &mut Rng) -> Vec<Value> {
-    let [rows, cols, c_rows, c_cols, planes] = sizes;
-    given(f, rng, |name| match name {
-        "c" => vec![c_rows, c_cols],
-        "v" => vec![cols],
-        "t" => vec![planes, rows, cols],
-        _ => vec![rows, cols],
-    })
-}
-
-fn given(f: &Function, rng: &mut Rng, extents: impl Fn(&str) -> Vec<usize>) -> Vec<Value> {
     let mut value = |name: &str, ty: Type| {
         if ty.is_scalar() {
             return Value::Scalar(literal(ty.elem, rng));
         }
-        let mut extents = extents(name);
-        if extents.len() < ty.rank.into() {
-            // about so many elements in all
-            let n = extents[0].isqrt();
-            extents = vec![n, n + 3, 2][..ty.rank.into()].to_vec();
-        }
+        let n = if name == "w" { n2 } else { n };
+        let extents = match ty.rank {
+            1 => vec![n],
+            rank => vec![n.isqrt(), n.isqrt() + 3, 2][..rank.into()].to_vec(),
+        };
         let elements = (0..extents.iter().product()).map(|_| literal(ty.elem, rng)).collect();
         match ty.rank {
             1 => Value::Vector(elements),

@@ -157,8 +157,8 @@ fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> 
     }
 }
 
-/// Without `fast_math`.
-fn precise(f: &mut Function) {
+/// Without `fast_math`, whose bits are a device's.
+pub fn precise(f: &mut Function) {
     f.fast = false;
     for step in &mut f.steps {
         precise(std::sync::Arc::make_mut(step));

@@ -31,8 +31,7 @@ impl Gen<'_> {
             }
             // the interpreter computes all of an array that depends on variables
             Op::At(x, _) | Op::Elem(x, _) if !self.is_closed(*x) => {
-                let count = self.count(*x) as f64;
-                sum(self) + count * self.cost(*x)
+                sum(self) + self.elements(*x) * self.cost(*x)
             }
             _ => 1.0 + sum(self) + body.map_or(0.0, |b| self.cost(b)),
         };
@@ -46,13 +45,15 @@ impl Gen<'_> {
         let body = op.lambda().map_or(1.0, |l| self.cost(l.body));
         let mut all = 1.0;
         for x in op.operands() {
-            all += if self.ty(x).is_scalar() {
-                self.cost(x)
-            } else {
-                self.count(x) as f64 * (self.cost(x) + body)
-            };
+            all +=
+                if self.ty(x).is_scalar() { self.cost(x) } else { self.elements(x) * (self.cost(x) + body) };
         }
         all
+    }
+
+    /// How many elements an array has; a length that is 0 in the witness may be 1 in another call.
+    fn elements(&mut self, x: NodeId) -> f64 {
+        self.shape(x).iter().map(|n| (*n).max(1) as f64).product()
     }
 
     /// Whether a new value is affordable; if so, it is paid for if it is stored.
@@ -61,9 +62,9 @@ impl Gen<'_> {
         let op = self.b.function.graph.op(n).clone();
         let work = match &op {
             op if op.is_reduction() => self.pass(n),
-            Op::Materialize(x) => self.count(*x) as f64 * (1.0 + self.cost(*x)),
+            Op::Materialize(x) => self.elements(*x) * (1.0 + self.cost(*x)),
             _ if self.ty(n).is_scalar() => each,
-            _ => self.count(n) as f64 * each,
+            _ => self.elements(n) * each,
         };
         let most = self.most_work - self.work;
         if each > MOST_EACH || work > most {

@@ -45,7 +45,7 @@ fn packages(toolkit: Option<&Toolkit>) -> Result<PathBuf> {
         "build",
         "--release",
         "--package",
-        "arraygpu",
+        "arraygpu-fuzz",
         "--example",
         "random-packages",
     ]))?;

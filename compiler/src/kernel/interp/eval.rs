@@ -4,7 +4,7 @@ use super::FaultKind;
 use super::machine::{Check, Machine};
 use super::warp::Warp;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
-use crate::scalar::{Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_known_binary, eval_mul_add, eval_unary};
 
 /// The bits of a value in each lane.
 pub(super) type Bits = [u64; WARP as usize];
@@ -64,6 +64,28 @@ impl Lanes {
     }
 }
 
+/// An operator of indices and conditions in all lanes: what takes most of a simulation's time otherwise.
+fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
+    macro_rules! of {
+        ($($ty:ident: $($op:ident)*;)*) => {
+            match (a.ty, op) {
+                $($((Ty::$ty, BinaryOp::$op) => {
+                    let lit = |bits| Lit { ty: Ty::$ty, bits };
+                    let one = |l: usize| eval_known_binary(BinaryOp::$op, lit(a.bits[l]), lit(b.bits[l])).0.bits;
+                    Some(std::array::from_fn(one))
+                })*)*
+                _ => None,
+            }
+        };
+    }
+    of! {
+        I32: Add Sub Mul Min Max And Or Xor Shl Shr Eq Ne Lt Le Gt Ge;
+        I64: Add Sub Mul Min Max And Or Xor Shl Shr Eq Ne Lt Le Gt Ge;
+        Bool: And Or Xor Eq Ne;
+        F32: Add Sub Mul;
+    }
+}
+
 impl<'k> Machine<'k, '_> {
     /// The value of an expression in the lanes of `mask`.
     pub fn eval(&mut self, w: &Warp<'k>, e: &'k Expr, mask: u32, at: &'k Stmt) -> Check<Lanes> {
@@ -93,7 +115,10 @@ impl<'k> Machine<'k, '_> {
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
-                Lanes::each(op.result(a.ty), mask, |l| eval_binary(*op, a.at(l), b.at(l)).0)
+                match frequent(*op, &a, &b) {
+                    Some(bits) => Lanes { ty: op.result(a.ty), bits },
+                    None => Lanes::each(op.result(a.ty), mask, |l| eval_binary(*op, a.at(l), b.at(l)).0),
+                }
             }
             Expr::MulAdd(a, b, c) => {
                 let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
@@ -103,7 +128,8 @@ impl<'k> Machine<'k, '_> {
             Expr::Select(c, a, b) => {
                 let c = self.eval(w, c, mask, at)?;
                 let (a, b) = (self.eval(w, a, mask, at)?, self.eval(w, b, mask, at)?);
-                Lanes::each(a.ty, mask, |l| if c.at(l).as_bool() { a.at(l) } else { b.at(l) })
+                let bits = std::array::from_fn(|l| if c.bits[l] != 0 { a.bits[l] } else { b.bits[l] });
+                Lanes { ty: a.ty, bits }
             }
             Expr::Cast(to, a) => {
                 let a = self.eval(w, a, mask, at)?;

@@ -1,16 +1,18 @@
 //! The programs: random ones, every operator on every type, and the text files of the tests.
 
-use crate::common::{operators, program, rng::Rng, semantics};
+use crate::common::{operators, rng::Rng, semantics, values};
 use crate::{nested, stream};
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Param, Rule, parse};
 use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_fuzz::case::Case;
+use arraygpu_fuzz::{generate, seeds};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Random programs of vectors, of windows and of matrices for each type.
-const RANDOM: u64 = 16;
+/// How many random programs, other ones each day.
+const RANDOM: usize = 400;
 const SIZES: [usize; 12] = [0, 1, 2, 3, 5, 17, 127, 129, 300, 2047, 2049, 4500];
 /// Of the axes of matrices.
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
@@ -37,33 +39,20 @@ pub fn print_all(out: &mut impl Write) -> io::Result<()> {
         let calls: Vec<Vec<Value>> = written.into_iter().chain(made).collect();
         stream::program(out, &name, &f, &calls)?;
     }
-    for seed in 0..RANDOM * Ty::ALL.len() as u64 {
+    for seed in seeds::of_today().take(RANDOM) {
         random(out, seed)?;
     }
     Ok(())
 }
 
-/// Three programs of a seed: of vectors, of windows, and of matrices.
+/// The program of a seed, unless the compiler must refuse it.
 fn random(out: &mut impl Write, seed: u64) -> io::Result<()> {
-    let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-    let mut rng = Rng::new(seed + 70_000);
-    for f in [
-        program::function(&format!("v{seed}"), ty, &mut rng),
-        program::window_function(&format!("w{seed}"), ty, &mut rng),
-    ] {
-        let mut calls = vec![arguments(&f, 0, &mut rng), arguments(&f, 0, &mut rng)];
-        for _ in 0..2 {
-            calls.push(program::arguments(&f, rng.pick(&SIZES), rng.pick(&SIZES[..9]), &mut rng));
-        }
-        stream::program(out, &format!("random/{}", f.name), &f, &calls)?;
+    let case = Case::of(&generate::program(seed));
+    if case.refused.is_some() {
+        return Ok(());
     }
-    let f = program::matrix_function(&format!("m{seed}"), ty, &mut rng);
-    let mut calls = vec![arguments(&f, 0, &mut rng), arguments(&f, 0, &mut rng)];
-    for _ in 0..2 {
-        let sizes = [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..4]].map(|s| rng.pick(s));
-        calls.push(program::matrix_arguments(&f, sizes, &mut rng));
-    }
-    stream::program(out, &format!("random/{}", f.name), &f, &calls)
+    let calls: Vec<Vec<Value>> = case.calls.into_iter().map(|c| c.args).collect();
+    stream::program(out, &format!("seed {seed}"), &case.function, &calls)
 }
 
 /// A function of a file, and the arguments that are written there.
@@ -75,10 +64,11 @@ struct Program {
 
 /// Every function of the text files that is well-formed (some show what is not), named by its file.
 fn from_files() -> io::Result<Vec<Program>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for folder in ["tests/files", "tests/nested", "../tests", "../tests/gpu", "../tests/independent"] {
-        for entry in std::fs::read_dir(here.join(folder))? {
+    for folder in ["compiler/tests/files", "compiler/tests/nested", "tests", "tests/gpu", "tests/independent"]
+    {
+        for entry in std::fs::read_dir(root.join(folder))? {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "core") {
                 files.push(path);
@@ -160,7 +150,7 @@ fn arguments(f: &Function, round: usize, rng: &mut Rng) -> Vec<Value> {
             ty if ty.is_float() && round.is_multiple_of(2) => {
                 Lit::float(ty, nested::value(Ty::F64, rng).as_f64())
             }
-            ty => program::literal(ty, rng),
+            ty => values::literal(ty, rng),
         };
         let all = (0..extents.iter().product()).map(|_| lit(rng)).collect::<Vec<Lit>>();
         match extents.len() {

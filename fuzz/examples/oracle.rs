@@ -18,10 +18,10 @@
 #[path = "oracle/cases.rs"]
 mod cases;
 #[allow(dead_code, reason = "the programs of tests are made for more than this")]
-#[path = "../tests/common/mod.rs"]
+#[path = "../../compiler/tests/common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "the same")]
-#[path = "../tests/nested/arguments.rs"]
+#[path = "../../compiler/tests/nested/arguments.rs"]
 mod nested;
 #[path = "oracle/stream.rs"]
 mod stream;

@@ -1,5 +1,5 @@
-//! The same bits on a simulated GPU: random programs, every version of every kernel, in several layouts, sizes and orders of threads, against the
-//! interpreter. The simulation reports races, divergence, wild and misaligned accesses, and reads of what nothing wrote.
+//! The same bits on a simulated GPU: reductions at every edge, operators at their corners and the file tests, every version of every kernel, in several layouts, sizes and
+//! orders of threads, against the interpreter (`fuzz/` has random programs). The simulation reports races, divergence, wild and misaligned accesses, and reads of what nothing wrote.
 
 mod common;
 #[path = "common/gpu.rs"]
@@ -11,43 +11,15 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Var, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
-use arraygpu_compiler::scalar::{Lit, Ty};
-use common::{operators, program, rng::Rng};
+use arraygpu_compiler::scalar::Lit;
+use common::{operators, rng::Rng, values};
 use gpu::{Called, Failure, How, Layout, Record, call};
 
-const SIZES: [usize; 11] = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4500, 3 * 2048 + 5];
-const PROGRAMS: u64 = 150;
 /// Versions that a kernel may have.
 const VERSIONS: usize = 5;
 
 fn compile(functions: Vec<Function>) -> Compiled {
     driver::compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap()
-}
-
-/// The programs that compile (a random slice may never fit).
-fn programs() -> impl Iterator<Item = (u64, Compiled)> {
-    (1..=PROGRAMS).filter_map(|seed| {
-        let mut rng = Rng::new(seed + 5000);
-        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        // a few of them of windows, whose short loops become straight code
-        let f = match seed % 5 {
-            0 => program::window_function(&format!("f{seed}"), ty, &mut rng),
-            _ => program::function(&format!("f{seed}"), ty, &mut rng),
-        };
-        let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true });
-        compiled.ok().map(|c| (seed, c))
-    })
-}
-
-/// The same of matrices.
-fn matrix_programs() -> impl Iterator<Item = (u64, Compiled)> {
-    (1..=PROGRAMS).filter_map(|seed| {
-        let mut rng = Rng::new(seed + 9000);
-        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        let f = program::matrix_function(&format!("m{seed}"), ty, &mut rng);
-        let compiled = driver::compile_for("t", vec![f], Targets { cpu: false, cuda: true });
-        compiled.ok().map(|c| (seed, c))
-    })
 }
 
 /// What the tests must have seen.
@@ -77,16 +49,6 @@ impl Case<'_> {
         let f = &compiled.functions[0];
         let unneeded = f.graph.reachable(f.results.iter().map(|r| r.value)).iter().any(|n| ignores(f, *n));
         Case { compiled, name, args, expected, unneeded, record: None }
-    }
-
-    /// As the runtime would call it, and with every version of its kernels, in layouts of chance.
-    fn check_versions(&mut self, rng: &mut Rng, seen: &mut Seen) {
-        let versions = self.compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
-        let span = 1 + rng.below(2) as u32;
-        self.check(rng.pick(&Layout::ALL), None, span, seen);
-        for v in 0..versions {
-            self.check(rng.pick(&Layout::ALL[..5]), Some(v), span, seen);
-        }
     }
 
     /// Calls in one of three orders of threads, in turn: the interpreter's results, or a record where it leaves one.
@@ -150,40 +112,6 @@ fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
     })
 }
 
-#[test]
-fn random_programs_have_the_interpreters_bits() {
-    let mut seen = Seen::default();
-    for (seed, compiled) in programs() {
-        let mut rng = Rng::new(seed + 77);
-        for _ in 0..3 {
-            let (n, n2) = (rng.pick(&SIZES), rng.pick(&SIZES));
-            let args = program::arguments(&compiled.functions[0], n, n2, &mut rng);
-            let mut case = Case::new(&compiled, format!("program {seed}, n = {n}, {n2}"), args);
-            case.check_versions(&mut rng, &mut seen);
-        }
-    }
-    println!("{seen:?}");
-    assert!(seen.values > 400 && seen.records > 40 && seen.errors > 20, "{seen:?}");
-}
-
-#[test]
-fn random_matrices_have_the_interpreters_bits() {
-    const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 16, 33, 65, 130];
-    let mut seen = Seen::default();
-    for (seed, compiled) in matrix_programs() {
-        let mut rng = Rng::new(seed + 77);
-        for least in [0, 1, 3] {
-            let sizes =
-                [&LENGTHS[..], &LENGTHS, &LENGTHS, &LENGTHS, &LENGTHS[..5]].map(|s| rng.pick(&s[least..]));
-            let args = program::matrix_arguments(&compiled.functions[0], sizes, &mut rng);
-            let mut case = Case::new(&compiled, format!("program {seed}, {sizes:?}"), args);
-            case.check_versions(&mut rng, &mut seen);
-        }
-    }
-    println!("{seen:?}");
-    assert!(seen.values > 400 && seen.records > 40 && seen.errors > 20, "{seen:?}");
-}
-
 /// Sums, dots, general operators and folds, stored vectors beside them, and a scalar that follows, at every edge of the tree.
 #[test]
 fn reductions_at_every_edge() {
@@ -223,7 +151,7 @@ fn reductions_at_every_edge() {
         let compiled = compile(vec![f]);
         let mut rng = Rng::new(5);
         for n in sizes {
-            let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+            let args = values::arguments(&compiled.functions[0], n, n, &mut rng);
             let mut case = Case::new(&compiled, format!("{ty}, n = {n}"), args);
             for v in 0..VERSIONS {
                 case.check(Layout::Contiguous, Some(v), 1 + v as u32 % 2, &mut seen);
@@ -265,7 +193,7 @@ fn files() {
             }
             let mut rng = Rng::new(3);
             for n in [0, 17, 2100, 4500] {
-                let args = program::arguments(&compiled.functions[0], n, n, &mut rng);
+                let args = values::arguments(&compiled.functions[0], n, n, &mut rng);
                 let mut case = Case::new(&compiled, format!("{}, n = {n}", file.display()), args);
                 for layout in Layout::ALL {
                     case.check(layout, None, 1, &mut seen);
@@ -315,7 +243,7 @@ fn folds_need_their_barriers() {
   return %0
 }";
     let mut compiled = compile(vec![parse::parse(text).unwrap().remove(0)]);
-    let args = program::arguments(&compiled.functions[0], 2049, 0, &mut Rng::new(1));
+    let args = values::arguments(&compiled.functions[0], 2049, 0, &mut Rng::new(1));
     let mutants = mutants::of(&compiled.gpu_code[0][0].kernel);
     assert_eq!(mutants.len(), 2);
     for (what, kernel) in mutants {

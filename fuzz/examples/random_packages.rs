@@ -10,6 +10,7 @@
 //! ```
 
 #[path = "../../compiler/tests/common/mod.rs"]
+#[allow(dead_code, reason = "a part is needed")]
 mod random;
 
 use arraygpu_compiler::core::interp::{self, Value};
@@ -17,16 +18,17 @@ use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::package::{self, Options, ptxas::Arch};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use random::{operators, program, rng::Rng, semantics};
+use arraygpu_fuzz::case::Case;
+use arraygpu_fuzz::check::precise;
+use arraygpu_fuzz::generate;
+use random::{operators, rng::Rng, semantics, values};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-/// Programs of a package, cases of a program.
-const PROGRAMS: usize = 26;
-const CASES: usize = 4;
+/// Programs of a package.
+const PROGRAMS: usize = 40;
 /// Packages of random programs; the first has no machine code: there the driver compiles.
 const PACKAGES: u64 = 3;
-const SIZES: [usize; 12] = [0, 1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500];
 /// For the programs that are there for the edges of the reduction tree.
 const EDGES: [usize; 10] = [0, 1, 3, 127, 128, 129, 2047, 2048, 2049, 4097];
 
@@ -45,17 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asked = arguments()?;
     for p in 0..PACKAGES {
         let name = format!("random{p}");
-        let functions = programs(p * 1000 + 10);
+        let (functions, calls): (Vec<Function>, Vec<_>) = programs(p * 1000 + 10).into_iter().unzip();
         let compiled = compile(&name, functions)?;
-        let cases = |i: usize, f: &Function, rng: &mut Rng| {
-            let sizes = (0..CASES).map(|r| SIZES[(i * CASES + r) % SIZES.len()]);
-            let one = |n| {
-                let n2 = rng.pick(&SIZES[..11]);
-                program::arguments(f, n, n2, rng)
-            };
-            sizes.map(one).collect()
-        };
-        write(&asked, &compiled, p > 0, &cases)?;
+        write(&asked, &compiled, p > 0, &|i, _, _| calls[i].clone())?;
     }
     let compiled = compile("edges", edges()?)?;
     let cases =
@@ -65,12 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&asked, &compiled, true, &|_, f, _| vec![operators::arguments(f)])?;
     let compiled = compile("fast_math", fast_math()?)?;
     write(&asked, &compiled, true, &|_, f, _| vec![ordinary(f)])?;
-    // cases are of scalars and vectors; what is said of matrices runs in the simulator
-    let flat = |f: &Function| {
-        let results = f.results.iter().map(|r| f.graph.ty(r.value));
-        f.params.iter().map(|p| p.ty).chain(results).all(|ty| ty.rank < 2)
-    };
-    let statements = semantics::statements().into_iter().filter(|(f, _)| flat(f));
+    // what is said of matrices runs in the simulator
+    let statements = semantics::statements().into_iter().filter(|(f, _)| is_flat(f));
     let (functions, calls): (Vec<Function>, Vec<_>) = statements.unzip();
     let compiled = compile("semantics", functions)?;
     write(&asked, &compiled, true, &|i, _, _| calls[i].iter().map(|c| c.args.clone()).collect())
@@ -96,21 +86,32 @@ fn compile(name: &str, functions: Vec<Function>) -> Result<Compiled, Box<dyn Err
     Ok(driver::compile_for(name, functions, Targets { cpu: true, cuda: true })?)
 }
 
-/// Random programs of all types, from that seed on, without those that do not compile (a random slice may never fit).
-fn programs(seed: u64) -> Vec<Function> {
-    let make = |seed: u64| {
-        let ty = Ty::ALL[seed as usize % Ty::ALL.len()];
-        program::function(&format!("f{seed}"), ty, &mut Rng::new(seed))
+/// Random programs of scalars and vectors that compile, from that seed on, with the arguments of their calls.
+fn programs(seed: u64) -> Vec<(Function, Vec<Vec<Value>>)> {
+    let case = |seed| {
+        let mut case = Case::of(&generate::program(seed));
+        precise(&mut case.function);
+        case
     };
-    let compiles = |f: &Function| driver::compile("t", vec![f.clone()]).is_ok();
-    (seed..).map(make).filter(compiles).take(PROGRAMS).collect()
+    let wanted = |case: &Case| {
+        let f = case.function.clone();
+        is_flat(&f) && case.refused.is_none() && driver::compile("t", vec![f]).is_ok()
+    };
+    let args = |case: Case| (case.function, case.calls.into_iter().map(|c| c.args).collect());
+    (seed..).map(case).filter(wanted).take(PROGRAMS).map(args).collect()
+}
+
+/// Cases have scalars and vectors.
+fn is_flat(f: &Function) -> bool {
+    let results = f.results.iter().map(|r| f.graph.ty(r.value));
+    f.params.iter().map(|p| p.ty).chain(results).all(|ty| ty.rank < 2)
 }
 
 /// Maps and reductions of every shape, for each type of numbers.
 fn edges() -> Result<Vec<Function>, Box<dyn Error>> {
     let mut out = Vec::new();
     for ty in ["f32", "f64", "i32", "i64", "u32", "u64", "u8", "i8", "i16", "u16"] {
-        out.extend(parse::parse(&include_str!("edges.core").replace("TYPE", ty))?);
+        out.extend(parse::parse(&include_str!("../../tests/gpu/edges.core").replace("TYPE", ty))?);
     }
     Ok(out)
 }
@@ -161,7 +162,7 @@ fn ordinary(f: &Function) -> Vec<Value> {
 
 /// Arguments without infinities and NaN, which would hide every other number of a sum.
 fn finite(f: &Function, n: usize, rng: &mut Rng) -> Vec<Value> {
-    let mut args = program::arguments(f, n, n, rng);
+    let mut args = values::arguments(f, n, n, rng);
     let odd = |l: &Lit| match l.ty {
         ty if ty.is_float() => l.is_nan() || l.as_float().is_some_and(|x| x.abs() >= 1e6),
         _ => false,

@@ -1,0 +1,98 @@
+//! What the compiler makes of programs: running all passes again changes nothing, kernels and plans read back, PTX assembles.
+
+#[path = "../../compiler/tests/common/ptxas.rs"]
+mod ptxas;
+
+use arraygpu_compiler::core::{Function, NodeId, Op};
+use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::passes::pipeline;
+use arraygpu_compiler::{kernel, plan};
+use arraygpu_fuzz::generate::program;
+use arraygpu_fuzz::seeds;
+use ptxas::{Module, architectures, assemble, find};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+const SEEDS: u64 = 300;
+
+/// How many nodes a function needs, and what its rules and results are, whatever numbers the nodes have: the operands of commutative operators are sorted by them.
+fn meaning(f: &Function) -> (usize, Vec<u64>, Vec<String>) {
+    let (g, mut of) = (&f.graph, HashMap::new());
+    let order = g.reachable(f.roots());
+    for &n in &order {
+        let mut op = g.op(n).clone();
+        let mut operands: Vec<u64> = op.operands().map(|o| of[&o]).collect();
+        match &op {
+            Op::MulAdd(..) => operands[..2].sort_unstable(),
+            Op::Binary(o, ..) if o.is_commutative() => operands.sort_unstable(),
+            _ => {}
+        }
+        let body = op.lambda().map(|l| of[&l.body]);
+        op.each_operand(|o| *o = NodeId(0));
+        op.lambda_mut().into_iter().for_each(|l| l.body = NodeId(0));
+        let mut hash = DefaultHasher::new();
+        (op, operands, body).hash(&mut hash);
+        of.insert(n, hash.finish());
+    }
+    let rules = f.requires.iter().map(|r| format!("{:?} {}", r.rule, r.subject));
+    let steps = f.steps.iter().map(|s| format!("{:?}", meaning(s)));
+    let head = f.params.iter().map(|p| format!("{p:?}")).chain(f.results.iter().map(|r| r.name.clone()));
+    (order.len(), f.roots().map(|n| of[&n]).collect(), head.chain(rules).chain(steps).collect())
+}
+
+#[test]
+fn passes_are_idempotent() {
+    let mut compared = 0;
+    for seed in 0..SEEDS {
+        let f = program(seed).function;
+        let Ok(once) = driver::on_big_stack(|| pipeline::run(&f, &mut |_, _| ())) else { continue };
+        let twice = driver::on_big_stack(|| pipeline::run(&once, &mut |_, _| ())).expect("it ran before");
+        assert_eq!(meaning(&once), meaning(&twice), "seed {seed}\n{f}\n{once}\n{twice}");
+        compared += 1;
+    }
+    assert!(compared > SEEDS / 2, "{compared} programs");
+}
+
+fn compiled(seed: u64, targets: Targets) -> Option<Compiled> {
+    driver::compile_for("p", vec![program(seed).function], targets).ok()
+}
+
+#[test]
+fn kernels_and_plans_read_back() {
+    let (mut kernels, mut plans) = (0, 0);
+    for seed in 0..SEEDS {
+        let Some(compiled) = compiled(seed, Targets { cpu: true, cuda: true }) else { continue };
+        let of_cpu = compiled.versions.iter();
+        let of_cpu = of_cpu.flat_map(|v| [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()]);
+        let of_gpu = compiled.gpu_code.iter().flatten().map(|c| &c.kernel);
+        for k in of_cpu.flatten().chain(of_gpu) {
+            let text = k.to_string();
+            let again = kernel::parse::parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+            assert_eq!(again[0].to_string(), text, "seed {seed}");
+            kernels += 1;
+        }
+        for p in &compiled.plans {
+            let again = plan::parse::parse(&p.to_string());
+            let again = again.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{p}"));
+            assert_eq!(&again[0], p, "seed {seed}");
+            plans += 1;
+        }
+    }
+    assert!(kernels > 1000 && plans > SEEDS / 2, "{kernels} kernels, {plans} plans");
+}
+
+/// Other programs each day.
+#[test]
+fn ptx_assembles() {
+    let first = seeds::of_today().start;
+    let module = |seed: u64| {
+        let code = compiled(seed, Targets { cpu: false, cuda: true }).map(|c| c.gpu_code).unwrap_or_default();
+        let named = move |ptx| Module { name: format!("seed {seed}"), ptx };
+        code.into_iter().flatten().filter(|c| !c.shared).map(move |c| named(c.ptx))
+    };
+    let all: Vec<Module> = (first..).flat_map(module).take(150).collect();
+    let ptxas = find();
+    let arch = architectures(&ptxas)[1];
+    let jobs: Vec<_> = all.iter().map(|m| (m, arch)).collect();
+    assert_eq!(assemble(&ptxas, &jobs).len(), all.len());
+}
