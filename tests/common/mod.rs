@@ -14,7 +14,6 @@ use arraygpu_compiler::scalar::{Lit, Ty};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
-use std::process::Command;
 use std::ptr::{null, null_mut};
 
 /// A compiled program, loaded for one x86-64 level.
@@ -96,24 +95,19 @@ pub fn load_blocks(compiled: &Compiled) -> Loaded {
     Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
 }
 
-fn levels() -> Vec<(&'static str, &'static [&'static str])> {
-    cc::levels().iter().filter(|l| runs(l.0)).copied().collect()
+fn levels() -> Vec<&'static str> {
+    cc::levels().iter().map(|l| l.0).filter(|l| runs(l)).collect()
 }
 
-fn build(compiled: &Compiled, levels: &[(&'static str, &'static [&'static str])]) -> Vec<Loaded> {
+fn build(compiled: &Compiled, levels: &[&'static str]) -> Vec<Loaded> {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("kernels.c"), &compiled.c_source).unwrap();
+    let compiler = cc::Compiler::find(true).expect("a C compiler");
     let mut out = Vec::new();
-    for (level, march) in levels {
-        let library = folder.path().join(format!("{level}.so"));
-        let mut gcc = Command::new("cc");
-        gcc.args(cc::FLAGS)
-            .args(*march)
-            .args(["-Werror", "-fvisibility=default", "-shared", "-o"])
-            .arg(&library);
-        gcc.arg(format!("-DAGPU_LEVEL={level}")).arg("kernels.c").arg("-lm").current_dir(folder.path());
-        let result = gcc.output().expect("a C compiler");
-        assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    for level in levels {
+        let scratch = folder.path().join(level);
+        std::fs::create_dir(&scratch).unwrap();
+        let library = compiler.shared(&compiled.c_source, level, &scratch);
+        let library = library.unwrap_or_else(|e| panic!("{e}"));
         out.push(open(compiled, level, &library));
     }
     out

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
 
 /// Of every C file.
-pub const FLAGS: [&str; 12] = [
+const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O3",
     "-fPIC",

@@ -49,8 +49,8 @@ fn library(compiled: &Compiled, level: usize, folder: &Path) -> Result<Loaded, F
     let level = all[level % all.len()];
     build(compiled, level, folder).map_err(|e| {
         // what the compiler says of a place that has no names of ours in it
-        let says = e.lines().find(|l| l.contains("error:")).unwrap_or_default();
-        let says = says.split("error:").nth(1).unwrap_or_default();
+        let says = e.lines().find_map(|l| l.split_once("error:").or(l.split_once("warning:")));
+        let says = says.unwrap_or_default().1;
         Failure::new(format!("the C compiler is not content: {says}\n{e}"))
     })
 }

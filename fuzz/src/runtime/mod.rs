@@ -17,7 +17,6 @@ use arraygpu_compiler::package::cc;
 use arraygpu_compiler::plan::Plan;
 use std::ffi::{CStr, CString};
 use std::path::Path;
-use std::process::Command;
 use std::ptr::{null, null_mut};
 
 /// A compiled program with kernels of one level.
@@ -89,9 +88,9 @@ impl Loaded {
     }
 }
 
-/// The levels that this machine runs, with their flags.
-pub fn levels() -> Vec<(&'static str, &'static [&'static str])> {
-    cc::levels().iter().filter(|l| runs(l.0)).copied().collect()
+/// The levels that this machine runs.
+pub fn levels() -> Vec<&'static str> {
+    cc::levels().iter().map(|l| l.0).filter(|l| runs(l)).collect()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -113,21 +112,10 @@ fn runs(level: &str) -> bool {
 }
 
 /// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it is not content, warnings included.
-pub fn build(compiled: &Compiled, level: (&str, &[&str]), folder: &Path) -> Result<Loaded, String> {
-    let source = folder.join("kernels.c");
-    std::fs::write(&source, &compiled.c_source).map_err(|e| e.to_string())?;
-    let library = folder.join(format!("{}_{}.so", compiled.name, level.0));
-    let mut gcc = Command::new("cc");
-    gcc.args(cc::FLAGS)
-        .args(level.1)
-        .args(["-Werror", "-fvisibility=default", "-shared", "-o"])
-        .arg(&library);
-    gcc.arg(format!("-DAGPU_LEVEL={}", level.0)).arg("kernels.c").arg("-lm").current_dir(folder);
-    let result = gcc.output().map_err(|e| format!("no C compiler: {e}"))?;
-    if !result.status.success() {
-        return Err(String::from_utf8_lossy(&result.stderr).into());
-    }
-    Loaded::library(compiled, level.0, &library)
+pub fn build(compiled: &Compiled, level: &str, folder: &Path) -> Result<Loaded, String> {
+    let library = cc::Compiler::find(true).and_then(|cc| cc.shared(&compiled.c_source, level, folder));
+    let library = library.map_err(|e| e.to_string())?;
+    Loaded::library(compiled, level, &library)
 }
 
 /// The program with these kernels.
