@@ -11,7 +11,6 @@ use arraygpu_compiler::package::cc;
 use arraygpu_compiler::plan::{Launch, Place, ScalarArg, host};
 use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
-use std::process::Command;
 use std::time::Instant;
 
 /// A function of vectors and scalars, and what it is called with.
@@ -182,15 +181,8 @@ fn main() {
         let compiled =
             driver::compile_for("t", vec![f], Targets { cpu: true, cuda: false }).expect("compiles");
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("kernels.c"), &compiled.c_source).expect("written");
-        let library = folder.path().join("kernels.so");
-        let flags = cc::levels().iter().find(|l| l.0 == level).expect("a level").1;
-        let mut gcc = Command::new("cc");
-        gcc.args(cc::FLAGS).args(["-fno-loop-unroll-and-jam", "-fno-thread-jumps"]).args(flags);
-        gcc.args(["-fvisibility=default", "-shared", "-o"])
-            .arg(&library)
-            .arg(format!("-DAGPU_LEVEL={level}"));
-        assert!(gcc.arg("kernels.c").arg("-lm").current_dir(folder.path()).status().expect("cc").success());
+        let compiler = cc::Compiler::find(false).expect("a C compiler");
+        let library = compiler.shared(&compiled.c_source, &level, folder.path()).expect("it compiles");
         // SAFETY: our own kernels, without initialisers.
         let library = unsafe { libloading::Library::new(&library) }.expect("loads");
         // SAFETY: the file ends with a table of that name and type.

@@ -1,4 +1,4 @@
-//! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every reader in eight days, and fresh chains of them.
+//! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every reader in sixteen days, and fresh chains of them.
 
 use arraygpu_fuzz::{dsl, seeds};
 use std::process::Command;
@@ -35,11 +35,11 @@ fn seeds_of_the_day() {
     }
 }
 
-/// Each day takes another eighth of the pairs.
+/// Each day takes another sixteenth of the pairs.
 #[test]
 fn pairs_of_the_day() {
-    let (all, part) = (dsl::pairs(), seeds::day() % 8);
-    let seeds = part * all / 8..(part + 1) * all / 8;
+    let (all, part) = (dsl::pairs(), seeds::day() % 16);
+    let seeds = part * all / 16..(part + 1) * all / 16;
     let said = run(&["--language", "--seeds", &format!("{}..{}", seeds.start, seeds.end), "--chunk", "100"]);
     let programs = programs(&said);
     // most long ones are left out in C: `cargo xtask fuzz --language --stage c --long` takes all

@@ -33,7 +33,7 @@ pub fn claims() -> Vec<Claim> {
             "remainder of floats",
             "f32 f64",
             "doubling and subtracting gives C's fmod",
-            "every step is exact: a doubling below |x|, a halving of what was doubled, a difference of numbers at most a factor of 2 apart (Sterbenz); pairs of corners in compiler/tests/gpu_random.rs",
+            "every step is exact: a doubling below |x|, a halving of what was doubled, a difference of numbers at most a factor of 2 apart (Sterbenz); pairs of corners in compiler/tests/gpu_bits.rs",
             "compiler/src/kernel/divide.rs",
         ),
         (
