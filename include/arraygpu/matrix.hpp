@@ -15,7 +15,7 @@ public:
     using typename base::value_type;
 
     /// A view from C; it is checked when it is used.
-    explicit gpu_matrix_view(const agpu_view &view) noexcept : base(view) {}
+    explicit gpu_matrix_view(const agpu_view &from) noexcept : base(from) {}
     gpu_matrix_view(std::conditional_t<std::is_const_v<T>, const gpu_matrix<value_type>, gpu_matrix<value_type>> &matrix) noexcept
         : base(matrix.c_view()) {}
     template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>
@@ -117,7 +117,7 @@ public:
 private:
     struct adopted {};
     gpu_matrix(agpu_buffer *buffer, adopted) : base(buffer) {}
-    explicit gpu_matrix(const agpu_view &view) : base(view) {}
+    explicit gpu_matrix(const agpu_view &from) : base(from) {}
 };
 
 /// Rows row_start up to row_stop and columns col_start up to col_stop, every row_stride-th and col_stride-th of them; 0 <= start <= stop <= rows or columns, strides >= 1.

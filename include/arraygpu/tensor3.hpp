@@ -14,7 +14,7 @@ public:
     using typename base::value_type;
 
     /// A view from C; it is checked when it is used.
-    explicit gpu_tensor3_view(const agpu_view &view) noexcept : base(view) {}
+    explicit gpu_tensor3_view(const agpu_view &from) noexcept : base(from) {}
     gpu_tensor3_view(std::conditional_t<std::is_const_v<T>, const gpu_tensor3<value_type>, gpu_tensor3<value_type>> &tensor) noexcept
         : base(tensor.c_view()) {}
     template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>

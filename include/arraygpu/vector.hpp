@@ -18,7 +18,7 @@ public:
     using typename base::value_type;
 
     /// A view from C; it is checked when it is used.
-    explicit gpu_vector_view(const agpu_view &view) noexcept : base(view) {}
+    explicit gpu_vector_view(const agpu_view &from) noexcept : base(from) {}
     gpu_vector_view(std::conditional_t<std::is_const_v<T>, const gpu_vector<value_type>, gpu_vector<value_type>> &vector)
         : base(vector.c_view()) {}
     template <class U, class = std::enable_if_t<std::is_const_v<T> && std::is_same_v<U, value_type>>>

@@ -17,7 +17,7 @@ public:
     static_assert(type_of<value_type>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
     /// A view from C; it is checked when it is used.
-    explicit array_view(const agpu_view &view) noexcept : view_(view) {}
+    explicit array_view(const agpu_view &from) noexcept : view_(from) {}
 
     /// The number of elements.
     std::size_t size() const noexcept {

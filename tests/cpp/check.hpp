@@ -20,9 +20,9 @@ inline int failures = 0;
             __VA_ARGS__;                                                                                                          \
             std::fprintf(stderr, "%s:%d: no error: %s\n", __FILE__, __LINE__, #__VA_ARGS__);                                      \
             ++failures;                                                                                                           \
-        } catch (const arraygpu::error &e) {                                                                                      \
-            CHECK(e.code() == code_);                                                                                             \
-            CHECK(std::string(e.what()).find(text) != std::string::npos);                                                         \
-            if (failures) std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, e.what());                                      \
+        } catch (const arraygpu::error &thrown) {                                                                                 \
+            CHECK(thrown.code() == code_);                                                                                        \
+            CHECK(std::string(thrown.what()).find(text) != std::string::npos);                                                    \
+            if (failures) std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, thrown.what());                                 \
         }                                                                                                                         \
     } while (false)

@@ -105,9 +105,9 @@ inline std::string argument;
 inline bool sanitized() { return std::getenv("ARRAYGPU_SANITIZER") != nullptr; }
 
 // Plays a part of this program in a process of its own, and gives its exit status; 1000 and the signal's number if one ended it.
-inline int child(const char *part, const char *argument = "") {
+inline int child(const char *part, const char *with = "") {
     std::fflush(nullptr);
-    std::string words[] = {"child", part, argument};
+    std::string words[] = {"child", part, with};
     char *const arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
     pid_t process = 0;
     if (posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, arguments, environ) != 0) return -1;

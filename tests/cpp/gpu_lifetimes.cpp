@@ -105,7 +105,9 @@ static void leave() {
     add_often({}, x, y);
     if (how == "forgotten" || how == "exit") {
         agpu_context *forgotten = nullptr;
-        const agpu_context_options options{sizeof options, AGPU_DEVICE_CUDA, 0};
+        agpu_context_options options{};
+        options.size = sizeof options;
+        options.device = AGPU_DEVICE_CUDA;
         arraygpu::check(agpu_context_create(&options, &forgotten));
         agpu_buffer *buffer = nullptr;
         arraygpu::check(agpu_buffer_create(forgotten, AGPU_F32, 1 << 20, &buffer));

@@ -36,7 +36,9 @@ static void every_kind_of_call(const char *what) {
     };
     const auto unused = [](auto &&value) { static_cast<void>(value); };
     agpu_context *handle = nullptr;
-    const agpu_context_options options{sizeof options, AGPU_DEVICE_CUDA, 0};
+    agpu_context_options options{};
+    options.size = sizeof options;
+    options.device = AGPU_DEVICE_CUDA;
     step("agpu_context_create", [&] { arraygpu::check(agpu_context_create(&options, &handle)); });
     agpu_buffer *buffers[3] = {};
     for (auto &b : buffers) step("agpu_buffer_create", [&] { arraygpu::check(agpu_buffer_create(handle, AGPU_F32, 3000, &b)); });

@@ -155,8 +155,8 @@ template <class T, int Rank> auto eval(const call_options &options, const expr<T
 /// out1, e1, out2, e2 ..: several results of one run. Each out is a gpu_vector, gpu_matrix, gpu_scalar, a view, or a number on the host.
 template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const call_options>, int> = 0> void assign(Out &&out, Rest &&...rest) {
     static_assert(sizeof...(Rest) % 2 == 1, "assign(out1, e1, out2, e2 ..): an expression for each result");
-    using half = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
-    detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), half(), half());
+    using pairs = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
+    detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), pairs(), pairs());
 }
 /// `tie(c, p) = std::make_tuple(e1, e2)`: the same.
 template <class... Out> detail::results<Out...> tie(Out &...out) { return detail::results<Out...>(out...); }
