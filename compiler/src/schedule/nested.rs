@@ -2,7 +2,7 @@
 //!
 //! What does not depend on the loop's index is computed before the loop. A fold is one loop. A reduction follows the tree of semantics 5.1 by visiting the 128 columns of
 //! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; columns join in a [`Counters`]. Three levels serve
-//! sequences of up to 2^33 elements. CPUs take whole tiles by vectors instead
+//! sequences of up to 2^33 elements. An operator with loops of its own is written once for all of them ([`super::slots`]). CPUs take whole tiles by vectors instead
 //! ([`super::cpu::nested`]).
 
 use super::counter::Counters;

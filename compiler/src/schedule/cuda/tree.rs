@@ -212,7 +212,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The column of this thread over up to 2048 values: all of them are read before the first is joined. `acc` has a value that stands for absence, if
+    /// The column of this thread over up to 2048 values: all of them are read before the first is joined, unless the operator has loops of its own. `acc` has a value that stands for absence, if
     /// there is one.
     pub fn column(
         &self,
