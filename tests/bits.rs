@@ -1,5 +1,5 @@
-//! The same bits through the C compiler and the runtime, against the interpreter: operators at their corners, reductions at the edges of their tree, what semantics.md
-//! says (`fuzz/` has random programs).
+//! The same bits through the C compiler and the runtime, against the interpreter: operators at their corners,
+//! reductions at the edges of their tree, what semantics.md says (`fuzz/` has random programs).
 
 #[path = "../compiler/tests/common/mod.rs"]
 mod random;

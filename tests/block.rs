@@ -1,4 +1,5 @@
-//! The same bits without a C compiler: the block interpreter and the runtime against the interpreter of core IR (`fuzz/` has random programs).
+//! The same bits without a C compiler: the block interpreter and the runtime against the interpreter of core IR
+//! (`fuzz/` has random programs).
 //!
 //! As `tests/bits.rs`, which does the same with compiled code.
 

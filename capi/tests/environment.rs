@@ -126,7 +126,8 @@ fn privileged_programs_obey_no_variable() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
-    // by another process: what this one has open for writing, a program that another test starts may hold for a moment, and "text file busy" is the answer
+    // by another process: what this one has open for writing, a program that another test starts may hold for a
+    // moment, and "text file busy" is the answer
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     if chown(&program, Some(65534), None).is_err() {

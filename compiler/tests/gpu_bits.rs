@@ -1,5 +1,7 @@
-//! The same bits on a simulated GPU: reductions at every edge, operators at their corners and the file tests, every version of every kernel, in several layouts, sizes and
-//! orders of threads, against the interpreter (`fuzz/` has random programs). The simulation reports races, divergence, wild and misaligned accesses, and reads of what nothing wrote.
+//! The same bits on a simulated GPU: reductions at every edge, operators at their corners and the file tests, every
+//! version of every kernel, in several layouts, sizes and orders of threads, against the interpreter (`fuzz/` has
+//! random programs). The simulation reports races, divergence, wild and misaligned accesses, and reads of what
+//! nothing wrote.
 
 mod common;
 #[path = "common/gpu.rs"]

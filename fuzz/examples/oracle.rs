@@ -23,8 +23,6 @@ mod common;
 #[allow(dead_code, reason = "the same")]
 #[path = "../../compiler/tests/nested/arguments.rs"]
 mod nested;
-#[path = "oracle/stream.rs"]
-mod stream;
 
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};
 use common::rng;

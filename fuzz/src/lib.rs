@@ -15,4 +15,5 @@ pub mod rng;
 pub mod run;
 mod runtime;
 pub mod seeds;
+pub mod stream;
 pub mod values;

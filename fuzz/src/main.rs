@@ -1,16 +1,11 @@
 //! `arraygpu-fuzz`: random programs, run, shown, made small.
 
-#[allow(dead_code, reason = "what must occur is said with the other programs")]
-#[path = "../examples/oracle/stream.rs"]
-mod stream;
-
-use arraygpu_compiler::core::interp::Value;
 use arraygpu_fuzz::case::Case;
 use arraygpu_fuzz::check::{self, Stage};
 use arraygpu_fuzz::coverage::Table;
 use arraygpu_fuzz::run::{Asked, chunk, run};
 use arraygpu_fuzz::seeds::{case, of_today};
-use arraygpu_fuzz::{generate, reduce};
+use arraygpu_fuzz::{reduce, stream};
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -182,11 +177,7 @@ fn main() -> ExitCode {
 fn print_stream(seeds: Range<u64>) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     for seed in seeds {
-        let case = Case::of(&generate::program(seed));
-        if case.refused.is_none() {
-            let calls: Vec<Vec<Value>> = case.calls.into_iter().map(|c| c.args).collect();
-            stream::program(&mut out, &format!("seed {seed}"), &case.function, &calls)?;
-        }
+        stream::seed(&mut out, seed)?;
     }
     out.flush()
 }

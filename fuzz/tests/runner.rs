@@ -1,4 +1,5 @@
-//! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every reader in sixteen days, and fresh chains of them.
+//! The runner, and what it runs each day: fresh programs of core IR, every construct of the language through every
+//! reader in sixteen days, and fresh chains of them.
 
 use arraygpu_fuzz::{dsl, seeds};
 use std::process::Command;

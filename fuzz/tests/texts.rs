@@ -1,4 +1,5 @@
-//! What the compiler makes of programs: running all passes again changes nothing, kernels and plans read back, PTX assembles.
+//! What the compiler makes of programs: running all passes again changes nothing, kernels and plans read back, PTX
+//! assembles.
 
 #[path = "../../compiler/tests/common/ptxas.rs"]
 mod ptxas;
@@ -16,7 +17,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 const SEEDS: u64 = 300;
 
-/// How many nodes a function needs, and what its rules and results are, whatever numbers the nodes have: the operands of commutative operators are sorted by them.
+/// How many nodes a function needs, and what its rules and results are, whatever numbers the nodes have: the operands
+/// of commutative operators are sorted by them.
 fn meaning(f: &Function) -> (usize, Vec<u64>, Vec<String>) {
     let (g, mut of) = (&f.graph, HashMap::new());
     let order = g.reachable(f.roots());
@@ -41,7 +43,8 @@ fn meaning(f: &Function) -> (usize, Vec<u64>, Vec<String>) {
     (order.len(), f.roots().map(|n| of[&n]).collect(), head.chain(rules).chain(steps).collect())
 }
 
-/// Another run of all passes changes nothing; for one program in fifty it may find less to do, as where guards of quotients of host scalars were written in two ways.
+/// Another run of all passes changes nothing; for one program in fifty it may find less to do, as where guards of
+/// quotients of host scalars were written in two ways.
 #[test]
 fn passes_are_idempotent() {
     let (mut compared, mut smaller) = (0, 0);

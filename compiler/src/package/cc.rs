@@ -33,7 +33,8 @@ const FLAGS: [&str; 12] = [
 const GCC_FLAGS: [&str; 2] = [
     // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream: half the speed (bench/NOTES.md)
     "-fno-loop-unroll-and-jam",
-    // it copies a loop's body for selects of one condition: elementary functions vectorise worse, by a tenth to a third; and GCC 13 needs all memory for some
+    // it copies a loop's body for selects of one condition: elementary functions vectorise worse, by a tenth to a
+    // third; and GCC 13 needs all memory for some
     "-fno-thread-jumps",
 ];
 

@@ -168,7 +168,8 @@ fn copied(to: &[Reg], from: &[Reg]) -> Vec<Stmt> {
     to.iter().zip(from).map(|(to, from)| Stmt::Assign(*to, Expr::Reg(*from))).collect()
 }
 
-fn is(number: Reg, k: usize) -> Expr {
+/// Whether a number (i64) is k.
+pub fn is(number: Reg, k: usize) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), Expr::int(k as i64))
 }
 

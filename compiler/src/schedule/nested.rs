@@ -2,8 +2,8 @@
 //!
 //! What does not depend on the loop's index is computed before the loop. A fold is one loop. A reduction follows the tree of semantics 5.1 by visiting the 128 columns of
 //! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; columns join in a [`Counters`]. Three levels serve
-//! sequences of up to 2^33 elements. An operator with loops of its own is written once for all of them ([`super::slots`]). CPUs take whole tiles by vectors instead
-//! ([`super::cpu::nested`]).
+//! sequences of up to 2^33 elements. An operator with loops of its own is written once for all of them
+//! ([`super::slots`]). CPUs take whole tiles by vectors instead ([`super::cpu::nested`]).
 
 use super::counter::Counters;
 use super::cpu;
@@ -416,7 +416,7 @@ pub fn column(
 }
 
 /// How many rows a column has.
-fn rows(count: &Expr, column: &Expr) -> Expr {
+pub fn rows(count: &Expr, column: &Expr) -> Expr {
     let up = count.clone().minus(column.clone()).plus(Expr::int(COLUMNS - 1));
     Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
 }

@@ -1,8 +1,9 @@
-//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values in many places; here all of them are one, so operators inside of
-//! operators do not multiply their code.
+//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values in many places;
+//! here all of them are one, so operators inside of operators do not multiply their code.
 //!
-//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the values of 1, 2, 4 .. 64 neighbouring columns, as in a
-//! [counter](super::counter). The initial value lies behind them. Each element goes through the slots until it stays in one:
+//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the values of 1, 2, 4
+//! .. 64 neighbouring columns, as in a [counter](super::counter). The initial value lies behind them. Each element
+//! goes through the slots until it stays in one:
 //!
 //! ```text
 //! p = 0
@@ -12,12 +13,14 @@
 //!   p = p + 1
 //! ```
 //!
-//! At column c, a level joins the column so far unless the row is the first one, and passes on after the last row. Then it joins the slots of c's ones, from the lowest on, and
-//! passes over them. After the last column it passes over all of them: the value is the level's.
+//! At column c, a level joins the column so far unless the row is the first one, and passes on after the last row.
+//! Then it joins the slots of c's ones, from the lowest on, and passes over them. After the last column it passes
+//! over all of them: the value is the level's.
 
+use super::counter::is;
 use super::element::named;
 use super::lower::Lower;
-use super::nested::{Place, joining};
+use super::nested::{Place, joining, rows};
 use super::reduction::{Reduction, tiles};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
@@ -88,9 +91,7 @@ fn level(
     let [c, row] = ["c", "row"].map(|name| l.k.reg(name, Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let (mut column, mut body) = (Vec::new(), Vec::new());
-    let up = count.clone().minus(Expr::Reg(c)).plus(Expr::int(COLUMNS - 1));
-    let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
-    let rows = named(l, "rows", rows, &mut column);
+    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut column);
     let equal = |a: Expr, b: Expr| Expr::binary(BinaryOp::Eq, a, b);
     let next = |of: Reg| Expr::Reg(of).plus(Expr::int(1));
     let (is_last_row, is_last) = (equal(next(row), rows.clone()), equal(next(c), width.clone()));
@@ -191,10 +192,6 @@ impl Slots {
         out.push(Stmt::While(Expr::Reg(passing), body));
         Ok(())
     }
-}
-
-fn is(p: Reg, k: usize) -> Expr {
-    Expr::binary(BinaryOp::Eq, Expr::Reg(p), Expr::int(k as i64))
 }
 
 fn bit(mask: &Expr, p: Reg) -> Expr {

@@ -57,7 +57,8 @@ pub fn literal(ty: Ty, rng: &mut Rng) -> Lit {
     }
 }
 
-/// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has more dimensions.
+/// Arguments for a function: vectors of `n` elements (`n2` those named w), and of about so many elements what has
+/// more dimensions.
 pub fn arguments(f: &Function, n: usize, n2: usize, rng: &mut Rng) -> Vec<Value> {
     let mut value = |name: &str, ty: Type| {
         if ty.is_scalar() {

@@ -1,12 +1,11 @@
 //! The programs: random ones, every operator on every type, and the text files of the tests.
 
 use crate::common::{operators, rng::Rng, semantics, values};
-use crate::{nested, stream};
+use crate::nested;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, NodeId, Op, Param, Rule, parse};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use arraygpu_fuzz::case::Case;
-use arraygpu_fuzz::{generate, seeds};
+use arraygpu_fuzz::{seeds, stream};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -40,19 +39,9 @@ pub fn print_all(out: &mut impl Write) -> io::Result<()> {
         stream::program(out, &name, &f, &calls)?;
     }
     for seed in seeds::of_today().take(RANDOM) {
-        random(out, seed)?;
+        stream::seed(out, seed)?;
     }
     Ok(())
-}
-
-/// The program of a seed, unless the compiler must refuse it.
-fn random(out: &mut impl Write, seed: u64) -> io::Result<()> {
-    let case = Case::of(&generate::program(seed));
-    if case.refused.is_some() {
-        return Ok(());
-    }
-    let calls: Vec<Vec<Value>> = case.calls.into_iter().map(|c| c.args).collect();
-    stream::program(out, &format!("seed {seed}"), &case.function, &calls)
 }
 
 /// A function of a file, and the arguments that are written there.

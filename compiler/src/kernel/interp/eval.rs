@@ -64,7 +64,8 @@ impl Lanes {
     }
 }
 
-/// An operator of indices, conditions or f32 in all lanes, active or not: decided once a warp, where each lane on its own took half of a simulation.
+/// An operator of indices, conditions or f32 in all lanes, active or not: decided once a warp, where each lane on its
+/// own took half of a simulation.
 fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
     macro_rules! of {
         ($($ty:ident: $($op:ident)*;)*) => {

@@ -182,8 +182,8 @@ impl Tile<'_> {
     }
 }
 
-/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises; but an operator with loops of its own, whose
-/// loops would not, is written once.
+/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises;
+/// but an operator with loops of its own, whose loops would not, is written once.
 pub(super) fn tree_of(
     l: &mut Lower,
     r: &Reduction,

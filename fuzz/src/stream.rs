@@ -1,5 +1,7 @@
-//! The text form of programs with calls; see the example's documentation.
+//! The text form of programs with calls; `fuzz/examples/oracle.rs` describes it.
 
+use crate::case::Case;
+use crate::{count, generate};
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, Op, Type, print};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -53,32 +55,20 @@ const OPERATIONS: [&str; 23] = [
 
 /// The word of an operation, which must be one of the list; operators, constants and variables have none.
 fn word(op: &Op) -> Option<&'static str> {
-    Some(match op {
-        Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Unary(..) | Op::Binary(..) => return None,
-        Op::MulAdd(..) => "mul_add",
-        Op::Select(..) => "select",
-        Op::Cast(..) => "cast",
-        Op::Stage(_) => "stage",
-        Op::Len(..) => "len",
-        Op::At(..) => "at",
-        Op::Elem(..) => "elem",
-        Op::Within(..) => "within",
-        Op::Map(..) => "map",
-        Op::Generate(..) => "generate",
-        Op::Slice { .. } => "slice",
-        Op::Reverse(..) => "reverse",
-        Op::Permute(..) => "permute",
-        Op::Pick { .. } => "pick",
-        Op::Spread { .. } => "spread",
-        Op::Iota(_) => "iota",
-        Op::Fill(..) => "fill",
-        Op::Materialize(_) => "materialize",
-        Op::Reduce { .. } => "reduce",
-        Op::Dot { .. } => "dot",
-        Op::PanelDot { .. } => "panel_dot",
-        Op::Fold { .. } => "fold",
-        Op::Iterate { .. } => "iterate",
-    })
+    match op {
+        Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Unary(..) | Op::Binary(..) => None,
+        op => Some(count::name(op)),
+    }
+}
+
+/// The program of a seed, unless the compiler must refuse it.
+pub fn seed(out: &mut impl Write, seed: u64) -> io::Result<()> {
+    let case = Case::of(&generate::program(seed));
+    if case.refused.is_some() {
+        return Ok(());
+    }
+    let calls: Vec<Vec<Value>> = case.calls.into_iter().map(|c| c.args).collect();
+    program(out, &format!("seed {seed}"), &case.function, &calls)
 }
 
 /// A function with calls, and what the interpreter gives.
