@@ -1,7 +1,10 @@
 //! Programs that went wrong once: each file of `corpus/` through every stage that needs no GPU.
 
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
 use arraygpu_fuzz::case::Case;
-use arraygpu_fuzz::check::{Stage, check};
+use arraygpu_fuzz::check::{Stage, c, check};
 use arraygpu_fuzz::run::is_of_size;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -34,8 +37,10 @@ fn run(file: &Path) -> (u64, Vec<String>) {
     let case = Case::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     assert!(!case.calls.is_empty(), "{} has no call", file.display());
     let (mut compared, mut failures) = (0, Vec::new());
+    let levels = common::levels_of_today();
     for stage in Stage::ALL {
-        match check(stage, &case) {
+        let result = if stage == Stage::C { c::check(&case, &levels) } else { check(stage, &case) };
+        match result {
             Ok(n) => compared += n,
             // times are of debug builds here
             Err(f) if is_of_size(&f.class) => {}

@@ -56,6 +56,12 @@ impl Stmt {
         }
     }
 
+    /// Whether it is a loop, or has one inside.
+    pub fn has_loop(&self) -> bool {
+        let is_loop = matches!(self, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..));
+        is_loop || self.blocks().into_iter().flatten().any(Stmt::has_loop)
+    }
+
     /// The same, to change them.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> {
         let blocks = match self {

@@ -18,9 +18,6 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Levels of nesting up to which one tile has code of its own.
-const MOST_TWICE: u32 = 2;
-
 /// Where the code of a nested operation stands: known values, and the element that records name.
 pub struct Place<'a> {
     /// Known values of nodes.
@@ -212,7 +209,9 @@ fn reduce(
 ) -> Result<Expr> {
     let r = Reduction::nested(l, n);
     if r.joins_by_loops(l) {
-        return slots::reduce(l, &r, start, count, place, out);
+        let element =
+            &mut |l: &mut Lower, at: Expr, out: &mut Vec<Stmt>| Ok(r.values_at(l, place, at, out)?.remove(0));
+        return slots::reduce(l, &r, start, count, place, element, out);
     }
     let result = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(result, start));
@@ -220,16 +219,27 @@ fn reduce(
     let join = &mut joining(&r, place);
     let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l) || l.depth > 1 };
     let mut body = Vec::new();
-    // on a CPU most sequences are one tile; deep inside, code that is there twice would be there 2^depth times
+    // on a CPU most sequences are one tile; loops inside of loops would be written 2^depth times
+    let by_loops = r.elements_have_loops(l);
     let mut single = Vec::new();
-    if l.k.threads == 0 && l.depth <= MOST_TWICE {
+    if l.k.threads == 0 && !by_loops {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
         let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
         single.push(Stmt::Assign(result, joined));
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
         if l.k.threads == 0 {
-            return Ok(vec![cpu::nested::tile(l, &r, place, base, left, out)?]);
+            let tile = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
+            return Ok(vec![tile(l, &r, place, base, left, out)?]);
+        }
+        if by_loops {
+            return level(l, lanes, left, out, &mut |l, _, at, column, out| {
+                let at = named(l, "i", base.clone().plus(at), out);
+                let elements = r.values_at(l, place, at, out)?;
+                let acc = column.acc[0];
+                let old = Expr::Reg(acc);
+                r.go_on(l, place, elements, &column.is_first, old, &|e| Stmt::Assign(acc, e), out)
+            });
         }
         columns(l, lanes, left, out, &mut |l, i, acc, out| {
             let at = base.clone().plus(i);
@@ -256,6 +266,56 @@ fn reduce(
     }
     out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
     Ok(Expr::Reg(result))
+}
+
+impl Reduction {
+    /// What is read at an index.
+    pub fn values_at(
+        &self,
+        l: &mut Lower,
+        place: &Place,
+        at: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let elements = self.elements(l, index);
+        let mut vars = place.vars.to_vec();
+        vars.push((index, at));
+        place.values(l, &vars, &elements, out)
+    }
+
+    /// A column begins with what is read, or goes on from its old value: the elements, which have loops, are written
+    /// once for both.
+    #[allow(clippy::too_many_arguments)]
+    pub fn go_on(
+        &self,
+        l: &mut Lower,
+        place: &Place,
+        elements: Vec<Expr>,
+        is_first: &Expr,
+        old: Expr,
+        set: &dyn Fn(Expr) -> Stmt,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let mut known = place.vars.to_vec();
+        let mut nodes = Vec::new();
+        for e in elements {
+            let (_, node) = l.g.fresh_var(self.ty);
+            known.push((node, named(l, "element", e, out)));
+            nodes.push(node);
+        }
+        let (mut begins, mut goes_on) = (Vec::new(), Vec::new());
+        let first = self.first_of(l, &nodes);
+        let value = place.values(l, &known, &[first], &mut begins)?.remove(0);
+        begins.push(set(value));
+        let (_, acc) = l.g.fresh_var(self.ty);
+        known.push((acc, named(l, "acc", old, &mut goes_on)));
+        let next = self.step_of(l, acc, &nodes);
+        let value = place.values(l, &known, &[next], &mut goes_on)?.remove(0);
+        goes_on.push(set(value));
+        out.push(Stmt::If(is_first.clone(), begins, goes_on));
+        Ok(())
+    }
 }
 
 /// f(a, b) of a lane, joining accumulators.
@@ -329,46 +389,63 @@ pub fn tree(
 ) -> Result<Vec<Expr>> {
     let of_sequence = named(l, "tiles", tiles(count.clone()), out);
     let groups = named(l, "groups", tiles(of_sequence.clone()), out);
-    level(l, lanes, groups, out, &mut |l, lanes, g, out| {
+    level(l, lanes, groups, out, &mut |l, lanes, g, column, out| {
         let first = named(l, "first", g.times(Expr::int(TILE)), out);
         let left = named(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
-        level(l, lanes, left, out, &mut |l, lanes, t, out| {
+        let values = level(l, lanes, left, out, &mut |l, lanes, t, column, out| {
             let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
             let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
-            tile(l, lanes, base, left, out)
-        })
+            let values = tile(l, lanes, base, left, out)?;
+            column.go_on(l, lanes, values, out)
+        })?;
+        column.go_on(l, lanes, values, out)
     })
 }
 
-type Leaf<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
+/// A column of a level.
+struct Column {
+    /// Its values so far.
+    acc: Vec<Reg>,
+    /// Whether it has none yet.
+    is_first: Expr,
+}
 
-/// One level of the tree over up to 2048 values (at least one), each computed by `leaf`.
+impl Column {
+    /// It begins with these values, or joins them.
+    fn go_on(&self, l: &mut Lower, lanes: &mut Lanes, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
+        let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, out)).collect();
+        let (mut begins, mut joins) = (Vec::new(), Vec::new());
+        let joined = lanes.join(l, &read(&self.acc), &values, &mut joins)?;
+        assign(l, &self.acc, joined, &mut joins);
+        assign(l, &self.acc, values, &mut begins);
+        out.push(Stmt::If(self.is_first.clone(), begins, joins));
+        Ok(())
+    }
+}
+
+type Visit<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, &Column, &mut Vec<Stmt>) -> Result<()> + 'a;
+
+/// One level of the tree over up to 2048 values (at least one), visited column by column.
 fn level(
     l: &mut Lower,
     lanes: &mut Lanes,
     count: Expr,
     out: &mut Vec<Stmt>,
-    leaf: &mut Leaf,
+    visit: &mut Visit,
 ) -> Result<Vec<Expr>> {
     let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
     let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
     let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
     let mut body = Vec::new();
     let acc = lanes.variables(l, "acc", &mut body);
+    let column = Column { acc, is_first: Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0)) };
     let mut inner = Vec::new();
     let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
     let i = named(l, "at", i, &mut inner);
-    let values = leaf(l, lanes, i, &mut inner)?;
-    let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, &mut inner)).collect();
-    let mut later = Vec::new();
-    let joined = lanes.join(l, &read(&acc), &values, &mut later)?;
-    assign(l, &acc, joined, &mut later);
-    let mut now = Vec::new();
-    assign(l, &acc, values, &mut now);
-    inner.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0)), now, later));
+    visit(l, lanes, i, &column, &mut inner)?;
     let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
     body.push(Stmt::Seq(row, Expr::int(0), rows, inner));
-    counter.push(l, lanes, 0, Expr::Reg(c), read(&acc), &mut body)?;
+    counter.push(l, lanes, 0, Expr::Reg(c), read(&column.acc), &mut body)?;
     out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
     counter.total(l, lanes, width, out)
 }

@@ -3,7 +3,7 @@
 use super::element::element;
 use super::items::Pass;
 use super::lower::Lower;
-use crate::core::{Graph, Lambda, NodeId, Op, TILE};
+use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var};
 use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
@@ -73,29 +73,40 @@ impl Reduction {
         }
     }
 
+    /// What is read at an index: an element, or those of both factors.
+    pub fn elements(&self, l: &mut Lower, index: NodeId) -> Vec<NodeId> {
+        match self.kind {
+            Kind::Join(_, src) => vec![element(l, src, index)],
+            Kind::Dot(a, b) => vec![element(l, a, index), element(l, b, index)],
+        }
+    }
+
+    /// The first value of a column, given what is read there.
+    pub fn first_of(&self, l: &mut Lower, elements: &[NodeId]) -> NodeId {
+        match *elements {
+            [a, b] => l.g.add(Op::Binary(BinaryOp::Mul, a, b)),
+            _ => elements[0],
+        }
+    }
+
+    /// The column's value after what is read.
+    pub fn step_of(&self, l: &mut Lower, acc: NodeId, elements: &[NodeId]) -> NodeId {
+        match *elements {
+            [a, b] => l.g.add(Op::MulAdd(a, b, acc)),
+            _ => self.join(l, acc, elements[0]),
+        }
+    }
+
     /// The first value of a column at an index.
     pub fn first(&self, l: &mut Lower, index: NodeId) -> NodeId {
-        match self.kind {
-            Kind::Join(_, src) => element(l, src, index),
-            Kind::Dot(a, b) => {
-                let (a, b) = (element(l, a, index), element(l, b, index));
-                l.g.add(Op::Binary(BinaryOp::Mul, a, b))
-            }
-        }
+        let elements = self.elements(l, index);
+        self.first_of(l, &elements)
     }
 
     /// The column's value after the element at an index.
     pub fn step(&self, l: &mut Lower, acc: NodeId, index: NodeId) -> NodeId {
-        match self.kind {
-            Kind::Join(_, src) => {
-                let e = element(l, src, index);
-                self.join(l, acc, e)
-            }
-            Kind::Dot(a, b) => {
-                let (a, b) = (element(l, a, index), element(l, b, index));
-                l.g.add(Op::MulAdd(a, b, acc))
-            }
-        }
+        let elements = self.elements(l, index);
+        self.step_of(l, acc, &elements)
     }
 
     /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its first value replaces it.
@@ -113,6 +124,13 @@ impl Reduction {
         let Kind::Join(join, _) = &self.kind else { return false };
         let g = &l.g;
         g.reachable([join.body]).into_iter().any(|n| g.op(n).is_reduction() && !g.is_closed(n))
+    }
+
+    /// Whether its elements have loops of their own, inside of other elements.
+    pub fn elements_have_loops(&self, l: &mut Lower) -> bool {
+        let (var, index) = l.g.fresh_var(Ty::I64);
+        let elements = self.elements(l, index);
+        have_loops(l, &elements, var)
     }
 
     /// A value that may stand for an absent column, exactly (-0 for float sums).
@@ -146,6 +164,15 @@ pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool
         }
         _ => None,
     }
+}
+
+/// Whether computing the values runs a nested reduction or fold for each value of the variable.
+pub fn have_loops(l: &mut Lower, values: &[NodeId], of: Var) -> bool {
+    let nodes = l.g.reachable(values.iter().copied());
+    let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_reduction() && !l.g.is_closed(*n));
+    let loops: Vec<NodeId> = loops.collect();
+    // what may leave a record is not moved out of a loop
+    loops.into_iter().any(|n| l.g.node(n).free.contains(&of) || l.may_record(n))
 }
 
 /// ceil(n / TILE)

@@ -22,7 +22,7 @@ use super::element::named;
 use super::lower::Lower;
 use super::nested::{Place, joining, rows};
 use super::reduction::{Reduction, tiles};
-use crate::core::{COLUMNS, NodeId, TILE};
+use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -33,6 +33,9 @@ const LEVELS: u32 = 3;
 /// Slots of a level: a column and a counter's bits.
 const OF_LEVEL: u32 = 1 + COLUMNS.trailing_zeros();
 
+/// What computes the element at an index.
+pub type Element<'a> = dyn FnMut(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
 /// The value of `r` over `count` elements, from `start` on.
 pub fn reduce(
     l: &mut Lower,
@@ -40,6 +43,7 @@ pub fn reduce(
     start: Expr,
     count: Expr,
     place: &Place,
+    element: &mut Element,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let slots = Slots::new(l, r.ty, start, out);
@@ -54,12 +58,8 @@ pub fn reduce(
             let first = named(l, "first", first.clone().plus(tile).times(Expr::int(TILE)), out);
             let left = left_of(l, &count, &first, out);
             level(l, 0, path, left, out, &mut |l, at, path, out| {
-                let (_, index) = l.g.fresh_var(Ty::I64);
                 let at = named(l, "i", first.clone().plus(at), out);
-                let mut vars: Vec<(NodeId, Expr)> = place.vars.to_vec();
-                vars.push((index, at));
-                let element = r.first(l, index);
-                let value = place.values(l, &vars, &[element], out)?.remove(0);
+                let value = element(l, at, out)?;
                 slots.pass(l, r, place, path, value, out)
             })
         })

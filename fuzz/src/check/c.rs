@@ -3,7 +3,7 @@
 use super::runtime::{Contexts, calls};
 use super::{Failure, compiled};
 use crate::case::Case;
-use crate::runtime::{Loaded, build, levels};
+use crate::runtime::{Loaded, build};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use std::path::Path;
@@ -28,8 +28,8 @@ pub fn size(case: &Case) -> Result<Option<usize>, Failure> {
 }
 
 impl Batch {
-    /// Compiles cases that have a size, for the level of that number.
-    pub fn new(cases: &[&Case], level: usize) -> Result<Batch, Failure> {
+    /// Compiles cases that have a size, for a level.
+    pub fn new(cases: &[&Case], level: &str) -> Result<Batch, Failure> {
         let functions = cases.iter().map(|c| c.function.clone()).collect();
         let compiled = driver::compile_for("fuzz", functions, TARGETS)
             .map_err(|e| Failure::new(format!("together: {e}")))?;
@@ -44,9 +44,7 @@ impl Batch {
     }
 }
 
-fn library(compiled: &Compiled, level: usize, folder: &Path) -> Result<Loaded, Failure> {
-    let all = levels();
-    let level = all[level % all.len()];
+fn library(compiled: &Compiled, level: &str, folder: &Path) -> Result<Loaded, Failure> {
     build(compiled, level, folder).map_err(|e| {
         // what the compiler says of a place that has no names of ours in it
         let says = e.lines().find_map(|l| l.split_once("error:").or(l.split_once("warning:")));
@@ -55,13 +53,13 @@ fn library(compiled: &Compiled, level: usize, folder: &Path) -> Result<Loaded, F
     })
 }
 
-/// A case alone, for every level.
-pub fn check(case: &Case) -> Result<u64, Failure> {
+/// A case alone, for these levels.
+pub fn check(case: &Case, levels: &[&str]) -> Result<u64, Failure> {
     if size(case)?.is_none() {
         return Ok(0);
     }
     let mut compared = 0;
-    for level in 0..levels().len() {
+    for level in levels {
         compared += Batch::new(&[case], level)?.check(0, case)?;
     }
     Ok(compared)

@@ -9,8 +9,9 @@ mod runtime;
 mod simulator;
 
 use crate::case::Case;
+use crate::runtime::levels;
 use arraygpu_compiler::core::interp::{Outcome, Value};
-use arraygpu_compiler::core::{Function, NodeId, Op, Var};
+use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Var};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::stage;
 use std::cell::RefCell;
@@ -80,7 +81,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Passes => passes::check(case),
         Stage::Simulator => simulator::check(case),
         Stage::Block => block::check(case),
-        Stage::C => c::check(case),
+        Stage::C => c::check(case, &levels()),
         Stage::Gpu => gpu::check(case),
     };
     caught(|| {
@@ -165,19 +166,36 @@ pub fn precise(f: &mut Function) {
     }
 }
 
+/// Whether the function uses what it is given, on every path.
+fn uses_all(f: &Function, lambda: &Lambda) -> bool {
+    let used = f.graph.reachable([lambda.body]);
+    let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
+    // or only in an arm that need not be taken
+    let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
+    !chooses && lambda.params.iter().all(|p| uses(p.0))
+}
+
 /// Whether a reduction or fold does not use both operands of its function, or not always: its elements may be needed by no result, and compiled code need not leave their records.
 fn ignores(f: &Function) -> bool {
-    let unused = |n: NodeId| {
-        let (Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. }) = f.graph.op(n) else {
-            return false;
-        };
-        let used = f.graph.reachable([lambda.body]);
-        let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
-        // or only in an arm that need not be taken
-        let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
-        chooses || !lambda.params.iter().all(|p| uses(p.0))
+    let unused = |n: NodeId| match f.graph.op(n) {
+        Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
+        _ => false,
     };
     f.needs(unused) || f.steps.iter().any(|s| ignores(s))
+}
+
+/// Whether every element that it computes is needed by a result: no record of its own may then be lost.
+pub fn needs_all(f: &Function) -> bool {
+    let g = &f.graph;
+    let all = |n: NodeId| match g.op(n) {
+        Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
+        Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
+            uses_all(f, lambda)
+        }
+        Op::Select(..) | Op::Slice { .. } | Op::Pick { .. } | Op::Spread { .. } | Op::Iterate { .. } => false,
+        _ => true,
+    };
+    !f.needs(|n| !all(n))
 }
 
 /// The first place where results differ.

@@ -1,14 +1,16 @@
 //! After every pass: the same results and records; texts that read back.
 
-use super::{Failure, LONGEST, clock, compare};
+use super::{Failure, LONGEST, clock, compare, needs_all};
 use crate::case::Case;
+use arraygpu_compiler::core::interp::Outcome;
 use arraygpu_compiler::core::{Function, encode, interp, parse, print, verify};
+use arraygpu_compiler::error::Result;
 use arraygpu_compiler::passes::pipeline;
 use arraygpu_compiler::{driver, schedule};
 use std::time::Duration;
 
 /// Runs the passes.
-pub fn check(case: &Case) -> Result<u64, Failure> {
+pub fn check(case: &Case) -> std::result::Result<u64, Failure> {
     let f = &case.function;
     verify::verify(f).map_err(|e| Failure::new(format!("the generator's program is refused: {e}")))?;
     reads_back(f, "the program")?;
@@ -61,6 +63,9 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
             return Err(Failure::new(format!("after all passes: {wrong}")));
         }
     }
+    if needs_all(f) {
+        lost_records(case, &before, &fused)?;
+    }
     reads_back(&fused, "the fused program")?;
     away += clock::now() - begin;
     scheduled(case, &fused)?;
@@ -70,8 +75,23 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     Ok(compared)
 }
 
+/// A record of what a result needs stays.
+fn lost_records(
+    case: &Case,
+    before: &[Result<Outcome>],
+    fused: &Function,
+) -> std::result::Result<(), Failure> {
+    for (call, before) in case.calls.iter().zip(before) {
+        let recorded = |o: &Result<Outcome>| o.as_ref().is_ok_and(|o| o.recorded);
+        if recorded(before) && !recorded(&interp::run(fused, &call.args)) {
+            return Err(Failure::new("a record is lost by the passes"));
+        }
+    }
+    Ok(())
+}
+
 /// It has a plan, or is refused for the reason that was predicted.
-fn scheduled(case: &Case, fused: &Function) -> Result<(), Failure> {
+fn scheduled(case: &Case, fused: &Function) -> std::result::Result<(), Failure> {
     match (driver::schedule(fused, schedule::Scope::Cpu), case.refused.as_deref()) {
         (Ok(_), _) => Ok(()),
         (Err(e), Some(code)) if e.code == code => Ok(()),
@@ -81,7 +101,7 @@ fn scheduled(case: &Case, fused: &Function) -> Result<(), Failure> {
     }
 }
 
-fn reads_back(f: &Function, what: &str) -> Result<(), Failure> {
+fn reads_back(f: &Function, what: &str) -> std::result::Result<(), Failure> {
     let text = print::print(f, false);
     let again =
         parse::parse(&text).map_err(|e| Failure::new(format!("{what} does not parse: {e}\n{text}")))?;

@@ -12,6 +12,10 @@ pub(super) const CONSTRUCTS: Constructs<MExp<f32>> = &[
     ("transpose", |p| p.a.transpose()),
     ("slice", |p| p.a.padded([1, 1], [1, 1], Boundary::Clamp).slice(1, p.x.len() + 1, 0, p.x.len())),
     ("slice_rows", |p| p.a.padded([1, 0], [0, 0], Boundary::Mirror).slice_rows(0, p.x.len())),
+    ("slice_rows_by", |p| {
+        p.a.padded([0, p.extra()], [0, 0], Boundary::Wrap).slice_rows_by(0, p.x.len() * 2 - 1, 2)
+    }),
+    ("slice_cols", |p| p.a.padded([0, 0], [1, 0], Boundary::Mirror).slice_cols(0, p.x.len())),
     ("slice_cols_by", |p| {
         p.a.padded([0, 0], [0, p.extra()], Boundary::Clamp).slice_cols_by(0, p.x.len() * 2 - 1, 2)
     }),
@@ -102,6 +106,7 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("permute", |p| p.t.permute([2, 0, 1])),
     ("reverse_planes", |p| p.t.reverse_planes()),
     ("slice_planes", |p| p.t.slice_planes(0, 2)),
+    ("slice_planes_by", |p| p.t.slice_planes_by(0, p.t.planes(), 1)),
     ("generate3", |p| generate3(2, p.x.len(), 3, |k, i, j| p.x.at(i) + (k * 3 + j).cast())),
     ("broadcast_planes", |p| p.a.broadcast_planes(2)),
     ("broadcast_planes_of_a_product", |p| p.a.matmul(p.b).broadcast_planes(2)),
@@ -114,6 +119,7 @@ pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("result", Reader::Tensor(|t, _| t)),
     ("at_constant", Reader::Scalar(|t, _| t.at(0, 1, 0))),
     ("at_of_data", Reader::Vector(|t, p| p.k.map(|i| t.at(i, i, i)))),
+    ("at_the_last_plane", Reader::Scalar(|t, _| t.at(t.planes() - 1, 0, 0))),
     ("plane", Reader::Matrix(|t, _| t.plane(1))),
     ("row_of_a_plane", Reader::Vector(|t, _| t.plane(0).row(1))),
     ("permute", Reader::Tensor(|t, _| t.permute([1, 2, 0]))),

@@ -15,6 +15,7 @@ use arraygpu_compiler::core::Function;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
+use std::sync::Arc;
 
 /// What functions of the tables get.
 #[derive(Clone, Copy)]
@@ -57,6 +58,8 @@ type ScalarOf = fn(VExp<f32>, In) -> SExp<f32>;
 /// The lengths of vectors, rows and columns.
 const LENGTHS: [usize; 2] = [3, 7];
 const PLANES: usize = 3;
+/// What the function of a program is called at first.
+const NAME: &str = "f";
 
 /// The function that a construct and a reader are; or why the language refuses it.
 fn function<T: 'static>(make: &dyn Fn(In) -> T, reader: Reader<T>) -> Result<Function, String> {
@@ -66,7 +69,7 @@ fn function<T: 'static>(make: &dyn Fn(In) -> T, reader: Reader<T>) -> Result<Fun
                 let p = In { x, y, k, a, b, t, m, s };
                 $read(make(p), p)
             };
-            Package::new("t").function("f", ["x", "y", "k", "a", "b", "t", "m", "s"], $results, f)
+            Package::new("t").function(NAME, ["x", "y", "k", "a", "b", "t", "m", "s"], $results, f)
         }};
     }
     let package = match reader {
@@ -138,13 +141,23 @@ pub fn constructs() -> Vec<u64> {
 /// The program of a number, and what it is: a pair, and from [`pairs`] on a chain.
 pub fn program(number: u64) -> Result<Named, String> {
     let mut left = number;
+    let mut named = None;
     for (pairs, pair) in TABLES {
         if left < pairs as u64 {
-            return pair(left as usize);
+            named = Some(pair(left as usize)?);
+            break;
         }
         left -= pairs as u64;
     }
-    Ok(chain(number))
+    let mut named = named.unwrap_or_else(|| chain(number));
+    rename(&mut named.1.function, number);
+    Ok(named)
+}
+
+/// `f` of program 7, and the steps of its iterations, begin with `f7`: several programs are compiled to one file of C.
+fn rename(f: &mut Function, number: u64) {
+    f.name = f.name.replacen(NAME, &format!("{NAME}{number}"), 1);
+    f.steps.iter_mut().for_each(|step| rename(Arc::make_mut(step), number));
 }
 
 fn pair<T: Copy + 'static>(

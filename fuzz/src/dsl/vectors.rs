@@ -10,8 +10,35 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("map_several", |p| p.x.map(|a| (a + 1.0, a * 2.0)).1),
     ("zip_with", |p| p.x.zip_with(p.y, |a, b| a.max(b))),
     ("zip3", |p| p.x.zip3(p.y, p.k, |a, b, k| cond(k.gt(1), a, b))),
+    ("zip4", |p| p.x.zip4(p.y, p.k, p.x, |a, b, k, c| cond(k.le(1), a, b) - c)),
+    ("zip5", |p| p.x.zip5(p.y, p.k, p.x, p.k, |a, b, k, c, j| cond(k.eq(j), a + c, b))),
+    ("zip6", |p| p.x.zip6(p.y, p.k, p.x, p.k, p.y, |a, b, k, c, j, d| cond(k.ne(j), a * c, b / d))),
     ("operators", |p| (p.x + p.y) / 2.0 - p.s),
     ("elementary", |p| (p.x * 0.1).exp().sqrt()),
+    ("signs", |p| p.x.map(|a| a.abs().copysign(a - 1.0)).copysign(p.y)),
+    ("roundings", |p| {
+        p.x.map(|a| a.floor() + a.ceil() * 2.0 + a.trunc() * 4.0 + a.round() * 8.0 + a.round_ties_even())
+    }),
+    ("exponentials", |p| p.x.map(|a| (a * 0.1).exp2() + (a * 0.1).expm1()).cbrt()),
+    ("logarithms", |p| {
+        p.x.map(|a| slet(a.abs() + 0.5, |a| a.log() + a.ln() + a.log2() + a.log10() + a.log1p()))
+    }),
+    ("trigonometric", |p| p.x.map(|a| a.sin() + a.cos() + a.tan() + (a * 0.1).sinpi() + (a * 0.1).cospi())),
+    ("inverse_trigonometric", |p| p.x.map(|a| (a * 0.05).asin() + (a * 0.05).acos() + a.atan())),
+    ("hyperbolic", |p| p.x.map(|a| slet(a * 0.1, |a| a.sinh() + a.cosh() + a.tanh()))),
+    ("of_probabilities", |p| p.x.map(|a| a.erf() + a.erfc() + a.normcdf() + (a * a + 1.0).rsqrt())),
+    ("of_two", |p| p.x.zip_with(p.y, |a, b| a.atan2(b) + a.hypot(b) + a.abs().powf(b * 0.1) + a.fmod(b))),
+    ("of_two_vectors", |p| p.x.atan2(p.y) + p.x.hypot(p.y) - p.x.fmod(p.y) + p.x.powf(p.y)),
+    ("exponents", |p| {
+        p.x.map(|a| {
+            let (mantissa, exponent) = a.frexp();
+            mantissa.ldexp(exponent + 1)
+        })
+    }),
+    ("exponents_of_a_vector", |p| {
+        let (mantissa, exponent) = p.x.frexp();
+        mantissa.ldexp(exponent - 1)
+    }),
     ("cast", |p| p.k.cast()),
     ("narrow", |p| p.x.cast::<f16>().map(|a| a * a).cast()),
     ("gather", |p| p.x.gather(p.k)),
@@ -61,6 +88,7 @@ pub(super) const CONSTRUCTS: Constructs<VExp<f32>> = &[
     ("nested_fold", |p| p.x.map(|a| p.y.fold(a, |s, b| s * 0.5 + b))),
     ("hoisted", |p| p.x.map(|a| a / p.y.max())),
     ("staged", |p| p.x * stage(p.s)),
+    ("staged_with", |p| p.x * stage_with(|s: SExp<f32>| s * s + 1.0, p.s)),
     ("staged_window", |p| {
         let r = stage(p.m);
         let at = |i: SExp<i64>| p.x.at(i.max(0).min(p.x.len() - 1));
@@ -90,6 +118,8 @@ pub(super) const READERS: Readers<VExp<f32>> = &[
     ("reduce", Reader::Scalar(|v, _| v.reduce(2.0, |a, b| a.mul_add(0.5, b)))),
     ("any", Reader::Scalar(|v, _| v.map(|a| a.gt(3.0)).any().cast())),
     ("all", Reader::Scalar(|v, _| v.map(|a| a.gt(-3.0)).all().cast())),
+    ("product", Reader::Scalar(|v, _| (v * 0.5).product())),
+    ("sum_in_order", Reader::Scalar(|v, _| v.sum_in_order())),
     ("dot", Reader::Scalar(|v, p| v.dot(p.x))),
     ("map", Reader::Vector(|v, p| v.map(|a| a + p.s))),
     ("zip_with", Reader::Vector(|v, p| v.zip_with(p.y, |a, b| a - b))),

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::check::{self, Failure, Stage, c};
 use crate::count::{self, Counts};
+use crate::runtime::levels;
 use crate::seeds::case;
 use std::io::Write;
 use std::ops::Range;
@@ -73,38 +74,49 @@ fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
     for (seed, case) in cases {
         say(&format!("at {seed}"));
         match check::caught(|| c::size(case)) {
-            Ok(Some(size)) if size < LONG || size < VERY_LONG && (long || seed % OF_LONG == 0) => {
+            Ok(Some(size)) if long || size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => {
                 ready.push((*seed, case))
             }
             Ok(_) => {}
             Err(f) => report(*seed, &f),
         }
     }
-    let level = ready.first().map_or(0, |r| r.0 as usize / BATCH);
-    (halved(&ready, level), ready.len())
+    let all = levels();
+    let level = all[ready.first().map_or(0, |r| r.0 as usize / BATCH) % all.len()];
+    (halved(&ready, level).0, ready.len())
 }
 
-/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take.
-fn halved(ready: &[(u64, &Case)], level: usize) -> u64 {
+/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take: how many results were compared, and whether
+/// nothing failed.
+fn halved(ready: &[(u64, &Case)], level: &str) -> (u64, bool) {
     let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let batch = match check::caught(|| c::Batch::new(&all, level)) {
         Ok(batch) => batch,
         Err(f) if ready.len() < 2 => {
             ready.iter().for_each(|r| report(r.0, &f));
-            return 0;
+            return (0, false);
         }
-        Err(_) => {
+        Err(f) => {
             let (a, b) = ready.split_at(ready.len() / 2);
-            return halved(a, level) + halved(b, level);
+            let (a, b) = (halved(a, level), halved(b, level));
+            if a.1 && b.1 {
+                let others: Vec<String> = ready[1..].iter().map(|r| r.0.to_string()).collect();
+                let message = format!("only together with {}: {}", others.join(", "), f.message);
+                report(ready[0].0, &Failure::new(message));
+            }
+            return (a.0 + b.0, false);
         }
     };
-    let mut compared = 0;
+    let (mut compared, mut fine) = (0, true);
     for (i, (seed, case)) in ready.iter().enumerate() {
         say(&format!("at {seed}"));
         match check::caught(|| batch.check(i, case)) {
             Ok(n) => compared += n,
-            Err(f) => report(*seed, &f),
+            Err(f) => {
+                report(*seed, &f);
+                fine = false;
+            }
         }
     }
-    compared
+    (compared, fine)
 }

@@ -75,14 +75,6 @@ fn sites(body: &[Stmt]) -> Vec<u32> {
     out
 }
 
-fn has_loop(body: &[Stmt]) -> bool {
-    body.iter().any(|s| match s {
-        Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..) => true,
-        Stmt::If(_, a, b) => has_loop(a) || has_loop(b),
-        _ => false,
-    })
-}
-
 fn comment(text: &str) -> String {
     text.replace("*/", "* /")
 }
@@ -140,7 +132,7 @@ impl Printer<'_> {
                 unreachable!("verified: a CPU kernel")
             }
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
-                if matches!(s, Stmt::For(..)) && !has_loop(body) {
+                if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {
                     // the IR's promise: iterations are independent
                     let _ = writeln!(self.out, "#pragma GCC ivdep");
                 }

@@ -26,13 +26,20 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
         Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.rare)))
     };
     let (i, usual, _, assumed) = variant(l, Rare::skip(), None)?;
-    let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
     let conditions = assumed.assumed();
+    let has_loops = usual.iter().any(Stmt::has_loop);
+    let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
     // without code for processors an element's operations and its arrays are all that counts
     if conditions.is_empty() || !l.scope.has_cpu() {
         return Ok(vec![usual]);
     }
     let cost = l.cost;
+    // it does not vectorise anyhow: written once, loops inside of loops take no more than their own code
+    if has_loops {
+        let (i, all, _, _) = variant(l, Rare::default(), None)?;
+        l.cost = cost;
+        return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);
+    }
     let rare = l.k.reg("rare", Ty::U32);
     let (i, mut look, values, _) = variant(l, Rare::skip(), Some(&conditions))?;
     for value in values {

@@ -11,7 +11,7 @@ use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::Place;
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
-use crate::schedule::scalars;
+use crate::schedule::{scalars, slots};
 
 /// The statements, or None when there is nothing to do.
 pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
@@ -48,6 +48,11 @@ fn folds(l: &mut Lower, pass: &Pass, known: &mut Vec<(NodeId, Expr)>, out: &mut 
 
 /// Reduces the scratch array (semantics 5.1, steps 4 and 5).
 fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
+    if r.joins_by_loops(l) {
+        let start = l.region(&[], &[r.init(l)], None, &Expr::int(0), out)?.remove(0);
+        let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch, at));
+        return slots::reduce(l, r, start, Expr::TileEnd, &Place::NONE, result, out);
+    }
     out.push(Stmt::Note("the tiles' results, by the same tree, until one is left".into()));
     let m = l.k.reg("left", Ty::I64);
     let tiles = l.k.reg("tiles", Ty::I64);

@@ -6,6 +6,7 @@ use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::Place;
 use crate::schedule::reduction::Reduction;
@@ -79,4 +80,46 @@ pub fn tile(
     short.push(Stmt::Assign(value, e));
     out.push(Stmt::If(Expr::binary(BinaryOp::Eq, Expr::Reg(width), Expr::int(COLUMNS)), full, short));
     Ok(Expr::Reg(value))
+}
+
+/// The same where an element has loops of its own, so that loops over elements do not vectorise: each is written once.
+pub fn tile_by_loops(
+    l: &mut Lower,
+    r: &Reduction,
+    place: &Place,
+    base: Expr,
+    count: Expr,
+    out: &mut Vec<Stmt>,
+) -> Result<Expr> {
+    let columns = l.k.local("columns", r.ty, COLUMNS as u32, out);
+    rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
+        let i = named(l, "i", base.clone().plus(in_tile), out);
+        let elements = r.values_at(l, place, i, out)?;
+        let old = Expr::load(columns, column.clone());
+        r.go_on(l, place, elements, is_first, old, &|e| Stmt::Store(columns, column.clone(), e), out)
+    })?;
+    let width = named(l, "width", count.min(Expr::int(COLUMNS)), out);
+    let value = short_tree_of(l, r, place, columns, width, out)?;
+    Ok(named(l, "whole", value, out))
+}
+
+/// What an element of a tile does: its number in the tile, its column, and whether it is the column's first.
+type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Result<()> + 'a;
+
+/// Visits `count` elements (1 to 2048), row by row.
+pub fn rows_by_loops(l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>, visit: &mut Visit) -> Result<()> {
+    let [row, c] = ["row", "c"].map(|name| l.k.reg(name, Ty::I64));
+    let up = count.clone().plus(Expr::int(COLUMNS - 1));
+    let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+    let rows = named(l, "rows", rows, out);
+    let (mut of_row, mut of_column) = (Vec::new(), Vec::new());
+    let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut of_row);
+    let left = count.clone().minus(start.clone()).min(Expr::int(COLUMNS));
+    let left = named(l, "left", left, &mut of_row);
+    let in_tile = named(l, "at", start.plus(Expr::Reg(c)), &mut of_column);
+    let is_first = Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0));
+    visit(l, in_tile, Expr::Reg(c), &is_first, &mut of_column)?;
+    of_row.push(Stmt::Seq(c, Expr::int(0), left, of_column));
+    out.push(Stmt::Seq(row, Expr::int(0), rows, of_row));
+    Ok(())
 }

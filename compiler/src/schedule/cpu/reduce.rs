@@ -6,16 +6,17 @@
 //! reduces by the same tree.
 
 use super::each::each;
+use super::nested::rows_by_loops;
 use super::{COLUMNS, Stores, TILE, is_store};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::element;
+use crate::schedule::element::{element, named};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested::Place;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::reduction::{Reduction, have_loops};
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().filter(|it| is_store(&l.g, it)).collect();
@@ -38,10 +39,14 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
         rest: Expr::Reg(rest),
         t: Expr::Reg(t),
     };
-    let full = shape.body(l, true)?;
-    let partial = shape.body(l, false)?;
-    let is_full = Expr::binary(BinaryOp::Ge, Expr::Reg(rest), Expr::int(TILE));
-    tile.push(Stmt::If(is_full, full, partial));
+    if shape.has_loops(l) {
+        shape.by_loops(l, &mut tile)?;
+    } else {
+        let full = shape.body(l, true)?;
+        let partial = shape.body(l, false)?;
+        let is_full = Expr::binary(BinaryOp::Ge, Expr::Reg(rest), Expr::int(TILE));
+        tile.push(Stmt::If(is_full, full, partial));
+    }
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }
 
@@ -126,6 +131,54 @@ impl Tile<'_> {
         let count = self.rest.clone().min(Expr::int(TILE));
         self.stores.flush(l, &self.base, &count, &mut out);
         Ok(out)
+    }
+
+    /// Whether an element or an operator has loops of its own, so that a row's columns do not vectorise.
+    fn has_loops(&self, l: &mut Lower) -> bool {
+        let (var, index) = l.g.fresh_var(Ty::I64);
+        let mut elements: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
+        for r in self.reductions {
+            elements.extend(r.elements(l, index));
+        }
+        self.reductions.iter().any(|r| r.joins_by_loops(l)) || have_loops(l, &elements, var)
+    }
+
+    /// The same for any tile, with such an element or operator written once.
+    fn by_loops(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+        out.push(Stmt::Note("a tile: 16 rows of 128 columns".into()));
+        let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out));
+        let columns: Vec<Mem> = columns.collect();
+        // C compilers cannot see that absent columns are never read
+        let c = l.k.reg("c", Ty::I64);
+        let zero = |(m, r): (&Mem, &Reduction)| Stmt::Store(*m, Expr::Reg(c), Expr::Lit(Lit::zero(r.ty)));
+        let fill = columns.iter().zip(self.reductions).map(zero).collect();
+        out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
+        let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
+        let (_, index) = l.g.fresh_var(Ty::I64);
+        let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
+        for r in self.reductions {
+            roots.extend(r.elements(l, index));
+        }
+        rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
+            let i = named(l, "i", self.base.clone().plus(in_tile.clone()), out);
+            let mut values = l.region(&[(index, i.clone())], &roots, Some(index), &i, out)?;
+            let mut elements = values.split_off(self.items.len()).into_iter();
+            self.stores.store(l, values, &i, &in_tile, out);
+            let place = Place { vars: &[], at: &i };
+            for (r, columns) in self.reductions.iter().zip(&columns) {
+                let own = elements.by_ref().take(r.elements(l, index).len()).collect();
+                let old = Expr::load(*columns, column.clone());
+                r.go_on(l, &place, own, is_first, old, &|e| Stmt::Store(*columns, column.clone(), e), out)?;
+            }
+            Ok(())
+        })?;
+        let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
+        for (r, columns) in self.reductions.iter().zip(&columns) {
+            let value = short_tree_of(l, r, &Place::NONE, *columns, width.clone(), out)?;
+            out.push(Stmt::Store(r.scratch, self.t.clone(), value));
+        }
+        self.stores.flush(l, &self.base, &count, out);
+        Ok(())
     }
 
     /// Hints at a later row of every array that is read element by element: with this many loads in flight the hardware's own prefetching falls
