@@ -182,6 +182,28 @@ fn products() {
 }
 
 #[test]
+fn elements_and_rows_of_products() {
+    let f = lower(["a", "b"], ["element", "of_row", "scaled"], |a: MExp<f32>, b: MExp<f32>| {
+        (a.matmul(b).at(0, 0), a.matmul(b).row(0).at(1), a / a.matmul(b).at(0, 0))
+    });
+    let (a, b) = (matrix(&[[2f32, 4.], [6., 8.]]), matrix(&[[1f32, 0.], [0.5, 1.]]));
+    let expected = [scalar(4f32), scalar(4f32), matrix(&[[0.5f32, 1.], [1.5, 2.]])];
+    assert_eq!(everywhere(&f, &[a, b]), expected);
+}
+
+/// Products and reductions whose factors are wider in memory than where they are used.
+#[test]
+fn wide_elements_are_narrow_where_they_are_used() {
+    let f = lower(["a", "k", "n"], ["product", "greatest"], |a: MExp<f64>, k: VExp<i64>, n: SExp<u8>| {
+        let a = a.cast::<f16>();
+        (a.matmul(a).cast::<f32>(), k.map(|x| x.cast::<u8>().min(n)).max())
+    });
+    let args = [matrix(&[[1f64, 2.], [3., 4.]]), vector(&[300i64, 7, -1]), scalar(100u8)];
+    let expected = [matrix(&[[7f32, 10.], [15., 22.]]), scalar(100u8)];
+    assert_eq!(everywhere(&f, &args), expected);
+}
+
+#[test]
 fn broadcasts_and_outer_products() {
     let f = lower(["a", "row", "col"], ["centred", "scaled", "outer", "table", "both"], {
         |a: MExp<f32>, row: VExp<f32>, col: VExp<f32>| {

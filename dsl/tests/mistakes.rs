@@ -136,6 +136,14 @@ fn shapes_that_can_never_fit() {
     let package = Package::new("p").function("f", ["x"], "result", |x: VExp<f32>| x.slice(0, x.len() + 1));
     let text = package.run_with(["--emit", "core"]).expect_err("never fits").to_string();
     assert!(text.contains("f: slice of x: ") && text.contains(&format!("{}:{line}:", file!())), "{text}");
+    // a state that loses an element
+    let line = line!() + 1;
+    let shorter = |s: SExp<f32>| fill(4, s).iterate(2, |y| y.slice(0, 3));
+    let package = Package::new("p").function("f", ["s"], "result", shorter);
+    let error = package.run_with(["--emit", "core"]).expect_err("no step fits the one before");
+    let text = error.to_string();
+    assert!(error.code() == Some("E0310") && text.contains(&format!("{}:{line}:", file!())), "{text}");
+    assert!(text.contains("the lengths 4 and 3 differ"), "{text}");
 }
 
 #[test]
@@ -170,6 +178,13 @@ fn command_lines() {
     };
     assert!(printed(&["--help"]).contains("Usage: p-generator [OPTIONS]"));
     assert_eq!(printed(&["--list"]), "// x, and one.\nvoid p::f(float x, float& result);\n");
+    let mut of_matrices = Vec::new();
+    let added = |a: MExp<f32>, t: TExp<i8>| (a + 1.0, t.plane(0));
+    let matrices = Package::new("p").function("g", ["a", "t"], ["b", "c"], added);
+    matrices.run_to(["--list"], &mut of_matrices).expect("a list");
+    let form = "void p::g(gpu_matrix_view<const float> a, gpu_tensor3_view<const int8_t> t, gpu_matrix_view<float> b, \
+                gpu_matrix_view<int8_t> c);\n";
+    assert_eq!(String::from_utf8(of_matrices).expect("text"), form);
     assert!(printed(&["--explain"]).starts_with("f (mistakes.rs:"));
     assert!(
         printed(&["--explain=json", "--bandwidth", "4180", "--extent", "x=5"])

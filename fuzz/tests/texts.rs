@@ -4,7 +4,7 @@
 #[path = "../../compiler/tests/common/ptxas.rs"]
 mod ptxas;
 
-use arraygpu_compiler::core::{Function, NodeId, Op};
+use arraygpu_compiler::core::{Function, NodeId, Op, parse, print};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::passes::pipeline;
 use arraygpu_compiler::{kernel, plan};
@@ -107,4 +107,33 @@ fn ptx_assembles() {
     let arch = architectures(&ptxas)[1];
     let jobs: Vec<_> = all.iter().map(|m| (m, arch)).collect();
     assert_eq!(assemble(&ptxas, &jobs).len(), all.len());
+}
+
+/// A function of so many reductions, each inside of the elements of the one before.
+fn nested(depth: usize) -> String {
+    let mut text = String::from("func @f(%a: [f32]) -> (r: f32) {\n  %v0 = at %a, 0i64\n");
+    for k in 1..=depth {
+        text += &format!("  %m{k} = map (%y{k}: f32) over %a {{\n");
+    }
+    text += &format!("  %s{depth} = add %v0, %y{depth}\n");
+    for k in (1..=depth).rev() {
+        text += &format!("  yield %s{k}\n  }}\n  %s{} = ", k - 1);
+        text += &format!("reduce (%p{k}: f32, %q{k}: f32) from 0f32 over %m{k} {{\n");
+        text += &format!("  %t{k} = add %p{k}, %q{k}\n  yield %t{k}\n  }}\n");
+    }
+    text + "  return %s0\n}\n"
+}
+
+/// Texts may be 200 regions deep, whatever stack reads them; deeper ones are refused at once.
+#[test]
+fn texts_of_any_depth() {
+    for depth in [1, 100] {
+        let functions = parse::parse(&nested(depth)).unwrap_or_else(|e| panic!("{depth}: {e}"));
+        let text = print::print(&functions[0], false);
+        let again = parse::parse(&text).unwrap_or_else(|e| panic!("{depth}, printed: {e}"));
+        assert!(print::print(&again[0], false) == text, "{depth}");
+    }
+    for depth in [201, 3_000, 40_000] {
+        assert_eq!(parse::parse(&nested(depth)).expect_err("too deep").code, "E0102", "{depth}");
+    }
 }
