@@ -148,6 +148,9 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
     let infix = |sign: &str| format!("{} {sign} {}", atom(k, a), atom(k, b));
     let call = |name: &str| format!("{name}({}, {})", expr(k, a), expr(k, b));
     match op {
+        Add | Sub if ty.is_float() && (is_zero_positive(k, a) || is_zero_positive(k, b)) => {
+            call(&format!("agpu_{op}_{ty}"))
+        }
         Add => narrow(ty, infix("+")),
         Sub => narrow(ty, infix("-")),
         Mul => narrow(ty, infix("*")),
@@ -177,6 +180,17 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         RemSlow => call(if ty == Ty::F32 { "fmodf" } else { "fmod" }),
         ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => unreachable!("precise on a CPU"),
         Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
+    }
+}
+
+/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and 13 at least) then makes `-x` of `0.0 - x` and of
+/// `-x + 0.0`, which are 0.0 for x = 0.0; inside of a function it sees nothing.
+fn is_zero_positive(k: &Kernel, e: &Expr) -> bool {
+    match e {
+        Expr::Cast(_, a) => !k.ty(a).is_float(),
+        Expr::Unary(UnaryOp::Neg, a) => is_zero_positive(k, a),
+        Expr::Unary(UnaryOp::Abs, _) | Expr::Select(..) => true,
+        _ => false,
     }
 }
 

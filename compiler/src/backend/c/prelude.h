@@ -45,6 +45,12 @@ double fmod(double, double);
 AGPU_BITS(float, uint32_t, f32, u32)
 AGPU_BITS(double, uint64_t, f64, u64)
 
+/* Sums whose operands the C compiler must not look into. */
+static inline float agpu_add_f32(float a, float b) { return a + b; }
+static inline float agpu_sub_f32(float a, float b) { return a - b; }
+static inline double agpu_add_f64(double a, double b) { return a + b; }
+static inline double agpu_sub_f64(double a, double b) { return a - b; }
+
 /* A scalar argument: its bits in the low bytes of a word. And an element that is read only if a condition holds, else 0. */
 #define AGPU_SCALAR(T, name) \
     static inline T agpu_scalar_##name(const agpu_kernel_args *args, int i) { T x; __builtin_memcpy(&x, &args->scalars[i], sizeof x); return x; } \
