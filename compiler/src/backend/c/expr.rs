@@ -39,17 +39,14 @@ pub fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::MulAdd(a, b, c) => match k.ty(a) {
             Ty::F32 => format!("__builtin_fmaf({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
             Ty::F64 => format!("__builtin_fma({}, {}, {})", expr(k, a), expr(k, b), expr(k, c)),
-            ty => narrow(ty, format!("{} * {} + {}", atom(k, a), atom(k, b), atom(k, c))),
+            ty => {
+                let [a, b] = beside(k, a, b);
+                narrow(ty, format!("{a} * {b} + {}", atom(k, c)))
+            }
         },
         Expr::Select(c, a, b) => {
-            let wide = |text: String| match (&**a, &**b) {
-                // a small constant has the type int: the value would, too
-                (Expr::Lit(_), Expr::Lit(_)) if k.ty(a).is_int() && k.ty(a).size() == 8 => {
-                    format!("({}){text}", ctype(k.ty(a)))
-                }
-                _ => text,
-            };
-            format!("{} ? {} : {}", atom(k, c), wide(atom(k, a)), atom(k, b))
+            let [a, b] = beside(k, a, b);
+            format!("{} ? {a} : {b}", atom(k, c))
         }
         Expr::Cast(to, a) => cast(k, *to, a),
         Expr::TileBegin => "tile_begin".into(),
@@ -77,6 +74,19 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
     } else {
         format!("({text})")
     }
+}
+
+/// Two operands of one type. C takes a small constant for an int: of two constants the first gets its type.
+fn beside(k: &Kernel, a: &Expr, b: &Expr) -> [String; 2] {
+    let first = if let Expr::Lit(_) = b { typed(k, a) } else { atom(k, a) };
+    [first, atom(k, b)]
+}
+
+/// An expression whose C type is its own, also if it is a constant.
+fn typed(k: &Kernel, e: &Expr) -> String {
+    let (text, ty) = (atom(k, e), k.ty(e));
+    let is_wide = matches!(e, Expr::Lit(_)) && ty.is_int() && ty.size() == 8;
+    if is_wide { format!("({}){text}", ctype(ty)) } else { text }
 }
 
 /// `agpu_name(...)`, and nothing behind it: not `agpu_name(...) + (...)`.
@@ -126,9 +136,9 @@ fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
     let ty = k.ty(a);
     let suffix = if ty == Ty::F32 { "f" } else { "" };
     match op {
-        UnaryOp::Neg => narrow(ty, format!("-{}", atom(k, a))),
+        UnaryOp::Neg => narrow(ty, format!("-{}", typed(k, a))),
         UnaryOp::Not if ty == Ty::Bool => format!("!{}", atom(k, a)),
-        UnaryOp::Not => narrow(ty, format!("~{}", atom(k, a))),
+        UnaryOp::Not => narrow(ty, format!("~{}", typed(k, a))),
         UnaryOp::Abs if ty.is_float() => format!("__builtin_fabs{suffix}({})", expr(k, a)),
         UnaryOp::Abs => format!("agpu_abs_{ty}({})", expr(k, a)),
         UnaryOp::Round => format!("agpu_round_{ty}({})", expr(k, a)),
@@ -145,7 +155,10 @@ fn unary(k: &Kernel, op: UnaryOp, a: &Expr) -> String {
 fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
     use BinaryOp::*;
     let ty = k.ty(a);
-    let infix = |sign: &str| format!("{} {sign} {}", atom(k, a), atom(k, b));
+    let infix = |sign: &str| {
+        let [a, b] = beside(k, a, b);
+        format!("{a} {sign} {b}")
+    };
     let call = |name: &str| format!("{name}({}, {})", expr(k, a), expr(k, b));
     match op {
         Add | Sub if ty.is_float() && (is_zero_positive(k, a) || is_zero_positive(k, b)) => {
@@ -232,16 +245,32 @@ fn literal(l: Lit) -> String {
 mod tests {
     use crate::kernel::{Stmt, parse};
 
+    /// The C of an expression of scalars a and b, all of one type.
+    fn text(ty: &str, e: &str) -> String {
+        let text = format!("kernel @k {{ in a: {ty} in b: {ty} main {{ let %x: {ty} = {e} }} }}");
+        let k = parse::parse(&text).unwrap().remove(0);
+        let Some([Stmt::Let(_, e, _)]) = k.main.as_deref() else { panic!("one statement") };
+        super::expr(&k, e)
+    }
+
     #[test]
     fn what_begins_with_a_call_is_not_always_one() {
-        let text = |e: &str| {
-            let text = format!("kernel @k {{ in a: i32 in b: i32 main {{ let %x: i32 = {e} }} }}");
-            let k = parse::parse(&text).unwrap().remove(0);
-            let Some([Stmt::Let(_, e, _)]) = k.main.as_deref() else { panic!("one statement") };
-            super::expr(&k, e)
-        };
         let sum = "add(div(a, b), sub(a, b))";
-        assert_eq!(text(&format!("mul(a, {sum})")), "a * (agpu_div_i32(a, b) + (a - b))");
-        assert_eq!(text("mul(a, div(a, sub(a, b)))"), "a * agpu_div_i32(a, a - b)");
+        assert_eq!(text("i32", &format!("mul(a, {sum})")), "a * (agpu_div_i32(a, b) + (a - b))");
+        assert_eq!(text("i32", "mul(a, div(a, sub(a, b)))"), "a * agpu_div_i32(a, a - b)");
+    }
+
+    #[test]
+    fn constants_of_64_bits_are_no_ints() {
+        let product = "mul_add(4294967295u64, 4294967295u64, a)";
+        assert_eq!(text("u64", product), "(uint64_t)4294967295u * 4294967295u + a");
+        assert_eq!(text("i64", "mul(100000i64, 100000i64)"), "(int64_t)100000 * 100000");
+        assert_eq!(text("i64", "mul(a, 100000i64)"), "a * 100000");
+        assert_eq!(text("u64", "not(9u64)"), "~(uint64_t)9u");
+        assert_eq!(text("u64", "shl(4294967295u64, 4u64)"), "(uint64_t)4294967295u << 4u");
+        assert_eq!(
+            text("i64", "mul(select(true, 70000i64, 1i64), 70000i64)"),
+            "(true ? (int64_t)70000 : 1) * 70000"
+        );
     }
 }
