@@ -2,6 +2,7 @@
 
 use arraygpu_compiler::core::{interp, verify};
 use arraygpu_fuzz::case::Case;
+use arraygpu_fuzz::check::needs_all;
 use arraygpu_fuzz::generate::program;
 use arraygpu_fuzz::legal::is_legal;
 
@@ -27,6 +28,19 @@ fn programs_are_legal_by_construction() {
         records += u64::from(outcome.recorded);
     }
     assert!(values > SEEDS / 2 && records > SEEDS / 100, "{values} values, {records} records");
+}
+
+/// Some programs need everything that they compute, and leave a record: passes must keep it.
+#[test]
+fn some_records_must_stay() {
+    let must_stay = |seed: &u64| {
+        let case = Case::of(&program(*seed));
+        let mut fitting = case.calls.iter().filter(|c| c.fits);
+        needs_all(&case.function)
+            && fitting.any(|c| interp::run(&case.function, &c.args).is_ok_and(|o| o.recorded))
+    };
+    let found = (0..4 * SEEDS).filter(must_stay).count();
+    assert!(found > 0, "{found} programs");
 }
 
 #[test]

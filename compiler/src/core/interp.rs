@@ -42,13 +42,19 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args))
 }
 
-/// How many elements the largest array of a call has that does not depend on an element: of programs that ask for more than there is time to compute. Only lengths are computed.
+/// How many elements the largest array of a call has whose lengths do not depend on an element: of programs that ask for more than there is time to compute. Only lengths are
+/// computed.
 pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     let args = values(f, args)?;
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
     let g = &f.graph;
     let arrays = g.reachable(f.results.iter().map(|r| r.value));
-    let arrays = arrays.into_iter().filter(|n| !g.ty(*n).is_scalar() && g.is_closed(*n));
+    let has_known_lengths = |n: NodeId| match g.op(n) {
+        Op::Generate(extents, _) => extents.iter().all(|e| g.is_closed(*e)),
+        Op::Fill(count, _) => g.is_closed(*count),
+        _ => g.is_closed(n),
+    };
+    let arrays = arrays.into_iter().filter(|n| !g.ty(*n).is_scalar() && has_known_lengths(*n));
     let sizes = arrays.map(|n| m.extents(n, &env).iter().fold(1u64, |a, n| a.saturating_mul(*n as u64)));
     Ok(sizes.max().unwrap_or(0))
 }

@@ -13,6 +13,7 @@ use crate::runtime::levels;
 use arraygpu_compiler::core::interp::{Outcome, Value};
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Var};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::scalar::BinaryOp;
 use arraygpu_compiler::stage;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -191,6 +192,11 @@ pub fn needs_all(f: &Function) -> bool {
         Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
         Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
             uses_all(f, lambda)
+        }
+        // what x - x, x & false or 0 * x is, is known without x
+        Op::Binary(op, a, b) => {
+            let has_constant = [a, b].iter().any(|n| matches!(g.op(**n), Op::Const(_)));
+            a != b && (!has_constant || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor))
         }
         Op::Select(..) | Op::Slice { .. } | Op::Pick { .. } | Op::Spread { .. } | Op::Iterate { .. } => false,
         _ => true,
