@@ -11,8 +11,21 @@ use std::sync::Mutex;
 use std::thread;
 
 /// Programs that take longest, the longest first: they begin, so that none of them is left alone at the end.
-const LONG: [&str; 9] =
-    ["runner", "bits", "corpus", "compile_fail", "ptxas", "matrices", "nested", "records", "iterate_states"];
+const LONG: [&str; 13] = [
+    "runner",
+    "bits",
+    "nested",
+    "cpp_online",
+    "gpu_bits",
+    "matrices",
+    "iterate_states",
+    "cpp",
+    "corpus",
+    "coverage",
+    "gpu_stencil",
+    "block",
+    "texts",
+];
 
 /// A program with tests.
 struct Program {

@@ -156,11 +156,7 @@ impl Compiler {
             say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
         }
         let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
-        let kernel = |&(level, flags): &(&str, &[&str]), object: &str| {
-            let mut command = self.compile(scratch, &c_file, object);
-            command.args(flags).arg(format!("-DAGPU_LEVEL={level}"));
-            self.run(command, scratch, &c_file)
-        };
+        let kernel = |&(level, _): &(&str, _), object: &str| self.level(scratch, &c_file, object, level, &[]);
         let mut own_objects = vec![format!("{name}_glue.o")];
         if !images.table.is_empty() {
             own_objects.push(format!("{name}_images.o"));
@@ -174,14 +170,22 @@ impl Compiler {
                 own = own.and_then(|()| self.run(self.assemble(&images_file, object), scratch, &images_file));
             }
             own = own.and_then(|()| self.stub(scratch));
-            for thread in running {
+            let mut scalar = Vec::new();
+            for (thread, level) in running.into_iter().zip(&names) {
                 let done =
                     thread.join().map_err(|_| Error::bug("E0604", "a thread of the package writer panicked"));
-                own = own.and(done.and_then(|r| r));
+                match done.and_then(|r| r) {
+                    Ok(Code::Vectors) => {}
+                    Ok(Code::Scalar) => scalar.push(*level),
+                    Err(e) => own = own.and(Err(e)),
+                }
             }
-            own
+            own.map(|()| scalar)
         });
-        shared?;
+        for level in shared? {
+            let cc = self.cc.display();
+            say(&format!("note: {cc} crashed at the kernels for {level}; they are compiled without vectors"));
+        }
 
         let all: Vec<&str> = own_objects.iter().chain(&objects).map(String::as_str).collect();
         let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
@@ -211,14 +215,28 @@ impl Compiler {
         std::fs::write(scratch.join(file), source).map_err(|e| {
             Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
         })?;
-        let flags = levels().iter().find(|l| l.0 == level).map_or(&[][..], |l| l.1);
-        let mut compile = self.compile(scratch, file, object);
-        compile.args(flags).arg(format!("-DAGPU_LEVEL={level}")).arg("-fvisibility=default");
-        self.run(compile, scratch, file)?;
+        self.level(scratch, file, object, level, &["-fvisibility=default"])?;
         let mut link = Command::new(&self.cc);
         link.args(["-shared", "-Wl,--build-id=none", "-o", library, object, "-lm"]);
         self.run(link, scratch, library)?;
         Ok(scratch.join(library))
+    }
+
+    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked vectors of 16-bit integers), it gets by without vectors, and the bits are
+    /// the same.
+    fn level(&self, scratch: &Path, source: &str, object: &str, level: &str, more: &[&str]) -> Result<Code> {
+        let flags = levels().iter().find(|l| l.0 == level).map_or(&[][..], |l| l.1);
+        let compile = |last: &[&str]| {
+            let mut command = self.compile(scratch, source, object);
+            command.args(flags).arg(format!("-DAGPU_LEVEL={level}")).args(more).args(last);
+            self.run(command, scratch, source)
+        };
+        match compile(&[]) {
+            Err(e) if e.message.contains("internal compiler error") => {
+                compile(&["-fno-tree-vectorize"]).map(|()| Code::Scalar)
+            }
+            done => done.map(|()| Code::Vectors),
+        }
     }
 
     fn compile(&self, scratch: &Path, source: &str, object: &str) -> Command {
@@ -260,5 +278,40 @@ impl Compiler {
     }
 }
 
+/// What a level's kernels were compiled to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Code {
+    Vectors,
+    Scalar,
+}
+
 /// What packages call. Never run: libarraygpu takes its place.
 const STUB: &str = "void agpu_invoke(void);\nvoid agpu_invoke(void) {}\n";
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A compiler that crashes at vectors.
+    #[test]
+    fn a_compiler_that_crashes_gets_a_second_chance() {
+        let real = Compiler::find(false).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("cc");
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *-c*-fno-tree-vectorize*|*-shared*) exec {} \"$@\" ;; esac\n\
+             echo 'x.c:1:1: internal compiler error: in extract_insn' >&2\nexit 1\n",
+            real.cc.display()
+        );
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let crashing = Compiler { cc: script, ..real };
+        let source = "int answer(void); int answer(void) { return 42; }\n";
+        std::fs::write(folder.path().join("x.c"), source).unwrap();
+        assert_eq!(crashing.level(folder.path(), "x.c", "x.o", levels()[0].0, &[]).unwrap(), Code::Scalar);
+        std::fs::write(folder.path().join("x.c"), "int answer(void) { return }\n").unwrap();
+        let error = crashing.level(folder.path(), "x.c", "x.o", levels()[0].0, &[]).unwrap_err();
+        assert_eq!(error.code, "E0602");
+    }
+}
