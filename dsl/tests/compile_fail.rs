@@ -3,7 +3,8 @@
 //! rustc words its part of the messages anew in some versions, so they are compared under the version they were recorded with; under others
 //! this test does nothing. Record again: `BLESS=1 cargo test -p arraygpu-dsl --test compile_fail`.
 //!
-//! rustc runs with the library that this test is linked with. The crate `trybuild` would compile all dependencies once more.
+//! rustc runs with the library that this test is linked with. The crate `trybuild` would compile all dependencies
+//! once more.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,7 +67,8 @@ fn messages(package: &Path, program: &Path) -> String {
     plain(&String::from_utf8_lossy(&out.stderr))
 }
 
-/// The messages without what changes when a line is added to the library: numbers and texts of its lines, and how far all lines are indented for them.
+/// The messages without what changes when a line is added to the library: numbers and texts of its lines, and how far
+/// all lines are indented for them.
 fn plain(text: &str) -> String {
     let counts = ["error: aborting due to", "For more information about", "Some errors have detailed"];
     let (mut out, mut in_program) = (String::new(), true);

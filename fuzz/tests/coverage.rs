@@ -48,8 +48,8 @@ fn the_tables_are_complete() {
     assert!(missing.is_empty(), "in no table: {missing:?}");
 }
 
-/// The documented methods and functions of a file: `pub fn name(..)`; rows of the macros that make methods, `name Operator;` or `name(..);` below
-/// a comment, and `0 "rows" rows slice_rows;`.
+/// The documented methods and functions of a file: `pub fn name(..)`; rows of the macros that make methods, `name
+/// Operator;` or `name(..);` below a comment, and `0 "rows" rows slice_rows;`.
 fn methods(source: &str) -> Vec<String> {
     let (mut names, mut documented) = (Vec::new(), false);
     for line in source.lines().map(str::trim) {

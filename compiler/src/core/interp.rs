@@ -42,8 +42,8 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args))
 }
 
-/// How many elements the largest array of a call has whose lengths do not depend on an element: of programs that ask for more than there is time to compute. Only lengths are
-/// computed.
+/// How many elements the largest array of a call has whose lengths do not depend on an element: of programs that ask
+/// for more than there is time to compute. Only lengths are computed.
 pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     let args = values(f, args)?;
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());

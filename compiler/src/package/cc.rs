@@ -222,8 +222,8 @@ impl Compiler {
         Ok(scratch.join(library))
     }
 
-    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked vectors of 16-bit integers), it gets by without vectors, and the bits are
-    /// the same.
+    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked vectors of 16-bit
+    /// integers), it gets by without vectors, and the bits are the same.
     fn level(&self, scratch: &Path, source: &str, object: &str, level: &str, more: &[&str]) -> Result<Code> {
         let flags = levels().iter().find(|l| l.0 == level).map_or(&[][..], |l| l.1);
         let compile = |last: &[&str]| {

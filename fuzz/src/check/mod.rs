@@ -195,8 +195,11 @@ pub fn needs_all(f: &Function) -> bool {
         }
         // what x - x, x & false or 0 * x is, is known without x
         Op::Binary(op, a, b) => {
-            let has_constant = [a, b].iter().any(|n| matches!(g.op(**n), Op::Const(_)));
-            a != b && (!has_constant || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor))
+            let given = |n: &NodeId| matches!(g.op(*n), Op::Param(_) | Op::Var(..));
+            let is_constant = |n: &NodeId| !g.reachable([*n]).iter().any(given);
+            a != b
+                && (!is_constant(a) && !is_constant(b)
+                    || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor))
         }
         Op::Select(..) | Op::Slice { .. } | Op::Pick { .. } | Op::Spread { .. } | Op::Iterate { .. } => false,
         _ => true,

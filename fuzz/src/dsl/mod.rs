@@ -154,7 +154,8 @@ pub fn program(number: u64) -> Result<Named, String> {
     Ok(named)
 }
 
-/// `f` of program 7, and the steps of its iterations, begin with `f7`: several programs are compiled to one file of C.
+/// `f` of program 7, and the steps of its iterations, begin with `f7`: several programs are compiled to one file of
+/// C.
 fn rename(f: &mut Function, number: u64) {
     f.name = f.name.replacen(NAME, &format!("{NAME}{number}"), 1);
     f.steps.iter_mut().for_each(|step| rename(Arc::make_mut(step), number));

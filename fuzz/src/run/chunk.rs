@@ -86,8 +86,8 @@ fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
     (halved(&ready, level).0, ready.len())
 }
 
-/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take: how many results were compared, and whether
-/// nothing failed.
+/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take:
+/// how many results were compared, and whether nothing failed.
 fn halved(ready: &[(u64, &Case)], level: &str) -> (u64, bool) {
     let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let batch = match check::caught(|| c::Batch::new(&all, level)) {

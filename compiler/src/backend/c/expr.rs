@@ -161,7 +161,7 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
     };
     let call = |name: &str| format!("{name}({}, {})", expr(k, a), expr(k, b));
     match op {
-        Add | Sub if ty.is_float() && (is_zero_positive(k, a) || is_zero_positive(k, b)) => {
+        Add | Sub if ty.is_float() && (zero_has_known_sign(k, a) || zero_has_known_sign(k, b)) => {
             call(&format!("agpu_{op}_{ty}"))
         }
         Add => narrow(ty, infix("+")),
@@ -196,12 +196,12 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
     }
 }
 
-/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and 13 at least) then makes `-x` of `0.0 - x` and of
-/// `-x + 0.0`, which are 0.0 for x = 0.0; inside of a function it sees nothing.
-fn is_zero_positive(k: &Kernel, e: &Expr) -> bool {
+/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and 13 at least) then
+/// makes `-x` of `0.0 - x` and of `-x + 0.0`, which are 0.0 for x = 0.0; inside of a function it sees nothing.
+fn zero_has_known_sign(k: &Kernel, e: &Expr) -> bool {
     match e {
         Expr::Cast(_, a) => !k.ty(a).is_float(),
-        Expr::Unary(UnaryOp::Neg, a) => is_zero_positive(k, a),
+        Expr::Unary(UnaryOp::Neg, a) => zero_has_known_sign(k, a),
         Expr::Unary(UnaryOp::Abs, _) | Expr::Select(..) => true,
         _ => false,
     }
