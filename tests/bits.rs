@@ -10,8 +10,8 @@ use arraygpu_capi::abi::AgpuStatus;
 use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::scalar::Lit;
-use common::{Layout, compile, context, load, load_highest, shapes};
-use random::{operators, rng::Rng, semantics::statements, share_of_today, values};
+use common::{Layout, compile, context, load, load_highest, shapes, share_of_today};
+use random::{operators, rng::Rng, semantics::statements, values};
 
 /// Every operator and cast at its corners, in code for vectors and for strides: a third of them a day, because the C
 /// compiler takes minutes for all (`ARRAYGPU_LONG=1`).

@@ -21,6 +21,7 @@ fn type_errors_say_what_to_write() {
         return;
     }
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = library();
     let (mut wrong, mut programs) = (Vec::new(), 0);
     for entry in fs::read_dir(package.join("tests/compile_fail")).expect("the programs") {
         let program = entry.expect("an entry").path();
@@ -28,7 +29,7 @@ fn type_errors_say_what_to_write() {
             continue;
         }
         programs += 1;
-        let said = messages(package, &program);
+        let said = messages(package, &library, &program);
         let recorded = program.with_extension("stderr");
         if env::var_os("BLESS").is_some() {
             fs::write(&recorded, &said).expect("the messages are written");
@@ -45,8 +46,7 @@ fn rustc() -> Command {
 }
 
 /// What rustc says of a program, which must not compile.
-fn messages(package: &Path, program: &Path) -> String {
-    let (folder, library) = library();
+fn messages(package: &Path, (folder, library): &(PathBuf, PathBuf), program: &Path) -> String {
     let scratch = tempfile::tempdir().expect("a folder");
     // the workspace's root, to which the places in the library are relative
     let root = package.parent().expect("a workspace");

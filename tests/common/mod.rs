@@ -87,11 +87,17 @@ pub fn load(compiled: &Compiled) -> Vec<Loaded> {
 /// One of the levels that this machine can run, each day another; all of them where `ARRAYGPU_LONG=1`.
 pub fn levels_of_today() -> Vec<&'static str> {
     let all = levels();
+    let parts = all.len();
+    share_of_today(all, parts)
+}
+
+/// One part of a list that takes long, another one each day; all of it where `ARRAYGPU_LONG=1` asks for it.
+pub fn share_of_today<T>(list: Vec<T>, parts: usize) -> Vec<T> {
     if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
-        return all;
+        return list;
     }
-    let day = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() / 86_400;
-    vec![all[day as usize % all.len()]]
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
+    list.into_iter().enumerate().filter(|(i, _)| i % parts == day % parts).map(|(_, x)| x).collect()
 }
 
 /// As `load`, for the highest level that this machine can run.

@@ -286,7 +286,6 @@ impl Reduction {
 
     /// A column begins with what is read, or goes on from its old value: the elements, which have loops, are written
     /// once for both.
-    #[allow(clippy::too_many_arguments)]
     pub fn go_on(
         &self,
         l: &mut Lower,
@@ -494,6 +493,11 @@ pub fn column(
 
 /// How many rows a column has.
 pub fn rows(count: &Expr, column: &Expr) -> Expr {
-    let up = count.clone().minus(column.clone()).plus(Expr::int(COLUMNS - 1));
+    rows_of(count.clone().minus(column.clone()))
+}
+
+/// How many rows so many elements take.
+pub fn rows_of(count: Expr) -> Expr {
+    let up = count.plus(Expr::int(COLUMNS - 1));
     Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
 }

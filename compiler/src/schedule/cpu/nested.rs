@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::Place;
+use crate::schedule::nested::{Place, rows_of};
 use crate::schedule::reduction::Reduction;
 
 /// The value of the `count` (1 to 2048) elements from `base` on.
@@ -24,9 +24,7 @@ pub fn tile(
     let [width, rows, row, start, left] =
         ["width", "rows", "row", "start", "left"].map(|name| l.k.reg(name, Ty::I64));
     out.push(Stmt::Let(width, count.clone().min(Expr::int(COLUMNS)), Default::default()));
-    let up = count.clone().plus(Expr::int(COLUMNS - 1));
-    let up = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
-    out.push(Stmt::Let(rows, up, Default::default()));
+    out.push(Stmt::Let(rows, rows_of(count.clone()), Default::default()));
     let of_row = |l: &mut Lower, first: bool, base: Expr, count: Expr| -> Result<Vec<Stmt>> {
         let (_, index) = l.g.fresh_var(Ty::I64);
         let (_, acc) = l.g.fresh_var(r.ty);
@@ -110,9 +108,7 @@ type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Res
 /// Visits `count` elements (1 to 2048), row by row.
 pub fn rows_by_loops(l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>, visit: &mut Visit) -> Result<()> {
     let [row, c] = ["row", "c"].map(|name| l.k.reg(name, Ty::I64));
-    let up = count.clone().plus(Expr::int(COLUMNS - 1));
-    let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
-    let rows = named(l, "rows", rows, out);
+    let rows = named(l, "rows", rows_of(count.clone()), out);
     let (mut of_row, mut of_column) = (Vec::new(), Vec::new());
     let start = named(l, "start", Expr::Reg(row).times(Expr::int(COLUMNS)), &mut of_row);
     let left = count.clone().minus(start.clone()).min(Expr::int(COLUMNS));

@@ -15,7 +15,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{element, named};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::Place;
+use crate::schedule::nested::{Place, rows_of};
 use crate::schedule::reduction::{Reduction, have_loops};
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
@@ -102,9 +102,7 @@ impl Tile<'_> {
         let mut rows_expr = rows;
         if !full {
             let rows = l.k.reg("rows", Ty::I64);
-            let up = self.rest.clone().plus(Expr::int(COLUMNS - 1));
-            let up = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
-            out.push(Stmt::Let(rows, up, Default::default()));
+            out.push(Stmt::Let(rows, rows_of(self.rest.clone()), Default::default()));
             rows_expr = Expr::Reg(rows);
             let m = l.k.reg("m", Ty::I64);
             inner.push(Stmt::Let(
@@ -136,11 +134,15 @@ impl Tile<'_> {
     /// Whether an element or an operator has loops of its own, so that a row's columns do not vectorise.
     fn has_loops(&self, l: &mut Lower) -> bool {
         let (var, index) = l.g.fresh_var(Ty::I64);
-        let mut elements: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
-        for r in self.reductions {
-            elements.extend(r.elements(l, index));
-        }
+        let elements = self.elements(l, index).concat();
         self.reductions.iter().any(|r| r.joins_by_loops(l)) || have_loops(l, &elements, var)
+    }
+
+    /// What is computed for an index: the elements to store, then those of each reduction.
+    fn elements(&self, l: &mut Lower, index: NodeId) -> Vec<Vec<NodeId>> {
+        let mut all = vec![self.items.iter().map(|it| element(l, it.node, index)).collect()];
+        all.extend(self.reductions.iter().map(|r| r.elements(l, index)));
+        all
     }
 
     /// The same for any tile, with such an element or operator written once.
@@ -155,18 +157,16 @@ impl Tile<'_> {
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
         let (_, index) = l.g.fresh_var(Ty::I64);
-        let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
-        for r in self.reductions {
-            roots.extend(r.elements(l, index));
-        }
+        let elements = self.elements(l, index);
+        let roots = elements.concat();
         rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
             let i = named(l, "i", self.base.clone().plus(in_tile.clone()), out);
             let mut values = l.region(&[(index, i.clone())], &roots, Some(index), &i, out)?;
-            let mut elements = values.split_off(self.items.len()).into_iter();
+            let mut rest = values.split_off(self.items.len()).into_iter();
             self.stores.store(l, values, &i, &in_tile, out);
             let place = Place { vars: &[], at: &i };
-            for (r, columns) in self.reductions.iter().zip(&columns) {
-                let own = elements.by_ref().take(r.elements(l, index).len()).collect();
+            for ((r, columns), own) in self.reductions.iter().zip(&columns).zip(&elements[1..]) {
+                let own = rest.by_ref().take(own.len()).collect();
                 let old = Expr::load(*columns, column.clone());
                 r.go_on(l, &place, own, is_first, old, &|e| Stmt::Store(*columns, column.clone(), e), out)?;
             }
