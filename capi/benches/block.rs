@@ -182,7 +182,8 @@ fn main() {
             driver::compile_for("t", vec![f], Targets { cpu: true, cuda: false }).expect("compiles");
         let folder = tempfile::tempdir().expect("a folder");
         let compiler = cc::Compiler::find(false).expect("a C compiler");
-        let library = compiler.shared(&compiled.c_source, &level, folder.path()).expect("it compiles");
+        let library = compiler.shared(&compiled.c_source, &level.parse().expect("a level"), folder.path());
+        let library = library.expect("it compiles");
         // SAFETY: our own kernels, without initialisers.
         let library = unsafe { libloading::Library::new(&library) }.expect("loads");
         // SAFETY: the file ends with a table of that name and type.

@@ -12,6 +12,16 @@ pub(crate) enum Level {
     V4,
 }
 
+impl Level {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Level::V2 => "v2",
+            Level::V3 => "v3",
+            Level::V4 => "v4",
+        }
+    }
+}
+
 /// The best level of this processor, or the lower one that the environment asks for.
 pub(crate) fn level() -> Result<Level> {
     static LEVEL: OnceLock<std::result::Result<Level, (crate::abi::AgpuStatus, String)>> = OnceLock::new();

@@ -222,12 +222,17 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
     let plans =
         parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
-    let kernels = table(module, level()?);
+    let level = level()?;
+    let kernels = table(module, level);
     // SAFETY: the caller's promise.
     let images = unsafe { Images::read(module, &name) }?;
     let kernels = if kernels.is_null() { Kernels::None } else { Kernels::Table { kernels, _code: None } };
     if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
-        fail!(MODULE, "{name}: the package has no code for this processor");
+        fail!(
+            MODULE,
+            "{name}: the package has no code for this processor, which runs x86-64-{} and below",
+            level.name()
+        );
     }
     let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
     // SAFETY: the caller's promise.

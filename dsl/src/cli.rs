@@ -10,6 +10,7 @@ use arraygpu_compiler as compiler;
 use arraygpu_compiler::core::{Function, Type};
 use arraygpu_compiler::driver::Targets;
 use arraygpu_compiler::explain::{Extent, Format, Options};
+use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::package::model::{c_type, cpp_class};
 use arraygpu_compiler::package::ptxas::Arch;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -28,6 +29,10 @@ struct Arguments {
     /// What the package runs on
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,cuda", value_name = "TARGET,..")]
     target: Vec<Target>,
+
+    /// Compile kernels for these levels of x86-64 only; a program takes the highest that its processor has, and has none below the lowest [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "v2,v3,v4", value_parser = level)]
+    level: Vec<Level>,
 
     /// Add machine code for these GPUs to the PTX, which runs on all from sm_80 on: the first call need not wait for the driver to make it
     #[arg(long, value_delimiter = ',', value_name = "sm_90,..", value_parser = architecture)]
@@ -72,6 +77,10 @@ enum Target {
 
 /// An architecture, with clap's wish for an error that is a text.
 fn architecture(text: &str) -> std::result::Result<Arch, String> {
+    text.parse().map_err(|e: compiler::Error| e.message)
+}
+
+fn level(text: &str) -> std::result::Result<Level, String> {
     text.parse().map_err(|e: compiler::Error| e.message)
 }
 
@@ -174,7 +183,9 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
         return Ok(());
     }
     let out = arguments.out.clone().unwrap_or_else(|| package.name().into());
+    let levels = if arguments.level.is_empty() { Level::all().to_vec() } else { arguments.level.clone() };
     let options = compiler::package::Options {
+        levels,
         cubin: arguments.cubin.clone(),
         ptxas: arguments.ptxas.clone(),
         progress: Box::new(move |text| progress.say(text)),

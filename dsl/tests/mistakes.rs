@@ -160,6 +160,8 @@ fn command_lines() {
         let error = package().run_with(["--cubin", arch]).expect_err("no such GPU");
         assert!(error.to_string().contains(says), "{error}");
     }
+    let error = package().run_with(["--level", "v3,v5"]).expect_err("no such level");
+    assert!(error.to_string().contains("`v5` is no level of the processor: v2"), "{error}");
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("p").display().to_string();
     let error =

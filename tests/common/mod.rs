@@ -9,6 +9,7 @@ use arraygpu_capi::*;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::{self, Compiled};
 use arraygpu_compiler::package::cc;
+use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::plan::Plan;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::cell::UnsafeCell;
@@ -85,8 +86,8 @@ pub fn load(compiled: &Compiled) -> Vec<Loaded> {
 }
 
 /// One of the levels that this machine can run, each day another; all of them where `ARRAYGPU_LONG=1`.
-pub fn levels_of_today() -> Vec<&'static str> {
-    let all = levels();
+pub fn levels_of_today() -> Vec<Level> {
+    let all = Level::here();
     let parts = all.len();
     share_of_today(all, parts)
 }
@@ -102,7 +103,8 @@ pub fn share_of_today<T>(list: Vec<T>, parts: usize) -> Vec<T> {
 
 /// As `load`, for the highest level that this machine can run.
 pub fn load_highest(compiled: &Compiled) -> Loaded {
-    build(compiled, &levels()[levels().len() - 1..]).remove(0)
+    let all = Level::here();
+    build(compiled, &all[all.len() - 1..]).remove(0)
 }
 
 /// As `load`, in the block interpreter: no C compiler has seen it.
@@ -111,16 +113,12 @@ pub fn load_blocks(compiled: &Compiled) -> Loaded {
     Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
 }
 
-fn levels() -> Vec<&'static str> {
-    cc::levels().iter().map(|l| l.0).filter(|l| runs(l)).collect()
-}
-
-fn build(compiled: &Compiled, levels: &[&'static str]) -> Vec<Loaded> {
+fn build(compiled: &Compiled, levels: &[Level]) -> Vec<Loaded> {
     let folder = tempfile::tempdir().unwrap();
     let compiler = cc::Compiler::find(true).expect("a C compiler");
     let mut out = Vec::new();
     for level in levels {
-        let scratch = folder.path().join(level);
+        let scratch = folder.path().join(level.name);
         std::fs::create_dir(&scratch).unwrap();
         let library = compiler.shared(&compiled.c_source, level, &scratch);
         let library = library.unwrap_or_else(|e| panic!("{e}"));
@@ -129,31 +127,13 @@ fn build(compiled: &Compiled, levels: &[&'static str]) -> Vec<Loaded> {
     out
 }
 
-#[cfg(target_arch = "x86_64")]
-fn runs(level: &str) -> bool {
-    match level {
-        "v4" => {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-        }
-        "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-        _ => true,
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn runs(level: &str) -> bool {
-    level == "v2"
-}
-
-fn open(compiled: &Compiled, level: &'static str, path: &std::path::Path) -> Loaded {
+fn open(compiled: &Compiled, level: &Level, path: &std::path::Path) -> Loaded {
     // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
     let library = unsafe { libloading::Library::new(path) }.unwrap();
     let symbol = format!("{}_cpu_{level}", compiled.name);
     // SAFETY: the C file ends with a table of that name and type.
     let table: *const AgpuCpuKernel = unsafe { *library.get(symbol.as_bytes()).unwrap() };
-    Loaded { _library: Some(library), ..of_table(compiled, level, table) }
+    Loaded { _library: Some(library), ..of_table(compiled, level.name, table) }
 }
 
 /// The program with these kernels.

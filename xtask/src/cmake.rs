@@ -22,6 +22,9 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
         // the C++ compiler takes half as long as at -O3
         configure.arg("-DCMAKE_CXX_FLAGS_RELEASE=-O1");
     }
+    if let (Profile::Dev, Some(level)) = (profile, level_of_today()) {
+        configure.arg(format!("-DGENERATOR_ARGS=--level;{level}"));
+    }
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     // the installed tree, not one that was found in an earlier run
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
@@ -38,6 +41,22 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     }
     sh::run(&mut build)?;
     Ok(out)
+}
+
+/// The level of x86-64 that packages are compiled for when they are only tested: one of those that this machine runs, another each day,
+/// because three take as long as all C++ programs. None, for all, where `ARRAYGPU_LONG=1`.
+fn level_of_today() -> Option<&'static str> {
+    if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
+        return None;
+    }
+    let mut levels = vec!["v2"];
+    #[cfg(target_arch = "x86_64")]
+    {
+        levels.extend(is_x86_feature_detected!("avx2").then_some("v3"));
+        levels.extend(is_x86_feature_detected!("avx512dq").then_some("v4"));
+    }
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
+    Some(levels[day % levels.len()])
 }
 
 /// The packages that a project has made in its build folder.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, guard};
 use crate::level::Level;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
-use arraygpu_compiler::package::cc::Compiler;
+use arraygpu_compiler::package::{self, cc::Compiler};
 use arraygpu_compiler::schedule::Versions;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -57,11 +57,8 @@ pub(super) fn kernels(versions: &[Versions], level: Level) -> Option<Kernels> {
 }
 
 fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
-    let name = match level {
-        Level::V2 => "v2",
-        Level::V3 => "v3",
-        Level::V4 => "v4",
-    };
+    let level: package::level::Level = level.name().parse().map_err(refused)?;
+    let name = level.name;
     let source = c::emit("program", versions);
     let failed = |e: std::io::Error| {
         crate::error::error(crate::error::UNAVAILABLE, format!("a temporary folder: {e}"))
@@ -76,7 +73,7 @@ fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
             path
         }
         None => {
-            let path = compiler.shared(&source, name, folder.path()).map_err(refused)?;
+            let path = compiler.shared(&source, &level, folder.path()).map_err(refused)?;
             disk::put(key.as_bytes(), &std::fs::read(&path).map_err(failed)?);
             path
         }

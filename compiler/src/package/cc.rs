@@ -4,6 +4,7 @@
 //! `CFLAGS` and its kin say is not applied. Everything runs in a scratch folder with relative names, so no path gets into the libraries.
 
 use super::images::Images;
+use super::level::Level;
 use super::model::Package;
 use super::{ABI_VERSION, RUNTIME_SONAME, glue};
 use crate::error::{Error, Result};
@@ -37,19 +38,6 @@ const GCC_FLAGS: [&str; 2] = [
     // third; and GCC 13 needs all memory for some
     "-fno-thread-jumps",
 ];
-
-/// The levels of the machine that kernels are compiled for, and their flags. Other machines than x86-64 have one, the baseline.
-pub fn levels() -> &'static [(&'static str, &'static [&'static str])] {
-    if cfg!(target_arch = "x86_64") {
-        &[
-            ("v2", &["-march=x86-64-v2"]),
-            ("v3", &["-march=x86-64-v3"]),
-            ("v4", &["-march=x86-64-v4", "-mprefer-vector-width=512"]),
-        ]
-    } else {
-        &[("v2", &[])]
-    }
-}
 
 /// Says so when the environment asks for flags that are not applied.
 pub fn refused_flags(say: impl Fn(&str)) {
@@ -123,7 +111,7 @@ impl Compiler {
         Ok(Compiler { cc, ar, strict, flags, version })
     }
 
-    /// Compiles the kernels for every level, and the glue, and makes both libraries.
+    /// Compiles the kernels for the package's levels, and the glue, and makes both libraries.
     pub fn build(
         &self,
         package: &Package,
@@ -132,8 +120,9 @@ impl Compiler {
         say: &dyn Fn(&str),
     ) -> Result<Built> {
         let name = &package.name;
-        let levels = if package.kernels.is_empty() || !package.targets.cpu { &[] } else { levels() };
-        let names: Vec<&str> = levels.iter().map(|l| l.0).collect();
+        let none = package.kernels.is_empty() || !package.targets.cpu;
+        let levels = if none { &[] } else { &package.levels[..] };
+        let names: Vec<&str> = levels.iter().map(|l| l.name).collect();
         let (c_file, glue_file) = (format!("{name}_cpu.c"), format!("{name}_glue.c"));
         let (images_file, images) = (format!("{name}_images.s"), sources.images);
         for (file, bytes) in [
@@ -156,7 +145,7 @@ impl Compiler {
             say(&format!("compiling {count} {kernels} for {}", names.join(", ")));
         }
         let objects: Vec<String> = names.iter().map(|l| format!("{name}_cpu_{l}.o")).collect();
-        let kernel = |&(level, _): &(&str, _), object: &str| self.level(scratch, &c_file, object, level, &[]);
+        let kernel = |level: &Level, object: &str| self.level(scratch, &c_file, object, level, &[]);
         let mut own_objects = vec![format!("{name}_glue.o")];
         if !images.table.is_empty() {
             own_objects.push(format!("{name}_images.o"));
@@ -171,12 +160,12 @@ impl Compiler {
             }
             own = own.and_then(|()| self.stub(scratch));
             let mut scalar = Vec::new();
-            for (thread, level) in running.into_iter().zip(&names) {
+            for (thread, level) in running.into_iter().zip(levels) {
                 let done =
                     thread.join().map_err(|_| Error::bug("E0604", "a thread of the package writer panicked"));
                 match done.and_then(|r| r) {
                     Ok(Code::Vectors) => {}
-                    Ok(Code::Scalar) => scalar.push(*level),
+                    Ok(Code::Scalar) => scalar.push(level),
                     Err(e) => own = own.and(Err(e)),
                 }
             }
@@ -210,7 +199,7 @@ impl Compiler {
     }
 
     /// Compiles the kernels of a program for one level, into a shared library of their own.
-    pub fn shared(&self, source: &str, level: &str, scratch: &Path) -> Result<PathBuf> {
+    pub fn shared(&self, source: &str, level: &Level, scratch: &Path) -> Result<PathBuf> {
         let (file, object, library) = ("program.c", "program.o", "program.so");
         std::fs::write(scratch.join(file), source).map_err(|e| {
             Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
@@ -224,11 +213,17 @@ impl Compiler {
 
     /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked vectors of 16-bit
     /// integers), it gets by without vectors, and the bits are the same.
-    fn level(&self, scratch: &Path, source: &str, object: &str, level: &str, more: &[&str]) -> Result<Code> {
-        let flags = levels().iter().find(|l| l.0 == level).map_or(&[][..], |l| l.1);
+    fn level(
+        &self,
+        scratch: &Path,
+        source: &str,
+        object: &str,
+        level: &Level,
+        more: &[&str],
+    ) -> Result<Code> {
         let compile = |last: &[&str]| {
             let mut command = self.compile(scratch, source, object);
-            command.args(flags).arg(format!("-DAGPU_LEVEL={level}")).args(more).args(last);
+            command.args(level.flags).arg(format!("-DAGPU_LEVEL={level}")).args(more).args(last);
             self.run(command, scratch, source)
         };
         match compile(&[]) {
@@ -309,9 +304,9 @@ mod tests {
         let crashing = Compiler { cc: script, ..real };
         let source = "int answer(void); int answer(void) { return 42; }\n";
         std::fs::write(folder.path().join("x.c"), source).unwrap();
-        assert_eq!(crashing.level(folder.path(), "x.c", "x.o", levels()[0].0, &[]).unwrap(), Code::Scalar);
+        assert_eq!(crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap(), Code::Scalar);
         std::fs::write(folder.path().join("x.c"), "int answer(void) { return }\n").unwrap();
-        let error = crashing.level(folder.path(), "x.c", "x.o", levels()[0].0, &[]).unwrap_err();
+        let error = crashing.level(folder.path(), "x.c", "x.o", &Level::all()[0], &[]).unwrap_err();
         assert_eq!(error.code, "E0602");
     }
 }

@@ -1,7 +1,8 @@
 //! `manifest.json`: what is in a package and how it was made. A directory with one is a package of ours.
 
-use super::cc::{Compiler, levels};
+use super::cc::Compiler;
 use super::images::{self, Images};
+use super::level::Level;
 use super::model::{Entry, Package, Value};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use serde_json::{Value as Json, json};
@@ -30,7 +31,7 @@ pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String 
         "kernels": package.kernels,
     });
     if package.targets.cpu {
-        manifest["cpu"] = cpu(compiler);
+        manifest["cpu"] = cpu(compiler, &package.levels);
     }
     if package.targets.cuda {
         manifest["cuda"] = cuda(package, images);
@@ -40,13 +41,13 @@ pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String 
     text
 }
 
-fn cpu(compiler: &Compiler) -> Json {
-    let level = |(name, flags): &(&str, &[&str])| json!({ "name": name, "flags": flags });
+fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
+    let level = |level: &Level| json!({ "name": level.name, "flags": level.flags });
     json!({
         "arch": std::env::consts::ARCH,
         "compiler": compiler.version,
         "flags": compiler.flags,
-        "levels": levels().iter().map(level).collect::<Vec<_>>(),
+        "levels": levels.iter().map(level).collect::<Vec<_>>(),
     })
 }
 

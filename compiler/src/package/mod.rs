@@ -2,7 +2,7 @@
 //!
 //! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a manifest (the list is in
 //! `docs/c-abi.md`). The parts, each one file: [`model`] says what is in the package, [`c_header`], [`cpp_header`], [`glue`], [`images`],
-//! [`cmake`], [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler and [`ptxas`] NVIDIA's assembler, and [`place`] puts all
+//! [`cmake`], [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler for each [`level`] and [`ptxas`] NVIDIA's assembler, and [`place`] puts all
 //! of it into place at once.
 //!
 //! The same program and tools give the same bytes, in any directory: nothing here looks at the time or at paths, and at the environment
@@ -14,6 +14,7 @@ pub mod cmake;
 pub mod cpp_header;
 pub mod glue;
 pub mod images;
+pub mod level;
 pub mod manifest;
 pub mod model;
 pub mod names;
@@ -25,6 +26,7 @@ pub mod shapes;
 use crate::driver::Compiled;
 use crate::error::{Error, Result};
 use images::Images;
+use level::Level;
 use model::Package;
 use ptxas::{Arch, Ptxas};
 use std::path::{Path, PathBuf};
@@ -46,6 +48,8 @@ pub struct Options {
     pub version: String,
     /// Warnings of the C compiler and of ptxas are errors: for our own tests.
     pub strict: bool,
+    /// The levels of the processor that kernels are compiled for; a program takes the highest that its processor has.
+    pub levels: Vec<Level>,
     /// The GPUs that get machine code beside the PTX, which runs on all.
     pub cubin: Vec<Arch>,
     /// The ptxas that makes it; `None`: see [`Ptxas::find`].
@@ -63,6 +67,7 @@ impl Options {
             out: out.into(),
             version: VERSION.into(),
             strict: std::env::var_os("ARRAYGPU_STRICT").is_some_and(|v| v == "1"),
+            levels: Level::all().to_vec(),
             cubin: Vec::new(),
             ptxas: None,
             progress: Box::new(|_| ()),
@@ -74,7 +79,7 @@ impl Options {
 /// Writes the package of a compiled program. On an error nothing is left behind, and a package that was there stays.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     names::check(&compiled.name, &compiled.functions)?;
-    let package = Package::new(compiled, &options.version);
+    let package = Package::new(compiled, options);
     let staging = place::Staging::begin(&options.out, &package.name)?;
     let say = |text: &str| (options.progress)(text);
 

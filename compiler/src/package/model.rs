@@ -1,6 +1,7 @@
 //! What a package holds, in the words of its users: entries with typed, described parameters and results.
 
-use super::shapes;
+use super::level::Level;
+use super::{Options, shapes};
 pub use crate::backend::c::ctype as c_type;
 use crate::core::{Type, print};
 use crate::driver::{Compiled, Targets};
@@ -25,6 +26,8 @@ pub struct Package {
     pub kernels: Vec<String>,
     /// What there is code for.
     pub targets: Targets,
+    /// The levels of the processor that kernels are compiled for.
+    pub levels: Vec<Level>,
     /// How the kernels are launched on a GPU, one each; empty without that target.
     pub gpu: Vec<GpuKernel>,
     /// The PTX of each kernel's versions, in the order of `gpu`.
@@ -166,7 +169,7 @@ impl Entry {
 
 impl Package {
     /// The package of a compiled program.
-    pub fn new(compiled: &Compiled, version: &str) -> Package {
+    pub fn new(compiled: &Compiled, options: &Options) -> Package {
         let mut entries = Vec::new();
         for ((f, plan), source) in compiled.functions.iter().zip(&compiled.plans).zip(&compiled.sources) {
             let param = |(i, p): (usize, &crate::core::Param)| Value {
@@ -196,12 +199,13 @@ impl Package {
         let staged = compiled.sources.iter().filter(|f| stage::has_stages(f));
         Package {
             name: compiled.name.clone(),
-            version: version.into(),
+            version: options.version.clone(),
             entries,
             plans: compiled.plans.iter().map(|p| p.to_string()).collect(),
             staged: staged.map(|f| print::print(f, true)).collect(),
             kernels: compiled.kernels.clone(),
             targets: compiled.targets,
+            levels: Level::all().iter().copied().filter(|l| options.levels.contains(l)).collect(),
             gpu: if compiled.targets.cuda { compiled.gpu.clone() } else { Vec::new() },
             ptx: compiled.gpu_code.iter().map(|k| k.iter().map(|v| v.ptx.clone()).collect()).collect(),
         }

@@ -7,7 +7,7 @@ mod gpu;
 mod ptxas;
 mod tiny;
 
-use arraygpu_compiler::package::{Options, write};
+use arraygpu_compiler::package::{Options, level::Level, write};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -73,6 +73,27 @@ fn headers() {
     if cfg!(target_arch = "x86_64") {
         golden("manifest.json", &read("share/tiny/manifest.json"));
     }
+}
+
+#[test]
+fn a_package_for_one_level_has_code_for_no_other() {
+    let dir = temp();
+    let lowest = &Level::all()[..1];
+    let options = Options { levels: lowest.to_vec(), ..strict(dir.path()) };
+    write(&program(), &options).expect("a package");
+    let read = |name: &str| fs::read(dir.path().join(name)).expect("a file");
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&read("share/tiny/manifest.json")).expect("JSON");
+    let listed: Vec<&str> = manifest["cpu"]["levels"]
+        .as_array()
+        .expect("levels")
+        .iter()
+        .filter_map(|l| l["name"].as_str())
+        .collect();
+    assert_eq!(listed, ["v2"]);
+    let archive = read("lib/libtiny.a");
+    let has = |text: &str| archive.windows(text.len()).any(|w| w == text.as_bytes());
+    assert!(has("tiny_cpu_v2") && !has("tiny_cpu_v3") && !has("tiny_cpu_v4"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::runtime::{Loaded, build};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::package::level::Level;
 use std::path::Path;
 
 const TARGETS: Targets = Targets { cpu: true, cuda: false };
@@ -29,7 +30,7 @@ pub fn size(case: &Case) -> Result<Option<usize>, Failure> {
 
 impl Batch {
     /// Compiles cases that have a size, for a level.
-    pub fn new(cases: &[&Case], level: &str) -> Result<Batch, Failure> {
+    pub fn new(cases: &[&Case], level: &Level) -> Result<Batch, Failure> {
         let functions = cases.iter().map(|c| c.function.clone()).collect();
         let compiled = driver::compile_for("fuzz", functions, TARGETS)
             .map_err(|e| Failure::new(format!("together: {e}")))?;
@@ -44,7 +45,7 @@ impl Batch {
     }
 }
 
-fn library(compiled: &Compiled, level: &str, folder: &Path) -> Result<Loaded, Failure> {
+fn library(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded, Failure> {
     build(compiled, level, folder).map_err(|e| {
         // what the compiler says of a place that has no names of ours in it
         let says = e.lines().find_map(|l| l.split_once("error:").or(l.split_once("warning:")));
@@ -54,7 +55,7 @@ fn library(compiled: &Compiled, level: &str, folder: &Path) -> Result<Loaded, Fa
 }
 
 /// A case alone, for these levels.
-pub fn check(case: &Case, levels: &[&str]) -> Result<u64, Failure> {
+pub fn check(case: &Case, levels: &[Level]) -> Result<u64, Failure> {
     if size(case)?.is_none() {
         return Ok(0);
     }

@@ -9,10 +9,10 @@ mod runtime;
 mod simulator;
 
 use crate::case::Case;
-use crate::runtime::levels;
 use arraygpu_compiler::core::interp::{Outcome, Value};
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Var};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
+use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::scalar::BinaryOp;
 use arraygpu_compiler::stage;
 use std::cell::RefCell;
@@ -82,7 +82,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Passes => passes::check(case),
         Stage::Simulator => simulator::check(case),
         Stage::Block => block::check(case),
-        Stage::C => c::check(case, &levels()),
+        Stage::C => c::check(case, &Level::here()),
         Stage::Gpu => gpu::check(case),
     };
     caught(|| {

@@ -3,8 +3,8 @@
 use crate::case::Case;
 use crate::check::{self, Failure, Stage, c};
 use crate::count::{self, Counts};
-use crate::runtime::levels;
 use crate::seeds::case;
+use arraygpu_compiler::package::level::Level;
 use std::io::Write;
 use std::ops::Range;
 
@@ -81,14 +81,14 @@ fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
             Err(f) => report(*seed, &f),
         }
     }
-    let all = levels();
-    let level = all[ready.first().map_or(0, |r| r.0 as usize / BATCH) % all.len()];
+    let all = Level::here();
+    let level = &all[ready.first().map_or(0, |r| r.0 as usize / BATCH) % all.len()];
     (halved(&ready, level).0, ready.len())
 }
 
 /// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take:
 /// how many results were compared, and whether nothing failed.
-fn halved(ready: &[(u64, &Case)], level: &str) -> (u64, bool) {
+fn halved(ready: &[(u64, &Case)], level: &Level) -> (u64, bool) {
     let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let batch = match check::caught(|| c::Batch::new(&all, level)) {
         Ok(batch) => batch,

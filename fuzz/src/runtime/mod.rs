@@ -14,6 +14,7 @@ use arraygpu_capi::abi::{
 use arraygpu_capi::{agpu_context_create, agpu_last_error_message};
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::package::cc;
+use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::plan::Plan;
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -77,42 +78,19 @@ impl Loaded {
     }
 
     /// From a library that was compiled for a level.
-    pub fn library(compiled: &Compiled, level: &str, path: &Path) -> Result<Loaded, String> {
+    pub fn library(compiled: &Compiled, level: &Level, path: &Path) -> Result<Loaded, String> {
         // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
         let library = unsafe { libloading::Library::new(path) }.map_err(|e| e.to_string())?;
         let symbol = format!("{}_cpu_{level}", compiled.name);
         // SAFETY: the C file ends with a table of that name and type.
         let table: *const AgpuCpuKernel =
             unsafe { *library.get(symbol.as_bytes()).map_err(|e| e.to_string())? };
-        Ok(Loaded { _library: Some(library), ..of_table(compiled, level, table) })
+        Ok(Loaded { _library: Some(library), ..of_table(compiled, level.name, table) })
     }
-}
-
-/// The levels that this machine runs.
-pub fn levels() -> Vec<&'static str> {
-    cc::levels().iter().map(|l| l.0).filter(|l| runs(l)).collect()
-}
-
-#[cfg(target_arch = "x86_64")]
-fn runs(level: &str) -> bool {
-    match level {
-        "v4" => {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-        }
-        "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-        _ => true,
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn runs(level: &str) -> bool {
-    level == "v2"
 }
 
 /// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it is not content, warnings included.
-pub fn build(compiled: &Compiled, level: &str, folder: &Path) -> Result<Loaded, String> {
+pub fn build(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded, String> {
     let library = cc::Compiler::find(true).and_then(|cc| cc.shared(&compiled.c_source, level, folder));
     let library = library.map_err(|e| e.to_string())?;
     Loaded::library(compiled, level, &library)

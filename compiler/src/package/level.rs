@@ -1,0 +1,72 @@
+//! The levels of the x86-64 instruction set that a package's kernels are compiled for.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// A level, with the flags that make the C compiler use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Level {
+    /// `v2`, `v3` or `v4`.
+    pub name: &'static str,
+    /// The flags of the C compiler.
+    pub flags: &'static [&'static str],
+}
+
+#[cfg(target_arch = "x86_64")]
+const ALL: [Level; 3] = [
+    Level { name: "v2", flags: &["-march=x86-64-v2"] },
+    Level { name: "v3", flags: &["-march=x86-64-v3"] },
+    Level { name: "v4", flags: &["-march=x86-64-v4", "-mprefer-vector-width=512"] },
+];
+
+/// Other machines have one, the baseline.
+#[cfg(not(target_arch = "x86_64"))]
+const ALL: [Level; 1] = [Level { name: "v2", flags: &[] }];
+
+impl Level {
+    /// All of them, the lowest first.
+    pub fn all() -> &'static [Level] {
+        &ALL
+    }
+
+    /// Those that this machine runs: for programs that compile and call.
+    pub fn here() -> Vec<Level> {
+        ALL.into_iter().filter(Level::runs).collect()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn runs(&self) -> bool {
+        match self.name {
+            "v4" => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            _ => true,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn runs(&self) -> bool {
+        true
+    }
+}
+
+impl FromStr for Level {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Level> {
+        ALL.into_iter().find(|level| level.name == text).ok_or_else(|| {
+            let names: Vec<&str> = ALL.iter().map(|level| level.name).collect();
+            Error::user("E0610", format!("`{text}` is no level of the processor: {}", names.join(", ")))
+        })
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
