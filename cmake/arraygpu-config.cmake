@@ -8,7 +8,7 @@ get_filename_component(_arraygpu_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABS
 if(NOT TARGET arraygpu::arraygpu)
   add_library(arraygpu::arraygpu SHARED IMPORTED)
   set_target_properties(arraygpu::arraygpu PROPERTIES
-    IMPORTED_LOCATION "${_arraygpu_prefix}/lib/libarraygpu.so.@VERSION@"
+    IMPORTED_LOCATION "${_arraygpu_prefix}/lib/@SONAME@.@VERSION@"
     IMPORTED_SONAME "@SONAME@"
     INTERFACE_INCLUDE_DIRECTORIES "${_arraygpu_prefix}/include")
 

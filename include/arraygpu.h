@@ -14,9 +14,20 @@
 #include <stdint.h>
 
 /**
- * Version of this interface. Packages carry the version that they were made for.
+ * Version of this interface. Packages carry the version that they were made for; a library runs those of
+ * AGPU_ABI_OLDEST up to its own.
  */
-#define AGPU_ABI_VERSION 4
+#define AGPU_ABI_VERSION 5
+
+/**
+ * The oldest version of which packages run, and the number in the library's name: libarraygpu.so.5.
+ */
+#define AGPU_ABI_OLDEST 5
+
+/**
+ * Dimensions that an agpu_view has room for. Arrays have 3 at most so far.
+ */
+#define AGPU_MAX_RANK 6
 
 /**
  * The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
@@ -287,6 +298,20 @@ typedef struct agpu_context_options {
 } agpu_context_options;
 
 /**
+ * What an element is. All 0: what the buffer's elements are.
+ */
+typedef struct agpu_element {
+    /**
+     * An agpu_type.
+     */
+    int32_t kind;
+    /**
+     * Bytes of one element; 0: not said.
+     */
+    int32_t size;
+} agpu_element;
+
+/**
  * A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
  * (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
  */
@@ -300,17 +325,29 @@ typedef struct agpu_view {
      */
     int64_t offset;
     /**
+     * What an element is; if it is said, the buffer's must be the same.
+     */
+    struct agpu_element element;
+    /**
      * Number of dimensions, 1 to 3.
      */
     int64_t rank;
     /**
-     * Number of elements along each dimension.
+     * Number of elements along each dimension; of further ones nothing is read.
      */
-    int64_t extent[3];
+    int64_t extent[AGPU_MAX_RANK];
     /**
      * Distance of neighbours along each dimension.
      */
-    int64_t stride[3];
+    int64_t stride[AGPU_MAX_RANK];
+    /**
+     * NULL. For a length that only the device knows.
+     */
+    const int64_t *length;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } agpu_view;
 
 /**
@@ -329,6 +366,19 @@ typedef struct agpu_call {
      * NULL: the context's own stream. Else a CUstream of the device's primary context.
      */
     void *stream;
+    /**
+     * Memory for the call's temporaries, on its device, at a multiple of 256 bytes, which nothing else uses until
+     * the call is done: then it allocates nothing but new results. NULL: the library's.
+     */
+    void *workspace;
+    /**
+     * Its size. Too few bytes are AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+     */
+    int64_t workspace_bytes;
+    /**
+     * Not NULL: nothing runs; receives how many bytes of workspace such a call takes.
+     */
+    int64_t *workspace_needed;
 } agpu_call;
 
 /**
@@ -359,6 +409,10 @@ typedef struct agpu_kernel_args {
      * For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
      */
     int64_t *records;
+    /**
+     * NULL.
+     */
+    const void *reserved[2];
 } agpu_kernel_args;
 
 /**
@@ -386,6 +440,10 @@ typedef struct agpu_cpu_kernel {
      * Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
      */
     agpu_kernel_fn finish;
+    /**
+     * NULL.
+     */
+    const void *reserved[2];
 } agpu_cpu_kernel;
 
 /**
@@ -412,6 +470,10 @@ typedef struct agpu_image {
      * The code.
      */
     const void *data;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } agpu_image;
 
 /**
@@ -500,6 +562,14 @@ typedef struct agpu_entry_slot {
      * 0: a scalar, 1: a vector, 2: a matrix, 3.
      */
     int32_t rank;
+    /**
+     * Bytes of one element.
+     */
+    int32_t element_size;
+    /**
+     * 0.
+     */
+    int32_t reserved[5];
 } agpu_entry_slot;
 
 /**
@@ -522,6 +592,10 @@ typedef struct agpu_arg {
      * RESULT_NEW: receives the buffer, which belongs to the caller.
      */
     struct agpu_buffer **made;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } agpu_arg;
 
 /**

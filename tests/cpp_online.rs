@@ -67,31 +67,27 @@ fn refused() {
     assert!(files > 10, "only {files} files");
 }
 
-/// Seconds of processor time that g++ -O0 takes for a file with one include, the least of five.
-fn seconds(folder: &Path, header: &str) -> f64 {
+/// Lines of code that the compiler reads for one include, with what the header includes.
+fn lines(folder: &Path, header: &str) -> usize {
     let source = folder.join("one.cpp");
     std::fs::write(&source, format!("#include <{header}>\n")).unwrap();
-    let script = "TIMEFORMAT='%U %S'; time g++ -std=c++17 -O0 -c -I \"$1\" -o \"$2.o\" \"$2\"";
-    let time = || {
-        let mut bash = Command::new("bash");
-        bash.args(["-c", script, "bash"]).arg(root().join("include")).arg(&source);
-        let said = bash.output().unwrap().stderr;
-        let said = String::from_utf8(said).unwrap();
-        said.split_whitespace().map(|s| s.parse::<f64>().unwrap_or_else(|_| panic!("{said}"))).sum()
-    };
-    (0..5).map(|_| time()).fold(f64::INFINITY, f64::min)
+    let mut preprocess = Command::new("g++");
+    preprocess.args(["-std=c++17", "-E", "-P", "-I"]).arg(root().join("include")).arg(&source);
+    let output = preprocess.output().unwrap();
+    assert!(output.status.success());
+    output.stdout.iter().filter(|byte| **byte == b'\n').count()
 }
 
+/// What expressions and views add to a file is little beside the standard library's headers (32,000 lines): with g++ -O0 a file
+/// with them takes at most half a second more. Lines are counted here, because the time depends on the machine.
 #[test]
-fn headers_are_compiled_fast() {
+fn headers_are_short() {
     if !exists("g++") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let [plain, expressions, views] =
-        ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| seconds(folder.path(), h));
-    println!(
-        "g++ -O0: arraygpu.hpp {plain:.2} s, with expr.hpp {expressions:.2} s, with views.hpp {views:.2} s"
-    );
-    assert!(expressions - plain < 0.5 && views - plain < 0.6, "{plain:.2} {expressions:.2} {views:.2}");
+        ["arraygpu.hpp", "arraygpu/expr.hpp", "arraygpu/views.hpp"].map(|h| lines(folder.path(), h));
+    println!("arraygpu.hpp {plain} lines, with expr.hpp {expressions}, with views.hpp {views}");
+    assert!(expressions - plain < 2200 && views - plain < 3000, "{plain} {expressions} {views}");
 }

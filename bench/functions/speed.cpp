@@ -79,7 +79,7 @@ void measure(agpu_context *context, const agpu_module *module, int entry, const 
     add(AGPU_ARG_VIEW, x);
     if (f.second) add(AGPU_ARG_VIEW, y);
     add(AGPU_ARG_RESULT_VIEW, out);
-    agpu_call call{sizeof call, context, nullptr};
+    agpu_call call{sizeof call, context, nullptr, nullptr, 0, nullptr};
     const auto ours = [&] { must(agpu_invoke(module, entry, &call, args.data(), int(args.size()))); };
     const auto libm = [&] { f.run(x.bytes.data(), y.bytes.data(), theirs.bytes.data(), N); };
     std::vector<double> a, b;

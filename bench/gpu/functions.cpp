@@ -123,7 +123,7 @@ void bench::run(const function_peer &f) {
         add(AGPU_ARG_VIEW, x);
         if (f.second) add(AGPU_ARG_VIEW, y);
         add(AGPU_ARG_RESULT_VIEW, out);
-        const agpu_call call{sizeof call, gpu, stream};
+        const agpu_call call{sizeof call, gpu, stream, nullptr, 0, nullptr};
         all.push_back({p ? "arraygpu:" + packages[p].name : "arraygpu", 0, true, [=, module = packages[p].module](int) {
             return int(agpu_invoke(module, entry, &call, args.data(), int(args.size())));
         }});

@@ -43,7 +43,7 @@ void draw(std::size_t n, unsigned seed, market &m) {
 }
 
 agpu_status price(const package &p, int entry, agpu_context *context, void *stream, const options &o) {
-    agpu_call call{sizeof call, context, stream};
+    agpu_call call{sizeof call, context, stream, nullptr, 0, nullptr};
     agpu_arg arguments[7] = {};
     for (int i = 0; i < 7; ++i) {
         const bool scalar = i == 3 || i == 4;

@@ -60,7 +60,7 @@ arrays::~arrays() {
 }
 
 prepared::prepared(const package &p, const test_case &c, arrays &x, void *stream)
-    : module(p.module), entry(p.entry(c.entry)), call{sizeof call, x.context, stream} {
+    : module(p.module), entry(p.entry(c.entry)), call{sizeof call, x.context, stream, nullptr, 0, nullptr} {
     for (const source s : c.parameters) {
         agpu_arg arg{};
         arg.kind = s == source::alpha ? AGPU_ARG_SCALAR : AGPU_ARG_VIEW;

@@ -143,6 +143,7 @@ impl Call {
 
     fn args(&mut self) -> AgpuKernelArgs {
         AgpuKernelArgs {
+            reserved: [std::ptr::null(); 2],
             arrays: self.arrays.as_ptr(),
             strides: self.strides.as_ptr(),
             scalars: self.scalars.as_ptr(),

@@ -5,8 +5,13 @@
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
-/// Version of this interface. Packages carry the version that they were made for.
-pub const AGPU_ABI_VERSION: i32 = 4;
+/// Version of this interface. Packages carry the version that they were made for; a library runs those of
+/// AGPU_ABI_OLDEST up to its own.
+pub const AGPU_ABI_VERSION: i32 = 5;
+/// The oldest version of which packages run, and the number in the library's name: libarraygpu.so.5.
+pub const AGPU_ABI_OLDEST: i32 = 5;
+/// Dimensions that an agpu_view has room for. Arrays have 3 at most so far.
+pub const AGPU_MAX_RANK: usize = 6;
 
 /// The device that the environment variable ARRAYGPU_DEVICE names (cpu, cuda, cuda:1); without it the first
 /// GPU that will do, else the CPU.
@@ -110,6 +115,16 @@ pub struct AgpuEvent(());
 /// A package loaded by agpu_module_load(). Opaque: a number in disguise, checked at every use.
 pub struct AgpuLoadedModule(());
 
+/// What an element is. All 0: what the buffer's elements are.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AgpuElement {
+    /// An agpu_type.
+    pub kind: i32,
+    /// Bytes of one element; 0: not said.
+    pub size: i32,
+}
+
 /// A part of a buffer: a value, free to copy. All counts are in elements. Axes come outermost first: element
 /// (i, j) of a matrix is at `offset + i * stride[0] + j * stride[1]`.
 #[repr(C)]
@@ -119,15 +134,40 @@ pub struct AgpuView {
     pub buffer: *mut AgpuBuffer,
     /// Its element that is element 0 of the view.
     pub offset: i64,
+    /// What an element is; if it is said, the buffer's must be the same.
+    pub element: AgpuElement,
     /// Number of dimensions, 1 to 3.
     pub rank: i64,
-    /// Number of elements along each dimension.
-    pub extent: [i64; 3],
+    /// Number of elements along each dimension; of further ones nothing is read.
+    pub extent: [i64; AGPU_MAX_RANK],
     /// Distance of neighbours along each dimension.
-    pub stride: [i64; 3],
+    pub stride: [i64; AGPU_MAX_RANK],
+    /// NULL. For a length that only the device knows.
+    pub length: *const i64,
+    /// 0.
+    pub reserved: [u64; 2],
 }
 
-// SAFETY: the pointer in a view is a handle (a number), never dereferenced.
+impl AgpuView {
+    /// A view of these extents and strides, of what the buffer's elements are.
+    pub fn new(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
+        let mut view = AgpuView {
+            buffer,
+            offset,
+            element: AgpuElement::default(),
+            rank: extents.len() as i64,
+            extent: [1; AGPU_MAX_RANK],
+            stride: [1; AGPU_MAX_RANK],
+            length: std::ptr::null(),
+            reserved: [0; 2],
+        };
+        view.extent[..extents.len()].copy_from_slice(extents);
+        view.stride[..strides.len()].copy_from_slice(strides);
+        view
+    }
+}
+
+// SAFETY: the pointers in a view are a handle (a number), never dereferenced, and NULL.
 unsafe impl Send for AgpuView {}
 // SAFETY: as above; a view has no interior mutability.
 unsafe impl Sync for AgpuView {}
@@ -192,6 +232,27 @@ pub struct AgpuCall {
     pub context: *mut AgpuContext,
     /// NULL: the context's own stream. Else a CUstream of the device's primary context.
     pub stream: *mut c_void,
+    /// Memory for the call's temporaries, on its device, at a multiple of 256 bytes, which nothing else uses until
+    /// the call is done: then it allocates nothing but new results. NULL: the library's.
+    pub workspace: *mut c_void,
+    /// Its size. Too few bytes are AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+    pub workspace_bytes: i64,
+    /// Not NULL: nothing runs; receives how many bytes of workspace such a call takes.
+    pub workspace_needed: *mut i64,
+}
+
+impl AgpuCall {
+    /// A call on a context and a stream of it, both of which may be null.
+    pub fn on(context: *mut AgpuContext, stream: *mut c_void) -> AgpuCall {
+        AgpuCall {
+            size: size_of::<AgpuCall>(),
+            context,
+            stream,
+            workspace: std::ptr::null_mut(),
+            workspace_bytes: 0,
+            workspace_needed: std::ptr::null_mut(),
+        }
+    }
 }
 
 /// What a kernel is called with. For packages.
@@ -210,6 +271,8 @@ pub struct AgpuKernelArgs {
     pub scratch: *const *mut c_void,
     /// For each site the lowest element that left a record, INT64_MAX for none (atomic minimum).
     pub records: *mut i64,
+    /// NULL.
+    pub reserved: [*const c_void; 2],
 }
 
 /// A kernel: computes tiles tile_begin up to tile_end (units of the launch's grain: 2048 elements, unless it says fewer). For packages.
@@ -228,6 +291,24 @@ pub struct AgpuCpuKernel {
     pub strided: AgpuKernelFn,
     /// Once, after all tiles, with (0, number of tiles); NULL if there is nothing to finish.
     pub finish: AgpuKernelFn,
+    /// NULL.
+    pub reserved: [*const c_void; 2],
+}
+
+// SAFETY: constant data.
+unsafe impl Send for AgpuCpuKernel {}
+// SAFETY: as above.
+unsafe impl Sync for AgpuCpuKernel {}
+
+impl AgpuCpuKernel {
+    /// No version at all.
+    pub const NONE: AgpuCpuKernel = AgpuCpuKernel {
+        contiguous: None,
+        in_place: None,
+        strided: None,
+        finish: None,
+        reserved: [std::ptr::null(); 2],
+    };
 }
 
 /// Code for GPUs: one version of one kernel. For packages.
@@ -244,6 +325,8 @@ pub struct AgpuImage {
     pub size: i64,
     /// The code.
     pub data: *const c_void,
+    /// 0.
+    pub reserved: [u64; 2],
 }
 
 // SAFETY: constant data.
@@ -335,6 +418,21 @@ pub struct AgpuArg {
     pub view: AgpuView,
     /// RESULT_NEW: receives the buffer, which belongs to the caller.
     pub made: *mut *mut AgpuBuffer,
+    /// 0.
+    pub reserved: [u64; 2],
+}
+
+impl AgpuArg {
+    /// An argument of a kind, with nothing in it.
+    pub fn new(kind: AgpuArgKind) -> AgpuArg {
+        AgpuArg {
+            kind: MaybeUninit::new(kind),
+            scalar: std::ptr::null(),
+            view: AgpuView::new(std::ptr::null_mut(), 0, &[], &[]),
+            made: std::ptr::null_mut(),
+            reserved: [0; 2],
+        }
+    }
 }
 
 /// A parameter or result of a package's function.
@@ -347,6 +445,10 @@ pub struct AgpuEntrySlot {
     pub r#type: AgpuType,
     /// 0: a scalar, 1: a vector, 2: a matrix, 3.
     pub rank: i32,
+    /// Bytes of one element.
+    pub element_size: i32,
+    /// 0.
+    pub reserved: [i32; 5],
 }
 
 /// The number that a C caller passed for an enum.

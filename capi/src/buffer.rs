@@ -291,13 +291,7 @@ pub unsafe extern "C" fn agpu_buffer_data(buffer: *mut AgpuBuffer, out: *mut *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut AgpuView) -> AgpuStatus {
     get("agpu_buffer_view", buffer, out, |b| {
-        let rank = b.whole.rank;
-        let mut view =
-            AgpuView { buffer, offset: 0, rank: rank as i64, extent: [1; AXES], stride: [1; AXES] };
-        for axis in 0..rank {
-            view.extent[axis] = b.whole.extent(axis as u8);
-            view.stride[axis] = b.whole.stride(axis as u8);
-        }
-        Ok(view)
+        let view = AgpuView::new(buffer, 0, b.whole.shape(), b.whole.distances());
+        Ok(AgpuView { element: view::element(b.ty), ..view })
     })
 }

@@ -67,6 +67,16 @@ fn scratch_bytes(tiles: i64, size: usize) -> i64 {
     (tiles * size as i64 + ALIGN as i64 - 1) / ALIGN as i64 * ALIGN as i64
 }
 
+/// Bytes of scratch: one block serves all launches in turn.
+pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
+    let mut most = 0;
+    for l in plan.launches() {
+        let tiles = tiles(l, ws)?;
+        most = most.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
+    }
+    Ok(most)
+}
+
 /// Runs all steps. Results are in their spans and words afterwards.
 pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mut Workspace) -> Result<()> {
     let plan = &entry.plan;
@@ -75,13 +85,7 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
     for (word, literal) in ws.words.iter_mut().zip(&ws.literals) {
         *word = literal.bits;
     }
-    // one block of scratch serves all launches in turn
-    let mut scratch = 0;
-    for l in plan.launches() {
-        let tiles = tiles(l, ws)?;
-        scratch = scratch.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
-    }
-    let scratch = match scratch {
+    let scratch = match scratch(plan, ws)? {
         0 => std::ptr::null_mut(),
         bytes => ws.memory.take(usize::MAX, bytes, 1, On::Host(&context.memory))?,
     };
@@ -180,6 +184,7 @@ fn launch(
         slots: a.slots.as_ptr(),
         scratch: a.scratch.as_ptr(),
         records: records.as_mut_ptr(),
+        reserved: [std::ptr::null(); 2],
     };
     context.launches.fetch_add(1, Ordering::Relaxed);
     if tiles > 0 {

@@ -6,17 +6,18 @@ use crate::context::{self, Context};
 use crate::cuda;
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
-    aligned, error, fail, guard,
+    aligned, error, fail, guard, out,
 };
 use crate::execute;
 use crate::handle::Pin;
 use crate::module::{self, Entry, Loaded};
 use crate::stream::no_stream;
 use crate::view::{AXES, Span, count, extents, noun, resolve};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, LENT_ALIGN, Lent, Workspace};
 use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
@@ -42,7 +43,11 @@ pub unsafe extern "C" fn agpu_invoke(
                 loaded.entries.len()
             );
         };
-        if let Some(staged) = loaded.staged(number) {
+        // a specialised version has temporaries of its own
+        // SAFETY: `call` is NULL or an agpu_call (the caller's promise).
+        let is_general = unsafe { options(call) }?
+            .is_some_and(|call| !call.workspace.is_null() || !call.workspace_needed.is_null());
+        if let Some(staged) = loaded.staged(number).filter(|_| !is_general) {
             // SAFETY: as below.
             if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
                 return done;
@@ -121,6 +126,9 @@ pub(crate) unsafe fn invoke(
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
     let (given, stream) = unsafe { context_of(call) }?;
+    // SAFETY: as above.
+    let (lent, needed) = unsafe { workspace_of(call) }?;
+    ws.memory.lent = lent;
     let pins = std::mem::take(&mut ws.pins);
     let context = pick_context(entry, args, given.as_deref(), &pins)?;
 
@@ -131,6 +139,14 @@ pub(crate) unsafe fn invoke(
         fail!(SHAPE, "{message}");
     }
     outputs(entry, args, ws)?;
+    if let Some(needed) = needed {
+        let scratch = if context.gpu.is_some() { 0 } else { execute::scratch(plan, ws)? };
+        let on = On::Host(&context.memory);
+        reserve_temporaries(entry, ws, on)?;
+        ws.memory.take(usize::MAX, scratch, 1, on)?;
+        needed.write(ws.memory.used as i64);
+        return Ok(());
+    }
     let done = match &context.gpu {
         Some(gpu) => cuda::run(loaded, entry, args, context, gpu, stream, &pins, ws),
         None => {
@@ -278,11 +294,13 @@ fn several_in_one_place(span: &Span) -> Error {
     )
 }
 
+/// The caller's options; none where they are null.
+///
 /// # Safety
 /// `call` is null or an `agpu_call`.
-pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc<Context>>>, *mut c_void)> {
+unsafe fn options(call: *const AgpuCall) -> Result<Option<AgpuCall>> {
     if call.is_null() {
-        return Ok((None, std::ptr::null_mut()));
+        return Ok(None);
     }
     aligned(call, "call")?;
     // SAFETY: not null; the size comes first in every version.
@@ -291,9 +309,40 @@ pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc
         fail!(INVALID_ARGUMENT, "call.size is {size}, set it to sizeof(agpu_call)");
     }
     // SAFETY: there are at least as many bytes as this version knows.
-    let call = unsafe { call.read() };
+    Ok(Some(unsafe { call.read() }))
+}
+
+/// # Safety
+/// `call` is null or an `agpu_call`.
+pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc<Context>>>, *mut c_void)> {
+    // SAFETY: the caller's promise.
+    let Some(call) = (unsafe { options(call) })? else { return Ok((None, std::ptr::null_mut())) };
     let context = if call.context.is_null() { None } else { Some(context::pin(call.context)?) };
     Ok((context, call.stream))
+}
+
+/// What a call says of its temporaries: where they are to be, and where to write what they take.
+///
+/// # Safety
+/// `call` is null or an `agpu_call`.
+unsafe fn workspace_of(
+    call: *const AgpuCall,
+) -> Result<(Option<Lent>, Option<&'static mut MaybeUninit<i64>>)> {
+    // SAFETY: the caller's promise.
+    let Some(call) = (unsafe { options(call) })? else { return Ok((None, None)) };
+    if !call.workspace_needed.is_null() {
+        return Ok((Some(Lent::Counted), Some(out(call.workspace_needed, "call.workspace_needed")?)));
+    }
+    if call.workspace.is_null() {
+        return Ok((None, None));
+    }
+    let Ok(bytes) = usize::try_from(call.workspace_bytes) else {
+        fail!(INVALID_ARGUMENT, "call.workspace_bytes is {}", call.workspace_bytes);
+    };
+    if !call.workspace.addr().is_multiple_of(LENT_ALIGN) {
+        fail!(INVALID_ARGUMENT, "call.workspace is not a multiple of {LENT_ALIGN} bytes");
+    }
+    Ok((Some(Lent::Memory(call.workspace.cast(), bytes)), None))
 }
 
 /// The call's context, else the first array's, else the default one. All arrays must be of it.
@@ -388,13 +437,6 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
 /// All memory that the plan needs. Pages are touched only when they are used, so this costs nothing early.
 pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> Result<()> {
     let (plan, params) = (&entry.plan, entry.plan.params.len());
-    for (place, span) in &ws.detours {
-        let slot = entry.slot(*place);
-        let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
-        ws.spans[*place] = span.packed(base);
-        // what was in place no longer is
-        ws.in_place.retain(|(r, _)| params + *r as usize != *place);
-    }
     for (r, slot) in plan.results.iter().enumerate() {
         let place = params + r;
         if !slot.ty.is_scalar() && args.is(place, AgpuArgKind::AgpuArgResultNew) {
@@ -404,6 +446,19 @@ pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> 
             ws.spans[place] = Span { base: memory.data(), ..span };
             ws.made.push((place, memory));
         }
+    }
+    reserve_temporaries(entry, ws, on)
+}
+
+/// What would be in a workspace; on the CPU scratch comes on top.
+fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> Result<()> {
+    let (plan, params) = (&entry.plan, entry.plan.params.len());
+    for (place, span) in &ws.detours {
+        let slot = entry.slot(*place);
+        let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
+        ws.spans[*place] = span.packed(base);
+        // what was in place no longer is
+        ws.in_place.retain(|(r, _)| params + *r as usize != *place);
     }
     for (t, slot) in plan.temps.iter().enumerate() {
         let (place, ty, mut room) = (params + plan.results.len() + t, slot.ty.elem, [0; AXES]);

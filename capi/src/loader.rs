@@ -165,7 +165,13 @@ fn entry(library: &Library, entry: i32) -> Result<&'static Entry> {
 /// Writes what a parameter or result is.
 fn describe(entry: &Entry, slot: &Slot, index: usize, out: &mut MaybeUninit<AgpuEntrySlot>) {
     let name = entry.names[index].as_ptr();
-    out.write(AgpuEntrySlot { name, r#type: abi_type(slot.ty.elem), rank: slot.ty.rank.into() });
+    out.write(AgpuEntrySlot {
+        name,
+        r#type: abi_type(slot.ty.elem),
+        rank: slot.ty.rank.into(),
+        element_size: slot.ty.elem.size() as i32,
+        reserved: [0; 5],
+    });
 }
 
 /// The module itself, for agpu_invoke(); it lives as long as `module`. Thread-safe.

@@ -1,6 +1,6 @@
 //! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
 
-use crate::abi::{AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
+use crate::abi::{AGPU_ABI_OLDEST, AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
 use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
@@ -174,10 +174,12 @@ pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> 
     // SAFETY: size and version come first in every version.
     let (size, version) =
         unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };
-    if size < size_of::<AgpuModule>() || version != AGPU_ABI_VERSION {
+    if !(AGPU_ABI_OLDEST..=AGPU_ABI_VERSION).contains(&version) || size < size_of::<AgpuModule>() {
+        let advice = if version < AGPU_ABI_OLDEST { "make it again" } else { "install a newer libarraygpu" };
         fail!(
             MODULE,
-            "the package was made for ABI version {version} (module of {size} bytes), this library has version {AGPU_ABI_VERSION} ({} bytes)",
+            "the package was made for ABI version {version} (module of {size} bytes), this library runs those of \
+             {AGPU_ABI_OLDEST} to {AGPU_ABI_VERSION} ({} bytes): {advice}",
             size_of::<AgpuModule>()
         );
     }

@@ -1,8 +1,10 @@
 //! Views: bounds, and the parts of a view.
 
-use crate::abi::{AgpuStatus, AgpuView};
-use crate::buffer::{self, Buffer};
-use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, error, fail, guard_as, out};
+use crate::abi::{AgpuElement, AgpuStatus, AgpuView};
+use crate::buffer::{self, Buffer, abi_type};
+use crate::error::{
+    INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, guard_as, out,
+};
 use arraygpu_compiler::scalar::Ty;
 
 /// The most dimensions that a view has.
@@ -68,6 +70,11 @@ impl Span {
         &self.extents[AXES - self.rank..]
     }
 
+    /// The strides of its own axes.
+    pub fn distances(&self) -> &[i64] {
+        &self.strides[AXES - self.rank..]
+    }
+
     /// The extent along an axis; 1 of an axis that it has not.
     pub fn extent(&self, axis: u8) -> i64 {
         self.shape().get(usize::from(axis)).copied().unwrap_or(1)
@@ -75,7 +82,7 @@ impl Span {
 
     /// The distance of neighbours along an axis, in elements.
     pub fn stride(&self, axis: u8) -> i64 {
-        self.strides[AXES - self.rank..].get(usize::from(axis)).copied().unwrap_or(1)
+        self.distances().get(usize::from(axis)).copied().unwrap_or(1)
     }
 
     /// The number of elements.
@@ -133,11 +140,30 @@ pub(crate) fn count(shape: &[i64]) -> Option<i64> {
     if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1i64, |n, e| n.checked_mul(*e)) }
 }
 
+/// What elements of a type are in a view.
+pub(crate) fn element(ty: Ty) -> AgpuElement {
+    AgpuElement { kind: abi_type(ty) as i32, size: ty.size() as i32 }
+}
+
 /// Checks a view against its buffer.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
         fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
     };
+    let element = element(buffer.ty);
+    if view.element != element && view.element != AgpuElement::default() {
+        let AgpuElement { kind, size } = view.element;
+        fail!(
+            TYPE_MISMATCH,
+            "the view says that its elements are of type {kind} and {size} bytes, its buffer's are {} (type {}, {} bytes)",
+            buffer.ty,
+            element.kind,
+            element.size
+        );
+    }
+    if !view.length.is_null() || view.reserved != [0; 2] {
+        fail!(INVALID_ARGUMENT, "the view's fields `length` and `reserved` must be 0 in this version");
+    }
     let (offset, shape, strides) = (view.offset, &view.extent[..rank], &view.stride[..rank]);
     if let Some(n) = shape.iter().find(|n| **n < 0) {
         if let [n] = shape {

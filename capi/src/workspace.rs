@@ -2,16 +2,28 @@
 
 use crate::buffer::{Buffer, Memory as Owned, On};
 use crate::cuda::{Frame, Stream};
-use crate::error::Result;
+use crate::error::{OUT_OF_MEMORY, Result, fail};
 use crate::handle::Pin;
 use crate::memory::{ALIGN, Storage};
 use crate::view::Span;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
 
 /// Small temporaries and scratch live in one block of this size.
 const ARENA: usize = 64 << 10;
+/// Alignment of a caller's workspace, and of what lies in it.
+pub(crate) const LENT_ALIGN: usize = 256;
+
+/// What a caller says of a call's temporaries.
+#[derive(Clone, Copy)]
+pub(crate) enum Lent {
+    /// They are to be in so many bytes of his.
+    Memory(*mut u8, usize),
+    /// He only wants to know how many bytes they take.
+    Counted,
+}
 
 /// Parameters, results and temporaries are counted through, in this order: "places".
 #[derive(Default)]
@@ -53,11 +65,14 @@ pub(crate) struct LaunchArgs {
     pub records: Vec<i64>,
 }
 
-/// An arena for what is small, and allocations for what is not.
+/// An arena for what is small, and allocations for what is not; or a caller's workspace for all.
 #[derive(Default)]
 pub(crate) struct Memory {
+    /// The caller's workspace.
+    pub lent: Option<Lent>,
     arena: Option<Storage>,
-    used: usize,
+    /// Bytes of the arena, or of the workspace.
+    pub used: usize,
     /// Allocations, each with the place it belongs to.
     large: Vec<(usize, Owned)>,
 }
@@ -65,10 +80,13 @@ pub(crate) struct Memory {
 impl Memory {
     /// Memory for `count` elements of `size` bytes, not cleared; on a GPU: for what comes on the stream.
     pub fn take(&mut self, place: usize, count: i64, size: usize, on: On) -> Result<*mut u8> {
+        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
+        if let Some(lent) = self.lent {
+            return self.take_lent(lent, bytes);
+        }
         if let On::Device(..) = on {
             return self.take_large(place, count, size, on);
         }
-        let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size));
         match bytes.filter(|n| *n <= ARENA) {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
                 let arena = match &self.arena {
@@ -80,6 +98,27 @@ impl Memory {
                 Ok(address)
             }
             _ => self.take_large(place, count, size, on),
+        }
+    }
+
+    fn take_lent(&mut self, lent: Lent, bytes: Option<usize>) -> Result<*mut u8> {
+        let begin = self.used;
+        let end =
+            bytes.and_then(|n| n.checked_next_multiple_of(LENT_ALIGN)).and_then(|n| begin.checked_add(n));
+        // what is counted must be an int64_t
+        let Some(end) = end.filter(|n| *n <= i64::MAX as usize) else {
+            fail!(OUT_OF_MEMORY, "the call's temporaries take more bytes than can be counted");
+        };
+        self.used = end;
+        match lent {
+            Lent::Counted => Ok(without_provenance_mut(LENT_ALIGN)),
+            Lent::Memory(base, size) if end <= size => Ok(base.wrapping_add(begin)),
+            Lent::Memory(_, size) => {
+                fail!(
+                    OUT_OF_MEMORY,
+                    "the call's workspace of {size} bytes is too small; agpu_call.workspace_needed says what it takes"
+                )
+            }
         }
     }
 
@@ -125,7 +164,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Workspace) -> R) -> R {
     workspace.pins.clear();
     workspace.made.clear();
     workspace.memory.large.clear();
-    workspace.memory.used = 0;
+    (workspace.memory.used, workspace.memory.lent) = (0, None);
     let _ = WORKSPACE.try_with(|w| w.set(Some(workspace)));
     result
 }

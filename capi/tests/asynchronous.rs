@@ -12,7 +12,7 @@ use std::ptr::{null, null_mut};
 const NONE: *mut c_void = std::ptr::without_provenance_mut(64);
 
 fn on(context: *mut AgpuContext, stream: *mut c_void) -> AgpuCall {
-    AgpuCall { size: size_of::<AgpuCall>(), context, stream }
+    AgpuCall::on(context, stream)
 }
 
 #[test]

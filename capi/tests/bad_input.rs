@@ -127,16 +127,16 @@ fn views() {
     let made_up = [
         AgpuView { offset: 1, ..all },
         AgpuView { offset: -1, ..all },
-        AgpuView { extent: [11, 1, 1], ..all },
-        AgpuView { extent: [i64::MAX, 1, 1], ..all },
-        AgpuView { extent: [-1, 1, 1], ..all },
-        AgpuView { extent: [i64::MIN, 1, 1], ..all },
-        AgpuView { stride: [2, 1, 1], ..all },
-        AgpuView { stride: [-1, 1, 1], ..all },
-        AgpuView { stride: [i64::MAX, 1, 1], ..all },
-        AgpuView { stride: [i64::MIN, 1, 1], ..all },
-        AgpuView { offset: i64::MAX, extent: [2, 1, 1], ..all },
-        AgpuView { offset: 11, extent: [0, 1, 1], ..all },
+        AgpuView { extent: axes(11), ..all },
+        AgpuView { extent: axes(i64::MAX), ..all },
+        AgpuView { extent: axes(-1), ..all },
+        AgpuView { extent: axes(i64::MIN), ..all },
+        AgpuView { stride: axes(2), ..all },
+        AgpuView { stride: axes(-1), ..all },
+        AgpuView { stride: axes(i64::MAX), ..all },
+        AgpuView { stride: axes(i64::MIN), ..all },
+        AgpuView { offset: i64::MAX, extent: axes(2), ..all },
+        AgpuView { offset: 11, extent: axes(0), ..all },
     ];
     let mut host = [0f32; 10];
     for view in made_up {
@@ -160,7 +160,20 @@ fn views() {
             &["stats::reversed: result"],
         );
     }
-    for rank in [0, 4, -1, i64::MAX] {
+    // what a later version will fill in
+    for view in [
+        AgpuView { element: AgpuElement { kind: 1, size: 8 }, ..all },
+        AgpuView { element: AgpuElement { kind: 0, size: 8 }, ..all },
+    ] {
+        let words = ["agpu_view_slice", "f32", "of type", "8 bytes"];
+        fails(slice(view, 0, 1, 1), AgpuErrorTypeMismatch, &words);
+    }
+    for view in [AgpuView { length: &7, ..all }, AgpuView { reserved: [0, 1], ..all }] {
+        fails(slice(view, 0, 1, 1), AgpuErrorInvalidArgument, &["`reserved` must be 0"]);
+    }
+    assert_eq!(all.element, AgpuElement { kind: 0, size: 4 });
+    ok(slice(AgpuView { element: AgpuElement::default(), ..all }, 0, 1, 1));
+    for rank in [0, 4, 6, 7, -1, i64::MAX] {
         fails(slice(AgpuView { rank, ..all }, 0, 1, 1), AgpuErrorShape, &["rank"]);
     }
     assert_eq!(v.get(), values(10));
@@ -272,14 +285,13 @@ fn invocations() {
             let status = agpu_invoke(&MODULE, DOT, null(), good.as_ptr(), count);
             fails(status, AgpuErrorInvalidArgument, &["stats::dot", &count.to_string(), "expected 3"]);
         }
-        let call = AgpuCall { size: 8, context: null_mut(), stream: null_mut() };
+        let call = AgpuCall { size: 8, ..AgpuCall::on(null_mut(), null_mut()) };
         fails(
             agpu_invoke(&MODULE, DOT, &call, good.as_ptr(), 3),
             AgpuErrorInvalidArgument,
             &["call.size is 8"],
         );
-        let call =
-            AgpuCall { size: size_of::<AgpuCall>(), context: null_mut(), stream: without_provenance_mut(64) };
+        let call = AgpuCall::on(null_mut(), without_provenance_mut(64));
         fails(agpu_invoke(&MODULE, DOT, &call, good.as_ptr(), 3), AgpuErrorInvalidArgument, &["stream"]);
     }
     // structs that lie where no struct of their kind can
@@ -290,7 +302,7 @@ fn invocations() {
             AgpuErrorInvalidArgument,
             &["stats::dot: the arguments at", "not aligned to 8 bytes"],
         );
-        let calls = [AgpuCall { size: 24, context: null_mut(), stream: null_mut() }; 2];
+        let calls = [AgpuCall::on(null_mut(), null_mut()); 2];
         let call = calls.as_ptr().byte_add(2);
         fails(
             agpu_invoke(&MODULE, DOT, call, good.as_ptr(), 3),
@@ -340,7 +352,8 @@ fn broken_modules() {
         fails(unsafe { agpu_invoke(&module, 0, null(), null(), 0) }, status, words);
     };
     open(&|m| m.size = 8, AgpuErrorModule, &["8 bytes"]);
-    open(&|m| m.abi_version = 99, AgpuErrorModule, &["ABI version 99"]);
+    open(&|m| m.abi_version = 99, AgpuErrorModule, &["ABI version 99", "install a newer libarraygpu"]);
+    open(&|m| m.abi_version = 4, AgpuErrorModule, &["ABI version 4", "those of 5 to 5", "make it again"]);
     open(&|m| m.name = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.plans = null(), AgpuErrorModule, &["NULL"]);
     open(&|m| m.state = null_mut(), AgpuErrorModule, &["state"]);

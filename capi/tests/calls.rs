@@ -84,7 +84,7 @@ fn versions_of_kernels() {
 
 impl Vector {
     fn view_of_one(&self, at: i64) -> AgpuView {
-        AgpuView { offset: at, extent: [1, 1, 1], stride: [12345, 1, 1], ..self.view() }
+        AgpuView { offset: at, extent: axes(1), stride: axes(12345), ..self.view() }
     }
 }
 
@@ -92,10 +92,10 @@ impl Vector {
 fn negative_and_zero_strides_of_inputs() {
     let x = values(100);
     let (v, out) = (Vector::new(&x), Vector::new(&[0.0; 100]));
-    let backwards = AgpuView { offset: 99, stride: [-1, 1, 1], ..v.view() };
+    let backwards = AgpuView { offset: 99, stride: axes(-1), ..v.view() };
     assert_eq!(scale(1.0, backwards, out.view()), 3);
     assert_eq!(out.get(), x.iter().rev().copied().collect::<Vec<_>>());
-    let constant = AgpuView { offset: 4, stride: [0, 1, 1], ..v.view() };
+    let constant = AgpuView { offset: 4, stride: axes(0), ..v.view() };
     assert_eq!(scale(1.0, constant, out.view()), 3);
     assert_eq!(out.get(), [x[4]; 100]);
     let mut version = 0;

@@ -24,7 +24,7 @@ unsafe extern "C" fn four(args: *const AgpuKernelArgs, _: i64, _: i64) {
 }
 
 const fn table(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
-    AgpuCpuKernel { contiguous: None, in_place: None, strided: None, finish: Some(f) }
+    AgpuCpuKernel { finish: Some(f), ..AgpuCpuKernel::NONE }
 }
 static V2: AgpuCpuKernel = table(two);
 static V3: AgpuCpuKernel = table(three);

@@ -133,7 +133,7 @@ fn callbacks() {
     }
     for word in environments() {
         let mut seen = 0u32;
-        let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+        let call = AgpuCall::on(cpu(), null_mut());
         within(word, || unsafe { agpu_stream_callback(&call, Some(tell), (&raw mut seen).cast()) });
         assert_eq!(seen, word);
     }

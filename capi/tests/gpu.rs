@@ -111,7 +111,7 @@ fn versions_overlaps_and_strides() {
         assert_eq!(out.get()[..4999], x[1..]);
         assert_eq!(scale(1.0, v.slice(0, 5000, 5), out.slice(0, 4000, 4)), 12);
         assert_eq!(read(out.slice(0, 4000, 4)), doubled.iter().step_by(5).copied().collect::<Vec<_>>());
-        let backwards = AgpuView { offset: 4999, stride: [-1, 1, 1], ..v.view() };
+        let backwards = AgpuView { offset: 4999, stride: axes(-1), ..v.view() };
         assert_eq!(read(backwards), doubled.iter().rev().copied().collect::<Vec<_>>());
         // through a temporary
         ok(call(REVERSED, &[input(v.view()), output(v.view())]));

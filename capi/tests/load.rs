@@ -20,7 +20,7 @@ static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
     (void)b, (void)e;
     *(float *)a->slots[0] = *(const float *)&a->scalars[0];
 }
-static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish}};
+static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish, {0, 0}}};
 static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
 static void *state;
 const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
@@ -110,7 +110,7 @@ fn a_package_by_its_path() {
         ok(agpu_module_get(module, &mut raw));
         let mut result = 0f32;
         let args = [scalar(&4.5f32), out_scalar(&mut result)];
-        let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+        let call = AgpuCall::on(cpu(), null_mut());
         ok(agpu_invoke(raw, index, &call, args.as_ptr(), 2));
         assert_eq!(result, 4.5);
 
@@ -141,7 +141,7 @@ fn a_package_by_its_path() {
     let meet = Barrier::new(2);
     std::thread::scope(|s| {
         s.spawn(|| {
-            let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+            let call = AgpuCall::on(cpu(), null_mut());
             let data = (&raw const meet).cast_mut().cast();
             // SAFETY: a function that takes this argument, and a call that lives.
             ok(unsafe { agpu_stream_callback(&call, Some(wait_twice), data) });

@@ -111,12 +111,12 @@ fn more_than_two_billion_elements() {
 fn a_call_over_more_than_two_billion_elements() {
     let v = Vector::new(&[2.5]);
     let n = (1i64 << 31) + 5;
-    let all = AgpuView { extent: [n, 1, 1], stride: [0, 1, 1], ..v.view() };
+    let all = AgpuView { extent: axes(n), stride: axes(0), ..v.view() };
     let (mut last, mut one_call) = (0f32, 0i64);
     ok(invoke(LAST, &[input(all), out_scalar(&mut last), out_scalar(&mut one_call)]));
     assert_eq!((last, one_call), (2.5, 1));
     // an output as long as that does not fit: a status, nothing else
-    let (huge, mut made, mut version) = (AgpuView { extent: [1 << 56, 1, 1], ..all }, null_mut(), 0);
+    let (huge, mut made, mut version) = (AgpuView { extent: axes(1 << 56), ..all }, null_mut(), 0);
     let args = [scalar(&1f32), input(huge), out_new(&mut made), out_scalar(&mut version)];
     fails(invoke(SCALE, &args), AgpuErrorOutOfMemory, &["stats::scale: result", "72057594037927936"]);
     assert!(made.is_null());

@@ -59,7 +59,7 @@ int main() {
     agpu_buffer *z = buffer(other, AGPU_F32, 4);
     CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"rmse", "y"}), examples_rmse(nullptr, vx, subview(z), &result));
     CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"add", "result"}), checks_add(nullptr, vx, vy, subview(z)));
-    agpu_call call{sizeof call, other, nullptr};
+    agpu_call call{sizeof call, other, nullptr, nullptr, 0, nullptr};
     CHECK_STATUS(AGPU_ERROR_WRONG_CONTEXT, ({"rmse", "x"}), examples_rmse(&call, vx, vy, &result));
     CHECK(examples_rmse(&call, subview(z), subview(z), &result) == AGPU_OK);
     CHECK(result == 0);

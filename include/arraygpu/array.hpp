@@ -132,7 +132,10 @@ protected:
 
 private:
     owned_array(const agpu_view &view, agpu_buffer *buffer) : view_(view), owner_(buffer) {}
-    static agpu_view nothing() noexcept { return {nullptr, 0, std::int64_t(Rank), {0, 0, 0}, {1, 1, 1}}; }
+    static agpu_view nothing() noexcept {
+        const std::int64_t none[Rank] = {};
+        return view_of<T>(nullptr, none, none);
+    }
     void *address() const {
         void *data = nullptr;
         check(agpu_buffer_data(view_.buffer, &data));

@@ -119,6 +119,21 @@ template <> struct type_of<bfloat16> : known_type<AGPU_BF16> {};
 template <> struct type_of<bool> : known_type<AGPU_BOOL> {};
 static_assert(sizeof(bool) == 1, "a bool is one byte");
 
+/// A view from the beginning of a buffer of T: extents and strides, outermost axis first.
+template <class T, int Rank>
+agpu_view view_of(agpu_buffer *buffer, const std::int64_t (&extents)[Rank], const std::int64_t (&strides)[Rank]) noexcept {
+    agpu_view view{};
+    view.buffer = buffer;
+    view.element.kind = type_of<T>::value;
+    view.element.size = std::int32_t(sizeof(T));
+    view.rank = Rank;
+    for (int axis = 0; axis < Rank; ++axis) {
+        view.extent[axis] = extents[axis];
+        view.stride[axis] = strides[axis];
+    }
+    return view;
+}
+
 template <class C, class T, class = void> struct has_data : std::false_type {};
 template <class C, class T>
 struct has_data<C, T, std::void_t<decltype(std::declval<const C &>().data()), decltype(std::declval<const C &>().size())>>
@@ -282,12 +297,29 @@ inline void synchronize(context_ref where = {}) {
 class call_options {
 public:
     call_options() noexcept = default;
-    call_options(context_ref where, void *stream = nullptr) noexcept : call_{sizeof(agpu_call), where.c_context(), stream} {}
+    call_options(context_ref where, void *stream = nullptr) noexcept : call_options() {
+        call_.context = where.c_context();
+        call_.stream = stream;
+    }
     call_options(const context &where) : call_options(context_ref(where)) {}
+
+    /// Has the call's temporaries in this memory on its device, at a multiple of 256 bytes, which nothing else may use until the call is done: then
+    /// the call allocates nothing but new results. Too few bytes: an error of status AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+    call_options &workspace(void *memory, std::size_t bytes) noexcept {
+        call_.workspace = memory;
+        call_.workspace_bytes = std::int64_t(bytes);
+        call_.workspace_needed = nullptr;
+        return *this;
+    }
+    /// The call runs nothing: it only says how many bytes of workspace one with these arguments takes.
+    call_options &ask_workspace(std::int64_t &bytes) noexcept {
+        call_.workspace_needed = &bytes;
+        return *this;
+    }
     const agpu_call *c_call() const noexcept { return &call_; }
 
 private:
-    agpu_call call_{sizeof(agpu_call), nullptr, nullptr};
+    agpu_call call_{sizeof(agpu_call), nullptr, nullptr, nullptr, 0, nullptr};
 };
 
 } // namespace arraygpu

@@ -92,7 +92,7 @@ public:
         const std::int64_t count = rows && cols ? detail::counted<1>({std::size_t(last) + cols}) : 0;
         agpu_buffer *buffer = nullptr;
         check(agpu_buffer_wrap(where.c_context(), detail::type_of<T>::value, data, count, &buffer));
-        return gpu_matrix(agpu_view{buffer, 0, 2, {std::int64_t(rows), std::int64_t(cols), 1}, {std::int64_t(apart), 1, 1}});
+        return gpu_matrix(detail::view_of<T>(buffer, {std::int64_t(rows), std::int64_t(cols)}, {std::int64_t(apart), 1}));
     }
 
     gpu_matrix(gpu_matrix &&) noexcept = default;

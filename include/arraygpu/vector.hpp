@@ -130,7 +130,7 @@ public:
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return owner_.buffer(); }
     const detail::buffer_owner &owner() const noexcept { return owner_; }
-    agpu_view c_view() const noexcept { return {c_buffer(), 0, 1, {std::int64_t(size_), 1, 1}, {1, 1, 1}}; }
+    agpu_view c_view() const noexcept { return detail::view_of<T>(c_buffer(), {std::int64_t(size_)}, {1}); }
 
     gpu_vector_view<T> view() { return *this; }
     gpu_vector_view<const T> view() const { return *this; }

@@ -70,6 +70,7 @@ pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
             in_place: b.filter(|_| main),
             strided: c.filter(|_| main),
             finish: d.filter(|_| v.contiguous.finish.is_some()),
+            ..AgpuCpuKernel::NONE
         }
     });
     let table: Vec<AgpuCpuKernel> = table.collect();

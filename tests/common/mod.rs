@@ -219,11 +219,7 @@ impl Buffer {
         let mut handle = null_mut();
         // SAFETY: the out-pointer lives during the call.
         ok(unsafe { agpu_buffer_create(context, MaybeUninit::new(abi_type(ty)), count, &mut handle) });
-        let rank = extents.len();
-        let mut view = AgpuView { buffer: handle, offset, rank: rank as i64, extent: [0; 3], stride: [0; 3] };
-        view.extent[..rank].copy_from_slice(extents);
-        view.stride[..rank].copy_from_slice(&strides);
-        Buffer { handle, view, ty }
+        Buffer { handle, view: AgpuView::new(handle, offset, extents, &strides), ty }
     }
 
     fn extents(&self) -> &[i64] {
@@ -332,15 +328,10 @@ impl Loaded {
 }
 
 fn call_of(context: *mut AgpuContext) -> AgpuCall {
-    AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() }
+    AgpuCall::on(context, null_mut())
 }
 
 fn argument(kind: AgpuArgKind, scalar: *const u64, view: Option<AgpuView>) -> AgpuArg {
-    let none = AgpuView { buffer: null_mut(), offset: 0, rank: 0, extent: [0; 3], stride: [0; 3] };
-    AgpuArg {
-        kind: MaybeUninit::new(kind),
-        scalar: scalar.cast::<c_void>(),
-        view: view.unwrap_or(none),
-        made: null_mut(),
-    }
+    let none = AgpuArg { scalar: scalar.cast::<c_void>(), ..AgpuArg::new(kind) };
+    view.map_or(none, |view| AgpuArg { view, ..none })
 }

@@ -45,7 +45,7 @@ static void every_kind_of_call(const char *what) {
     auto x = gpu_vector<float>::adopt(buffers[0]), y = gpu_vector<float>::adopt(buffers[1]), out = gpu_vector<float>::adopt(buffers[2]);
     floats host(3000, 1);
     void *pinned = nullptr;
-    const agpu_call call{sizeof call, handle, nullptr};
+    const agpu_call call{sizeof call, handle, nullptr, nullptr, 0, nullptr};
     float result = 0;
     step("copy from host", [&] { x.copy_from(host); });
     step("copy to host", [&] { unused(x.to_host()); });

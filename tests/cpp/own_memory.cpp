@@ -26,6 +26,28 @@ static void a_limit() {
     CHECK(gpu_vector<float>(1000, c).size() == 1000);
 }
 
+// The temporaries of a call in the program's memory: asked for once, used again and again.
+static void a_workspace() {
+    const context c(on_the_cpu());
+    gpu_vector<float> x(floats(100000, 1.5f), c), y(floats(100000, 2.0f), c);
+    std::int64_t bytes = -1;
+    const auto step = [&](const arraygpu::call_options &options) { examples::saxpy(options, 2.0f, x, y, y.view()); };
+    step(arraygpu::call_options(c).ask_workspace(bytes));
+    CHECK(bytes >= 0 && y.to_host() == floats(100000, 2.0f));
+    // an output that lies across an input is computed elsewhere
+    const auto shifted = [&](const arraygpu::call_options &options) {
+        examples::saxpy(options, 2.0f, arraygpu::subview(x, 0, 99999), arraygpu::subview(y, 0, 99999), arraygpu::subview(y, 1, 100000));
+    };
+    shifted(arraygpu::call_options(c).ask_workspace(bytes));
+    CHECK(bytes >= 4 * 99999);
+    void *memory = std::aligned_alloc(256, std::size_t(bytes));
+    CHECK_THROWS(AGPU_ERROR_OUT_OF_MEMORY, "workspace", shifted(arraygpu::call_options(c).workspace(memory, 256)));
+    const std::int64_t before = c.memory().peak;
+    for (int i = 0; i < 3; i++) shifted(arraygpu::call_options(c).workspace(memory, std::size_t(bytes)));
+    CHECK(c.memory().peak == before && y.to_host()[5] == 11.0f);
+    std::free(memory);
+}
+
 static std::atomic<std::size_t> out{0}, calls{0};
 
 static void *allocate(void *, std::size_t bytes, std::size_t alignment) {
@@ -79,6 +101,7 @@ static void threads() {
 int main() {
     a_limit();
     an_allocator();
+    a_workspace();
     threads();
     return failures == 0 ? 0 : 1;
 }

@@ -47,7 +47,7 @@ pub fn output(compiler: &str, source: &Path, folder: &Path, extra: &[PathBuf]) -
         return None;
     }
     let program = folder.join(format!("program-{compiler}"));
-    let runtime = folder.join("libarraygpu.so.0");
+    let runtime = folder.join("libarraygpu.so.5");
     if !runtime.exists() {
         std::os::unix::fs::symlink(library(), &runtime).unwrap();
     }

@@ -29,7 +29,8 @@ agpu_status make(agpu_context *context, agpu_type type, std::int64_t count, layo
     if (l == layout::far) stride = (std::int64_t(1) << 31) / std::max<std::int64_t>(last, 1) + 1, size = last * stride + 1;
     const agpu_status status = agpu_buffer_create(context, type, size, &out.buffer);
     out.type = type;
-    out.view = agpu_view{out.buffer, offset, 1, {count, 0, 0}, {stride, 0, 0}};
+    out.view.buffer = out.buffer, out.view.offset = offset;
+    out.view.rank = 1, out.view.extent[0] = count, out.view.stride[0] = stride;
     return status;
 }
 
@@ -100,7 +101,7 @@ outcome call(agpu_context *context, const package &p, std::size_t i, const std::
         }
         args.push_back(a);
     }
-    agpu_call options{sizeof options, context, nullptr};
+    agpu_call options{sizeof options, context, nullptr, nullptr, 0, nullptr};
     failed(agpu_invoke(p.module, int(i), &options, args.data(), int(args.size())));
     for (std::size_t r = 0; r < e.results.size() && o.status == AGPU_OK; ++r) {
         const agpu_entry_slot &slot = e.results[r];

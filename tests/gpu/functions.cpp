@@ -191,7 +191,7 @@ void comparison::run(function &f) {
         add(AGPU_ARG_VIEW, s.x);
         if (has_second(of)) add(AGPU_ARG_VIEW, s.y);
         add(AGPU_ARG_RESULT_VIEW, s.out);
-        agpu_call call{sizeof call, s.at.context, nullptr};
+        agpu_call call{sizeof call, s.at.context, nullptr, nullptr, 0, nullptr};
         check(agpu_invoke(s.at.module, f.entry, &call, args.data(), int(args.size())), f.name);
         if (!s.wrapped) check(agpu_copy_to_host(s.result, args.back().view, count), f.name);
     }

@@ -1,22 +1,22 @@
 //! `cargo xtask install`: libarraygpu as other projects use it.
 //!
 //! ```text
-//! lib/libarraygpu.so -> libarraygpu.so.0 -> libarraygpu.so.0.1.0    lib/libarraygpu.a
+//! lib/libarraygpu.so -> libarraygpu.so.5 -> libarraygpu.so.5.0.1.0    lib/libarraygpu.a
 //! lib/cmake/arraygpu/    lib/pkgconfig/arraygpu.pc    include/arraygpu.h  include/arraygpu.hpp
 //! ```
 //!
 //! Nothing in it holds an absolute path: the tree can be moved. The library is built as `arraygpu_capi` (the facade crate has the
-//! name `arraygpu`) and gets its file name here; its build script gives the soname.
+//! name `arraygpu`); its files are linked here ([`link`]).
 
+use crate::link;
 use crate::sh::{self, Result};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::{Component, Path, PathBuf};
 
 /// The version of everything.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The shared library's soname: its number changes when the ABI breaks.
-pub const SONAME: &str = "libarraygpu.so.0";
+pub const SONAME: &str = "libarraygpu.so.5";
 
 /// How the library and the generators are built.
 #[derive(Clone, Copy)]
@@ -64,12 +64,48 @@ pub fn for_projects(profile: Profile) -> Result {
     build_and_install(&profile.prefix(), profile, &["--package", "arraygpu-examples"])
 }
 
+/// What is installed, relative to the prefix, in a file of that name: what `uninstall` removes.
+const LIST: &str = "share/arraygpu/installed.txt";
+
+/// Removes what an installation put there, and folders of its own that are empty then.
+pub fn uninstall(prefix: &Path) -> Result {
+    let list = String::from_utf8_lossy(&sh::get(&prefix.join(LIST))?).into_owned();
+    for name in list.lines() {
+        // a list that somebody wrote himself removes nothing elsewhere
+        let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        let path = prefix.join(name);
+        if !is_inside || path.symlink_metadata().is_err() {
+            continue;
+        }
+        fs::remove_file(&path).map_err(|e| format!("cannot remove {}: {e}", path.display()))?;
+        // as far up as nothing else is there
+        let own = path.ancestors().skip(1).take_while(|folder| *folder != prefix);
+        let _ = own.map(fs::remove_dir).take_while(|done| done.is_ok()).count();
+    }
+    println!("removed arraygpu from {}", prefix.display());
+    Ok(())
+}
+
+/// A tree of files under a prefix, and what was put there.
+struct Tree<'a> {
+    prefix: &'a Path,
+    list: Vec<String>,
+}
+
+impl Tree<'_> {
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result {
+        self.list.push(name.into());
+        sh::put(&self.prefix.join(name), bytes)
+    }
+}
+
 fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
+    let mut tree = Tree { prefix, list: Vec::new() };
     sh::run(sh::cargo(&["build", "--package", "arraygpu-capi"]).args(profile.arguments()).args(more))?;
-    libraries(prefix, &profile.built())?;
-    headers(&sh::root().join("include"), &prefix.join("include"))?;
+    libraries(&mut tree, &profile.built())?;
+    headers(&mut tree, "include")?;
     let templates = sh::root().join("cmake");
     for name in [
         "arraygpu-config.cmake",
@@ -78,10 +114,12 @@ fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
         "ArraygpuGenerate.cmake",
     ] {
         let text = fill(&String::from_utf8_lossy(&sh::get(&templates.join(name))?));
-        sh::put(&prefix.join("lib/cmake/arraygpu").join(name), text.as_bytes())?;
+        tree.put(&format!("lib/cmake/arraygpu/{name}"), text.as_bytes())?;
     }
     let pc = fill(&String::from_utf8_lossy(&sh::get(&templates.join("arraygpu.pc"))?));
-    sh::put(&prefix.join("lib/pkgconfig/arraygpu.pc"), pc.as_bytes())?;
+    tree.put("lib/pkgconfig/arraygpu.pc", pc.as_bytes())?;
+    tree.list.push(LIST.into());
+    sh::put(&prefix.join(LIST), (tree.list.join("\n") + "\n").as_bytes())?;
     println!("installed arraygpu {VERSION} in {}", prefix.display());
     Ok(())
 }
@@ -91,13 +129,23 @@ fn fill(text: &str) -> String {
     text.replace("@VERSION@", VERSION).replace("@SONAME@", SONAME)
 }
 
-fn libraries(prefix: &Path, built: &Path) -> Result {
-    let lib = prefix.join("lib");
-    let versioned = format!("libarraygpu.so.{VERSION}");
-    sh::put(&lib.join(&versioned), &stripped(&built.join("libarraygpu_capi.so"))?)?;
-    sh::put(&lib.join("libarraygpu.a"), &stripped(&built.join("libarraygpu_capi.a"))?)?;
+fn libraries(tree: &mut Tree, built: &Path) -> Result {
+    let versioned = format!("{SONAME}.{VERSION}");
+    let archive = built.join("libarraygpu_capi.a");
+    let [shared, whole] = ["installed.so", "installed.a"].map(|name| built.join(name));
+    // linked again only where it changed, and put where it differs: what stands on it is not built again for nothing
+    let is_newer = |made: &Path| Some(modified(made)? > modified(&archive)?.max(modified(&link::map())?));
+    if is_newer(&shared) != Some(true) {
+        link::shared(&archive, SONAME, &shared)?;
+    }
+    if is_newer(&whole) != Some(true) {
+        link::of_one_object(&archive, &whole)?;
+    }
+    tree.put(&format!("lib/{versioned}"), &sh::get(&shared)?)?;
+    tree.put("lib/libarraygpu.a", &sh::get(&whole)?)?;
     for (link, to) in [(SONAME, versioned.as_str()), ("libarraygpu.so", SONAME)] {
-        let path = lib.join(link);
+        let path = tree.prefix.join("lib").join(link);
+        tree.list.push(format!("lib/{link}"));
         if fs::read_link(&path).is_ok_and(|old| old == Path::new(to)) {
             continue;
         }
@@ -117,24 +165,45 @@ fn symlink(to: &str, path: &Path) -> std::io::Result<()> {
     fs::copy(path.with_file_name(to), path).map(|_| ())
 }
 
-/// The library without its debug information, which nobody needs to link it; as it is where there is no `strip`.
-fn stripped(library: &Path) -> Result<Vec<u8>> {
-    let out = library.with_extension("stripped");
-    let done = sh::output(Command::new("strip").arg("-g").arg("-o").arg(&out).arg(library));
-    sh::get(if done.is_some() { &out } else { library })
+fn modified(file: &Path) -> Option<std::time::SystemTime> {
+    fs::metadata(file).ok()?.modified().ok()
 }
 
-/// Copies the headers of a folder and of the folders in it.
-fn headers(from: &Path, to: &Path) -> Result {
-    let failed = |e: std::io::Error| format!("cannot read {}: {e}", from.display());
-    for entry in fs::read_dir(from).map_err(failed)? {
+/// Copies the headers of a folder of the repository, and of the folders in it.
+fn headers(tree: &mut Tree, folder: &str) -> Result {
+    let failed = |e: std::io::Error| format!("cannot read {folder}: {e}");
+    for entry in fs::read_dir(sh::root().join(folder)).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default();
+        let name = format!("{folder}/{}", path.file_name().unwrap_or_default().to_string_lossy());
         if path.is_dir() {
-            headers(&path, &to.join(name))?;
+            headers(tree, &name)?;
         } else if path.extension().is_some_and(|e| e == "h" || e == "hpp") {
-            sh::put(&to.join(name), &sh::get(&path)?)?;
+            tree.put(&name, &sh::get(&path)?)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_installed_goes_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("arraygpu-uninstall-{}", std::process::id()));
+        let prefix = folder.join("prefix");
+        let mut tree = Tree { prefix: &prefix, list: Vec::new() };
+        tree.put("include/arraygpu/core.hpp", b"ours").unwrap();
+        tree.put("lib/libarraygpu.a", b"ours").unwrap();
+        sh::put(&prefix.join("lib/libother.a"), b"theirs").unwrap();
+        sh::put(&folder.join("outside"), b"theirs").unwrap();
+        tree.list.extend(["../outside".into(), "lib/was_never_there".into(), LIST.into()]);
+        sh::put(&prefix.join(LIST), tree.list.join("\n").as_bytes()).unwrap();
+        uninstall(&prefix).unwrap();
+        assert!(folder.join("outside").exists() && prefix.join("lib/libother.a").exists());
+        assert!(!prefix.join("include").exists() && !prefix.join("share").exists());
+        assert!(!prefix.join("lib/libarraygpu.a").exists());
+        assert!(uninstall(&prefix).unwrap_err().contains("installed.txt"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

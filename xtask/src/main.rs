@@ -10,6 +10,7 @@ mod fuzz;
 mod independent;
 mod install;
 mod licences;
+mod link;
 mod pip;
 mod programs;
 mod prove;
@@ -36,10 +37,19 @@ enum Task {
     /// Build everything, run the demo through an installed tree and say where its plot is
     Demo,
     /// Run all tests: Rust, style rules, and the C and C++ programs under ctest
-    Test,
+    Test {
+        /// Only this step: style, licences, formatting, clippy, rust, independent, cpp-examples, tests/cpp
+        step: Option<String>,
+    },
     /// Build libarraygpu and install it with headers, CMake and pkg-config files (relocatable)
     Install {
         /// Where to: DIR/lib, DIR/include
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+    },
+    /// Remove what `install` put there
+    Uninstall {
+        /// Where from
         #[arg(long, value_name = "DIR")]
         prefix: PathBuf,
     },
@@ -98,8 +108,9 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Demo => demo::run(),
-        Task::Test => test::run(),
+        Task::Test { step } => test::run(step.as_deref()),
         Task::Install { prefix } => install::run(&prefix),
+        Task::Uninstall { prefix } => install::uninstall(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),
         Task::Bundle => bundle::run(),
         Task::Bless => test::bless(),

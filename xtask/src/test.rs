@@ -7,18 +7,29 @@ use crate::{cmake, independent, install, licences, programs, ptxas, system, tidy
 use std::ffi::OsStr;
 use std::time::Instant;
 
+/// The steps beside those projects.
+const STEPS: [&str; 6] = ["style", "licences", "formatting", "clippy", "rust", "independent"];
 /// The CMake projects with tests, beside the crates.
 const PROJECTS: [&str; 2] = ["cpp-examples", "tests/cpp"];
 
 /// What ran so far.
-struct Run {
+struct Run<'a> {
+    /// The one step that is asked for, and what it needs.
+    only: Option<&'a str>,
     counts: Counts,
     broken: Vec<String>,
 }
 
-impl Run {
-    /// One step. A step that fails without a failed test counts as one.
+impl Run<'_> {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_none_or(|only| only == name)
+    }
+
+    /// One step, if it is asked for. A step that fails without a failed test counts as one.
     fn step(&mut self, name: &str, step: impl FnOnce(&mut Counts) -> Result) -> bool {
+        if !self.wants(name) && name != "install" {
+            return true;
+        }
         say(name);
         let (start, mut counts) = (Instant::now(), Counts::default());
         let result = step(&mut counts);
@@ -33,11 +44,18 @@ impl Run {
     }
 }
 
-/// Everything; the last line is `N passed, M failed`.
-pub fn run() -> Result {
+/// Everything, or one step of that name; the last line is `N passed, M failed`.
+pub fn run(only: Option<&str>) -> Result {
     system::ensure(system::BUILD)?;
-    let mut all = Run { counts: Counts::default(), broken: Vec::new() };
-    all.step("style rules", |_| tidy::run());
+    if let Some(name) = only.filter(|name| !STEPS.contains(name) && !PROJECTS.contains(name)) {
+        return Err(format!(
+            "there is no step `{name}`; there are {}, {}",
+            STEPS.join(", "),
+            PROJECTS.join(", ")
+        ));
+    }
+    let mut all = Run { only, counts: Counts::default(), broken: Vec::new() };
+    all.step("style", |_| tidy::run());
     all.step("licences", |_| licences::run());
     if sh::output(&mut sh::cargo(&["fmt", "--version"])).is_some() {
         all.step("formatting", |_| sh::run(&mut sh::cargo(&["fmt", "--all", "--check"])));
@@ -47,18 +65,18 @@ pub fn run() -> Result {
     if sh::output(&mut sh::cargo(&["clippy", "--version"])).is_some() {
         let lint = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         all.step("clippy", |_| sh::run(&mut sh::cargo(&lint)));
+        // the compiler's unit tests are built apart from the others (`programs`)
         let units = ["clippy", "--quiet", "-p", "arraygpu-compiler", "--lib", "--profile", "test"];
         let units = [&units[..], &["--", "-D", "warnings"]].concat();
-        all.step("clippy: the compiler's unit tests", |_| sh::run(&mut sh::cargo(&units)));
+        all.step("clippy", |_| sh::run(&mut sh::cargo(&units)));
     } else {
         println!("no clippy on this machine: lints are not checked");
     }
-    all.step("Rust tests", |counts| {
-        programs::run(&[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
-    });
-    all.step("the interpreter and an independent one", |counts| independent::run(None, counts));
-    if all.step("install", |_| install::for_projects(Profile::Dev)) {
-        for project in PROJECTS {
+    all.step("rust", |counts| programs::run(&[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts));
+    all.step("independent", |counts| independent::run(None, counts));
+    let projects: Vec<&str> = PROJECTS.into_iter().filter(|p| all.wants(p)).collect();
+    if !projects.is_empty() && all.step("install", |_| install::for_projects(Profile::Dev)) {
+        for project in projects {
             all.step(project, |counts| {
                 if !cmake::exists(project) {
                     return Err(format!("{project}/CMakeLists.txt is missing"));

@@ -167,6 +167,7 @@ pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
         for (version, text) in versions.into_iter().enumerate() {
             let text: &'static str = text.leak();
             images.push(AgpuImage {
+                reserved: [0; 2],
                 kernel: kernel as i32,
                 version: version as i32,
                 arch: 0,
@@ -189,7 +190,7 @@ pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
 
 /// Calls the package, on a stream of a context.
 pub fn call_on(context: *mut AgpuContext, stream: *mut c_void, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
-    let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream };
+    let call = AgpuCall::on(context, stream);
     // SAFETY: the package above, and arguments that point at locals of the caller.
     unsafe { agpu_invoke(module(), entry, &call, args.as_ptr(), args.len() as i32) }
 }

@@ -5,9 +5,10 @@ use super::*;
 
 /// A view that someone made up.
 pub fn view(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
-    let mut view = AgpuView { buffer, offset, rank: extents.len() as i64, extent: [7; 3], stride: [7; 3] };
-    view.extent[..extents.len()].copy_from_slice(extents);
-    view.stride[..strides.len()].copy_from_slice(strides);
+    let mut view = AgpuView::new(buffer, offset, extents, strides);
+    // nobody reads further ones
+    view.extent[extents.len()..].fill(7);
+    view.stride[extents.len()..].fill(7);
     view
 }
 
@@ -49,7 +50,13 @@ pub fn pick(v: AgpuView, axis: i32, index: i64) -> AgpuView {
 }
 
 fn show(v: &AgpuView) -> String {
-    format!("rank {} from {}: {:?} by {:?}", v.rank, v.offset, v.extent, v.stride)
+    format!(
+        "rank {} from {}: {:?} by {:?}",
+        v.rank,
+        v.offset,
+        &v.extent[..v.rank as usize],
+        &v.stride[..v.rank as usize]
+    )
 }
 
 /// A buffer of `host`.

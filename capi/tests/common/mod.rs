@@ -386,7 +386,7 @@ kernel!(turned_in_place(k, begin, end) { turned(k, begin, end, 2) });
 kernel!(turned_strided(k, begin, end) { turned(k, begin, end, 3) });
 
 const fn same(f: unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64)) -> AgpuCpuKernel {
-    AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), finish: None }
+    AgpuCpuKernel { contiguous: Some(f), in_place: Some(f), strided: Some(f), ..AgpuCpuKernel::NONE }
 }
 
 pub static KERNELS: [AgpuCpuKernel; 9] = [
@@ -395,24 +395,24 @@ pub static KERNELS: [AgpuCpuKernel; 9] = [
         contiguous: Some(scale_contiguous),
         in_place: Some(scale_in_place),
         strided: Some(scale_strided),
-        finish: None,
+        ..AgpuCpuKernel::NONE
     },
     same(reversed),
     same(both),
     same(gather),
-    AgpuCpuKernel { contiguous: None, in_place: None, strided: None, finish: Some(scalars_finish) },
+    AgpuCpuKernel { finish: Some(scalars_finish), ..AgpuCpuKernel::NONE },
     same(last),
     AgpuCpuKernel {
         contiguous: Some(turned_contiguous),
         in_place: Some(turned_in_place),
         strided: Some(turned_strided),
-        finish: None,
+        ..AgpuCpuKernel::NONE
     },
     AgpuCpuKernel {
         contiguous: Some(scale_contiguous),
         in_place: Some(scale_in_place),
         strided: Some(scale_strided),
-        finish: None,
+        ..AgpuCpuKernel::NONE
     },
 ];
 
@@ -514,29 +514,31 @@ pub fn read(view: AgpuView) -> Vec<f32> {
     host
 }
 
-fn arg(kind: AgpuArgKind) -> AgpuArg {
-    let view = AgpuView { buffer: null_mut(), offset: 0, rank: 0, extent: [0; 3], stride: [0; 3] };
-    AgpuArg { kind: MaybeUninit::new(kind), scalar: null(), view, made: null_mut() }
-}
 pub fn scalar<T>(value: &T) -> AgpuArg {
-    AgpuArg { scalar: (&raw const *value).cast(), ..arg(AgpuArgKind::AgpuArgScalar) }
+    AgpuArg { scalar: (&raw const *value).cast(), ..AgpuArg::new(AgpuArgKind::AgpuArgScalar) }
+}
+/// The extents or strides of a vector.
+pub fn axes(first: i64) -> [i64; AGPU_MAX_RANK] {
+    let mut all = [1; AGPU_MAX_RANK];
+    all[0] = first;
+    all
 }
 pub fn input(view: AgpuView) -> AgpuArg {
-    AgpuArg { view, ..arg(AgpuArgKind::AgpuArgView) }
+    AgpuArg { view, ..AgpuArg::new(AgpuArgKind::AgpuArgView) }
 }
 pub fn output(view: AgpuView) -> AgpuArg {
-    AgpuArg { view, ..arg(AgpuArgKind::AgpuArgResultView) }
+    AgpuArg { view, ..AgpuArg::new(AgpuArgKind::AgpuArgResultView) }
 }
 pub fn out_scalar<T>(value: &mut T) -> AgpuArg {
-    AgpuArg { scalar: (&raw mut *value).cast(), ..arg(AgpuArgKind::AgpuArgResultScalar) }
+    AgpuArg { scalar: (&raw mut *value).cast(), ..AgpuArg::new(AgpuArgKind::AgpuArgResultScalar) }
 }
 pub fn out_new(made: &mut *mut AgpuBuffer) -> AgpuArg {
-    AgpuArg { made, ..arg(AgpuArgKind::AgpuArgResultNew) }
+    AgpuArg { made, ..AgpuArg::new(AgpuArgKind::AgpuArgResultNew) }
 }
 
 pub fn invoke(entry: i32, args: &[AgpuArg]) -> AgpuStatus {
     // the first array's context, or a CPU's
-    let call = AgpuCall { size: size_of::<AgpuCall>(), context: cpu(), stream: null_mut() };
+    let call = AgpuCall::on(cpu(), null_mut());
     let arrays = args.iter().any(|a| matches!(kind(a), 1 | 3));
     // SAFETY: the package above, and arguments that point at locals of the caller.
     unsafe {
@@ -551,7 +553,7 @@ fn kind(arg: &AgpuArg) -> i32 {
 }
 
 pub fn invoke_in(context: *mut AgpuContext, entry: i32, args: &[AgpuArg]) -> AgpuStatus {
-    let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() };
+    let call = AgpuCall::on(context, null_mut());
     // SAFETY: as above.
     unsafe { agpu_invoke(&MODULE, entry, &call, args.as_ptr(), args.len() as i32) }
 }

@@ -32,13 +32,13 @@ use ptxas::{Arch, Ptxas};
 use std::path::{Path, PathBuf};
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
-pub const ABI_VERSION: i32 = 4;
+pub const ABI_VERSION: i32 = 5;
 /// The version of the arithmetic (DESIGN: "the same bits everywhere").
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The runtime's soname, which packages need.
-pub const RUNTIME_SONAME: &str = "libarraygpu.so.0";
+pub const RUNTIME_SONAME: &str = "libarraygpu.so.5";
 
 /// How to write a package.
 pub struct Options {

@@ -124,7 +124,7 @@ fn look(package: &Path, shared: bool) -> Vec<String> {
         .arg(&program);
     output(&mut cc);
     // the shared library needs a runtime to start with: any library will do
-    let stub = dir.path().join("libarraygpu.so.0");
+    let stub = dir.path().join("libarraygpu.so.5");
     output(Command::new("cc").args(["-shared", "-x", "c", "/dev/null", "-o"]).arg(&stub));
     let mut program = Command::new(program);
     program.env("LD_LIBRARY_PATH", format!("{}:{}", package.join("lib").display(), dir.path().display()));

@@ -16,10 +16,10 @@ pub const KERNELS: &str = r#"#include <stdint.h>
 
 typedef struct agpu_kernel_args {
     void *const *arrays; const int64_t *strides; const uint64_t *scalars;
-    void *const *slots; void *const *scratch; int64_t *records;
+    void *const *slots; void *const *scratch; int64_t *records; const void *reserved[2];
 } agpu_kernel_args;
 typedef void (*agpu_kernel_fn)(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
-typedef struct agpu_cpu_kernel { agpu_kernel_fn contiguous, in_place, strided, finish; } agpu_cpu_kernel;
+typedef struct agpu_cpu_kernel { agpu_kernel_fn contiguous, in_place, strided, finish; const void *reserved[2]; } agpu_cpu_kernel;
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
 
@@ -34,7 +34,7 @@ static void saxpy(const agpu_kernel_args *k, int64_t tile_begin, int64_t tile_en
         result[i * k->strides[2]] = a.f * x[i * k->strides[0]] + y[i * k->strides[1]];
 }
 const agpu_cpu_kernel PASTE(tiny_cpu_, AGPU_LEVEL)[];
-const agpu_cpu_kernel PASTE(tiny_cpu_, AGPU_LEVEL)[] = { { saxpy, saxpy, saxpy, 0 } };
+const agpu_cpu_kernel PASTE(tiny_cpu_, AGPU_LEVEL)[] = { { saxpy, saxpy, saxpy, 0, { 0, 0 } } };
 "#;
 
 fn slot(name: &str, ty: Type) -> Slot {

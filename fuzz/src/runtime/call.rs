@@ -14,7 +14,6 @@ use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::plan::Plan;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
@@ -155,7 +154,7 @@ impl Held {
 
     /// All of its elements.
     fn all(&self) -> AgpuView {
-        view(self.handle, 0, &[self.count], &[1])
+        AgpuView::new(self.handle, 0, &[self.count], &[1])
     }
 
     /// What is in memory, where `before` was.
@@ -188,13 +187,6 @@ fn done(status: AgpuStatus) -> Result<(), String> {
     if status == AgpuStatus::AgpuOk { Ok(()) } else { Err(message()) }
 }
 
-fn view(buffer: *mut AgpuBuffer, offset: i64, extents: &[i64], strides: &[i64]) -> AgpuView {
-    let mut view = AgpuView { buffer, offset, rank: extents.len() as i64, extent: [0; 3], stride: [0; 3] };
-    view.extent[..extents.len()].copy_from_slice(extents);
-    view.stride[..strides.len()].copy_from_slice(strides);
-    view
-}
-
 impl Loaded {
     /// Calls entry `i`.
     pub fn call(&self, i: usize, context: *mut AgpuContext, laid: &Laid) -> Result<Called, String> {
@@ -206,7 +198,7 @@ impl Loaded {
             .zip(&laid.bytes)
             .map(|(b, bytes)| Held::new(context, b.ty, bytes, self.is_gpu))
             .collect::<Result<_, _>>()?;
-        let of = |p: &Place| view(held[p.buffer].handle, p.offset, &p.extents, &p.strides);
+        let of = |p: &Place| AgpuView::new(held[p.buffer].handle, p.offset, &p.extents, &p.strides);
         let scalars = laid.args.iter().map(|a| if let Value::Scalar(l) = a { l.bits } else { 0 });
         let words: Vec<UnsafeCell<u64>> =
             scalars.chain(plan.results.iter().map(|_| 0)).map(UnsafeCell::new).collect();
@@ -219,11 +211,11 @@ impl Loaded {
         let abi: Vec<AgpuArg> = places
             .zip(&words)
             .map(|((place, kinds), word)| match place {
-                Some(p) => argument(kinds.1, None, of(p)),
-                None => argument(kinds.0, Some(word), view(null_mut(), 0, &[], &[])),
+                Some(p) => AgpuArg { view: of(p), ..AgpuArg::new(kinds.1) },
+                None => AgpuArg { scalar: word.get().cast_const().cast(), ..AgpuArg::new(kinds.0) },
             })
             .collect();
-        let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream: null_mut() };
+        let call = AgpuCall::on(context, null_mut());
         // SAFETY: module, arguments and what they point at live during the call.
         let mut status =
             unsafe { agpu_invoke(&self.module, i as i32, &call, abi.as_ptr(), abi.len() as i32) };
@@ -260,15 +252,5 @@ impl Laid {
             }
         }
         before != bytes
-    }
-}
-
-fn argument(kind: AgpuArgKind, scalar: Option<&UnsafeCell<u64>>, view: AgpuView) -> AgpuArg {
-    let scalar = scalar.map_or(null_mut(), UnsafeCell::get);
-    AgpuArg {
-        kind: MaybeUninit::new(kind),
-        scalar: scalar.cast_const().cast::<c_void>(),
-        view,
-        made: null_mut(),
     }
 }

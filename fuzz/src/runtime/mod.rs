@@ -51,7 +51,7 @@ impl GpuCode {
             for (code, version) in codes.iter().zip(0..) {
                 let text = CString::new(code.ptx.as_str()).unwrap_or_default();
                 let (size, data) = (text.as_bytes().len() as i64, text.as_ptr().cast());
-                images.push(AgpuImage { kernel, version, arch: 0, size, data });
+                images.push(AgpuImage { kernel, version, arch: 0, size, data, reserved: [0; 2] });
                 texts.push(text);
             }
         }

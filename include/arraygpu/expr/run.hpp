@@ -67,7 +67,7 @@ inline void run(const output *outputs, std::size_t count, const agpu_call *call,
     encoder &key = this_threads_encoder();
     encode(key, outputs, count);
     std::vector<agpu_arg> &list = key.arguments();
-    agpu_call there{sizeof(agpu_call), nullptr, nullptr};
+    agpu_call there{sizeof(agpu_call), nullptr, nullptr, nullptr, 0, nullptr};
     if (beside && !call) {
         bool arrays = false;
         for (const agpu_arg &argument : list) arrays = arrays || argument.kind == AGPU_ARG_VIEW;

@@ -2,7 +2,7 @@
 //! nothing but glibc 2.36 and, for the GPU, NVIDIA's driver.
 //!
 //! ```text
-//! lib/         libarraygpu.so.0 and the packages' libraries      share/   the packages' manifests and code to read
+//! lib/         libarraygpu.so.5 and the packages' libraries      share/   the packages' manifests and code to read
 //! tests/cpp/   programs of cpp-examples/ and tests/cpp/          tests/rust/   test programs of the runtime
 //! tests.list   what run-tests.sh runs, with arguments            data/    what they read
 //! bench/       the benchmark                                     share/bench/   its peers' source

@@ -26,7 +26,7 @@ fn synchronize(context: *mut AgpuContext, stream: *mut c_void) -> AgpuStatus {
 }
 
 fn on(context: *mut AgpuContext, stream: *mut c_void) -> AgpuCall {
-    AgpuCall { size: size_of::<AgpuCall>(), context, stream }
+    AgpuCall::on(context, stream)
 }
 
 fn reverse(stream: *mut c_void, from: AgpuView, to: AgpuView) -> AgpuStatus {

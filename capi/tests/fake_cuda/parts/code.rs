@@ -171,7 +171,7 @@ pub fn loads_at_once() {
                 };
                 match i % 2 {
                     0 => run(REVERSED, &[input(x), output(out)]),
-                    _ => run(DOT, &[input(x), input(x), output(AgpuView { extent: [1; 3], ..out })]),
+                    _ => run(DOT, &[input(x), input(x), output(AgpuView { extent: axes(1), ..out })]),
                 }
             });
         }
@@ -224,7 +224,7 @@ pub fn unloading() {
     let new = |context| (Vector::in_context(context, &x), Vector::in_context(context, &x));
     let (here, there) = (new(context), new(other));
     let reverse = |module, context, stream, (from, to): &(Vector, Vector)| {
-        let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream };
+        let call = AgpuCall::on(context, stream);
         let args = [input(from.view()), output(to.view())];
         // SAFETY: a package that is loaded, and arguments that live.
         ok(unsafe { agpu_invoke(module, 0, &call, args.as_ptr(), 2) });

@@ -31,8 +31,8 @@ pub fn strided_copies() {
         let places = [gpu, cpu()].map(|c| (typed(c, ty, host), typed(c, ty, &host[..90])));
         let view = |v: &Vector, offset, len, stride| AgpuView {
             offset,
-            extent: [len, 1, 1],
-            stride: [stride, 1, 1],
+            extent: axes(len),
+            stride: axes(stride),
             ..v.view()
         };
         let strides = [(0, 1), (3, 1), (0, 2), (99, -1), (98, -3), (5, 7)];
@@ -142,7 +142,7 @@ pub fn asynchronous_copies() {
         ok(agpu_host_alloc(context, 400, &mut memory));
         let host = std::slice::from_raw_parts_mut(memory.cast::<f32>(), 100);
         host.copy_from_slice(&values(100));
-        let call = AgpuCall { size: size_of::<AgpuCall>(), context, stream };
+        let call = AgpuCall::on(context, stream);
         let waits = fake.counts().waits;
         ok(agpu_copy_from_host_async(v.view(), memory, 100, &call));
         ok(call_on(context, stream, REVERSED, &[input(v.view()), output(w.view())]));

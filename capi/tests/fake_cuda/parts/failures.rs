@@ -69,11 +69,7 @@ impl Session {
         self.run(1, REVERSED, &[input(b.view()), output(c.view())])?;
         assert!(self.read(&c, n)? == x);
         assert!(self.read(&b, n)? == backwards);
-        let at = |stream: usize| AgpuCall {
-            size: size_of::<AgpuCall>(),
-            context: self.context,
-            stream: self.streams[stream],
-        };
+        let at = |stream: usize| AgpuCall::on(self.context, self.streams[stream]);
         // SAFETY: handles, and calls that live.
         unsafe {
             tried(agpu_event_record(self.events[0], &at(0)))?;

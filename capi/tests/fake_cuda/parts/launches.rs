@@ -29,7 +29,7 @@ pub fn launches() {
         (last().entry(), last().words()),
         ("scale_contiguous", &[ax + 4, ay + 16, 1000, two, slot][..])
     );
-    let backwards = AgpuView { offset: 10, extent: [6, 1, 1], stride: [-2, 1, 1], ..x.view() };
+    let backwards = AgpuView { offset: 10, extent: axes(6), stride: axes(-2), ..x.view() };
     scale(backwards, y.slice(0, 18, 3));
     let minus_two = -2i64 as u64;
     assert_eq!(
@@ -39,7 +39,7 @@ pub fn launches() {
     // an output that is an input is not separate, a stride of one element does not count
     scale(x.view(), x.view());
     assert_eq!(last().entry(), "scale_contiguous");
-    scale(AgpuView { extent: [1, 1, 1], stride: [9, 1, 1], ..x.view() }, y.slice(0, 1, 1));
+    scale(AgpuView { extent: axes(1), stride: axes(9), ..x.view() }, y.slice(0, 1, 1));
     assert_eq!((last().entry(), last().grid), ("scale_aligned", 1));
     // nothing is launched for nothing
     let before = fake.launches().len();
@@ -55,12 +55,12 @@ pub fn launches() {
         assert_eq!((l.entry(), l.grid, l.block, l.words().len()), ("dot", grid, 256, 9));
         assert_eq!((l.words()[4], l.words()[5], l.words()[8]), (n as u64, slot, span));
     }
-    let all = AgpuView { extent: [512 * 2048, 1, 1], stride: [0, 1, 1], ..x.view() };
+    let all = AgpuView { extent: axes(512 * 2048), stride: axes(0), ..x.view() };
     ok(call(DOT, &[input(all), input(all), out_scalar(&mut dot)]));
     assert_eq!((last().grid, last().words()[2], last().words()[8]), (256, 0, 2));
 
     // what many elements cannot be is narrow
-    let many = AgpuView { extent: [(1 << 31) - (1 << 20), 1, 1], stride: [0, 1, 1], ..x.view() };
+    let many = AgpuView { extent: axes((1 << 31) - (1 << 20)), stride: axes(0), ..x.view() };
     let mut result = 0f32;
     ok(call(LAST, &[input(many), out_scalar(&mut result), out_scalar(&mut 0i64)]));
     assert_eq!((last().entry(), last().grid, last().block), ("last", 1, 32));

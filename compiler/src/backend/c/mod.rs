@@ -45,7 +45,7 @@ pub fn emit(package: &str, kernels: &[Versions]) -> String {
             }
             None => "0".into(),
         });
-        let _ = writeln!(table, "\t{{ {} }},", entries.join(", "));
+        let _ = writeln!(table, "\t{{ {}, {{ 0, 0 }} }},", entries.join(", "));
     }
     let symbol = format!("AGPU_JOIN({package}_cpu_, AGPU_LEVEL)");
     let _ = write!(

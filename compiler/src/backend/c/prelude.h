@@ -28,10 +28,12 @@ typedef struct agpu_kernel_args {
     void *const *slots;
     void *const *scratch;
     int64_t *records;
+    const void *reserved[2];
 } agpu_kernel_args;
 typedef void (*agpu_kernel_fn)(const agpu_kernel_args *args, int64_t tile_begin, int64_t tile_end);
 typedef struct agpu_cpu_kernel {
     agpu_kernel_fn contiguous, in_place, strided, finish;
+    const void *reserved[2];
 } agpu_cpu_kernel;
 
 /* exact, so the same bits in every libm */
