@@ -325,10 +325,6 @@ typedef struct agpu_view {
      */
     int64_t offset;
     /**
-     * What an element is; if it is said, the buffer's must be the same.
-     */
-    struct agpu_element element;
-    /**
      * Number of dimensions, 1 to 3.
      */
     int64_t rank;
@@ -340,6 +336,10 @@ typedef struct agpu_view {
      * Distance of neighbours along each dimension.
      */
     int64_t stride[AGPU_MAX_RANK];
+    /**
+     * What an element is; if it is said, the buffer's must be the same.
+     */
+    struct agpu_element element;
     /**
      * NULL. For a length that only the device knows.
      */

@@ -134,14 +134,14 @@ pub struct AgpuView {
     pub buffer: *mut AgpuBuffer,
     /// Its element that is element 0 of the view.
     pub offset: i64,
-    /// What an element is; if it is said, the buffer's must be the same.
-    pub element: AgpuElement,
     /// Number of dimensions, 1 to 3.
     pub rank: i64,
     /// Number of elements along each dimension; of further ones nothing is read.
     pub extent: [i64; AGPU_MAX_RANK],
     /// Distance of neighbours along each dimension.
     pub stride: [i64; AGPU_MAX_RANK],
+    /// What an element is; if it is said, the buffer's must be the same.
+    pub element: AgpuElement,
     /// NULL. For a length that only the device knows.
     pub length: *const i64,
     /// 0.

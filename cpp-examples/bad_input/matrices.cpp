@@ -95,6 +95,17 @@ static void matrices_of_nothing() {
     for (const float mean : film.picture.to_host()) CHECK(std::isnan(mean)); // over no planes
 }
 
+// A view of a matrix's buffer that someone filled in: rows that begin `apart` elements from each other.
+static agpu_view c_view(const matrix &m, std::int64_t offset, std::int64_t rows, std::int64_t cols, std::int64_t apart) {
+    agpu_view made{};
+    made.buffer = m.c_buffer();
+    made.offset = offset;
+    made.rank = 2;
+    made.extent[0] = rows, made.extent[1] = cols;
+    made.stride[0] = apart, made.stride[1] = 1;
+    return made;
+}
+
 static void odd_strides() {
     const grid x(4, 6, 1);
     const matrix m = x.on_device();
@@ -106,7 +117,7 @@ static void odd_strides() {
 
     // a view made by hand may run backwards, or repeat one row, as an input
     using view = arraygpu::gpu_matrix_view<const float>;
-    const agpu_view upside_down = {m.c_buffer(), 18, 2, {4, 6, 1}, {-6, 1, 1}}, repeated = {m.c_buffer(), 6, 2, {3, 6, 1}, {0, 1, 1}};
+    const agpu_view upside_down = c_view(m, 18, 4, 6, -6), repeated = c_view(m, 6, 3, 6, 0);
     host sums;
     for (std::size_t i = 4; i-- > 0;) sums.push_back(examples::row_sums(m).to_host()[i]);
     CHECK_EXACT(examples::row_sums(view(upside_down)).to_host(), sums);
@@ -116,8 +127,8 @@ static void odd_strides() {
     CHECK_EXACT(examples::scaled(2.0f, view(repeated)).to_host(), thrice);
     // an output may run backwards, but not into itself, nor out of its buffer
     matrix out = filled(4, 6, -1);
-    const agpu_view backwards = {out.c_buffer(), 18, 2, {4, 6, 1}, {-6, 1, 1}}, itself = {out.c_buffer(), 0, 2, {4, 6, 1}, {0, 1, 1}},
-                    rows_overlap = {out.c_buffer(), 0, 2, {4, 6, 1}, {5, 1, 1}}, beyond = {out.c_buffer(), 1, 2, {4, 6, 1}, {6, 1, 1}};
+    const agpu_view backwards = c_view(out, 18, 4, 6, -6), itself = c_view(out, 0, 4, 6, 0),
+                    rows_overlap = c_view(out, 0, 4, 6, 5), beyond = c_view(out, 1, 4, 6, 6);
     using target = arraygpu::gpu_matrix_view<float>;
     CHECK_ERROR(AGPU_ERROR_OVERLAP, ({"scaled", "result"}), examples::scaled(1.0f, m, target(itself)));
     CHECK_ERROR(AGPU_ERROR_OVERLAP, ({"scaled", "result"}), examples::scaled(1.0f, m, target(rows_overlap)));
