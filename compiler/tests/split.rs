@@ -94,3 +94,43 @@ fn scalars_are_parameters_too() {
     assert!(compiled.gpu.iter().all(|k| k.absent.is_none()), "{:?}", compiled.gpu);
     assert!((3..=6).contains(&compiled.gpu.len()));
 }
+
+/// A product takes a megabyte of PTX. Later ones of other code have none for few rows or columns, so that a function of
+/// many stays within 5 MB; where the code is equal, they share it.
+#[test]
+fn products_of_different_code_have_fewer_versions() {
+    let product = |i: usize| {
+        format!(
+            "  %r{i} = len %x
+  %c{i} = len %w{i} axis 1
+  %k{i} = len %x axis 1
+  %l{i} = len %w{i}
+  require same %k{i}, %l{i} \"product\"
+  %g{i} = generate %r{i}, %c{i} (%i{i}: i64, %j{i}: i64) {{
+    %a{i} = pick %x at %i{i}
+    %b{i} = pick %w{i} axis 1 at %j{i}
+    %d{i} = panel_dot from 0f32 over %a{i}, %b{i}
+    %m{i} = max %d{i}, {i}f32
+    yield %m{i}
+  }}
+"
+        )
+    };
+    let list = |f: fn(usize) -> String| (0..6).map(f).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "func @f(%x: [[f32]], {}) -> ({}) {{\n{}  return {}\n}}\n",
+        list(|i| format!("%w{i}: [[f32]]")),
+        list(|i| format!("g{i}: [[f32]]")),
+        (0..6).map(product).collect::<String>(),
+        list(|i| format!("%g{i}")),
+    );
+    let functions = arraygpu_compiler::core::parse::parse(&text).unwrap();
+    let compiled = driver::compile_for("f", functions, Targets { cpu: false, cuda: true }).unwrap();
+    let has = |i: usize, suffix: &str| {
+        compiled.gpu[i].versions.iter().any(|v| v.entry == format!("{}{suffix}", compiled.gpu[i].name))
+    };
+    assert!(has(0, "_row") && has(0, "_panels") && has(0, "_large"));
+    assert!(!has(5, "_row") && !has(5, "_panels") && has(5, "_large") && has(5, "_any_wide"));
+    let size: usize = compiled.gpu_code.iter().flatten().map(|v| v.ptx.len()).sum();
+    assert!(size < 5 << 20, "{size} bytes");
+}

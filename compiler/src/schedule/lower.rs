@@ -412,6 +412,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         &mut self.scheduler.in_versions
     }
 
+    /// The same of products.
+    pub(super) fn in_products(&mut self) -> &mut usize {
+        &mut self.scheduler.in_products
+    }
+
     /// Counts an operation that is written.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.scheduler;

@@ -145,6 +145,7 @@ fn scheduled(
         warnings: Vec::new(),
         written: [0; 2],
         in_versions: 0,
+        in_products: 0,
     };
     s.head();
     let (mut scalars, alone) = s.assign_scalars(&passes);
@@ -197,6 +198,8 @@ pub struct Scheduler<'a> {
     written: [usize; 2],
     /// Operations in the versions of GPU kernels so far.
     in_versions: usize,
+    /// The same of products, whose registers are written out.
+    in_products: usize,
 }
 
 impl Scheduler<'_> {

@@ -177,7 +177,10 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
                 let flat: Vec<u32> = l.flat.drain(..).collect();
                 let (shape, form) = (conditions.shape(), l.form);
                 // a product's registers are written out because that pays
-                let size = if form == Form::Product { 0 } else { k.main.as_deref().map_or(0, operations) };
+                let mut size = k.main.as_deref().map_or(0, operations);
+                if form == Form::Product {
+                    *l.in_products() += std::mem::take(&mut size);
+                }
                 lowered.insert(Lowered { shape, k: Arc::new(k), grid, form, flat, size })
             }
         };

@@ -4,6 +4,7 @@ use super::rectangle::Rectangle;
 use super::{main, sums};
 use crate::core::NodeId;
 use crate::error::Result;
+use crate::kernel::parts::operations;
 use crate::kernel::{Kernel, Stmt};
 use crate::plan::gpu::{Grid, Pays};
 use crate::schedule::cuda::{Conditions, GpuPass, draft, push};
@@ -22,6 +23,8 @@ const THIN_FROM: u32 = 64;
 const FEW_THIN: [u32; 2] = [640, 256];
 /// Of few rows or columns a thread has all.
 const FEW: i64 = 4;
+/// Operations of a function's products, from which on no further one has versions of its own for such shapes: two megabytes of PTX.
+const MANY: usize = 50_000;
 
 /// The widest element of a product, and how many values of a pair of indices are staged.
 fn staged(l: &Lower, p: &Product) -> (usize, usize) {
@@ -60,7 +63,7 @@ pub fn main_of(
 
 /// The versions of few rows or columns, and those by panels, each with what adds them.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut GpuPass) -> Result<()> {
-    if p.of.order != Order::Panels {
+    if p.of.order != Order::Panels || *l.in_products() > MANY {
         return Ok(());
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
@@ -104,6 +107,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut Gp
                 }
             };
             let (mut k, flat) = finish(l, &mut body);
+            *l.in_products() += k.main.as_deref().map_or(0, operations);
             // panels write scratch only
             let separate = matches!(grid, Grid::Plane(..));
             if separate {
