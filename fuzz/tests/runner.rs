@@ -4,10 +4,10 @@
 use arraygpu_fuzz::{dsl, seeds};
 use std::process::Command;
 
-/// Runs seeds in two processes at a time, and gives what was said. Times are of debug builds here, so they are no failures.
+/// Runs seeds in two processes at a time, and gives what was said. Debug builds may take five times as long.
 fn run(args: &[&str]) -> String {
     let run =
-        Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz")).args(["run", "--any-size"]).args(args).output();
+        Command::new(env!("CARGO_BIN_EXE_arraygpu-fuzz")).args(["run", "--slow", "5"]).args(args).output();
     let run = run.expect("the program runs");
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));

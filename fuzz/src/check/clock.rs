@@ -1,6 +1,19 @@
 //! Time that this thread has computed: what others do on the machine does not count.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+static TIMES: AtomicU32 = AtomicU32::new(1);
+
+/// From now on a program may take so many times as long: in builds without all optimisations.
+pub fn allow(times: u32) {
+    TIMES.store(times, Ordering::Relaxed);
+}
+
+/// Of the compiler, for one program.
+pub(super) fn longest() -> Duration {
+    Duration::from_secs(2) * TIMES.load(Ordering::Relaxed)
+}
 
 /// Since the thread began.
 #[cfg(unix)]

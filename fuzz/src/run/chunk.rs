@@ -7,6 +7,7 @@ use crate::seeds::case;
 use arraygpu_compiler::package::level::Level;
 use std::io::Write;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// Programs of a file of C.
 const BATCH: usize = 25;
@@ -54,6 +55,7 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool, long
     for (name, n) in counts {
         say(&format!("count {n} {name}"));
     }
+    say(&format!("refused {}", check::REFUSED.load(Ordering::Relaxed)));
     say(&format!("done {compared}"));
 }
 

@@ -34,23 +34,16 @@ pub struct Asked {
     pub limit: Option<Duration>,
     /// Where the first program of each kind of failure goes, made small.
     pub small: Option<PathBuf>,
-    /// Programs that take too long, or become too much text, are told of and no failures.
-    pub any_size: bool,
+    /// Programs may take so many times as long.
+    pub slow: u32,
     /// Programs of the language in place of those of core IR.
     pub language: bool,
     /// In C also all programs that take the C compiler long.
     pub long: bool,
 }
 
-/// What failures of size and time begin with.
-const OF_SIZE: [&str; 4] =
-    ["more than ", "the compiler takes more than", "passes and schedule take more than", "hangs"];
-
-/// Whether a kind of failure is about how long a program takes, or how much text it becomes.
-pub fn is_of_size(class: &str) -> bool {
-    let class = class.trim_start_matches("specialised: ");
-    OF_SIZE.iter().any(|s| class.starts_with(s))
-}
+/// Of how many programs one may be refused for how much code it would be.
+const ONE_REFUSED_OF: u64 = 500;
 
 /// What was seen.
 #[derive(Default, Debug)]
@@ -63,6 +56,8 @@ pub struct Seen {
     pub counts: Counts,
     /// Of each kind of failure: the first seed, how many, and what the first one says.
     pub failures: BTreeMap<String, (u64, u64, String)>,
+    /// Programs that were refused for how much code they would be.
+    pub refused: u64,
 }
 
 impl Seen {
@@ -86,7 +81,11 @@ pub fn run(asked: &Asked) -> bool {
         if let Some(folder) = &asked.small {
             seen.failures.values().for_each(|f| write_small(*stage, f.0, folder, asked.language));
         }
-        fine &= seen.failures.keys().all(|class| asked.any_size && is_of_size(class));
+        let too_many = seen.refused > 1 + seen.programs / ONE_REFUSED_OF;
+        if too_many {
+            println!("FAILED {}: {} programs are refused with E0405", stage.name(), seen.refused);
+        }
+        fine &= seen.failures.is_empty() && !too_many;
     }
     fine
 }
@@ -150,6 +149,8 @@ fn one_process(
     let range = format!("{}..{}", seeds.start, seeds.end);
     let skipped = skip.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut args = vec!["chunk", "--stage", stage.name(), "--seeds", &range];
+    let slow = asked.slow.to_string();
+    args.extend(["--slow", &slow]);
     args.extend(asked.language.then_some("--language"));
     args.extend(asked.long.then_some("--long"));
     if !skip.is_empty() {
@@ -158,7 +159,7 @@ fn one_process(
     let mut child = child(&args).ok()?;
     let lines = lines_of(&mut child);
     let (mut now, mut batch, mut done) = (seeds.start, seeds.start, false);
-    let patience = if stage == Stage::C { 5 * PATIENCE } else { PATIENCE };
+    let patience = asked.slow * if stage == Stage::C { 5 * PATIENCE } else { PATIENCE };
     let mut silent = false;
     loop {
         let line = match lines.recv_timeout(patience) {
@@ -177,6 +178,7 @@ fn one_process(
             "at" => now = number,
             "batch" => (batch, now) = (number, number),
             "ran" => seen.programs += number,
+            "refused" => seen.refused += number,
             "failed" => {
                 let mut parts = rest.splitn(3, '\t');
                 let seed = parts.next().and_then(|s| s.parse().ok()).unwrap_or(now);
@@ -238,13 +240,14 @@ fn summary(stage: Stage, seen: &Seen, time: Duration) {
         println!("  {many} x, first seed {seed}: {message}");
     }
     println!(
-        "{}: {} programs, {} comparisons, {:.0} s ({:.0} programs a second), {} kinds of failures",
+        "{}: {} programs, {} comparisons, {:.0} s ({:.0} programs a second), {} kinds of failures, {} refused for their size",
         stage.name(),
         seen.programs,
         seen.comparisons,
         seconds,
         seen.programs as f64 / seconds,
-        seen.failures.len()
+        seen.failures.len(),
+        seen.refused
     );
     let counts: Vec<String> = seen.counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
     println!("{}", counts.join(", "));
