@@ -77,10 +77,10 @@ impl Storage {
             None => from_system(bytes, zeroed),
         };
         let Some((data, from)) = had else {
-            of.inspect(|memory| memory.usage.give(signed));
+            of.inspect(|memory| memory.usage.untake(signed));
             return Err(too_much());
         };
-        of.inspect(|memory| memory.usage.had());
+        of.inspect(|memory| memory.usage.had(signed));
         Ok(Storage { data, bytes, from, of: of.cloned() })
     }
 

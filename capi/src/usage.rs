@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// What a context has allocated, in bytes.
 pub(crate) struct Usage {
+    /// What is about to be allocated is taken, too: the limit is for this.
+    taken: AtomicI64,
     used: AtomicI64,
     peak: AtomicI64,
     limit: AtomicI64,
@@ -12,7 +14,8 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub const fn new() -> Usage {
-        Usage { used: AtomicI64::new(0), peak: AtomicI64::new(0), limit: AtomicI64::new(i64::MAX) }
+        let [taken, used, peak] = [const { AtomicI64::new(0) }; 3];
+        Usage { taken, used, peak, limit: AtomicI64::new(i64::MAX) }
     }
 
     /// Bytes in use, and the most that ever were.
@@ -27,26 +30,69 @@ impl Usage {
 
     /// Counts what is about to be allocated, if there is room for it.
     pub fn take(&self, bytes: i64) -> Result<()> {
-        let used = self.used.fetch_add(bytes, Relaxed).saturating_add(bytes);
         let limit = self.limit.load(Relaxed);
-        if used > limit {
-            self.used.fetch_sub(bytes, Relaxed);
-            let used = used - bytes;
+        // one who asks for too much takes nothing from another meanwhile
+        let fits = |taken: i64| taken.checked_add(bytes).filter(|sum| *sum <= limit);
+        if let Err(taken) = self.taken.fetch_update(Relaxed, Relaxed, fits) {
             fail!(
                 OUT_OF_MEMORY,
-                "{bytes} bytes more than the {used} in use are above the context's limit of {limit}"
+                "{bytes} bytes more than the {taken} in use are above the context's limit of {limit}"
             );
         }
         Ok(())
     }
 
     /// What was taken was had.
-    pub fn had(&self) {
-        self.peak.fetch_max(self.used.load(Relaxed), Relaxed);
+    pub fn had(&self, bytes: i64) {
+        let used = self.used.fetch_add(bytes, Relaxed) + bytes;
+        self.peak.fetch_max(used, Relaxed);
     }
 
-    /// Counts what is freed, or was not had.
+    /// What was taken was not had.
+    pub fn untake(&self, bytes: i64) {
+        self.taken.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Counts what is freed.
     pub fn give(&self, bytes: i64) {
         self.used.fetch_sub(bytes, Relaxed);
+        self.taken.fetch_sub(bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is refused, or not had, is in nobody's way, and in no figure.
+    #[test]
+    fn who_asks_for_too_much_disturbs_no_other() {
+        let usage = Usage::new();
+        usage.set_limit(100);
+        usage.take(20).expect("there is room");
+        std::thread::scope(|scope| {
+            let greedy = scope.spawn(|| (0..100_000).all(|_| usage.take(90).is_err()));
+            // there is room for 80, whatever the other one asks for
+            for _ in 0..100_000 {
+                usage.take(80).expect("there is room");
+                usage.had(80);
+                assert_eq!(usage.get(), (80, 80));
+                usage.give(80);
+            }
+            assert!(greedy.join().expect("no panic"));
+        });
+    }
+
+    #[test]
+    fn what_is_not_had_is_not_used() {
+        let usage = Usage::new();
+        usage.take(1 << 60).expect("no limit");
+        assert_eq!(usage.get(), (0, 0));
+        usage.untake(1 << 60);
+        usage.take(8).expect("no limit");
+        usage.had(8);
+        assert_eq!(usage.get(), (8, 8));
+        usage.give(8);
+        assert_eq!(usage.get(), (0, 8));
     }
 }

@@ -115,7 +115,9 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() -> ExitCode {
     match Cli::parse().task {
         Task::Run { stage, seeds, chunk, jobs, minutes, small, slow, language, long } => {
-            let stages = if stage.is_empty() { Stage::ALL.to_vec() } else { stage };
+            // calls of the interface have no program of the language
+            let all = || Stage::ALL.into_iter().chain((!language).then_some(Stage::Interface)).collect();
+            let stages = if stage.is_empty() { all() } else { stage };
             // a day has more seeds than anyone has time for
             let minutes = minutes.or(seeds.is_none().then_some(5.0));
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));

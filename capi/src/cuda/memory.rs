@@ -34,9 +34,9 @@ impl Gpu {
             };
         }
         if code == 0 {
-            self.usage.had()
+            self.usage.had(signed)
         } else {
-            self.usage.give(signed)
+            self.usage.untake(signed)
         }
         let (used, title) = (self.usage.get().0, self.device.title());
         self.check(code, format_args!("allocating {bytes} bytes beside {used} on {title}"))?;

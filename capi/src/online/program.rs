@@ -305,9 +305,12 @@ pub unsafe extern "C" fn agpu_run_remembered(
         // SAFETY: the caller's promise.
         let key = unsafe { bytes(key, length) }.map_err(|e| e.of("agpu_run_remembered"))?;
         let found = cache::recall(key);
+        if let Some(program) = &found {
+            // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+            unsafe { program.run(call, args, count) }?;
+        }
         out.write(found.is_some());
-        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
-        found.map_or(Ok(()), |program| unsafe { program.run(call, args, count) })
+        Ok(())
     })
 }
 

@@ -33,6 +33,8 @@ pub enum Stage {
     C,
     /// The first GPU of the machine.
     Gpu,
+    /// No program: random calls of the C interface.
+    Interface,
 }
 
 impl Stage {
@@ -47,6 +49,7 @@ impl Stage {
             Stage::Block => "block",
             Stage::C => "c",
             Stage::Gpu => "gpu",
+            Stage::Interface => "interface",
         }
     }
 }
@@ -85,6 +88,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Block => block::check(case),
         Stage::C => c::check(case, &Level::here()),
         Stage::Gpu => gpu::check(case),
+        Stage::Interface => Err(Failure::new("no stage of a program")),
     };
     caught(|| {
         let compared = one(case)?;

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::check::{self, Failure, Stage, c};
 use crate::count::{self, Counts};
+use crate::interface::session;
 use crate::seeds::case;
 use arraygpu_compiler::package::level::Level;
 use std::io::Write;
@@ -29,6 +30,9 @@ fn report(seed: u64, f: &Failure) {
 /// Runs seeds through a stage here, but those to skip, telling how far it is on the standard output: what [`run`] starts.
 pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool, long: bool) {
     check::keep_quiet();
+    if stage == Stage::Interface {
+        return sessions(seeds, skip);
+    }
     let (mut compared, mut counts) = (0, Counts::new());
     let seeds: Vec<u64> = seeds.filter(|s| !skip.contains(s)).collect();
     let batch = if stage == Stage::C { BATCH } else { 1 };
@@ -57,6 +61,23 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool, long
     }
     say(&format!("refused {}", check::REFUSED.load(Ordering::Relaxed)));
     say(&format!("done {compared}"));
+}
+
+/// Random calls of the C interface.
+fn sessions(seeds: Range<u64>, skip: &[u64]) {
+    let (mut calls, mut counts) = (0, Counts::new());
+    for seed in seeds.filter(|seed| !skip.contains(seed)) {
+        say(&format!("batch {seed}"));
+        match check::caught(|| session(seed, &mut counts)) {
+            Ok(n) => calls += n,
+            Err(f) => report(seed, &f),
+        }
+        say("ran 1");
+    }
+    for (name, n) in counts {
+        say(&format!("count {n} {name}"));
+    }
+    say(&format!("done {calls}"));
 }
 
 fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {

@@ -43,7 +43,7 @@ pub struct Asked {
 }
 
 /// Of how many programs one may be refused for how much code it would be.
-const ONE_REFUSED_OF: u64 = 500;
+const ONE_REFUSED_OF: u64 = 5000;
 
 /// What was seen.
 #[derive(Default, Debug)]
@@ -78,7 +78,7 @@ pub fn run(asked: &Asked) -> bool {
         let start = Instant::now();
         let seen = stage_of(*stage, asked, start);
         summary(*stage, &seen, start.elapsed());
-        if let Some(folder) = &asked.small {
+        if let Some(folder) = asked.small.as_ref().filter(|_| *stage != Stage::Interface) {
             seen.failures.values().for_each(|f| write_small(*stage, f.0, folder, asked.language));
         }
         let too_many = seen.refused > 1 + seen.programs / ONE_REFUSED_OF;
