@@ -43,13 +43,13 @@ pub unsafe extern "C" fn agpu_invoke(
                 loaded.entries.len()
             );
         };
-        // a specialised version has temporaries of its own
-        // SAFETY: `call` is NULL or an agpu_call (the caller's promise).
-        let is_general = unsafe { options(call) }?
-            .is_some_and(|call| !call.workspace.is_null() || !call.workspace_needed.is_null());
-        if let Some(staged) = loaded.staged(number).filter(|_| !is_general) {
+        if let Some(staged) = loaded.staged(number) {
+            // SAFETY: `call` is NULL or an agpu_call (the caller's promise).
+            let call_options = unsafe { options(call) }?;
+            // a specialised version has temporaries of its own
+            let lends = call_options.is_some_and(|c| !c.workspace.is_null() || !c.workspace_needed.is_null());
             // SAFETY: as below.
-            if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
+            if !lends && let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
                 return done;
             }
         }
@@ -125,9 +125,9 @@ pub(crate) unsafe fn invoke(
     let args = Args(args);
     bind(entry, args, ws)?;
     // SAFETY: the caller's promise.
-    let (given, stream) = unsafe { context_of(call) }?;
-    // SAFETY: as above.
-    let (lent, needed) = unsafe { workspace_of(call) }?;
+    let call = unsafe { options(call) }?;
+    let (given, stream) = context_in(&call)?;
+    let (lent, needed) = workspace_in(&call)?;
     ws.memory.lent = lent;
     let pins = std::mem::take(&mut ws.pins);
     let context = pick_context(entry, args, given.as_deref(), &pins)?;
@@ -312,24 +312,24 @@ unsafe fn options(call: *const AgpuCall) -> Result<Option<AgpuCall>> {
     Ok(Some(unsafe { call.read() }))
 }
 
+/// The context and the stream of a call, as far as it names them.
+///
 /// # Safety
 /// `call` is null or an `agpu_call`.
 pub(crate) unsafe fn context_of(call: *const AgpuCall) -> Result<(Option<Pin<Arc<Context>>>, *mut c_void)> {
     // SAFETY: the caller's promise.
-    let Some(call) = (unsafe { options(call) })? else { return Ok((None, std::ptr::null_mut())) };
+    context_in(&unsafe { options(call) }?)
+}
+
+fn context_in(call: &Option<AgpuCall>) -> Result<(Option<Pin<Arc<Context>>>, *mut c_void)> {
+    let Some(call) = call else { return Ok((None, std::ptr::null_mut())) };
     let context = if call.context.is_null() { None } else { Some(context::pin(call.context)?) };
     Ok((context, call.stream))
 }
 
 /// What a call says of its temporaries: where they are to be, and where to write what they take.
-///
-/// # Safety
-/// `call` is null or an `agpu_call`.
-unsafe fn workspace_of(
-    call: *const AgpuCall,
-) -> Result<(Option<Lent>, Option<&'static mut MaybeUninit<i64>>)> {
-    // SAFETY: the caller's promise.
-    let Some(call) = (unsafe { options(call) })? else { return Ok((None, None)) };
+fn workspace_in(call: &Option<AgpuCall>) -> Result<(Option<Lent>, Option<&'static mut MaybeUninit<i64>>)> {
+    let Some(call) = call else { return Ok((None, None)) };
     if !call.workspace_needed.is_null() {
         return Ok((Some(Lent::Counted), Some(out(call.workspace_needed, "call.workspace_needed")?)));
     }

@@ -15,6 +15,10 @@ pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Res
         let demo = program.file_name().is_some_and(|n| n == "demo");
         bundle.test(&program, "tests/cpp", if demo { "data/sunspots.csv @OUT@/sunspots.svg" } else { "" })?;
     }
+    if project == "tests/cpp" {
+        bundle.put_folder(&sh::root().join("tests/abi"), "abi")?;
+        bundle.test(&build.join("abi"), "tests/cpp", "abi")?;
+    }
     packages(bundle, &build)
 }
 
