@@ -78,8 +78,9 @@ fn lines(folder: &Path, header: &str) -> usize {
     output.stdout.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// What expressions and views add to a file is little beside the standard library's headers (32,000 lines): with g++ -O0 a file
-/// with them takes at most half a second more. Lines are counted here, because the time depends on the machine.
+/// What expressions and views add to a file is little beside the standard library's headers (32,000 lines): with g++
+/// -O0 a file with them takes at most half a second more. Lines are counted here, because the time depends on the
+/// machine.
 #[test]
 fn headers_are_short() {
     if !exists("g++") {

@@ -95,8 +95,8 @@ fn scalars_are_parameters_too() {
     assert!((3..=6).contains(&compiled.gpu.len()));
 }
 
-/// A product takes a megabyte of PTX. Later ones of other code have none for few rows or columns, so that a function of
-/// many stays within 5 MB; where the code is equal, they share it.
+/// A product takes a megabyte of PTX. Later ones of other code have none for few rows or columns, so that a function
+/// of many stays within 5 MB; where the code is equal, they share it.
 #[test]
 fn products_of_different_code_have_fewer_versions() {
     let product = |i: usize| {

@@ -303,8 +303,9 @@ public:
     }
     call_options(const context &where) : call_options(context_ref(where)) {}
 
-    /// Has the call's temporaries in this memory on its device, at a multiple of 256 bytes, which nothing else may use until the call is done: then
-    /// the call allocates nothing but new results. Too few bytes: an error of status AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
+    /// Has the call's temporaries in this memory on its device, at a multiple of 256 bytes, which nothing else may
+    /// use until the call is done: then the call allocates nothing but new results. Too few bytes: an error of status
+    /// AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
     call_options &workspace(void *memory, std::size_t bytes) noexcept {
         call_.workspace = memory;
         call_.workspace_bytes = std::int64_t(bytes);

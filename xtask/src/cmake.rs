@@ -43,8 +43,8 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     Ok(out)
 }
 
-/// The level of x86-64 that packages are compiled for when they are only tested: one of those that this machine runs, another each day,
-/// because three take as long as all C++ programs. None, for all, where `ARRAYGPU_LONG=1`.
+/// The level of x86-64 that packages are compiled for when they are only tested: one of those that this machine runs,
+/// another each day, because three take as long as all C++ programs. None, for all, where `ARRAYGPU_LONG=1`.
 fn level_of_today() -> Option<&'static str> {
     if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
         return None;

@@ -144,8 +144,8 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// Programs that were refused for how much code their nested operations would be, which is not predicted: how many there
-/// are in a run is limited.
+/// Programs that were refused for how much code their nested operations would be, which is not predicted: how many
+/// there are in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn refused_for_its_size(e: &Error) -> bool {

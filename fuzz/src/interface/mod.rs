@@ -1,8 +1,9 @@
 //! Random calls of the C interface, in any order, with handles of any kind and age, on several threads.
 //!
-//! The contract is kept where the library cannot check it: memory has the size that a call says, texts end, two threads do not write one buffer.
-//! All else is left to chance. A call must answer with a status that is not an internal error, say why it fails, and leave what it would
-//! have written as it was; calls that are right go on working after any number of wrong ones; and everything can be freed.
+//! The contract is kept where the library cannot check it: memory has the size that a call says, texts end, two
+//! threads do not write one buffer. All else is left to chance. A call must answer with a status that is not an
+//! internal error, say why it fails, and leave what it would have written as it was; calls that are right go on
+//! working after any number of wrong ones; and everything can be freed.
 
 mod arrays;
 mod build;

@@ -1,5 +1,6 @@
-//! What the packages in `tests/abi` are made of: one for each version of the C ABI, kept as its compiler wrote it, so that newer libraries show that they
-//! run it. A new version gets another one: `cargo run -p arraygpu-examples --bin abi-gen -- --out DIR --level v2`, of which `lib/libabi.so` stays.
+//! What the packages in `tests/abi` are made of: one for each version of the C ABI, kept as its compiler wrote it, so
+//! that newer libraries show that they run it. A new version gets another one, of which `lib/libabi.so` stays:
+//! `cargo run -p arraygpu-examples --bin abi-gen -- --out DIR --level v2`
 
 use arraygpu::prelude::*;
 

@@ -23,7 +23,8 @@ const THIN_FROM: u32 = 64;
 const FEW_THIN: [u32; 2] = [640, 256];
 /// Of few rows or columns a thread has all.
 const FEW: i64 = 4;
-/// Operations of a function's products, from which on no further one has versions of its own for such shapes: two megabytes of PTX.
+/// Operations of a function's products, from which on no further one has versions of its own for such shapes: two
+/// megabytes of PTX.
 const MANY: usize = 50_000;
 
 /// The widest element of a product, and how many values of a pair of indices are staged.
