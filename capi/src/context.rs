@@ -6,6 +6,7 @@ use crate::cuda::device;
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, guard, out};
 use crate::handle::{Pin, Table};
+use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
 use crate::pool::{Pool, Runner};
 use std::ptr::without_provenance_mut;
@@ -67,6 +68,11 @@ pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Ar
     });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);
+    log!(
+        Info,
+        "a context on {} with {threads} threads",
+        context.gpu.as_ref().map_or_else(|| "the CPU".into(), |gpu| gpu.device.title())
+    );
     Ok((handle, context))
 }
 

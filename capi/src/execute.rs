@@ -7,6 +7,7 @@ use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
 use crate::invoke::Args;
+use crate::log::{self, log};
 use crate::memory::ALIGN;
 use crate::module::{Entry, Loaded};
 use crate::pool;
@@ -187,6 +188,9 @@ fn launch(
         reserved: [std::ptr::null(); 2],
     };
     context.launches.fetch_add(1, Ordering::Relaxed);
+    if log::wants(log::Level::Warn) {
+        tell(plan, launch, tiles, version(launch, ws, contiguous), ws);
+    }
     if tiles > 0 {
         let main = code(loaded, launch, version(launch, ws, contiguous))?;
         let work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
@@ -198,6 +202,26 @@ fn launch(
         unsafe { code(loaded, launch, Version::Finish)?.run(&args, 0, tiles) };
     }
     if now.again { Ok(()) } else { check_records(launch, &ws.launch.records[now.site..]) }
+}
+
+/// Says what is launched, and why not by the fastest code.
+#[cold]
+fn tell(plan: &Plan, launch: &Launch, tiles: i64, version: Version, ws: &Workspace) {
+    log!(Debug, "{}: {tiles} tiles, {version:?}", launch.name);
+    let name = |place: Place| match place {
+        Place::Param(i) => &plan.params[i as usize].name,
+        Place::Result(i) => &plan.results[i as usize].name,
+        Place::Temp(i) => &plan.temps[i as usize].name,
+    };
+    let strided = |(i, (place, _)): (usize, &(Place, Access))| {
+        let span = &ws.spans[place_of(plan, *place)];
+        let is_dense = if launch.flat.contains(&(i as u32)) { span.is_flat() } else { span.is_contiguous() };
+        (!is_dense).then(|| format!("{} (strides {:?})", name(*place), span.distances()))
+    };
+    let strided: Vec<String> = launch.arrays.iter().enumerate().filter_map(strided).collect();
+    if !strided.is_empty() {
+        log!(Warn, "{} runs its slower version for arrays with strides: {}", launch.name, strided.join(", "));
+    }
 }
 
 /// The kernel's version: contiguous unless neighbours do not lie side by side or an array that it writes is one that it reads.

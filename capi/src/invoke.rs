@@ -10,6 +10,7 @@ use crate::error::{
 };
 use crate::execute;
 use crate::handle::Pin;
+use crate::log::log;
 use crate::module::{self, Entry, Loaded};
 use crate::stream::no_stream;
 use crate::view::{AXES, Span, count, extents, noun, resolve};
@@ -44,12 +45,8 @@ pub unsafe extern "C" fn agpu_invoke(
             );
         };
         if let Some(staged) = loaded.staged(number) {
-            // SAFETY: `call` is NULL or an agpu_call (the caller's promise).
-            let call_options = unsafe { options(call) }?;
-            // a specialised version has temporaries of its own
-            let lends = call_options.is_some_and(|c| !c.workspace.is_null() || !c.workspace_needed.is_null());
             // SAFETY: as below.
-            if !lends && let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
+            if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
                 return done;
             }
         }
@@ -327,6 +324,16 @@ fn context_in(call: &Option<AgpuCall>) -> Result<(Option<Pin<Arc<Context>>>, *mu
     Ok((context, call.stream))
 }
 
+/// Whether a call says anything of its temporaries.
+///
+/// # Safety
+/// `call` is null or an `agpu_call`.
+pub(crate) unsafe fn has_workspace(call: *const AgpuCall) -> bool {
+    // SAFETY: the caller's promise.
+    let call = unsafe { options(call) };
+    call.is_ok_and(|call| call.is_some_and(|c| !c.workspace.is_null() || !c.workspace_needed.is_null()))
+}
+
 /// What a call says of its temporaries: where they are to be, and where to write what they take.
 fn workspace_in(call: &Option<AgpuCall>) -> Result<(Option<Lent>, Option<&'static mut MaybeUninit<i64>>)> {
     let Some(call) = call else { return Ok((None, None)) };
@@ -428,6 +435,12 @@ fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
             }
         }
         if detour {
+            log!(
+                Warn,
+                "{}: {} overlaps what it is computed from: it is made elsewhere, and copied",
+                entry.title,
+                slot.name
+            );
             ws.detours.push((place, ws.spans[place]));
         }
     }

@@ -33,6 +33,7 @@ mod handle;
 mod invoke;
 mod level;
 mod loader;
+mod log;
 mod memory;
 mod module;
 mod online;

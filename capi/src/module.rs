@@ -5,6 +5,7 @@ use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
 use crate::level::{Level, level};
+use crate::log::log;
 use crate::online::{self, staged::Staged};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
@@ -239,6 +240,17 @@ unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
     let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
     // SAFETY: the caller's promise.
     loaded.staged = unsafe { staged(module, &loaded) }?;
+    log!(
+        Info,
+        "the package {name}: {} functions, {}{}",
+        loaded.entries.len(),
+        if loaded.has_cpu_code() {
+            format!("kernels for x86-64-{}", level.name())
+        } else {
+            "none for CPUs".into()
+        },
+        if loaded.images.is_some() { ", code for GPUs" } else { "" }
+    );
     Ok(loaded)
 }
 

@@ -5,6 +5,7 @@ use super::copy;
 use super::execute::Call;
 use crate::error::Result;
 use crate::execute::{place_of, scalar};
+use crate::log::log;
 use crate::repeat;
 use crate::view::AXES;
 use crate::workspace::Workspace;
@@ -213,6 +214,10 @@ impl Call<'_> {
             launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
         };
         let entry = &p.version.entry;
+        log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
+        if !p.version.contiguous {
+            log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
+        }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
     }
 

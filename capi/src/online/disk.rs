@@ -21,6 +21,7 @@ mod signal;
 mod tests;
 
 use crate::environment;
+use crate::log::log;
 use std::ffi::{CStr, CString, OsString};
 use std::fmt::Display;
 use std::fs::Metadata;
@@ -58,10 +59,17 @@ pub(crate) fn is_on() -> bool {
 
 /// The entry of a key. Everything that the bytes depend on is in the key.
 pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
-    store()?.get(key).unwrap_or_else(|e| {
+    let found = store()?.get(key).unwrap_or_else(|e| {
         note(e);
         None
-    })
+    });
+    log!(
+        Debug,
+        "compiled code of {} bytes is {}in the cache on disk",
+        key.len(),
+        if found.is_some() { "" } else { "not " }
+    );
+    found
 }
 
 /// Keeps the bytes of a key, if that can be done.
@@ -83,6 +91,7 @@ static PROBLEM: OnceLock<CString> = OnceLock::new();
 /// Remembers the first problem of the process.
 #[cold]
 pub(super) fn note(problem: String) {
+    log!(Warn, "{problem}");
     PROBLEM.get_or_init(|| CString::new(problem.replace('\0', " ")).unwrap_or_default());
 }
 

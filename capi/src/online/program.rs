@@ -14,6 +14,7 @@ use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, aligned, error, fa
 use crate::handle::Table;
 use crate::invoke::{context_of, invoke};
 use crate::level::level;
+use crate::log::log;
 use crate::module::{Kernels, Loaded};
 use crate::workspace::{self, Workspace};
 use arraygpu_compiler::backend::ptx;
@@ -100,16 +101,21 @@ impl Program {
         let made = driver::schedule(&self.fused, scope).map_err(refused)?;
         let count = made.gpu.len();
         let images = Some(Images::made(made.gpu));
+        log!(Info, "{}: {count} kernels for GPUs ({scope:?})", self.fused.name);
         Loaded::in_memory(&self.module, vec![made.plan], images, Kernels::None, count).map(Module::new)
     }
 
     fn for_cpu(&self) -> Result<Module> {
         let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
-        let kernels = match cc::kernels(&made.kernels, level()?) {
-            Some(compiled) => compiled,
-            None => Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
+        let (kernels, how) = match cc::kernels(&made.kernels, level()?) {
+            Some(compiled) => (compiled, "compiled by the system's C compiler"),
+            None => (
+                Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),
+                "run by the block interpreter",
+            ),
         };
+        log!(Info, "{}: {count} kernels for the CPU, {how}", self.fused.name);
         Loaded::in_memory(&self.module, vec![made.plan], None, kernels, count).map(Module::new)
     }
 

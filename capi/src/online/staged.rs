@@ -8,7 +8,7 @@ use super::cc;
 use super::program::Program;
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::error::{MODULE, Result};
-use crate::invoke::{Given, given};
+use crate::invoke::{Given, given, has_workspace};
 use crate::module::{Entry, Loaded};
 use crate::workspace;
 use arraygpu_compiler::core::{Function, parse, verify};
@@ -85,6 +85,11 @@ impl Staged {
         args: *const AgpuArg,
         count: i32,
     ) -> Option<Result<()>> {
+        // a version for these values has temporaries of its own
+        // SAFETY: the caller's promise.
+        if unsafe { has_workspace(call) } {
+            return None;
+        }
         let values = |given: Given| {
             let pays =
                 if given.on_gpu { loaded.images.is_some() } else { !self.is_compiled || cc::is_allowed() };
