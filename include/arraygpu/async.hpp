@@ -17,6 +17,7 @@
 
 #include <arraygpu/vector.hpp>
 
+#include <memory>
 #include <optional>
 
 namespace arraygpu {
@@ -121,7 +122,7 @@ private:
 template <class T> struct held<T, true> {
     held() = default;
     held(T value) : host_(value) {}
-    held(gpu_scalar<T> &&value) : device_(std::move(value)) {}
+    held(gpu_scalar<T> &&value) : device_(std::make_unique<gpu_scalar<T>>(std::move(value))) {}
     T take(const stream *on) {
         if (device_ && on) { // not behind what others queued on the context's own stream
             device_->view().copy_to_async(&host_, 1, *on);
@@ -134,7 +135,8 @@ template <class T> struct held<T, true> {
     }
 
 private:
-    std::optional<gpu_scalar<T>> device_;
+    // no std::optional: GCC 12 warns that what it does not hold is not initialised
+    std::unique_ptr<gpu_scalar<T>> device_;
     T host_{};
 };
 
