@@ -8,7 +8,7 @@ use common::*;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-/// So many bytes at a multiple of 256, of a value that temporaries have not.
+/// Memory of the given size, aligned to 256 bytes and filled with 0x55, so that writes behind its end are seen.
 struct Bytes(Vec<[u64; 32]>, usize);
 
 impl Bytes {

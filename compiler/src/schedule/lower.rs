@@ -412,7 +412,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         &mut self.scheduler.in_versions
     }
 
-    /// The same of products.
+    /// Operations in the versions of the function's matrix products so far.
     pub(super) fn in_products(&mut self) -> &mut usize {
         &mut self.scheduler.in_products
     }

@@ -198,7 +198,7 @@ pub struct Scheduler<'a> {
     written: [usize; 2],
     /// Operations in the versions of GPU kernels so far.
     in_versions: usize,
-    /// The same of products, whose registers are written out.
+    /// Operations in the versions of matrix products so far, whose register tiles are unrolled; not in `in_versions`.
     in_products: usize,
 }
 
