@@ -390,6 +390,28 @@ unsafe impl Sync for AgpuModule {}
 // SAFETY: as above.
 unsafe impl Send for AgpuModule {}
 
+impl AgpuModule {
+    /// A module of this version with nothing in it; it needs a name, plans and a state of its own.
+    pub const EMPTY: AgpuModule = AgpuModule {
+        size: size_of::<AgpuModule>(),
+        abi_version: AGPU_ABI_VERSION,
+        name: std::ptr::null(),
+        plans: std::ptr::null(),
+        plans_length: 0,
+        kernels: 0,
+        cpu_v2: std::ptr::null(),
+        cpu_v3: std::ptr::null(),
+        cpu_v4: std::ptr::null(),
+        gpu: std::ptr::null(),
+        gpu_length: 0,
+        images: std::ptr::null(),
+        image_count: 0,
+        state: std::ptr::null_mut(),
+        staged: std::ptr::null(),
+        staged_length: 0,
+    };
+}
+
 /// What an argument of agpu_invoke() is. For packages.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

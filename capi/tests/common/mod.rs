@@ -419,22 +419,13 @@ pub static KERNELS: [AgpuCpuKernel; 9] = [
 static STATE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 pub static MODULE: AgpuModule = AgpuModule {
-    size: size_of::<AgpuModule>(),
-    abi_version: AGPU_ABI_VERSION,
     name: c"stats".as_ptr(),
     plans: PLANS.as_ptr().cast(),
     plans_length: PLANS.len() as i64,
     kernels: KERNELS.len() as i32,
     cpu_v2: KERNELS.as_ptr(),
-    cpu_v3: null(),
-    cpu_v4: null(),
-    gpu: std::ptr::null(),
-    gpu_length: 0,
-    images: std::ptr::null(),
-    image_count: 0,
     state: STATE.as_ptr(),
-    staged: std::ptr::null(),
-    staged_length: 0,
+    ..AgpuModule::EMPTY
 };
 
 pub fn message() -> String {

@@ -54,22 +54,13 @@ static KERNELS: [AgpuCpuKernel; 2] = [
 ];
 static STATE: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
 static MODULE: AgpuModule = AgpuModule {
-    size: size_of::<AgpuModule>(),
-    abi_version: AGPU_ABI_VERSION,
     name: c"own".as_ptr(),
     plans: PLANS.as_ptr().cast(),
     plans_length: PLANS.len() as i64,
     kernels: KERNELS.len() as i32,
     cpu_v2: KERNELS.as_ptr(),
-    cpu_v3: null(),
-    cpu_v4: null(),
-    gpu: null(),
-    gpu_length: 0,
-    images: null(),
-    image_count: 0,
     state: STATE.as_ptr(),
-    staged: null(),
-    staged_length: 0,
+    ..AgpuModule::EMPTY
 };
 
 /// The path of a package's library, built once; none where there is no C compiler.
