@@ -6,38 +6,87 @@ use std::collections::BTreeMap;
 /// How often something occurs.
 pub type Counts = BTreeMap<String, u64>;
 
-/// The name of an operation. A new one does not compile until it is here, and so is looked for by the tests.
-pub fn name(op: &Op) -> &'static str {
-    match op {
-        Op::Const(_) => "const",
-        Op::Param(_) => "param",
-        Op::Var(..) => "var",
-        Op::Unary(op, _) => op.name(),
-        Op::Binary(op, ..) => op.name(),
-        Op::MulAdd(..) => "mul_add",
-        Op::Select(..) => "select",
-        Op::Cast(..) => "cast",
-        Op::Stage(_) => "stage",
-        Op::Len(..) => "len",
-        Op::At(..) => "at",
-        Op::Elem(..) => "elem",
-        Op::Within(..) => "within",
-        Op::Map(..) => "map",
-        Op::Generate(..) => "generate",
-        Op::Slice { .. } => "slice",
-        Op::Reverse(..) => "reverse",
-        Op::Permute(..) => "permute",
-        Op::Pick { .. } => "pick",
-        Op::Spread { .. } => "spread",
-        Op::Iota(_) => "iota",
-        Op::Fill(..) => "fill",
-        Op::Materialize(_) => "materialize",
-        Op::Reduce { .. } => "reduce",
-        Op::Dot { .. } => "dot",
-        Op::PanelDot { .. } => "panel_dot",
-        Op::Fold { .. } => "fold",
-        Op::Iterate { .. } => "iterate",
-    }
+/// What an operation does with arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// A leaf: a constant or a variable.
+    Leaf,
+    /// Computes a scalar from scalars.
+    Scalar,
+    /// Reads an array and gives a scalar.
+    Reads,
+    /// Makes an array without reading one.
+    Makes,
+    /// Makes an array of arrays.
+    Both,
+}
+
+/// An operation of core IR by its name. Operators (`add`, `sqrt`, ..) are listed by their own enums.
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
+    pub(crate) role: Role,
+}
+
+/// One row for each operation gives both the list and the match that finds the name, so that the two agree. A new operation
+/// does not compile before it has a row, and the tests then ask for programs that contain it.
+macro_rules! operations {
+    ($($pattern:pat => $name:literal $role:ident,)*) => {
+        /// Every operation but the operators of one or two scalars.
+        pub(crate) const OPERATIONS: &[Operation] = &[$(Operation { name: $name, role: Role::$role }),*];
+
+        /// The name of an operation or operator.
+        pub fn name(op: &Op) -> &'static str {
+            match op {
+                Op::Unary(op, _) => op.name(),
+                Op::Binary(op, ..) => op.name(),
+                $($pattern => $name,)*
+            }
+        }
+    };
+}
+
+operations! {
+    Op::Const(_) => "const" Leaf,
+    Op::Param(_) => "param" Makes,
+    Op::Var(..) => "var" Leaf,
+    Op::MulAdd(..) => "mul_add" Scalar,
+    Op::Select(..) => "select" Scalar,
+    Op::Cast(..) => "cast" Scalar,
+    Op::Stage(_) => "stage" Scalar,
+    Op::Len(..) => "len" Reads,
+    Op::At(..) => "at" Reads,
+    Op::Elem(..) => "elem" Reads,
+    Op::Within(..) => "within" Scalar,
+    Op::Map(..) => "map" Both,
+    Op::Generate(..) => "generate" Makes,
+    Op::Slice { .. } => "slice" Both,
+    Op::Reverse(..) => "reverse" Both,
+    Op::Permute(..) => "permute" Both,
+    Op::Pick { .. } => "pick" Both,
+    Op::Spread { .. } => "spread" Both,
+    Op::Iota(_) => "iota" Makes,
+    Op::Fill(..) => "fill" Makes,
+    Op::Materialize(_) => "materialize" Both,
+    Op::Reduce { .. } => "reduce" Reads,
+    Op::Dot { .. } => "dot" Reads,
+    Op::PanelDot { .. } => "panel_dot" Reads,
+    Op::Fold { .. } => "fold" Reads,
+    Op::Iterate { .. } => "iterate" Both,
+}
+
+/// Operations that make arrays.
+pub(crate) fn makers() -> impl Iterator<Item = &'static str> {
+    with(&[Role::Makes, Role::Both])
+}
+
+/// Operations that read arrays.
+pub(crate) fn readers() -> impl Iterator<Item = &'static str> {
+    with(&[Role::Reads, Role::Both])
+}
+
+/// Operations whose role is one of these.
+pub(crate) fn with(roles: &[Role]) -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().filter(|o| roles.contains(&o.role)).map(|o| o.name)
 }
 
 /// Adds what the results of a function, and of its steps, need.

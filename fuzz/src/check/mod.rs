@@ -178,13 +178,21 @@ pub fn precise(f: &mut Function) {
     }
 }
 
-/// Whether the function uses what it is given, on every path.
+/// Whether the function uses what it is given, on every path and for all values.
 fn uses_all(f: &Function, lambda: &Lambda) -> bool {
     let used = f.graph.reachable([lambda.body]);
     let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
     // or only in an arm that need not be taken
     let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
-    !chooses && lambda.params.iter().all(|p| uses(p.0))
+    // a reduction of few equal elements is `x ^ x` and the like, whose value is known without x
+    let cancels = used.iter().any(|n| matches!(f.graph.op(*n), Op::Binary(op, ..) if cancels(*op)));
+    !chooses && !cancels && lambda.params.iter().all(|p| uses(p.0))
+}
+
+/// Whether the operator of two equal operands is known without them.
+fn cancels(op: BinaryOp) -> bool {
+    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne, Rem, Sub, Xor};
+    matches!(op, Sub | Xor | Rem | Eq | Ne | Lt | Le | Gt | Ge)
 }
 
 /// Whether a reduction or fold does not use both operands of its function, or not always: its elements may be needed by no result, and compiled code need not leave their records.

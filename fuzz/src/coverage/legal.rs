@@ -1,14 +1,15 @@
 //! Which cells there must be.
 
-use super::{Cell, MAKERS, Place, READERS};
+use super::{Cell, Place};
+use crate::count::{makers, readers};
 use crate::generate::{is_binary_of_users, is_unary_of_users};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
 /// Arrays of every type that every reader takes, outside of closures; and in an element, where a reader depends on one.
 pub(super) fn arrays() -> Vec<(Cell, Vec<Place>)> {
     let mut out = Vec::new();
-    for maker in MAKERS {
-        for reader in READERS {
+    for maker in makers() {
+        for reader in readers().chain(["result"]) {
             for ty in Ty::ALL.into_iter().filter(|ty| fits(maker, reader, *ty)) {
                 out.push(((format!("{maker} {ty}"), reader.to_string()), places(maker, reader)));
             }

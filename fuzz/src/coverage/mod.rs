@@ -6,7 +6,7 @@
 mod legal;
 mod walk;
 
-use crate::count;
+use crate::count::{self, OPERATIONS};
 use crate::generate::{CONSTRUCTS, is_binary_of_users, is_unary_of_users, program};
 use arraygpu_compiler::core::{Function, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
@@ -52,41 +52,6 @@ pub struct Table {
     casts: BTreeMap<Cell, BTreeSet<Place>>,
     constructs: BTreeSet<&'static str>,
 }
-
-/// Operations that make arrays, as rows of the first table.
-pub(crate) const MAKERS: [&str; 12] = [
-    "param",
-    "map",
-    "generate",
-    "slice",
-    "reverse",
-    "permute",
-    "pick",
-    "spread",
-    "iota",
-    "fill",
-    "materialize",
-    "iterate",
-];
-/// Operations that read arrays, as its columns; `result` is none of them.
-pub(crate) const READERS: [&str; 16] = [
-    "result",
-    "at",
-    "elem",
-    "map",
-    "slice",
-    "reverse",
-    "permute",
-    "pick",
-    "spread",
-    "materialize",
-    "reduce",
-    "dot",
-    "panel_dot",
-    "fold",
-    "iterate",
-    "len",
-];
 
 impl Table {
     /// Of the programs of these seeds.
@@ -201,11 +166,10 @@ pub fn names(table: &Table) -> BTreeSet<String> {
 
 /// Every operation and operator that there must be.
 pub fn wanted() -> Vec<&'static str> {
-    let operations = ["mul_add", "select", "cast", "stage", "within", "const", "var"];
     let unary = UnaryOp::ALL.iter().filter(|o| is_unary_of_users(**o)).map(|o| o.name());
     let binary = BinaryOp::ALL.iter().filter(|o| is_binary_of_users(**o)).map(|o| o.name());
-    let arrays = MAKERS.iter().chain(&READERS).copied().filter(|n| *n != "result");
-    operations.into_iter().chain(unary).chain(binary).chain(arrays).collect()
+    let operations = OPERATIONS.iter().map(|o| o.name);
+    operations.chain(unary).chain(binary).collect()
 }
 
 /// The row of an operation of scalars, and its column.
