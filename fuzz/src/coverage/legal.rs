@@ -3,6 +3,7 @@
 use super::{Cell, Place};
 use crate::count::{makers, readers};
 use crate::generate::{is_binary_of_users, is_unary_of_users};
+use arraygpu_compiler::core::MAX_RANK;
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
 /// Arrays of every type that every reader takes, outside of closures; and in an element, where a reader depends on one.
@@ -16,6 +17,55 @@ pub(super) fn arrays() -> Vec<(Cell, Vec<Place>)> {
         }
     }
     out
+}
+
+/// Arrays of every rank that every reader takes.
+pub(super) fn ranks() -> Vec<(Cell, Vec<Place>)> {
+    let mut out = Vec::new();
+    for maker in makers() {
+        for reader in readers().chain(["result"]) {
+            for rank in (1..=MAX_RANK).filter(|r| is_made(maker, *r) && is_read(reader, *r)) {
+                let cell = (format!("{maker} {rank}"), reader.to_string());
+                out.push((cell, places_of_ranks(maker, reader)));
+            }
+        }
+    }
+    out
+}
+
+/// Whether the operation makes arrays of that rank.
+fn is_made(maker: &str, rank: usize) -> bool {
+    match maker {
+        "iota" | "fill" => rank == 1,
+        "permute" | "spread" => rank > 1,
+        "pick" => rank < MAX_RANK,
+        _ => true,
+    }
+}
+
+/// Whether the operation reads arrays of that rank.
+fn is_read(reader: &str, rank: usize) -> bool {
+    match reader {
+        "permute" | "pick" => rank > 1,
+        "spread" => rank < MAX_RANK,
+        _ => true,
+    }
+}
+
+/// Readers that give elements stand inside closures, too; two deep where nothing is stored before. Parts of an array depend on a
+/// closure only if the array does: bounds are host scalars.
+fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
+    let is_element = ["map", "generate"].contains(&maker);
+    let is_stored = ["spread", "materialize", "iterate"].contains(&maker);
+    match reader {
+        "elem" => vec![Place::Element],
+        "at" | "map" | "reduce" | "fold" if is_element => vec![Place::Closed, Place::Element, Place::Nested],
+        "at" if maker == "param" => vec![Place::Closed, Place::Element, Place::Nested],
+        "slice" | "reverse" if is_element => vec![Place::Closed, Place::Element],
+        "dot" | "panel_dot" if !is_stored => vec![Place::Closed, Place::Element],
+        "at" | "map" | "pick" | "reduce" | "fold" => vec![Place::Closed, Place::Element],
+        _ => vec![Place::Closed],
+    }
 }
 
 fn fits(maker: &str, reader: &str, ty: Ty) -> bool {

@@ -1,6 +1,7 @@
 //! What the generator reaches: operation x type x reader x nesting, as a table that is kept beside the code.
 //!
-//! Three tables: arrays by what reads them, scalar operators by where they stand, casts by both types; and a list of the constructs that are more than one operation.
+//! Four tables: arrays by what reads them, once by their type and once by their rank; scalar operators by where they stand;
+//! casts by both types. And a list of the constructs that are more than one operation.
 //! A cell that is legal and empty is a fault ([`Table::empty`]).
 
 mod legal;
@@ -48,6 +49,7 @@ pub(crate) type Cell = (String, String);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
     arrays: BTreeMap<Cell, BTreeSet<Place>>,
+    ranks: BTreeMap<Cell, BTreeSet<Place>>,
     scalars: BTreeMap<Cell, BTreeSet<Place>>,
     casts: BTreeMap<Cell, BTreeSet<Place>>,
     constructs: BTreeSet<&'static str>,
@@ -82,6 +84,7 @@ impl Table {
     fn add(&mut self, other: Table) {
         let pairs = [
             (&mut self.arrays, other.arrays),
+            (&mut self.ranks, other.ranks),
             (&mut self.scalars, other.scalars),
             (&mut self.casts, other.casts),
         ];
@@ -101,6 +104,7 @@ impl Table {
         let mut out = Vec::new();
         for (name, table, legal) in [
             ("arrays", &self.arrays, legal::arrays()),
+            ("ranks", &self.ranks, legal::ranks()),
             ("operators", &self.scalars, legal::scalars()),
             ("casts", &self.casts, legal::casts()),
         ] {
@@ -128,6 +132,7 @@ impl Table {
         );
         let tables = [
             ("Arrays by what reads them, and where the reader stands", &self.arrays),
+            ("Arrays of every rank by what reads them", &self.ranks),
             ("Operators by type", &self.scalars),
             ("Casts", &self.casts),
         ];

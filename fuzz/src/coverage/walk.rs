@@ -41,9 +41,10 @@ impl Walk<'_> {
     }
 
     fn read(&mut self, x: NodeId, reader: &str, place: Place) {
-        let (maker, ty) = (count::name(self.g.op(x)), self.g.ty(x).elem);
-        let cell = (format!("{maker} {ty}"), reader.to_string());
-        self.table.arrays.entry(cell).or_default().insert(place);
+        let (maker, ty) = (count::name(self.g.op(x)), self.g.ty(x));
+        let cell = |of: String| (format!("{maker} {of}"), reader.to_string());
+        self.table.arrays.entry(cell(ty.elem.to_string())).or_default().insert(place);
+        self.table.ranks.entry(cell(ty.rank.to_string())).or_default().insert(place);
     }
 
     fn node(&mut self, n: NodeId) {
