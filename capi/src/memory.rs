@@ -1,7 +1,7 @@
 //! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host
 //! handed in.
 
-use crate::error::{OUT_OF_MEMORY, Result, error};
+use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::usage::Usage;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
@@ -70,7 +70,8 @@ impl Storage {
             return Ok(Storage { data: null_mut(), bytes, from: From::Nobody, of: None });
         }
         if let Some(memory) = of {
-            memory.usage.take(signed)?;
+            let of_elements = |e: Error| e.of(&format!("{count} elements of {size} bytes"));
+            memory.usage.take(signed).map_err(of_elements)?;
         }
         let had = match of.and_then(|memory| memory.allocator) {
             Some(allocator) => from_host(allocator, bytes, zeroed),

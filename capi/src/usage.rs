@@ -31,8 +31,11 @@ impl Usage {
     /// Counts what is about to be allocated, if there is room for it.
     pub fn take(&self, bytes: i64) -> Result<()> {
         let limit = self.limit.load(Relaxed);
-        // one who asks for too much takes nothing from another meanwhile
-        let fits = |taken: i64| taken.checked_add(bytes).filter(|sum| *sum <= limit);
+        // one who asks for too much takes nothing from another meanwhile; without a limit nobody does, and sums may wrap
+        let fits = |taken: i64| match limit {
+            i64::MAX => Some(taken.wrapping_add(bytes)),
+            limit => taken.checked_add(bytes).filter(|sum| *sum <= limit),
+        };
         if let Err(taken) = self.taken.fetch_update(Relaxed, Relaxed, fits) {
             fail!(
                 OUT_OF_MEMORY,
@@ -81,6 +84,18 @@ mod tests {
             }
             assert!(greedy.join().expect("no panic"));
         });
+    }
+
+    /// Requests that no allocator serves are on their way to it.
+    #[test]
+    fn without_a_limit_nobody_is_refused() {
+        let usage = Usage::new();
+        usage.take(i64::MAX).expect("no limit");
+        usage.take(16).expect("no limit");
+        usage.untake(i64::MAX);
+        usage.set_limit(20);
+        usage.take(4).expect("20 of 20");
+        assert!(usage.take(1).expect_err("21 of 20").message.ends_with("above the context's limit of 20"));
     }
 
     #[test]

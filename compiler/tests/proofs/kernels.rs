@@ -39,21 +39,28 @@ pub fn expr(s: &mut Script, e: &Expr, known: &dyn Fn(&Expr) -> Option<Value>) ->
 }
 
 /// The state of registers after straight code with branches.
-struct State {
+pub struct State {
     ins: Vec<Value>,
     regs: BTreeMap<Reg, Value>,
     /// What was stored, in order: index and value.
-    stored: Vec<[Value; 2]>,
+    pub stored: Vec<[Value; 2]>,
 }
 
 impl State {
-    fn of(s: &mut Script, k: &Kernel, ins: &[Value]) -> State {
-        let mut state = State { ins: ins.to_vec(), regs: BTreeMap::new(), stored: vec![] };
+    /// Before the first statement.
+    pub fn with(ins: &[Value]) -> State {
+        State { ins: ins.to_vec(), regs: BTreeMap::new(), stored: vec![] }
+    }
+
+    /// After the last statement.
+    pub fn of(s: &mut Script, k: &Kernel, ins: &[Value]) -> State {
+        let mut state = State::with(ins);
         state.block(s, k.main.as_deref().expect("main"));
         state
     }
 
-    fn value(&self, s: &mut Script, e: &Expr) -> Value {
+    /// What an expression means here.
+    pub fn value(&self, s: &mut Script, e: &Expr) -> Value {
         expr(s, e, &|e| match e {
             Expr::In(i) => Some(self.ins[*i as usize].clone()),
             Expr::Reg(r) => Some(self.regs[r].clone()),
@@ -92,7 +99,7 @@ impl State {
 }
 
 /// A kernel of scalars a, b, .. that stores its result.
-fn kernel(ins: &str, main: &str) -> Kernel {
+pub fn kernel(ins: &str, main: &str) -> Kernel {
     let text = format!("kernel @k {{ write out: {ins} main {{ {main} }} }}");
     parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0)
 }

@@ -21,9 +21,12 @@ mod log;
 #[path = "../common/operators.rs"]
 mod operators;
 mod ptx;
+#[path = "../common/rng.rs"]
+mod rng;
 mod rules;
 mod smt;
 mod solver;
+mod straight;
 
 use claim::{Claim, How};
 use std::collections::BTreeSet;
@@ -33,6 +36,7 @@ fn claims() -> Vec<Claim> {
     let all = [
         rules::claims(),
         kernels::claims(),
+        straight::claims(),
         indices::claims(),
         divisions::claims(),
         halves::claims(),
