@@ -6,12 +6,12 @@ use super::kernels::{State, kernel};
 use super::rng::Rng;
 use super::smt::{Script, Value};
 use arraygpu_compiler::kernel::{Kernel, Stmt, common, index, narrow, negate, predicate};
-use arraygpu_compiler::scalar::Ty;
+use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 
 /// Kernels of each pass.
 const KERNELS: usize = 40;
 
-/// An operator of one operand: a product with a constant.
+/// An operator of one operand: a product with a constant, -1 among them. Products of two operands take solvers minutes; `kernels` has some.
 const SCALED: &str = "scaled";
 
 /// A pass, and what it is tried on.
@@ -53,7 +53,6 @@ const PASSES: [Pass; 4] = [
         place: "compiler/src/kernel/narrow.rs",
         run: narrow::run,
         types: &[Ty::I64],
-        // products of two operands take solvers minutes; `kernels` has some
         operators: &["add", "sub", "add", "sub", SCALED, "max", "shr"],
         branches: true,
         in_bounds: true,
@@ -63,7 +62,7 @@ const PASSES: [Pass; 4] = [
         place: "compiler/src/kernel/negate.rs",
         run: negate::run,
         types: &[Ty::I32, Ty::I8, Ty::U16, Ty::U32],
-        operators: &["min", "max", "sub", "sub", "add", "mul"],
+        operators: &["min", "max", "sub", "sub", "add", SCALED],
         branches: true,
         in_bounds: false,
     },
@@ -258,7 +257,10 @@ impl<'a> Code<'a> {
             _ => {
                 let op = self.rng.pick(self.pass.operators);
                 if op == SCALED {
-                    return format!("mul({}, {}{ty})", self.value(depth - 1), self.rng.pick(&[3, 12, 1024]));
+                    let minus_one = eval_cast(ty, Lit::i64(-1)).to_string();
+                    let factor = self.rng.pick(&["3", "12", "100", &minus_one]);
+                    let factor = factor.trim_end_matches(ty.name());
+                    return format!("mul({}, {factor}{ty})", self.value(depth - 1));
                 }
                 format!("{op}({}, {})", self.value(depth - 1), self.value(depth - 1))
             }
