@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the header's order.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     "abi.rs",
     "error.rs",
     "device.rs",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 16] = [
     "event.rs",
     "loader.rs",
     "invoke.rs",
+    "interrupt.rs",
     "online/builder.rs",
     "online/nodes.rs",
     "online/program.rs",

@@ -109,6 +109,10 @@ enum agpu_status
      * The GPU or its driver failed; after some errors nothing runs on it any more in this process.
      */
     AGPU_ERROR_DEVICE = 13,
+    /**
+     * The program cancelled the call: agpu_set_cancel_flag().
+     */
+    AGPU_ERROR_CANCELLED = 14,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -996,6 +1000,19 @@ agpu_status agpu_invoke(const struct agpu_module *module,
                         const struct agpu_call *call,
                         const struct agpu_arg *args,
                         int32_t count);
+
+/**
+ * From now on the calls of this thread that compile or run look at `flag`, and end with AGPU_ERROR_CANCELLED
+ * once it is not 0. Any thread may raise it, by an atomic store; nobody but the program lowers it. NULL: they
+ * look at none, as in the beginning. It must stay alive until another is set or the thread ends. `previous` may be
+ * NULL; it receives what the thread looked at before.
+ *
+ * A call that ends so has compiled nothing, or leaves unspecified elements in its outputs. It takes as long as
+ * one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on the CPU (all of it for a
+ * fold, which goes in order). Work that a stream has taken over is not cancelled.
+ */
+agpu_status agpu_set_cancel_flag(const int32_t *flag,
+                                 const int32_t **previous);
 
 /**
  * Begins a function. `name` is said in messages and in the code. Thread-safe.

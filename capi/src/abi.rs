@@ -53,6 +53,8 @@ pub enum AgpuStatus {
     AgpuErrorInternal = 12,
     /// The GPU or its driver failed; after some errors nothing runs on it any more in this process.
     AgpuErrorDevice = 13,
+    /// The program cancelled the call: agpu_set_cancel_flag().
+    AgpuErrorCancelled = 14,
 }
 
 /// An element type.

@@ -2,6 +2,8 @@
 
 use crate::abi::AgpuKernelArgs;
 use crate::block::Block;
+use crate::error::Result;
+use crate::interrupt;
 use arraygpu_compiler::kernel::Kernel;
 use arraygpu_compiler::schedule::Versions;
 use std::sync::OnceLock;
@@ -62,11 +64,18 @@ impl Blocks {
         .filter(|k| k.main.is_some())
     }
 
-    /// The code of a version.
-    pub fn code(&self, version: Version) -> Option<Code> {
-        let kernel = self.kernel(version)?;
-        let block: *const Block = self.ready[version as usize].get_or_init(|| Block::new(kernel));
-        Some(if version == Version::Finish { Code::Finish(block) } else { Code::Main(block) })
+    /// The code of a version, if there is one.
+    pub fn code(&self, version: Version) -> Result<Option<Code>> {
+        let Some(kernel) = self.kernel(version) else { return Ok(None) };
+        let ready = &self.ready[version as usize];
+        if ready.get().is_none() {
+            let block = Block::new(kernel);
+            // it is kept
+            interrupt::check()?;
+            let _ = ready.set(block);
+        }
+        let block: *const Block = ready.get().map_or(std::ptr::null(), std::ptr::from_ref);
+        Ok(Some(if version == Version::Finish { Code::Finish(block) } else { Code::Main(block) }))
     }
 }
 

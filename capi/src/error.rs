@@ -3,6 +3,7 @@
 use crate::abi::{AgpuStatus, code};
 use crate::calls;
 use crate::float_environment::FloatEnvironment;
+use crate::{interrupt, reserve};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
@@ -63,6 +64,7 @@ pub(crate) fn guard(f: impl FnOnce() -> Result<()>) -> AgpuStatus {
 /// The same for a function that calls one of the caller's, which has the caller's environment.
 pub(crate) fn guard_outside(f: impl FnOnce(&FloatEnvironment) -> Result<()>) -> AgpuStatus {
     silence_panics();
+    reserve::forget();
     let (_call, environment) = (calls::enter(), FloatEnvironment::enter());
     let _ = GUARDED.try_with(|g| g.set(g.get() + 1));
     let f = || if calls::is_lost() { Err(lost()) } else { f(&environment) };
@@ -106,6 +108,7 @@ fn remember(e: Error) -> AgpuStatus {
 fn silence_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        interrupt::install();
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if GUARDED.try_with(Cell::get).unwrap_or(0) == 0 {
@@ -162,7 +165,7 @@ pub extern "C" fn agpu_last_error_message() -> *const c_char {
 /// The name of a status, as in this header; "unknown status" for a number that is none. Never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_char {
-    const NAMES: [&CStr; 14] = [
+    const NAMES: [&CStr; 15] = [
         c"AGPU_OK",
         c"AGPU_ERROR_INVALID_ARGUMENT",
         c"AGPU_ERROR_INVALID_HANDLE",
@@ -177,6 +180,7 @@ pub extern "C" fn agpu_status_name(status: MaybeUninit<AgpuStatus>) -> *const c_
         c"AGPU_ERROR_UNAVAILABLE",
         c"AGPU_ERROR_INTERNAL",
         c"AGPU_ERROR_DEVICE",
+        c"AGPU_ERROR_CANCELLED",
     ];
     let name = usize::try_from(code(status)).ok().and_then(|i| NAMES.get(i));
     name.copied().unwrap_or(c"unknown status").as_ptr()

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
+use crate::interrupt;
 use crate::invoke::Args;
 use crate::log::{self, log};
 use crate::memory::ALIGN;
@@ -123,6 +124,7 @@ fn run(
             Step::Alloc(_) => {} // reserved before anything ran
             Step::Free(t) => ws.memory.release(place_of(plan, Place::Temp(*t))),
             Step::Launch(l) => {
+                interrupt::check()?;
                 launch(loaded, plan, l, now, context, ws)?;
                 now.site += l.sites.len();
             }
@@ -195,7 +197,7 @@ fn launch(
         let main = code(loaded, launch, version(launch, ws, contiguous))?;
         let work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { pool::run(context, main, &args, tiles, (!launch.sequential).then_some(work)) };
+        unsafe { pool::run(context, main, &args, tiles, (!launch.sequential).then_some(work)) }?;
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.
@@ -237,7 +239,7 @@ fn version(launch: &Launch, ws: &Workspace, contiguous: bool) -> Version {
 
 fn code(loaded: &Loaded, launch: &Launch, version: Version) -> Result<Code> {
     let missing = || error(INTERNAL, format!("kernel {} has no version {version:?}", launch.name));
-    loaded.code(launch.kernel, version).ok_or_else(missing)
+    loaded.code(launch.kernel, version)?.ok_or_else(missing)
 }
 
 /// Whether an array that the launch writes is one that it reads.

@@ -10,6 +10,7 @@ use crate::error::{
 };
 use crate::execute;
 use crate::handle::Pin;
+use crate::interrupt;
 use crate::log::log;
 use crate::module::{self, Entry, Loaded};
 use crate::stream::no_stream;
@@ -144,6 +145,7 @@ pub(crate) unsafe fn invoke(
         needed.write(ws.memory.used as i64);
         return Ok(());
     }
+    interrupt::check()?;
     let done = match &context.gpu {
         Some(gpu) => cuda::run(loaded, entry, args, context, gpu, stream, &pins, ws),
         None => {

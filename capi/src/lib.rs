@@ -30,6 +30,7 @@ mod event;
 mod execute;
 mod float_environment;
 mod handle;
+mod interrupt;
 mod invoke;
 mod level;
 mod loader;
@@ -41,6 +42,8 @@ mod overlap;
 mod pinned;
 mod pool;
 mod repeat;
+#[doc(hidden)]
+pub mod reserve;
 mod stream;
 mod usage;
 mod view;
@@ -65,6 +68,7 @@ pub use event::{
     agpu_event_create, agpu_event_free, agpu_event_query, agpu_event_record, agpu_event_synchronize,
     agpu_event_wait,
 };
+pub use interrupt::agpu_set_cancel_flag;
 pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,

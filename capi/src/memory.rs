@@ -3,7 +3,7 @@
 
 use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::usage::Usage;
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Storage {
 fn from_system(bytes: usize, zeroed: bool) -> Option<(*mut u8, From)> {
     let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, 16).ok()?;
     // SAFETY: the layout is not empty.
-    let raw = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+    let raw = unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } };
     if raw.is_null() {
         return None;
     }
@@ -129,7 +129,7 @@ impl Drop for Storage {
         match self.from {
             From::Nobody => {}
             // SAFETY: allocated in `new` with this layout.
-            From::System(raw, layout) => unsafe { dealloc(raw, layout) },
+            From::System(raw, layout) => unsafe { System.dealloc(raw, layout) },
             // SAFETY: allocated in `new` by this allocator, given back once.
             From::Host(a) => unsafe { (a.release)(a.user, self.data.cast(), self.bytes) },
         }

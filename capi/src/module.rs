@@ -123,15 +123,15 @@ impl Loaded {
     fn has(&self, index: u32, version: Version) -> bool {
         match &self.kernels {
             Kernels::Blocks(list) => list[index as usize].kernel(version).is_some(),
-            _ => self.code(index, version).is_some(),
+            _ => matches!(self.code(index, version), Ok(Some(_))),
         }
     }
 
     /// The code of a version of a kernel, if it has that version.
-    pub fn code(&self, index: u32, version: Version) -> Option<Code> {
+    pub fn code(&self, index: u32, version: Version) -> Result<Option<Code>> {
         assert!((index as usize) < self.count);
         match &self.kernels {
-            Kernels::None => None,
+            Kernels::None => Ok(None),
             Kernels::Table { kernels, .. } => {
                 // SAFETY: the table has `count` kernels, as long as the package is loaded, which calls this.
                 let k = unsafe { &*kernels.add(index as usize) };
@@ -141,7 +141,7 @@ impl Loaded {
                     Version::Strided => k.strided,
                     Version::Finish => k.finish,
                 };
-                code.map(Code::Native)
+                Ok(code.map(Code::Native))
             }
             Kernels::Blocks(list) => list[index as usize].code(version),
         }

@@ -7,15 +7,17 @@
 use crate::abi::AgpuKernelArgs;
 use crate::context::Context;
 use crate::cpu::Code;
-use crate::error::{guard_thread, guarded};
+use crate::error::{Result, guard_thread, guarded};
 use crate::float_environment::FloatEnvironment;
+use crate::interrupt::{Flag, cancelled};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 
@@ -59,7 +61,11 @@ fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Work between two looks at the host's flag: some milliseconds.
+const LOOK_WORK: i64 = 1 << 22;
+
 /// Runs `main` over all tiles, each of so much work: elements times cost. None: they are computed in order, by one thread.
+/// An error if the host cancelled it.
 ///
 /// # Safety
 /// The kernel and its arguments belong together, and stay valid during the call.
@@ -69,13 +75,15 @@ pub(crate) unsafe fn run(
     args: *const AgpuKernelArgs,
     tiles: i64,
     tile_work: Option<i64>,
-) {
+) -> Result<()> {
+    let flag = Flag::of_thread();
     let large = tile_work.filter(|work| tiles > 1 && tiles.saturating_mul(*work) >= PARALLEL_WORK);
     let helpers = large.filter(|_| context.threads > 1).and_then(|work| Some((work, helpers(context)?)));
     let Some((tile_work, helpers)) = helpers else {
+        let look = tile_work.map(|work| (LOOK_WORK / work.max(1)).max(1));
         // SAFETY: the caller's promise.
-        unsafe { main.run(args, 0, tiles) };
-        return;
+        let done = unsafe { compute(main, args, 0..tiles, look, flag) };
+        return if done { Ok(()) } else { Err(cancelled()) };
     };
     let threads = context.threads as i64;
     let chunk = (tiles / (threads * CHUNKS_PER_THREAD)).max(CHUNK_WORK / tile_work).max(1);
@@ -93,6 +101,9 @@ pub(crate) unsafe fn run(
         done: AtomicI64::new(0),
         caller: std::thread::current(),
         panic: Mutex::default(),
+        flag,
+        look: (LOOK_WORK / tile_work).max(1),
+        skipped: AtomicBool::new(false),
     });
     match helpers {
         Helpers::Workers(pool) => {
@@ -116,6 +127,33 @@ pub(crate) unsafe fn run(
     if let Some(panic) = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
         resume_unwind(panic);
     }
+    if job.skipped.load(Ordering::Relaxed) { Err(cancelled()) } else { Ok(()) }
+}
+
+/// Computes tiles, and looks at the flag, if there is one, after so many; false if it was raised, and not all are computed.
+/// Without `look` tiles go in order, and hand on what is in registers.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn compute(
+    main: Code,
+    args: *const AgpuKernelArgs,
+    tiles: Range<i64>,
+    look: Option<i64>,
+    flag: Flag,
+) -> bool {
+    let step = look.filter(|_| flag.is_there()).unwrap_or(i64::MAX);
+    let mut begin = tiles.start;
+    while begin < tiles.end {
+        if flag.is_raised() {
+            return false;
+        }
+        let end = begin.saturating_add(step).min(tiles.end);
+        // SAFETY: the caller's promise.
+        unsafe { main.run(args, begin, end) };
+        begin = end;
+    }
+    true
 }
 
 /// Who computes beside the caller.
@@ -167,6 +205,12 @@ struct Job {
     caller: Thread,
     /// The last one of a chunk. The caller goes on with it when all chunks are done.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The caller's: its tiles are no longer computed once it is raised.
+    flag: Flag,
+    /// Tiles between two looks at it.
+    look: i64,
+    /// Some were not.
+    skipped: AtomicBool,
 }
 
 /// A thread's chunks: the next to claim, and the end. On a line of its own: threads would slow each other down.
@@ -198,10 +242,12 @@ impl Job {
     /// Runs a claimed chunk.
     fn run(&self, c: i64) {
         let begin = c * self.chunk;
+        let tiles = begin..(begin + self.chunk).min(self.tiles);
         // SAFETY: this chunk is claimed and not done, so the caller is still in `run`, whose contract covers the rest.
-        let compute = || unsafe { self.main.run(self.args, begin, (begin + self.chunk).min(self.tiles)) };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(compute)) {
-            *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+        let compute = || unsafe { compute(self.main, self.args, tiles, Some(self.look), self.flag) };
+        match catch_unwind(AssertUnwindSafe(compute)) {
+            Ok(done) => drop(self.skipped.fetch_or(!done, Ordering::Relaxed)),
+            Err(panic) => *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic),
         }
         if self.done.fetch_add(1, Ordering::Release) + 1 == self.chunks {
             self.caller.unpark();
@@ -234,7 +280,7 @@ mod tests {
     fn launch(f: fn(i64, i64)) {
         let (_, context) = context::create(4, device::CPU, context::Own::default()).unwrap();
         // SAFETY: the code takes no arguments.
-        unsafe { run(&context, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) };
+        unsafe { run(&context, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) }.unwrap();
     }
 
     #[test]

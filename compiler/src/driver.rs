@@ -5,6 +5,7 @@ use crate::backend::ptx::shared::Shared;
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
 use crate::explain;
+use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
@@ -83,6 +84,10 @@ pub fn compile_for(name: &str, functions: Vec<Function>, targets: Targets) -> Re
 
 /// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the scheduler.
 pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    // where there is no room for it, `stacker` panics
+    if Vec::<u8>::new().try_reserve_exact(STACK).is_err() {
+        return Err(interrupt::stopped(Why::OutOfMemory));
+    }
     stacker::grow(STACK, f)
 }
 

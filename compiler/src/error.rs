@@ -1,4 +1,4 @@
-//! Errors of the compiler. Three kinds, because three different people must act on them.
+//! Errors of the compiler. Its kinds say who must act.
 
 use crate::loc::Loc;
 use std::fmt;
@@ -12,6 +12,8 @@ pub enum Kind {
     Limit,
     /// arraygpu is wrong: please report it.
     Bug,
+    /// The host cancelled, or memory ran out: nobody's program is wrong ([`crate::interrupt`]).
+    Stopped,
 }
 
 /// An error value: a stable code, what is wrong, and where.
@@ -19,7 +21,7 @@ pub enum Kind {
 pub struct Error {
     /// Who must act.
     pub kind: Kind,
-    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04 schedule, 05 package, 06 C compiler and ptxas.
+    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04 schedule, 05 package, 06 C compiler and ptxas, 09 stopped from outside.
     pub code: &'static str,
     /// What is wrong, with names and sizes.
     pub message: String,
@@ -59,6 +61,7 @@ impl fmt::Display for Error {
             Kind::User => "error",
             Kind::Limit => "not supported",
             Kind::Bug => "internal error (please report it)",
+            Kind::Stopped => "stopped",
         };
         write!(f, "{kind}[{}]: {}", self.code, self.message)?;
         match &self.loc {

@@ -14,6 +14,7 @@ pub mod core;
 pub mod driver;
 pub mod error;
 pub mod explain;
+pub mod interrupt;
 pub mod kernel;
 pub mod loc;
 pub mod opt;

@@ -51,6 +51,7 @@ impl fmt::Display for Error {
             Kind::User => {}
             Kind::Limit => f.write_str("not in this version: ")?,
             Kind::Bug => f.write_str("internal error, please report it: ")?,
+            Kind::Stopped => f.write_str("stopped: ")?,
         }
         write!(f, "{} [{}]", e.message, e.code)?;
         match &e.loc {

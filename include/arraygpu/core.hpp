@@ -4,6 +4,7 @@
 
 #include <arraygpu.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -184,6 +185,39 @@ inline std::string cache_problem() {
 
 /// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, in another process; else they are interpreted, with the same bits.
 inline void allow_cpu_compiler(bool allowed) { check(agpu_allow_cpu_compiler(allowed)); }
+
+/// What one thread raises to cancel what another compiles or runs (cancel_scope).
+class cancel_flag {
+public:
+    void raise() noexcept { value_.store(1, std::memory_order_release); }
+    void lower() noexcept { value_.store(0, std::memory_order_release); }
+    bool is_raised() const noexcept { return value_.load(std::memory_order_acquire) != 0; }
+
+private:
+    friend class cancel_scope;
+    std::atomic<std::int32_t> value_{0};
+    static_assert(sizeof(std::atomic<std::int32_t>) == sizeof(std::int32_t), "the library reads the flag as an int32_t");
+};
+
+/// Until the scope ends, the calls of this thread throw an error of AGPU_ERROR_CANCELLED soon after the flag is raised; what they
+/// compiled is dropped, and their outputs hold unspecified elements. The flag must outlive the scope.
+/// \code
+/// arraygpu::cancel_flag stop;            // stop.raise() in another thread, when the user presses a key
+/// arraygpu::cancel_scope scope(stop);
+/// stats::rmse(x, y, result);
+/// \endcode
+class cancel_scope {
+public:
+    explicit cancel_scope(const cancel_flag &flag) {
+        check(agpu_set_cancel_flag(reinterpret_cast<const std::int32_t *>(&flag.value_), &previous_));
+    }
+    ~cancel_scope() { agpu_set_cancel_flag(previous_, nullptr); }
+    cancel_scope(const cancel_scope &) = delete;
+    cancel_scope &operator=(const cancel_scope &) = delete;
+
+private:
+    const std::int32_t *previous_ = nullptr;
+};
 
 /// Device memory of a context, in bytes; zeros on the CPU.
 struct memory_usage {

@@ -103,7 +103,12 @@ fn build_and_install(prefix: &Path, profile: Profile, more: &[&str]) -> Result {
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let prefix = &cwd.join(prefix);
     let mut tree = Tree { prefix, list: Vec::new() };
-    sh::run(sh::cargo(&["build", "--package", "arraygpu-capi"]).args(profile.arguments()).args(more))?;
+    sh::run(
+        sh::cargo(&["build", "--package", "arraygpu-capi"])
+            .args(["--features", "reserve"])
+            .args(profile.arguments())
+            .args(more),
+    )?;
     libraries(&mut tree, &profile.built())?;
     headers(&mut tree, "include")?;
     let templates = sh::root().join("cmake");

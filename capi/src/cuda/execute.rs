@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
 use crate::execute::{deliver, place_of};
 use crate::handle::Pin;
+use crate::interrupt;
 use crate::invoke::{Args, reserve};
 use crate::module::{Entry, Loaded};
 use crate::repeat;
@@ -164,6 +165,7 @@ impl Call<'_> {
                     // an iteration inside may run by other launches where its memory is another one
                     let (mut starts, mut end) = ([first; DIFFERENT_TURNS], first);
                     for turn in 0..turns.count {
+                        interrupt::check()?;
                         let like = Turns::like(turn);
                         let is_decided_here = like as i64 == turn;
                         if is_decided_here {

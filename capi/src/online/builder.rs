@@ -2,11 +2,12 @@
 
 use super::cache;
 use super::nodes::{Variable, construct, elementwise};
-use super::program::{insert, refused};
+use super::program::insert;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuProgram, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, guard_as, out};
 use crate::handle::Table;
+use crate::interrupt::refused;
 use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type};
 use arraygpu_compiler::loc::{Loc, LocStack};

@@ -1,8 +1,9 @@
 //! Programs by structure: a function in fused form is compiled once, however it was spelled; and by the callers' own keys. Both are bounded: what was not
 //! used for longest goes.
 
-use super::program::{Program, refused};
+use super::program::Program;
 use crate::error::Result;
+use crate::interrupt::{self, refused};
 use arraygpu_compiler::core::{Function, encode};
 use arraygpu_compiler::{driver, stage};
 use rustc_hash::FxHashMap;
@@ -59,6 +60,7 @@ pub(super) fn program(source: Function) -> Result<Arc<Program>> {
         return Ok(known);
     }
     let program = Arc::new(Program::new(source, fused));
+    interrupt::check()?;
     Ok(keep(&STRUCTURES, &key, program))
 }
 

@@ -2,10 +2,10 @@
 //! behind its user's back, so without that there is the block interpreter, which computes the same bits.
 
 use super::disk;
-use super::program::refused;
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
 use crate::environment;
 use crate::error::{Error, Result, guard};
+use crate::interrupt::{self, refused};
 use crate::level::Level;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
@@ -44,16 +44,20 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
     })
 }
 
-/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to the same bits.
-pub(super) fn kernels(versions: &[Versions], level: Level) -> Option<Kernels> {
+/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to the same
+/// bits. An error where the call ends early.
+pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kernels>> {
     if !is_allowed() || versions.is_empty() {
-        return None;
+        return Ok(None);
     }
-    compiled(versions, level)
-        .inspect_err(|e| {
-            disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message))
-        })
-        .ok()
+    match compiled(versions, level) {
+        Err(e) if interrupt::is_passing(&e) => Err(e),
+        Err(e) => {
+            disk::note(format!("the C compiler is not used, kernels are interpreted: {}", e.message));
+            Ok(None)
+        }
+        done => done.map(Some),
+    }
 }
 
 fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {

@@ -1,9 +1,9 @@
 //! Nodes of a builder's function that bind no variables, and scalar operations on arrays.
 
 use super::builder::{Builder, make};
-use super::program::refused;
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
+use crate::interrupt::refused;
 use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Lambda, NodeId, Op, Var};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};

@@ -10,8 +10,9 @@ use crate::buffer;
 use crate::context;
 use crate::cpu::Blocks;
 use crate::cuda::{self, Images};
-use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, Result, aligned, error, fail, guard, guard_as, out};
+use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, guard, guard_as, out};
 use crate::handle::Table;
+use crate::interrupt::{self, refused};
 use crate::invoke::{context_of, invoke};
 use crate::level::level;
 use crate::log::log;
@@ -25,7 +26,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A compiled function.
 pub(crate) struct Program {
@@ -36,6 +37,8 @@ pub(crate) struct Program {
     /// After all passes.
     fused: Function,
     staged: Option<Staged>,
+    /// Held by who compiles.
+    making: Mutex<()>,
     cpu: OnceLock<Result<Module>>,
     /// One for each of [`SCOPES`].
     cuda: [OnceLock<Result<Module>>; SCOPES.len()],
@@ -63,13 +66,6 @@ impl Drop for Module {
     }
 }
 
-/// What a compiler's error is to the caller.
-pub(super) fn refused(e: arraygpu_compiler::Error) -> Error {
-    use arraygpu_compiler::error::Kind;
-    let status = if e.kind == Kind::Bug { INTERNAL } else { INVALID_ARGUMENT };
-    error(status, e.to_string())
-}
-
 impl Program {
     /// Compiles a function as far as it does not depend on the device.
     pub fn new(source: Function, fused: Function) -> Program {
@@ -84,6 +80,7 @@ impl Program {
             source,
             fused,
             staged: None,
+            making: Mutex::new(()),
             cpu: OnceLock::new(),
             cuda: [const { OnceLock::new() }; SCOPES.len()],
             is_long: AtomicBool::new(false),
@@ -93,8 +90,20 @@ impl Program {
     /// The module for a device; on a GPU that of one of [`SCOPES`].
     fn module(&self, on_gpu: bool, which: usize) -> Result<&'static Loaded> {
         let cell = if on_gpu { &self.cuda[which] } else { &self.cpu };
-        let make = || if on_gpu { self.for_gpu(SCOPES[which]) } else { self.for_cpu() };
-        cell.get_or_init(make).as_ref().map(|m| m.0).map_err(Clone::clone)
+        if cell.get().is_none() {
+            let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            if cell.get().is_none() {
+                let made = if on_gpu { self.for_gpu(SCOPES[which]) } else { self.for_cpu() };
+                match made.and_then(|made| interrupt::check().map(|()| made)) {
+                    Err(e) if interrupt::is_passing(&e) => return Err(e),
+                    made => drop(cell.set(made)),
+                }
+            }
+        }
+        match cell.get() {
+            Some(made) => made.as_ref().map(|m| m.0).map_err(Clone::clone),
+            None => unreachable!("set above"),
+        }
     }
 
     fn for_gpu(&self, scope: Scope) -> Result<Module> {
@@ -108,7 +117,7 @@ impl Program {
     fn for_cpu(&self) -> Result<Module> {
         let made = driver::schedule(&self.fused, Scope::Cpu).map_err(refused)?;
         let count = made.kernels.len();
-        let (kernels, how) = match cc::kernels(&made.kernels, level()?) {
+        let (kernels, how) = match cc::kernels(&made.kernels, level()?)? {
             Some(compiled) => (compiled, "compiled by the system's C compiler"),
             None => (
                 Kernels::Blocks(made.kernels.into_iter().map(Blocks::new).collect()),

@@ -8,11 +8,13 @@ use super::cc;
 use super::program::Program;
 use crate::abi::{AgpuArg, AgpuCall};
 use crate::error::{MODULE, Result};
+use crate::interrupt;
 use crate::invoke::{Given, given, has_workspace};
 use crate::module::{Entry, Loaded};
 use crate::workspace;
 use arraygpu_compiler::core::{Function, parse, verify};
 use arraygpu_compiler::driver;
+use arraygpu_compiler::error::Kind;
 use arraygpu_compiler::scalar::Lit;
 use arraygpu_compiler::stage::{self, Stages};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +125,12 @@ impl Staged {
             let fused = driver::fuse(&source)?;
             Ok(Arc::new(Program::of_module(&self.module, source, fused)))
         });
-        self.keep(values.to_vec(), compiled.ok())
+        match compiled {
+            // the general version says so, too
+            Err(e) if e.kind == Kind::Stopped => None,
+            _ if interrupt::check().is_err() => None,
+            compiled => self.keep(values.to_vec(), compiled.ok()),
+        }
     }
 
     /// Keeps a version; one goes that was not used for longest.

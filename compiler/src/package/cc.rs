@@ -8,8 +8,12 @@ use super::level::Level;
 use super::model::Package;
 use super::{ABI_VERSION, RUNTIME_SONAME, glue};
 use crate::error::{Error, Result};
+use crate::interrupt;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// The runtime's header, to compile the package's own code against.
 const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
@@ -260,16 +264,37 @@ impl Compiler {
     fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<()> {
         command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
         let tool = command.get_program().to_string_lossy().into_owned();
-        let out = command.output().map_err(|e| Error::user("E0601", format!("cannot run {tool}: {e}")))?;
-        let said = String::from_utf8_lossy(&out.stderr);
-        let said: String = said.lines().take(40).collect::<Vec<_>>().join("\n");
-        if !out.status.success() {
-            return Err(Error::bug("E0602", format!("{tool} failed at {what} ({}):\n{said}", out.status)));
+        let failed = |e: io::Error| Error::user("E0601", format!("cannot run {tool}: {e}"));
+        let mut said = tempfile::tempfile().map_err(failed)?;
+        command.stdout(Stdio::null()).stderr(said.try_clone().map_err(failed)?);
+        let mut child = command.spawn().map_err(failed)?;
+        let status = wait(&mut child).map_err(failed)?;
+        interrupt::check()?;
+        let mut bytes = Vec::new();
+        said.rewind().and_then(|()| said.read_to_end(&mut bytes)).map_err(failed)?;
+        let said = String::from_utf8_lossy(&bytes).lines().take(40).collect::<Vec<_>>().join("\n");
+        if !status.success() {
+            return Err(Error::bug("E0602", format!("{tool} failed at {what} ({status}):\n{said}")));
         }
         if self.strict && !said.is_empty() {
             return Err(Error::bug("E0603", format!("{tool} warns at {what}:\n{said}")));
         }
         Ok(())
+    }
+}
+
+/// Waits for a compiler; one that is no longer wanted is stopped.
+fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+    const OFTEN: Duration = Duration::from_millis(2);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if interrupt::check().is_err() {
+            child.kill()?;
+            return child.wait();
+        }
+        thread::sleep(OFTEN);
     }
 }
 

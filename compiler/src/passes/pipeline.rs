@@ -6,6 +6,7 @@ use super::{
 };
 use crate::core::{Function, verify};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use std::sync::Arc;
 
 /// A pass: its name on the command line, and what it does.
@@ -62,6 +63,7 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     }
     guard::mark(&mut f);
     for (i, pass) in PASSES.iter().enumerate() {
+        interrupt::check()?;
         f = (pass.run)(f)?;
         // a check takes as long as a pass: where functions are compiled while a program runs, only the last is made
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {

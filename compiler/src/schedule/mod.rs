@@ -35,6 +35,7 @@ pub mod stencil;
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
 use crate::error::Result;
+use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostId, HostRule, Launch, Place, Plan, Slot, Step};
 use form::Form;
@@ -155,6 +156,7 @@ fn scheduled(
     }
     s.declare_temps(&passes, &scalars);
     for (i, pass) in passes.iter().enumerate() {
+        interrupt::check()?;
         let next = first_kernel + s.kernels.len() as u32;
         if let Some(iteration) = &pass.iteration {
             s.repeat(pass, iteration, next)?;

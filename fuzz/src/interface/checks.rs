@@ -109,6 +109,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_program_remember", build::program_remember),
     ("agpu_run_remembered", build::run_remembered),
     ("agpu_allow_cpu_compiler", devices::allow_cpu_compiler),
+    ("agpu_set_cancel_flag", devices::set_cancel_flag),
 ];
 
 /// Whether a call succeeded. One that fails says why, and has written nothing; none has an internal error.

@@ -65,6 +65,21 @@ pub(super) fn allow_cpu_compiler(_: &mut Thread) -> Done {
     done(unsafe { agpu_allow_cpu_compiler(false) }, true)
 }
 
+/// A flag that is never raised; now and then one that no int32_t can be.
+pub(super) fn set_cancel_flag(t: &mut Thread) -> Done {
+    static LOWERED: i32 = 0;
+    let lowered = &raw const LOWERED;
+    if t.rng.one_in(4) {
+        // SAFETY: an address that is not looked at.
+        return done(unsafe { agpu_set_cancel_flag(lowered.wrapping_byte_add(2), null_mut()) }, true);
+    }
+    let flag = t.rng.pick(&[null(), lowered]);
+    let mut previous = null();
+    let place = if t.rng.one_in(2) { null_mut() } else { &raw mut previous };
+    // SAFETY: NULL, or a number that stays; a place for the result, or none.
+    done(unsafe { agpu_set_cancel_flag(flag, place) }, true)
+}
+
 pub(super) fn context_create(t: &mut Thread) -> Done {
     let mut options = AgpuContextOptions {
         device: t.rng.pick(&[0, 1, 1, 1, 1, 2, 99, -1, i32::MAX]),

@@ -38,6 +38,7 @@ use super::scalars;
 use super::stencil::{self, Kept, Stencil};
 use crate::core::Strategy;
 use crate::error::Result;
+use crate::interrupt;
 use crate::kernel::parts::operations;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, common, divide, narrow, negate, predicate, verify};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
@@ -156,6 +157,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
     let (mut lowered, mut written): (Option<Lowered>, _) = (None, 0);
     let short = v > 1 && short::serves(l, pass, &inner, cost);
     for (suffix, conditions) in versions(l, writes, pass.sequential, squares > 1, plane, short) {
+        interrupt::check()?;
         // versions of one shape have one body: they differ in what may be assumed of it
         let body = match &lowered {
             Some(done) if done.shape == conditions.shape() => done,

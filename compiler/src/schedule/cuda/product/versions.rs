@@ -4,6 +4,7 @@ use super::rectangle::Rectangle;
 use super::{main, sums};
 use crate::core::NodeId;
 use crate::error::Result;
+use crate::interrupt;
 use crate::kernel::parts::operations;
 use crate::kernel::{Kernel, Stmt};
 use crate::plan::gpu::{Grid, Pays};
@@ -86,6 +87,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut Gp
         ],
     };
     for (suffix, shape, few, pays) in list {
+        interrupt::check()?;
         let [rows, cols] = shape.sides.map(|s| s.size as u32);
         let mut add = |l: &mut Lower, what: &str, grid: Grid, pays: Pays| -> Result<()> {
             let c = Conditions { contiguous: true, narrow: true, pays, ..Conditions::default() };

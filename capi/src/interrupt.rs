@@ -1,0 +1,110 @@
+//! Calls that end early: the host cancels them, or the compiler's memory runs out.
+//!
+//! A thread of the host names a flag of its own ([`agpu_set_cancel_flag`]); what that thread calls then looks at it where
+//! stopping is cheap: between the passes of the compiler, before each launch and each turn of an iteration, and every few
+//! milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
+
+use crate::abi::{AgpuStatus, AgpuStatus::AgpuErrorCancelled as CANCELLED};
+use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, aligned, error, guard};
+use crate::reserve;
+use arraygpu_compiler::error::Kind;
+use arraygpu_compiler::interrupt::{self, Why};
+use std::cell::Cell;
+use std::ptr::null;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+thread_local! {
+    static FLAG: Cell<Flag> = const { Cell::new(Flag(null())) };
+}
+
+/// The host's flag, or none.
+#[derive(Clone, Copy)]
+pub(crate) struct Flag(*const AtomicI32);
+
+// SAFETY: an atomic of the host's, which lives as long as a call looks at it (the contract of `agpu_set_cancel_flag`).
+unsafe impl Send for Flag {}
+// SAFETY: as above.
+unsafe impl Sync for Flag {}
+
+impl Flag {
+    /// That of this thread.
+    pub fn of_thread() -> Flag {
+        FLAG.try_with(Cell::get).unwrap_or(Flag(null()))
+    }
+
+    /// Whether there is one at all.
+    pub fn is_there(self) -> bool {
+        !self.0.is_null()
+    }
+
+    /// Whether the host wants this to end.
+    pub fn is_raised(self) -> bool {
+        // SAFETY: null, or alive: see above.
+        unsafe { self.0.as_ref() }.is_some_and(|flag| flag.load(Ordering::Acquire) != 0)
+    }
+}
+
+/// The error of a call that the host cancelled.
+#[cold]
+pub(crate) fn cancelled() -> Error {
+    error(CANCELLED, "the call was cancelled: the flag of agpu_set_cancel_flag() is raised")
+}
+
+/// An error where this thread's call is to end. What lasts longer than the call is kept only behind this: it is not to live in
+/// the reserve.
+pub(crate) fn check() -> Result<()> {
+    match () {
+        () if Flag::of_thread().is_raised() => Err(cancelled()),
+        () if reserve::is_in_use() => Err(error(OUT_OF_MEMORY, "there is not enough memory for this call")),
+        () => Ok(()),
+    }
+}
+
+/// Tells the compiler whom to ask.
+pub(crate) fn install() {
+    interrupt::install(|| match () {
+        () if Flag::of_thread().is_raised() => Some(Why::Cancelled),
+        () if reserve::is_in_use() => Some(Why::OutOfMemory),
+        () => None,
+    });
+}
+
+/// What a compiler's error is to the caller.
+pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
+    let status = match e.kind {
+        Kind::Stopped if e.code == interrupt::CANCELLED => CANCELLED,
+        Kind::Stopped => OUT_OF_MEMORY,
+        Kind::Bug => INTERNAL,
+        Kind::User | Kind::Limit => INVALID_ARGUMENT,
+    };
+    error(status, e.to_string())
+}
+
+/// Whether the same call may succeed another time: such an error is no property of a program, and is never remembered for one.
+pub(crate) fn is_passing(e: &Error) -> bool {
+    matches!(e.status, CANCELLED | OUT_OF_MEMORY)
+}
+
+/// From now on the calls of this thread that compile or run look at `flag`, and end with AGPU_ERROR_CANCELLED
+/// once it is not 0. Any thread may raise it, by an atomic store; nobody but the program lowers it. NULL: they
+/// look at none, as in the beginning. It must stay alive until another is set or the thread ends. `previous` may be
+/// NULL; it receives what the thread looked at before.
+///
+/// A call that ends so has compiled nothing, or leaves unspecified elements in its outputs. It takes as long as
+/// one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on the CPU (all of it for a
+/// fold, which goes in order). Work that a stream has taken over is not cancelled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_set_cancel_flag(flag: *const i32, previous: *mut *const i32) -> AgpuStatus {
+    guard(|| {
+        aligned(flag, "agpu_set_cancel_flag: flag")?;
+        aligned(previous, "agpu_set_cancel_flag: previous")?;
+        let before = FLAG
+            .try_with(|own| own.replace(Flag(flag.cast())))
+            .map_err(|_| error(INVALID_ARGUMENT, "agpu_set_cancel_flag: the thread is ending"))?;
+        // SAFETY: NULL, or a place of the caller's.
+        if let Some(previous) = unsafe { previous.as_mut() } {
+            *previous = before.0.cast();
+        }
+        Ok(())
+    })
+}
