@@ -49,7 +49,7 @@ int main(void) {
 
     /* Into memory that we already have, a view of every second element. */
     must(agpu_view_slice(vy, 0, 0, 5, 2, &part), "slice y");
-    must(examples_forward_difference(NULL, part, (agpu_view){made, 0, 1, {2, 0, 0}, {1, 0, 0}}), "forward_difference");
+    must(examples_forward_difference(NULL, part, (agpu_view){.buffer = made, .rank = 1, .extent = {2}, .stride = {1}}), "forward_difference");
     must(agpu_copy_to_host(host, vz, 2), "copy the result");
     check(host[0] == 2 && host[1] == 5, "differences 2 5");
 

@@ -48,6 +48,12 @@ impl Error {
         Error { kind: Kind::Bug, code, message: message.into(), loc: None }
     }
 
+    /// The same error, which calls a function by another name.
+    pub fn renamed(mut self, from: &str, to: &str) -> Error {
+        self.message = self.message.replace(from, to);
+        self
+    }
+
     /// The same error at a place; the first place given stays.
     pub fn at(mut self, loc: Option<&Loc>) -> Error {
         self.loc = self.loc.or_else(|| loc.cloned());

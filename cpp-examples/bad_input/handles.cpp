@@ -92,7 +92,7 @@ int main() {
     }
 
     // options of a size that this library cannot know
-    agpu_call odd{0, nullptr, nullptr};
+    agpu_call odd{};
     CHECK_STATUS(AGPU_ERROR_INVALID_ARGUMENT, ({"size"}), examples_rmse(&odd, vx, vx, &result));
 
     CHECK(result == -1); // no failing call wrote it

@@ -13,6 +13,7 @@ use arraygpu_compiler::explain::{Extent, Format, Options};
 use arraygpu_compiler::package::level::Level;
 use arraygpu_compiler::package::model::{c_type, cpp_class};
 use arraygpu_compiler::package::ptxas::Arch;
+use arraygpu_compiler::scalar::Ty;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
@@ -140,7 +141,7 @@ pub(crate) fn run(package: &Package) -> Result<()> {
 pub(crate) fn run_with(package: &Package, arguments: Vec<OsString>, out: &mut dyn Write) -> Result<()> {
     match parse(package, arguments) {
         Ok(arguments) => execute(package, &arguments, out),
-        Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string())),
+        Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string().trim_start_matches("error: "))),
         Err(help) => print(out, &help.to_string()),
     }
 }
@@ -204,11 +205,20 @@ fn print(out: &mut dyn Write, text: &str) -> Result<()> {
     }
 }
 
+/// The element type in C++.
+fn cpp_type(ty: Ty) -> &'static str {
+    match ty {
+        Ty::F16 => "arraygpu::half",
+        Ty::Bf16 => "arraygpu::bfloat16",
+        ty => c_type(ty),
+    }
+}
+
 /// The function in `--list`: its documentation and its form with out-parameters.
 fn listed(package: &str, f: &Function) -> String {
     let mut params = Vec::new();
     for p in &f.params {
-        let elem = c_type(p.ty.elem);
+        let elem = cpp_type(p.ty.elem);
         params.push(match p.ty.is_scalar() {
             true => format!("{elem} {}", p.name),
             false => format!("{}_view<const {elem}> {}", cpp_class(p.ty.rank), p.name),
@@ -216,7 +226,7 @@ fn listed(package: &str, f: &Function) -> String {
     }
     for r in &f.results {
         let Type { elem, rank } = f.graph.ty(r.value);
-        let elem = c_type(elem);
+        let elem = cpp_type(elem);
         params.push(match rank {
             0 => format!("{elem}& {}", r.name),
             _ => format!("{}_view<{elem}> {}", cpp_class(rank), r.name),

@@ -59,7 +59,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     let mut f = f.clone();
     // what iterations call are functions like any other
     for step in &mut f.steps {
-        *step = Arc::new(run(step, seen)?);
+        let named = |e: Error| e.renamed(&step.name, &format!("{}, a step of its iteration", f.name));
+        *step = Arc::new(run(step, seen).map_err(named)?);
     }
     guard::mark(&mut f);
     for (i, pass) in PASSES.iter().enumerate() {

@@ -156,22 +156,31 @@ impl Size {
     }
 }
 
+/// An error where an array of an element would be stored. An iteration stores the states that it begins with: it comes first.
+fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
+    let g = &f.graph;
+    let find = |is: &dyn Fn(&Op) -> bool| all.iter().find(|n| is(g.op(**n)) && !g.is_closed(**n));
+    let iterate = find(&|op| matches!(op, Op::Iterate { .. }));
+    let (n, what, advice) = match (iterate, find(&|op| matches!(op, Op::Materialize(_)))) {
+        (Some(n), _) => (n, "iterate", "iterate over whole arrays, outside of that operation"),
+        (_, Some(n)) => {
+            (n, "materialize", "leave it out: what does not depend on the element is stored by itself")
+        }
+        _ => return Ok(()),
+    };
+    let why = "of an array that depends on the element of an enclosing operation is not supported";
+    Err(Error::limit("E0401", format!("{}: {what} {why}; {advice}", f.name)).at(g.node(*n).loc.first()))
+}
+
 /// Items in dependency order.
 fn items(f: &Function) -> Result<Vec<Item>> {
     let g = &f.graph;
     let mut out = Vec::new();
     let results: HashSet<NodeId> = f.results.iter().map(|r| r.value).collect();
-    for n in g.reachable(f.results.iter().map(|r| r.value)) {
+    let all = g.reachable(f.results.iter().map(|r| r.value));
+    stored_in_an_element(f, &all)?;
+    for n in all {
         let is_item = g.op(n).is_pass();
-        let (what, advice) = match g.op(n) {
-            Op::Iterate { .. } => ("iterate", ""),
-            _ => ("materialize", "; leave it out: what does not depend on the element is stored by itself"),
-        };
-        if matches!(g.op(n), Op::Materialize(_) | Op::Iterate { .. }) && !g.is_closed(n) {
-            let why = "of an array that depends on the element of an enclosing operation is not supported";
-            let message = format!("{}: {what} {why}{advice}", f.name);
-            return Err(Error::limit("E0401", message).at(g.node(n).loc.first()));
-        }
         // what depends on an element is part of its code
         let is_state = matches!(g.op(n), Op::Iterate { .. });
         if is_item && g.is_closed(n) && !(is_state && results.contains(&n)) {

@@ -126,7 +126,8 @@ impl Scheduler<'_> {
         let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, name, kernel, self.scope, repeated)?;
         self.kernels.extend(kernels);
         self.gpu.extend(gpu);
-        self.warnings.extend(warnings);
+        let called = format!("{}, a step of its iteration", self.f.name);
+        self.warnings.extend(warnings.into_iter().map(|w| w.replace(&f.name, &called)));
         Ok(plan)
     }
 

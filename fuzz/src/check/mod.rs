@@ -90,7 +90,13 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Gpu => gpu::check(case),
         Stage::Interface => Err(Failure::new("no stage of a program")),
     };
-    caught(|| {
+    let before = REFUSED.load(Ordering::Relaxed);
+    // a program that is compiled twice is refused once
+    let once = |done| {
+        REFUSED.fetch_min(before + 1, Ordering::Relaxed);
+        done
+    };
+    once(caught(|| {
         let compared = one(case)?;
         match specialised(case) {
             Some(special) => {
@@ -99,7 +105,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
             }
             None => Ok(compared),
         }
-    })
+    }))
 }
 
 /// The function compiled for what it stages in the call that it is made for, and that call.
@@ -145,7 +151,7 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 }
 
 /// Programs that were refused for how much code their nested operations would be, which is not predicted: how many
-/// there are in a run is limited.
+/// there are in a run is limited. A process checks one at a time.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn refused_for_its_size(e: &Error) -> bool {
