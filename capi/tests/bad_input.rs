@@ -391,8 +391,8 @@ fn names() {
     // SAFETY: static strings.
     let name = |n| unsafe { std::ffi::CStr::from_ptr(agpu_status_name(number(n))) }.to_str().unwrap();
     assert_eq!(
-        (name(0), name(13), name(14), name(-1)),
-        ("AGPU_OK", "AGPU_ERROR_DEVICE", "unknown status", "unknown status")
+        (name(0), name(14), name(15), name(-1)),
+        ("AGPU_OK", "AGPU_ERROR_CANCELLED", "unknown status", "unknown status")
     );
     assert_eq!(agpu_abi_version(), AGPU_ABI_VERSION);
     std::thread::spawn(|| assert_eq!(message(), "")).join().unwrap();

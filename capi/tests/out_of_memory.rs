@@ -156,7 +156,9 @@ fn sweep(once: bool) {
     for n in which() {
         factor = factor.next_up();
         let live = LIVE.load(Relaxed);
-        (ONCE.set(once), FAILED.set(false), LEFT.set(n));
+        ONCE.set(once);
+        FAILED.set(false);
+        LEFT.set(n);
         let done = work(factor, &x);
         failed += i32::from(done.is_err());
         assert!(done.is_err() || done.is_ok_and(near), "{done:?} without allocation {n}");
@@ -169,7 +171,7 @@ fn sweep(once: bool) {
             break;
         }
     }
-    assert!(failed > 100, "{failed} calls failed");
+    assert!(failed > 20, "{failed} calls failed");
 }
 
 /// One thread: what lives is counted.

@@ -48,6 +48,11 @@ impl Error {
         Error { kind: Kind::Bug, code, message: message.into(), loc: None }
     }
 
+    /// What a verifier says of a text: its author is to mend it, not we.
+    pub fn of_text(self) -> Error {
+        Error { kind: Kind::User, ..self }
+    }
+
     /// The same error, which calls a function by another name.
     pub fn renamed(mut self, from: &str, to: &str) -> Error {
         self.message = self.message.replace(from, to);

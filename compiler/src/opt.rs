@@ -87,7 +87,7 @@ pub fn run(text: &str, options: &[String]) -> Result<String> {
 
 /// The function for these values of what it stages.
 fn specialised(f: &Function, values: &[Lit]) -> Result<Function> {
-    verify::verify(f)?;
+    verify::verify(f).map_err(Error::of_text)?;
     let types = stage::types(f);
     if types.iter().copied().eq(values.iter().map(|v| v.ty)) {
         return Ok(stage::specialise(f, values));

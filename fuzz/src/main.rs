@@ -115,8 +115,9 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() -> ExitCode {
     match Cli::parse().task {
         Task::Run { stage, seeds, chunk, jobs, minutes, small, slow, language, long } => {
-            // calls of the interface have no program of the language
-            let all = || Stage::ALL.into_iter().chain((!language).then_some(Stage::Interface)).collect();
+            // texts of these programs are like those of the others, and calls of the interface have none
+            let others = if language { &[][..] } else { &[Stage::Texts, Stage::Interface] };
+            let all = || Stage::ALL.into_iter().chain(others.iter().copied()).collect();
             let stages = if stage.is_empty() { all() } else { stage };
             // a day has more seeds than anyone has time for
             let minutes = minutes.or(seeds.is_none().then_some(5.0));

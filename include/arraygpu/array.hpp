@@ -18,7 +18,8 @@ template <std::size_t Rank> std::int64_t counted(const extents<Rank> &extents) {
     for (const std::size_t n : extents) empty = empty || n == 0;
     for (const std::size_t n : extents) {
         if (n > std::size_t(INT64_MAX) || (!empty && count > INT64_MAX / std::int64_t(n))) {
-            throw error(AGPU_ERROR_INVALID_ARGUMENT, "an array cannot have so many elements");
+            fail(error(AGPU_ERROR_INVALID_ARGUMENT, "an array cannot have so many elements"));
+            return 0;
         }
         count = empty ? 0 : count * std::int64_t(n);
     }
@@ -100,11 +101,11 @@ protected:
     explicit owned_array(agpu_buffer *buffer) : owned_array(nothing(), buffer) {
         agpu_type type{};
         check(agpu_buffer_type(buffer, &type));
-        if (type != type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
+        if (type != type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         agpu_view whole{};
         check(agpu_buffer_view(buffer, &whole));
         if (whole.rank != std::int64_t(Rank)) {
-            throw error(AGPU_ERROR_SHAPE, "adopt: the buffer is an array of rank " + std::to_string(whole.rank));
+            detail::fail(error(AGPU_ERROR_SHAPE, "adopt: the buffer is an array of rank " + std::to_string(whole.rank)));
         }
         view_ = whole;
     }

@@ -69,6 +69,10 @@ private:
     void *stream_ = nullptr;
 };
 
+namespace detail {
+class pending;
+}
+
 /// When the work that was queued on a stream so far is done.
 class event {
 public:
@@ -78,8 +82,8 @@ public:
         const agpu_status status = agpu_event_record(event_, on.c_call());
         if (status == AGPU_OK) return;
         const error failure(status, agpu_last_error_message());
-        static_cast<void>(agpu_event_free(event_));
-        throw failure;
+        static_cast<void>(agpu_event_free(std::exchange(event_, nullptr)));
+        detail::fail(failure);
     }
     event(event &&other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
     event &operator=(event &&other) noexcept {
@@ -100,6 +104,10 @@ public:
     agpu_event *c_event() const noexcept { return event_; }
 
 private:
+    friend class detail::pending;
+    struct nothing {};
+    explicit event(nothing) noexcept {}
+
     agpu_event *event_ = nullptr;
 };
 
@@ -114,7 +122,12 @@ namespace detail {
 template <class T, bool = type_of<T>::known> struct held {
     held() = default;
     held(T &&value) : value_(std::move(value)) {}
-    T take(const stream *) { return *std::exchange(value_, std::nullopt); }
+    T take(const stream *) {
+        if constexpr (std::is_default_constructible_v<T>) {
+            if (!value_) return T(); // without exceptions an error was kept, and there is no value
+        }
+        return *std::exchange(value_, std::nullopt);
+    }
 
 private:
     std::optional<T> value_;
@@ -175,7 +188,7 @@ protected:
     void finish() {
         wait();
         done_.reset();
-        if (const auto failure = std::exchange(failure_, std::nullopt)) throw error(*failure);
+        if (const auto failure = std::exchange(failure_, std::nullopt)) detail::fail(error(*failure));
     }
     template <class F> void queue(F f) {
         if (!failure_) arraygpu::then((static_cast<void>(there()), on_), std::move(f));
@@ -184,8 +197,10 @@ protected:
 
 private:
     const event &there() const {
-        if (!done_) throw error(AGPU_ERROR_INVALID_ARGUMENT, "the future holds no value: it was taken, or moved");
-        return *done_;
+        if (done_) return *done_;
+        static const event none{event::nothing()};
+        fail(error(AGPU_ERROR_INVALID_ARGUMENT, "the future holds no value: it was taken, or moved"));
+        return none;
     }
 
     std::optional<stream> stream_; // if it is the future's own

@@ -29,9 +29,33 @@ private:
     agpu_status code_;
 };
 
-/// Throws what a C function reported.
+namespace detail {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+[[noreturn]] inline void fail(const error &e) { throw e; }
+#else
+inline error &kept() {
+    static thread_local error first(AGPU_OK, "");
+    return first;
+}
+inline void fail(const error &e) {
+    if (kept().code() == AGPU_OK) kept() = e;
+}
+#endif
+} // namespace detail
+
+#if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+/// In programs without exceptions (-fno-exceptions): this thread's first error since the last time that this was asked; its code is
+/// AGPU_OK if there was none. A call that failed has changed nothing, and what it returns or makes is empty.
+inline error take_error() {
+    error taken = detail::kept();
+    detail::kept() = error(AGPU_OK, "");
+    return taken;
+}
+#endif
+
+/// Throws what a C function reported; without exceptions it is kept for take_error().
 inline void check(agpu_status status) {
-    if (status != AGPU_OK) throw error(status, agpu_last_error_message());
+    if (status != AGPU_OK) detail::fail(error(status, agpu_last_error_message()));
 }
 
 namespace detail {
@@ -156,8 +180,8 @@ struct is_iterator<It, std::void_t<typename std::iterator_traits<It>::iterator_c
 
 inline void same_length(const char *what, std::int64_t here, std::size_t there) {
     if (here < 0 || std::uint64_t(here) != there) {
-        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " +
-                                          std::to_string(there));
+        detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the vector has the length " + std::to_string(here) + ", the source " +
+                                          std::to_string(there)));
     }
 }
 
@@ -247,7 +271,10 @@ public:
     static context cpu(int threads = 0) { return context(threads, AGPU_DEVICE_CPU); }
     /// A GPU, counted from 0.
     static context cuda(int number = 0) {
-        if (number < 0 || number > 1 << 20) throw error(AGPU_ERROR_UNAVAILABLE, "there is no CUDA device " + std::to_string(number));
+        if (number < 0 || number > 1 << 20) {
+            detail::fail(error(AGPU_ERROR_UNAVAILABLE, "there is no CUDA device " + std::to_string(number)));
+            number = 1 << 20;
+        }
         return context(0, AGPU_DEVICE_CUDA + number);
     }
     context(context &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -306,7 +333,7 @@ class context_ref {
 public:
     context_ref() noexcept = default;
     context_ref(const context &c) : handle_(c.c_context()) {
-        if (!handle_) throw error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from");
+        if (!handle_) detail::fail(error(AGPU_ERROR_INVALID_HANDLE, "the context was moved from"));
     }
     /// The context of a buffer.
     static context_ref of_buffer(agpu_buffer *buffer) {

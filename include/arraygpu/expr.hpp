@@ -8,6 +8,10 @@
 #ifndef ARRAYGPU_EXPR_HPP
 #define ARRAYGPU_EXPR_HPP
 
+#if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+#error "arraygpu/expr.hpp needs exceptions; packages and arraygpu.hpp do without (-fno-exceptions, arraygpu::take_error())"
+#endif
+
 #include <arraygpu.hpp>
 #include <arraygpu/expr/assign.hpp>
 

@@ -66,7 +66,7 @@ public:
         std::vector<T> all;
         for (const auto &row : rows) {
             if (row.size() != cols()) {
-                throw error(AGPU_ERROR_SHAPE, "rows of " + std::to_string(cols()) + " and of " + std::to_string(row.size()) + " elements");
+                detail::fail(error(AGPU_ERROR_SHAPE, "rows of " + std::to_string(cols()) + " and of " + std::to_string(row.size()) + " elements"));
             }
             all.insert(all.end(), row.begin(), row.end());
         }
@@ -86,7 +86,8 @@ public:
     static gpu_matrix wrap(T *data, std::size_t rows, std::size_t cols, std::size_t leading_dimension = 0, context_ref where = {}) {
         const std::size_t apart = leading_dimension ? leading_dimension : cols;
         if (apart < cols) {
-            throw error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart");
+            detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "wrap: rows of " + std::to_string(cols) + " elements that begin " + std::to_string(apart) + " apart"));
+            return gpu_matrix();
         }
         const std::int64_t last = rows ? detail::counted<2>({rows - 1, apart}) : 0;
         const std::int64_t count = rows && cols ? detail::counted<1>({std::size_t(last) + cols}) : 0;

@@ -17,7 +17,7 @@ public:
     explicit buffer_owner(agpu_buffer *buffer) : block_(new (std::nothrow) block{{1}, buffer}) {
         if (block_) return;
         static_cast<void>(agpu_buffer_free(buffer));
-        throw error(AGPU_ERROR_OUT_OF_MEMORY, "no memory for the handle of an array");
+        detail::fail(error(AGPU_ERROR_OUT_OF_MEMORY, "no memory for the handle of an array"));
     }
     buffer_owner(buffer_owner &&other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
     buffer_owner &operator=(buffer_owner &&other) noexcept {

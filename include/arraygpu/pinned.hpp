@@ -21,7 +21,7 @@ public:
 
     T *allocate(std::size_t count) {
         void *memory = nullptr;
-        if (count > std::size_t(std::numeric_limits<std::int64_t>::max()) / sizeof(T)) throw std::bad_alloc();
+        if (count > std::size_t(std::numeric_limits<std::int64_t>::max()) / sizeof(T)) return ::new T[count]; // which fails as new does
         check(agpu_host_alloc(context_, std::int64_t(count * sizeof(T)), &memory));
         return static_cast<T *>(memory);
     }

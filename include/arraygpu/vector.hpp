@@ -43,7 +43,7 @@ public:
     gpu_vector() : gpu_vector(std::size_t(0)) {}
     /// So many zeros.
     explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr), size_(size) {
-        if (size > std::size_t(INT64_MAX)) throw error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements");
+        if (size > std::size_t(INT64_MAX)) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
         check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), owner_.receive()));
     }
     /// A copy of a std::vector, std::array, std::span, ...
@@ -74,7 +74,7 @@ public:
         agpu_type type{};
         std::int64_t count = 0;
         check(agpu_buffer_type(buffer, &type));
-        if (type != detail::type_of<T>::value) throw error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type");
+        if (type != detail::type_of<T>::value) detail::fail(error(AGPU_ERROR_TYPE_MISMATCH, "adopt: the buffer has another element type"));
         check(agpu_buffer_count(buffer, &count));
         vector.size_ = std::size_t(count);
         return vector;

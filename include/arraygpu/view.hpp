@@ -91,7 +91,7 @@ protected:
         if (count == size()) return;
         std::string shape;
         for (std::size_t axis = 0; axis < Rank; ++axis) shape += (axis ? " x " : "") + std::to_string(view_.extent[axis]);
-        throw error(AGPU_ERROR_SHAPE, std::string(what) + ": the view is " + shape + ", the host has " + std::to_string(count) + " elements");
+        detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the view is " + shape + ", the host has " + std::to_string(count) + " elements"));
     }
     /// A made-up view would ask for any memory.
     void countable() const {
@@ -99,7 +99,7 @@ protected:
             agpu_view checked{};
             check(agpu_view_transpose(view_, 0, 0, &checked));
         } else if (view_.extent[0] < 0) {
-            throw error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements");
+            detail::fail(error(AGPU_ERROR_OUT_OF_BOUNDS, "a view of " + std::to_string(view_.extent[0]) + " elements"));
         }
     }
     static constexpr void writable() { static_assert(!std::is_const_v<T>, "this view is not writable"); }

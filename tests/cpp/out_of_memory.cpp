@@ -1,28 +1,39 @@
-// The address space of the process ends at each of many sizes: making a context, compiling and running end with an error or work, and work afterwards.
+// The process has no memory left but so many bytes: making a context, compiling and running end with an error or work, and work afterwards.
 #include "check.hpp"
 #include <arraygpu/expr.hpp>
+#include <cstdlib>
 #include <examples.hpp>
+#include <malloc.h>
 #include <new>
 #include <sys/resource.h>
-#include <unistd.h>
 
 using namespace arraygpu;
 
-// Bytes of address space in use.
-static rlim_t in_use() {
-    long pages = 0;
-    if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
-        if (std::fscanf(file, "%ld", &pages) != 1) pages = 0;
-        std::fclose(file);
-    }
-    return rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE));
-}
+static void *held[1 << 20];
+static std::size_t count = 0;
 
+// No more address space than there is.
 static bool allow(rlim_t bytes) {
     rlimit limit{};
     getrlimit(RLIMIT_AS, &limit);
     limit.rlim_cur = bytes;
     return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+// Takes all memory that malloc still has, and gives so many bytes back.
+static void exhaust(std::size_t but) {
+    for (const std::size_t size : {1 << 20, 1 << 16, 4096, 512, 64, 24}) {
+        while (count < sizeof held / sizeof *held) {
+            void *p = std::malloc(size);
+            if (!p) break;
+            held[count++] = p;
+        }
+    }
+    for (std::size_t given = 0; given < but && count; std::free(held[count])) given += malloc_usable_size(held[--count]);
+}
+
+static void give_back() {
+    while (count) std::free(held[--count]);
 }
 
 // A new program each time.
@@ -42,9 +53,10 @@ int main() {
     const float expected = work(0.5f);
     int refused = 0, done = 0;
     float k = 0.5f;
-    for (rlim_t more = 0; more < 400; more += 4) {
+    for (std::size_t bytes = 0; bytes < 2000000; bytes += bytes < 400000 ? 8000 : 100000) {
         k += 1e-6f;
-        if (!allow(in_use() + more * 100000)) return 1;
+        if (!allow(0)) return 1;
+        exhaust(bytes);
         int status = AGPU_OK;
         char said[200] = "";
         try {
@@ -56,6 +68,7 @@ int main() {
             status = AGPU_ERROR_OUT_OF_MEMORY; // the program's own
         }
         if (!allow(RLIM_INFINITY)) return 1;
+        give_back();
         (status == AGPU_OK ? done : refused)++;
         if (status != AGPU_OK && status != AGPU_ERROR_OUT_OF_MEMORY) std::fprintf(stderr, "%d: %s\n", status, said);
         CHECK(status == AGPU_OK || status == AGPU_ERROR_OUT_OF_MEMORY);

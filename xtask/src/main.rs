@@ -15,6 +15,7 @@ mod pip;
 mod programs;
 mod prove;
 mod ptxas;
+mod sanitize;
 mod sh;
 mod system;
 mod test;
@@ -94,6 +95,11 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
+    /// Run the runtime's tests and random calls of its interface under sanitizers and Miri (the nightly toolchain with rust-src and miri)
+    Sanitize {
+        /// Only this one
+        tool: Option<sanitize::Tool>,
+    },
     /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of `test`)
     Independent {
         /// Programs, calls and results in the form of `fuzz/examples/oracle.rs`, in place of its own
@@ -119,6 +125,7 @@ fn main() -> ExitCode {
         }
         Task::Fuzz { options } => fuzz::run(&options),
         Task::Prove { all, limit } => prove::run(all, limit),
+        Task::Sanitize { tool } => sanitize::run(tool),
         Task::Independent { programs } => {
             independent::run(programs.as_deref(), &mut count::Counts::default())
         }

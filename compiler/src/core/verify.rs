@@ -61,6 +61,9 @@ pub fn verify(f: &Function) -> Result<()> {
                 return bad(format!("{n:?} gets a scalar that the host cannot compute"));
             }
         }
+        if let Some(length) = lengths(op).into_iter().find(|l| g.is_closed(*l) && !is_host(g, *l)) {
+            return bad(format!("{n:?} has a bound or length, {length:?}, that the host cannot compute"));
+        }
         if let Op::Var(v, _) = op
             && v.0 >= FRESH
         {
@@ -74,6 +77,16 @@ pub fn verify(f: &Function) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What the length of an array that an operation makes follows from, beside other arrays.
+fn lengths(op: &Op) -> Vec<NodeId> {
+    match op {
+        Op::Generate(extents, _) => extents.clone(),
+        Op::Slice { start, stop, stride, .. } => vec![*start, *stop, *stride],
+        Op::Spread { n, .. } | Op::Iota(n) | Op::Fill(n, _) => vec![*n],
+        _ => Vec::new(),
+    }
 }
 
 /// What is embedded is known before anything runs, and leaves no record behind.

@@ -1,7 +1,7 @@
 //! Reads the text form of kernels back.
 
 use super::{Array, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
 
@@ -63,7 +63,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             w => return Err(c.error(format!("`{w}` starts no line of a kernel"))),
         }
     }
-    super::verify::verify(&k)?;
+    super::verify::verify(&k).map_err(Error::of_text)?;
     Ok(k)
 }
 

@@ -15,7 +15,7 @@ pub fn print(package: &Package) -> String {
     let guard = format!("{}_HPP", name.to_uppercase());
     let mut out = format!(
         "// {name} {}: made by arraygpu {}. Do not edit: run the generator again.\n\
-         #ifndef {guard}\n#define {guard}\n\n#include <arraygpu.hpp>\n#include <cstdint>\n#include <utility>\n#include \"{name}.h\"\n\n\
+         #ifndef {guard}\n#define {guard}\n\n#include <arraygpu.hpp>\n#include <arraygpu/misuse.hpp>\n#include <cstdint>\n#include <utility>\n#include \"{name}.h\"\n\n\
          namespace {name} {{\n",
         package.version,
         super::VERSION
@@ -27,9 +27,41 @@ pub fn print(package: &Package) -> String {
         }
         let overloads: Vec<String> = overloads(name, entry).map(|o| o.print()).collect();
         out.push_str(&overloads.join("\n"));
+        misuse(&mut out, name, entry);
     }
     let _ = write!(out, "\n}}  // namespace {name}\n\n#endif  // {guard}\n");
     out
+}
+
+/// A template for calls that fit no overload, which says so in one line: what the arguments are, not which candidates there are.
+fn misuse(out: &mut String, package: &str, entry: &Entry) {
+    let mut each = Vec::new();
+    for o in overloads(package, entry) {
+        let types: Vec<String> = o.parameters().into_iter().map(|(ty, _)| ty).collect();
+        each.push(format!("        arraygpu::detail::takes<{}>", types.join(", ")));
+    }
+    let list = |values: &[Value]| -> Vec<String> {
+        values.iter().map(|v| format!("{} ({})", v.name, owned(v))).collect()
+    };
+    let (params, results) = (list(&entry.params).join(", "), list(&entry.results).join(", "));
+    let name = format!("{package}::{}", entry.name);
+    let after = if params.is_empty() { "" } else { ", " };
+    let forms = format!(
+        "{name}({params}), or with the results behind: {name}({params}{after}{results}); call_options may come first"
+    );
+    let _ = write!(
+        out,
+        "\n/// A call that fits none of the functions above.\n\
+         template <class... Args, arraygpu::detail::if_misused<arraygpu::detail::overloads<\n{}>,\n    Args...> = 0>\n\
+         arraygpu::detail::nothing {}(Args&&...)\n{{\n    \
+         static_assert(!arraygpu::detail::has_host_array<Args...>,\n        \
+         \"{name}: an argument is in the memory of the host: copy it by arraygpu::gpu_vector<T>(array)\");\n    \
+         static_assert(arraygpu::detail::has_host_array<Args...> || arraygpu::detail::never<Args...>,\n        \
+         \"an argument is missing, too many, or of another type; the call is {forms}\");\n    \
+         return {{}};\n}}\n",
+        each.join(",\n"),
+        entry.name,
+    );
 }
 
 /// The fields of several results.
@@ -54,6 +86,11 @@ fn scalar(v: &Value) -> String {
 /// The class that owns an array.
 fn class(v: &Value) -> String {
     format!("arraygpu::{}", cpp_class(v.ty.rank))
+}
+
+/// The type of a parameter.
+fn input(p: &Value) -> String {
+    if p.is_scalar() { scalar(p) } else { format!("{}_view<const {}>", class(p), scalar(p)) }
 }
 
 /// The type that holds a result.
@@ -103,7 +140,9 @@ impl Overload<'_> {
             [one] => owned(one),
             _ => format!("{}_result", entry.name),
         };
-        let (head, list) = (format!("inline {returned} {}(", entry.name), self.parameters());
+        let list: Vec<String> =
+            self.parameters().into_iter().map(|(ty, name)| format!("{ty} {name}")).collect();
+        let head = format!("inline {returned} {}(", entry.name);
         let long = head.len() + list.iter().map(|p| p.len() + 2).sum::<usize>() > LINE;
         let separator = if long { ",\n        " } else { ", " };
         let _ = writeln!(out, "{head}{}{})\n{{", if long { "\n        " } else { "" }, list.join(separator));
@@ -158,25 +197,23 @@ impl Overload<'_> {
         self.entry.free_name("options")
     }
 
-    fn parameters(&self) -> Vec<String> {
+    /// Types and names.
+    fn parameters(&self) -> Vec<(String, String)> {
         let mut list = Vec::new();
         if self.options {
-            list.push(format!("const arraygpu::call_options& {}", self.options_name()));
+            list.push(("const arraygpu::call_options&".into(), self.options_name()));
         }
         for p in &self.entry.params {
-            list.push(if p.is_scalar() {
-                format!("{} {}", scalar(p), p.name)
-            } else {
-                format!("{}_view<const {}> {}", class(p), scalar(p), p.name)
-            });
+            list.push((input(p), p.name.clone()));
         }
         if self.results != Results::Returned {
             for r in &self.entry.results {
-                list.push(match (r.is_scalar(), self.results) {
-                    (true, Results::Device) => format!("arraygpu::gpu_scalar<{}>& {}", scalar(r), r.name),
-                    (true, _) => format!("{}& {}", scalar(r), r.name),
-                    (false, _) => format!("{}_view<{}> {}", class(r), scalar(r), r.name),
-                });
+                let ty = match (r.is_scalar(), self.results) {
+                    (true, Results::Device) => format!("arraygpu::gpu_scalar<{}>&", scalar(r)),
+                    (true, _) => format!("{}&", scalar(r)),
+                    (false, _) => format!("{}_view<{}>", class(r), scalar(r)),
+                };
+                list.push((ty, r.name.clone()));
             }
         }
         list

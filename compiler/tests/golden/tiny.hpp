@@ -3,6 +3,7 @@
 #define TINY_HPP
 
 #include <arraygpu.hpp>
+#include <arraygpu/misuse.hpp>
 #include <cstdint>
 #include <utility>
 #include "tiny.h"
@@ -57,6 +58,22 @@ inline arraygpu::gpu_vector<float> saxpy(
         arraygpu::gpu_vector_view<const float> y)
 {
     return ::tiny::saxpy(arraygpu::call_options(), a, x, y);
+}
+
+/// A call that fits none of the functions above.
+template <class... Args, arraygpu::detail::if_misused<arraygpu::detail::overloads<
+        arraygpu::detail::takes<const arraygpu::call_options&, float, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<float, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<const arraygpu::call_options&, float, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<const float>>,
+        arraygpu::detail::takes<float, arraygpu::gpu_vector_view<const float>, arraygpu::gpu_vector_view<const float>>>,
+    Args...> = 0>
+arraygpu::detail::nothing saxpy(Args&&...)
+{
+    static_assert(!arraygpu::detail::has_host_array<Args...>,
+        "tiny::saxpy: an argument is in the memory of the host: copy it by arraygpu::gpu_vector<T>(array)");
+    static_assert(arraygpu::detail::has_host_array<Args...> || arraygpu::detail::never<Args...>,
+        "an argument is missing, too many, or of another type; the call is tiny::saxpy(a (float), x (arraygpu::gpu_vector<float>), y (arraygpu::gpu_vector<float>)), or with the results behind: tiny::saxpy(a (float), x (arraygpu::gpu_vector<float>), y (arraygpu::gpu_vector<float>), result (arraygpu::gpu_vector<float>)); call_options may come first");
+    return {};
 }
 
 /// The results of both.
@@ -132,6 +149,24 @@ inline both_result both(
 inline both_result both(arraygpu::gpu_vector_view<const float> call, bool options)
 {
     return ::tiny::both(arraygpu::call_options(), call, options);
+}
+
+/// A call that fits none of the functions above.
+template <class... Args, arraygpu::detail::if_misused<arraygpu::detail::overloads<
+        arraygpu::detail::takes<const arraygpu::call_options&, arraygpu::gpu_vector_view<const float>, bool, std::int64_t&, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<arraygpu::gpu_vector_view<const float>, bool, std::int64_t&, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<const arraygpu::call_options&, arraygpu::gpu_vector_view<const float>, bool, arraygpu::gpu_scalar<std::int64_t>&, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<arraygpu::gpu_vector_view<const float>, bool, arraygpu::gpu_scalar<std::int64_t>&, arraygpu::gpu_vector_view<float>>,
+        arraygpu::detail::takes<const arraygpu::call_options&, arraygpu::gpu_vector_view<const float>, bool>,
+        arraygpu::detail::takes<arraygpu::gpu_vector_view<const float>, bool>>,
+    Args...> = 0>
+arraygpu::detail::nothing both(Args&&...)
+{
+    static_assert(!arraygpu::detail::has_host_array<Args...>,
+        "tiny::both: an argument is in the memory of the host: copy it by arraygpu::gpu_vector<T>(array)");
+    static_assert(arraygpu::detail::has_host_array<Args...> || arraygpu::detail::never<Args...>,
+        "an argument is missing, too many, or of another type; the call is tiny::both(call (arraygpu::gpu_vector<float>), options (bool)), or with the results behind: tiny::both(call (arraygpu::gpu_vector<float>), options (bool), args (std::int64_t), half (arraygpu::gpu_vector<float>)); call_options may come first");
+    return {};
 }
 
 }  // namespace tiny

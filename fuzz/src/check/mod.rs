@@ -7,6 +7,7 @@ mod gpu;
 mod passes;
 mod runtime;
 mod simulator;
+mod texts;
 
 use crate::case::Case;
 use arraygpu_compiler::core::interp::{Outcome, Value};
@@ -33,6 +34,8 @@ pub enum Stage {
     C,
     /// The first GPU of the machine.
     Gpu,
+    /// Its texts, damaged.
+    Texts,
     /// No program: random calls of the C interface.
     Interface,
 }
@@ -49,6 +52,7 @@ impl Stage {
             Stage::Block => "block",
             Stage::C => "c",
             Stage::Gpu => "gpu",
+            Stage::Texts => "texts",
             Stage::Interface => "interface",
         }
     }
@@ -88,15 +92,10 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
         Stage::Block => block::check(case),
         Stage::C => c::check(case, &Level::here()),
         Stage::Gpu => gpu::check(case),
+        Stage::Texts => texts::check(case),
         Stage::Interface => Err(Failure::new("no stage of a program")),
     };
-    let before = REFUSED.load(Ordering::Relaxed);
-    // a program that is compiled twice is refused once
-    let once = |done| {
-        REFUSED.fetch_min(before + 1, Ordering::Relaxed);
-        done
-    };
-    once(caught(|| {
+    caught(|| {
         let compared = one(case)?;
         match specialised(case) {
             Some(special) => {
@@ -105,7 +104,7 @@ pub fn check(stage: Stage, case: &Case) -> Result<u64, Failure> {
             }
             None => Ok(compared),
         }
-    }))
+    })
 }
 
 /// The function compiled for what it stages in the call that it is made for, and that call.
@@ -150,8 +149,8 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// Programs that were refused for how much code their nested operations would be, which is not predicted: how many
-/// there are in a run is limited. A process checks one at a time.
+/// How often a program was refused for how much code its nested operations would be, which is not predicted: how many
+/// there are in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn refused_for_its_size(e: &Error) -> bool {

@@ -9,6 +9,7 @@ mod arrays;
 mod build;
 mod checks;
 mod devices;
+mod environment;
 mod modules;
 
 use checks::CALLS;
@@ -19,6 +20,7 @@ use crate::rng::Rng;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use build::Building;
+use environment::Environment;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::Mutex;
 
@@ -132,7 +134,9 @@ impl<'a> Thread<'a> {
     fn run(mut self) -> Result<Counts, String> {
         for at in 0..LENGTH {
             let (name, call) = self.rng.pick(CALLS);
-            let succeeded = call(&mut self).map_err(|e| format!("{name}: {e} (call {at} of its thread)"))?;
+            let environment = Environment::pick(&mut self.rng);
+            let done = environment.within(|| call(&mut self));
+            let succeeded = done.map_err(|e| format!("{name}: {e} (call {at} of its thread)"))?;
             *self.counts.entry(if succeeded { name.into() } else { format!("{name} fails") }).or_default() +=
                 1;
             if !succeeded && self.rng.one_in(16) {

@@ -59,7 +59,6 @@ pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool, long
     for (name, n) in counts {
         say(&format!("count {n} {name}"));
     }
-    say(&format!("refused {}", check::REFUSED.load(Ordering::Relaxed)));
     say(&format!("done {compared}"));
 }
 
@@ -83,7 +82,7 @@ fn sessions(seeds: Range<u64>, skip: &[u64]) {
 fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
     let mut compared = 0;
     for (seed, case) in cases {
-        match check::check(stage, case) {
+        match telling_refusals(*seed, || check::check(stage, case)) {
             Ok(n) => compared += n,
             Err(f) => report(*seed, &f),
         }
@@ -91,12 +90,23 @@ fn one_by_one(stage: Stage, cases: &[(u64, Case)]) -> u64 {
     compared
 }
 
+/// Tells whether the program of a seed was refused for its size meanwhile.
+fn telling_refusals<T>(seed: u64, f: impl FnOnce() -> T) -> T {
+    let refused = || check::REFUSED.load(Ordering::Relaxed);
+    let before = refused();
+    let result = f();
+    if refused() > before {
+        say(&format!("refused {seed}"));
+    }
+    result
+}
+
 /// Cases that are compiled to one file of C, for one of the levels in turn: results that were compared, and how many programs they were.
 fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
     let mut ready = Vec::new();
     for (seed, case) in cases {
         say(&format!("at {seed}"));
-        match check::caught(|| c::size(case)) {
+        match telling_refusals(*seed, || check::caught(|| c::size(case))) {
             Ok(Some(size)) if long || size < LONG || size < VERY_LONG && seed % OF_LONG == 0 => {
                 ready.push((*seed, case))
             }

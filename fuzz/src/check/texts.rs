@@ -1,0 +1,176 @@
+//! Damaged texts: whatever stands in a text of core IR, of a kernel, of a plan or of the launches of GPUs is read or refused with an
+//! error of the reader's. What is read still means what it prints; a function that is legal compiles or is refused.
+
+use super::Failure;
+use crate::case::Case;
+use crate::rng::Rng;
+use arraygpu_compiler::core::{self, print};
+use arraygpu_compiler::driver::{self, Targets};
+use arraygpu_compiler::error::{Error, Kind};
+use arraygpu_compiler::kernel::{self, Kernel};
+use arraygpu_compiler::passes::pipeline;
+use arraygpu_compiler::plan::{self, gpu};
+use arraygpu_compiler::schedule::Scope;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Damages of each text.
+const DAMAGES: usize = 12;
+
+/// What the verifier of core IR says.
+const NOT_WELL_FORMED: &str = "E0301";
+
+/// Texts that were read or refused.
+pub fn check(case: &Case) -> Result<u64, Failure> {
+    let core = print::print(&case.function, false);
+    let mut hash = DefaultHasher::new();
+    core.hash(&mut hash);
+    let mut rng = Rng::new(hash.finish());
+    let mut tried = each(&core, &mut rng, "core IR", functions)?;
+    let targets = Targets { cpu: true, cuda: true };
+    // what is refused is another stage's matter
+    let Ok(compiled) = driver::compile_for("fuzz", vec![case.function.clone()], targets) else {
+        return Ok(tried);
+    };
+    let of_gpu = compiled.gpu_code.iter().flatten().map(|code| &code.kernel);
+    let all: Vec<&Kernel> = compiled.versions.iter().map(|v| &v.contiguous).chain(of_gpu).collect();
+    if !all.is_empty() {
+        tried += each(&rng.pick(&all).to_string(), &mut rng, "kernel", kernels)?;
+    }
+    tried += each(&compiled.plans[0].to_string(), &mut rng, "plan", plans)?;
+    if !compiled.gpu.is_empty() {
+        let launches = compiled.gpu.iter().map(|k| k.to_string()).collect::<String>();
+        tried += each(&launches, &mut rng, "launches", |text| gpu::parse(text).map(drop))?;
+    }
+    Ok(tried)
+}
+
+/// Damages a text again and again.
+fn each(text: &str, rng: &mut Rng, what: &str, read: fn(&str) -> Result<(), Error>) -> Result<u64, Failure> {
+    // a function that is not well-formed is a bug of whoever made it
+    let is_bug = |e: &Error| e.kind == Kind::Bug && e.code != NOT_WELL_FORMED;
+    if let Some(e) = read(text).err().filter(is_bug) {
+        return Err(Failure::new(format!("a {what} that was printed is refused: {e}\n{text}")));
+    }
+    for _ in 0..DAMAGES {
+        let mut damaged = text.to_string();
+        for _ in 0..1 + rng.below(3) {
+            damaged = damage(&damaged, rng);
+        }
+        // a panic is told with the text, too
+        let done = super::caught(|| Ok(read(&damaged)))
+            .map_err(|f| Failure::new(format!("{}\n{damaged}", f.message)))?;
+        if let Some(e) = done.err().filter(is_bug) {
+            return Err(Failure::new(format!("a damaged {what} is a bug: {e}\n{damaged}")));
+        }
+    }
+    Ok(DAMAGES as u64)
+}
+
+/// Reads core IR; what is legal goes through the passes and the schedule.
+fn functions(text: &str) -> Result<(), Error> {
+    driver::on_big_stack(|| {
+        for f in core::parse::parse(text)? {
+            core::verify::verify(&f)?;
+            let fused = pipeline::run(&f, &mut |_, _| ())?;
+            driver::schedule(&fused, Scope::Cpu)?;
+        }
+        Ok(())
+    })
+}
+
+fn kernels(text: &str) -> Result<(), Error> {
+    for k in kernel::parse::parse(text)? {
+        same(&k, kernel::parse::parse(&k.to_string())?.first())?;
+        let mut changed = k.clone();
+        let passes = [
+            kernel::common::run,
+            kernel::divide::run,
+            kernel::predicate::run,
+            kernel::narrow::run,
+            kernel::dce::run,
+        ];
+        passes.iter().for_each(|pass| pass(&mut changed));
+    }
+    Ok(())
+}
+
+fn plans(text: &str) -> Result<(), Error> {
+    plan::parse::parse(text)?.iter().try_for_each(|p| same(p, plan::parse::parse(&p.to_string())?.first()))
+}
+
+/// What is printed reads back as it was.
+fn same<T: PartialEq + std::fmt::Display>(read: &T, again: Option<&T>) -> Result<(), Error> {
+    match again {
+        Some(again) if again.to_string() == read.to_string() => Ok(()),
+        _ => Err(Error::bug("E0199", format!("it reads back otherwise:\n{read}"))),
+    }
+}
+
+/// A text with one thing wrong in it.
+fn damage(text: &str, rng: &mut Rng) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let (i, j) = (rng.below(lines.len().max(1)), rng.below(lines.len().max(1)));
+    match rng.below(9) {
+        0 => text.chars().take(rng.below(text.len() + 1)).collect(),
+        1 if !lines.is_empty() => {
+            lines.remove(i);
+            lines.join("\n")
+        }
+        2 if !lines.is_empty() => {
+            lines.insert(j, lines[i]);
+            lines.join("\n")
+        }
+        3 if !lines.is_empty() => {
+            lines.swap(i, j);
+            lines.join("\n")
+        }
+        4 => word(text, rng, |w| w.starts_with(|c: char| c.is_ascii_digit()), &NUMBERS),
+        5 => {
+            let names: Vec<&str> = text.split(is_between).filter(|w| w.starts_with('%')).collect();
+            if names.is_empty() { text.into() } else { word(text, rng, |w| w.starts_with('%'), &names) }
+        }
+        6 => word(text, rng, |w| !w.is_empty(), &WORDS),
+        7 => {
+            let at = rng.below(text.chars().count() + 1);
+            let odd = rng.pick(&['\0', '%', '{', '}', '"', '[', ']', '\u{1f600}', '\n', '-', '9', 'e', '.']);
+            text.chars().take(at).chain([odd]).chain(text.chars().skip(at)).collect()
+        }
+        _ => {
+            let types = ["f32", "f64", "i8", "i64", "u8", "u64", "bool", "f16", "bf16"];
+            word(text, rng, |w| types.iter().any(|ty| w.ends_with(ty)), &types)
+        }
+    }
+}
+
+const NUMBERS: [&str; 10] = [
+    "0",
+    "-1",
+    "1",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551616",
+    "4294967296",
+    "1e400",
+    "0x",
+    "99999999999999999999999999",
+];
+const WORDS: [&str; 14] = [
+    "yield", "map", "generate", "reduce", "fold", "at", "elem", "len", "select", "iterate", "require",
+    "return", "step", "cast",
+];
+
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || "(),:[]{}=\"".contains(c)
+}
+
+/// Another word in place of one that fits.
+fn word(text: &str, rng: &mut Rng, fits: impl Fn(&str) -> bool, others: &[&str]) -> String {
+    let words = text.split(is_between).filter(|w| !w.is_empty() && fits(w));
+    let places: Vec<(usize, usize)> =
+        words.map(|w| (w.as_ptr().addr() - text.as_ptr().addr(), w.len())).collect();
+    if places.is_empty() {
+        return text.into();
+    }
+    let (at, length) = rng.pick(&places);
+    format!("{}{}{}", &text[..at], rng.pick(others), &text[at + length..])
+}

@@ -1,0 +1,76 @@
+//! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and AddressSanitizer, with
+//! a standard library that is instrumented, too; and Miri over what needs no foreign code. Not a part of `test`: each takes minutes.
+
+use crate::sh::{self, Result};
+use std::process::Command;
+
+/// What watches the tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Tool {
+    /// Data races.
+    Thread,
+    /// Memory that is not there any more, or was never; leaks.
+    Address,
+    /// Undefined behaviour of Rust code: handles, the reserve, memory limits, views.
+    Miri,
+}
+
+/// Tests of the runtime that start the program again, or fork it, in ways that a sanitizer does not survive.
+const NOT_UNDER_SANITIZERS: [&str; 2] = ["--skip", "fork"];
+/// Modules of the runtime that call nothing foreign.
+const FOR_MIRI: [&str; 4] = ["handle::", "reserve::", "usage::", "overlap::"];
+
+/// Runs the tests under one of them, or all.
+pub fn run(tool: Option<Tool>) -> Result {
+    let all = [Tool::Thread, Tool::Address, Tool::Miri];
+    all.into_iter().filter(|t| tool.is_none_or(|asked| asked == *t)).try_for_each(under)
+}
+
+fn under(tool: Tool) -> Result {
+    let (name, options) = match tool {
+        Tool::Thread => ("thread", "-Zsanitizer=thread"),
+        Tool::Address => ("address", "-Zsanitizer=address"),
+        Tool::Miri => return miri(),
+    };
+    // the tests themselves abort, as far as they know, where a sanitizer has its own handler
+    for tests in [
+        &["--package", "arraygpu-capi", "--tests"][..],
+        &["--package", "arraygpu-fuzz", "--test", "interface"],
+    ] {
+        let mut test = nightly("test");
+        test.args(["-Zbuild-std", "--target", &host()?]).args(tests).arg("--no-fail-fast");
+        test.args(["--", "--test-threads", "2"]).args(NOT_UNDER_SANITIZERS);
+        test.env("CARGO_TARGET_DIR", sh::target().join("sanitize").join(name));
+        test.env("RUSTFLAGS", format!("{options} -Cunsafe-allow-abi-mismatch=sanitizer"));
+        // the C compiler's kernels and the fake driver are not instrumented
+        test.env("TSAN_OPTIONS", "halt_on_error=1 ignore_noninstrumented_modules=1")
+            .env("ASAN_OPTIONS", "detect_leaks=1");
+        sh::run(&mut test)?;
+    }
+    Ok(())
+}
+
+fn miri() -> Result {
+    let mut test = nightly("miri");
+    test.args(["test", "--package", "arraygpu-capi", "--lib", "--"]).args(FOR_MIRI);
+    test.env("CARGO_TARGET_DIR", sh::target().join("sanitize/miri"));
+    // handles are numbers, which become pointers again
+    test.env("MIRIFLAGS", "-Zmiri-permissive-provenance -Zmiri-disable-isolation");
+    sh::run(&mut test)
+}
+
+/// Cargo of the nightly toolchain, which has these tools.
+fn nightly(task: &str) -> Command {
+    let mut cargo = sh::program("cargo");
+    // which cargo runs us, and with which compiler, is no matter here
+    cargo.env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    cargo.current_dir(sh::root()).args(["+nightly", task]);
+    cargo
+}
+
+/// The triple of this machine.
+fn host() -> Result<String> {
+    let told = sh::output(Command::new("rustc").arg("-vV")).ok_or("rustc does not run")?;
+    let line = told.lines().find_map(|l| l.strip_prefix("host: "));
+    line.map(String::from).ok_or_else(|| "rustc does not name its host".into())
+}
