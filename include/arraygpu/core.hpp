@@ -30,6 +30,9 @@ private:
 };
 
 namespace detail {
+/// False, but only when a template is used.
+template <class...> inline constexpr bool never = false;
+
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
 [[noreturn]] inline void fail(const error &e) { throw e; }
 #else

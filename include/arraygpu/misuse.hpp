@@ -2,6 +2,8 @@
 #ifndef ARRAYGPU_MISUSE_HPP
 #define ARRAYGPU_MISUSE_HPP
 
+#include <arraygpu/core.hpp>
+
 #include <array>
 #include <cstddef>
 #include <type_traits>
@@ -41,8 +43,6 @@ template <class T> struct is_of_the_host<T *> : std::true_type {};
 /// Whether an argument is an array that lies in the host's memory.
 template <class... Args>
 inline constexpr bool has_host_array = (is_of_the_host<std::remove_cv_t<std::remove_reference_t<Args>>>::value || ...);
-
-template <class...> inline constexpr bool never = false;
 
 /// What such a call gives, so that there is no second error.
 struct nothing {

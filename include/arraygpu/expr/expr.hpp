@@ -12,7 +12,6 @@ template <class T> class staged;
 
 namespace detail {
 
-template <class...> inline constexpr bool never = false;
 
 template <class T> T run_scalar(const node_ptr &node);
 
