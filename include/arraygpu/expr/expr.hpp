@@ -12,7 +12,6 @@ template <class T> class staged;
 
 namespace detail {
 
-
 template <class T> T run_scalar(const node_ptr &node);
 
 /// What may stand in an expression, beside numbers of the host: its element type, its rank, and its node.
