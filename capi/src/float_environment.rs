@@ -16,16 +16,32 @@ const DEFAULT: Word = 0x1f80;
 #[cfg(not(target_arch = "x86_64"))]
 const DEFAULT: Word = 0;
 
+/// Exceptions that have happened; they decide about nothing.
+#[cfg(target_arch = "x86_64")]
+const SEEN: Word = 0x3f;
+#[cfg(not(target_arch = "x86_64"))]
+const SEEN: Word = 0;
+
 impl FloatEnvironment {
-    /// The default one from now on.
+    /// The default one from now on. Where it is that already, which is nearly always, nothing is written: that would cost
+    /// more than all else of a short call.
     #[inline]
     pub fn enter() -> FloatEnvironment {
-        FloatEnvironment(replace(DEFAULT))
+        FloatEnvironment::change(DEFAULT)
+    }
+
+    #[inline]
+    fn change(to: Word) -> FloatEnvironment {
+        let before = get();
+        if (before ^ to) & !SEEN != 0 {
+            set(to);
+        }
+        FloatEnvironment(before)
     }
 
     /// Runs a function of the caller in the environment that he had.
     pub fn outside<T>(&self, f: impl FnOnce() -> T) -> T {
-        let _back = FloatEnvironment(replace(self.0));
+        let _back = FloatEnvironment::change(self.0);
         f()
     }
 }
@@ -33,36 +49,48 @@ impl FloatEnvironment {
 impl Drop for FloatEnvironment {
     #[inline]
     fn drop(&mut self) {
-        replace(self.0);
+        if get() != self.0 {
+            set(self.0);
+        }
     }
 }
 
-/// Sets the control word; what it was.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn replace(word: Word) -> Word {
-    let mut before: Word = 0;
-    // SAFETY: reads and sets MXCSR, either to the default, which Rust expects, or to what the caller of this library had before it called, and will have again.
-    unsafe {
-        std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack, preserves_flags));
-        std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags));
-    }
-    before
+fn get() -> Word {
+    let mut word: Word = 0;
+    // SAFETY: reads MXCSR.
+    unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
+    word
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn set(word: Word) {
+    // SAFETY: sets MXCSR, either to the default, which Rust expects, or to what the caller of this library had before it called, and will have again.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline]
-fn replace(word: Word) -> Word {
-    let before: Word;
-    // SAFETY: reads and sets FPCR, as above.
-    unsafe {
-        std::arch::asm!("mrs {}, fpcr", out(reg) before, options(nomem, nostack));
-        std::arch::asm!("msr fpcr, {}", in(reg) word, options(nomem, nostack));
-    }
-    before
+fn get() -> Word {
+    let word: Word;
+    // SAFETY: reads FPCR.
+    unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) word, options(nomem, nostack)) };
+    word
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline]
+fn set(word: Word) {
+    // SAFETY: sets FPCR, as above.
+    unsafe { std::arch::asm!("msr fpcr, {}", in(reg) word, options(nomem, nostack)) };
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn replace(word: Word) -> Word {
-    word
+fn get() -> Word {
+    DEFAULT
 }
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn set(_: Word) {}
