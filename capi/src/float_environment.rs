@@ -23,8 +23,7 @@ const SEEN: Word = 0x3f;
 const SEEN: Word = 0;
 
 impl FloatEnvironment {
-    /// The default one from now on. Where it is that already, which is nearly always, nothing is written: that would cost
-    /// more than all else of a short call.
+    /// The default one from now on. Where it is that already, which is nearly always, nothing is written.
     #[inline]
     pub fn enter() -> FloatEnvironment {
         FloatEnvironment::change(DEFAULT)
@@ -67,7 +66,8 @@ fn get() -> Word {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn set(word: Word) {
-    // SAFETY: sets MXCSR, either to the default, which Rust expects, or to what the caller of this library had before it called, and will have again.
+    // SAFETY: sets MXCSR, either to the default, which Rust expects, or to what the caller of this library had before
+    // it called, and will have again.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
 }
 

@@ -1,8 +1,8 @@
 //! Calls that end early: the host cancels them, or the compiler's memory runs out.
 //!
-//! A thread of the host names a flag of its own ([`agpu_set_cancel_flag`]); what that thread calls then looks at it where
-//! stopping is cheap: between the passes of the compiler, before each launch and each turn of an iteration, and every few
-//! milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
+//! A thread of the host names a flag of its own ([`agpu_set_cancel_flag`]); what that thread calls then looks at it
+//! where stopping is cheap: between the passes of the compiler, before each launch and each turn of an iteration, and
+//! every few milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
 
 use crate::abi::{AgpuStatus, AgpuStatus::AgpuErrorCancelled as CANCELLED};
 use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, aligned, error, guard};
@@ -21,7 +21,8 @@ thread_local! {
 #[derive(Clone, Copy)]
 pub(crate) struct Flag(*const AtomicI32);
 
-// SAFETY: an atomic of the host's, which lives as long as a call looks at it (the contract of `agpu_set_cancel_flag`).
+// SAFETY: an atomic of the host's, which lives as long as a call looks at it (the contract of
+// `agpu_set_cancel_flag`).
 unsafe impl Send for Flag {}
 // SAFETY: as above.
 unsafe impl Sync for Flag {}
@@ -50,8 +51,8 @@ pub(crate) fn cancelled() -> Error {
     error(CANCELLED, "the call was cancelled: the flag of agpu_set_cancel_flag() is raised")
 }
 
-/// An error where this thread's call is to end. What lasts longer than the call is kept only behind this: it is not to live in
-/// the reserve.
+/// An error where this thread's call is to end. What lasts longer than the call is kept only behind this: it is not
+/// to live in the reserve.
 pub(crate) fn check() -> Result<()> {
     match () {
         () if Flag::of_thread().is_raised() => Err(cancelled()),
@@ -80,7 +81,8 @@ pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
     error(status, e.to_string())
 }
 
-/// Whether the same call may succeed another time: such an error is no property of a program, and is never remembered for one.
+/// Whether the same call may succeed another time: such an error is no property of a program, and is never remembered
+/// for one.
 pub(crate) fn is_passing(e: &Error) -> bool {
     matches!(e.status, CANCELLED | OUT_OF_MEMORY)
 }

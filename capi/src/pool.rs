@@ -130,8 +130,8 @@ pub(crate) unsafe fn run(
     if job.skipped.load(Ordering::Relaxed) { Err(cancelled()) } else { Ok(()) }
 }
 
-/// Computes tiles, and looks at the flag, if there is one, after so many; false if it was raised, and not all are computed.
-/// Without `look` tiles go in order, and hand on what is in registers.
+/// Computes tiles, and looks at the flag, if there is one, after so many; false if it was raised, and not all are
+/// computed. Without `look` tiles go in order, and hand on what is in registers.
 ///
 /// # Safety
 /// As [`run`].

@@ -1,6 +1,7 @@
-//! Memory of last resort. Rust code that cannot have memory ends the process; the compiler is such code, and the host's
-//! process is not ours to end. So the library's allocator has a reserve: when the system refuses, small requests are served
-//! from it, the compiler sees that it lives on the reserve ([`is_in_use`]), and stops with an error between its passes.
+//! Memory of last resort. Rust code that cannot have memory ends the process; the compiler is such code, and the
+//! host's process is not ours to end. So the library's allocator has a reserve: when the system refuses, small
+//! requests are served from it, the compiler sees that it lives on the reserve ([`is_in_use`]), and stops with an
+//! error between its passes.
 //!
 //! What still ends the process is in `docs/c-abi.md`, "Out of memory". Elements of arrays never come from the reserve
 //! ([`crate::memory`]): they are refused by an error at once.
@@ -12,8 +13,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Address space that is touched only when it is needed: what compiling the largest function of the tests takes between two
-/// looks at it, several times over.
+/// Address space that is touched only when it is needed.
 const BYTES: usize = 16 << 20;
 
 const PAGE: usize = 4096;

@@ -31,7 +31,8 @@ impl Usage {
     /// Counts what is about to be allocated, if there is room for it.
     pub fn take(&self, bytes: i64) -> Result<()> {
         let limit = self.limit.load(Relaxed);
-        // one who asks for too much takes nothing from another meanwhile; without a limit nobody does, and sums may wrap
+        // one who asks for too much takes nothing from another meanwhile; without a limit nobody does, and sums may
+        // wrap
         let fits = |taken: i64| match limit {
             i64::MAX => Some(taken.wrapping_add(bytes)),
             limit => taken.checked_add(bytes).filter(|sum| *sum <= limit),

@@ -208,8 +208,8 @@ fn write(
     save(&asked.out.join(format!("{}.cases", compiled.name)), &file)
 }
 
-/// Results are those of the program as it was written. Whether a record is left is asked of the fused function: a record may go
-/// with a value that no result needs.
+/// Results are those of the program as it was written. Whether a record is left is asked of the fused function: a
+/// record may go with a value that no result needs.
 fn case(file: &mut Vec<u8>, source: &Function, fused: &Function, args: &[Value]) {
     let recorded = interp::run(fused, args).is_ok_and(|o| o.recorded);
     let (status, results) = match interp::run(source, args) {

@@ -27,8 +27,8 @@ pub(crate) struct Operation {
     pub(crate) role: Role,
 }
 
-/// One row for each operation gives both the list and the match that finds the name, so that the two agree. A new operation
-/// does not compile before it has a row, and the tests then ask for programs that contain it.
+/// One row for each operation gives both the list and the match that finds the name, so that the two agree. A new
+/// operation does not compile before it has a row, and the tests then ask for programs that contain it.
 macro_rules! operations {
     ($($pattern:pat => $name:literal $role:ident,)*) => {
         /// Every operation but the operators of one or two scalars.

@@ -47,8 +47,9 @@ inline void fail(const error &e) {
 } // namespace detail
 
 #if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
-/// In programs without exceptions (-fno-exceptions): this thread's first error since the last time that this was asked; its code is
-/// AGPU_OK if there was none. A call that failed has changed nothing, and what it returns or makes is empty.
+/// In programs without exceptions (-fno-exceptions): this thread's first error since the last time that this was
+/// asked; its code is AGPU_OK if there was none. A call that failed has changed nothing, and what it returns or makes
+/// is empty.
 inline error take_error() {
     error taken = detail::kept();
     detail::kept() = error(AGPU_OK, "");

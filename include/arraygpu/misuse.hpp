@@ -1,4 +1,5 @@
-// Calls of a package's function that fit none of its overloads: one line that says what to do, in place of a list of candidates.
+// Calls of a package's function that fit none of its overloads: one line that says what to do, in place of a list of
+// candidates.
 #ifndef ARRAYGPU_MISUSE_HPP
 #define ARRAYGPU_MISUSE_HPP
 

@@ -1,4 +1,5 @@
-// The process has no memory left but so many bytes: making a context, compiling and running end with an error or work, and work afterwards.
+// The process has no memory left but so many bytes: making a context, compiling and running end with an error or
+// work, and work afterwards.
 #include "check.hpp"
 #include <arraygpu/expr.hpp>
 #include <cstdlib>

@@ -95,7 +95,8 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
-    /// Run the runtime's tests and random calls of its interface under sanitizers and Miri (the nightly toolchain with rust-src and miri)
+    /// Run the runtime's tests and random calls of its interface under sanitizers and Miri (the nightly toolchain
+    /// with rust-src and miri)
     Sanitize {
         /// Only this one
         tool: Option<sanitize::Tool>,

@@ -1,5 +1,6 @@
-//! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and AddressSanitizer, with
-//! a standard library that is instrumented, too; and Miri over what needs no foreign code. Not a part of `test`: each takes minutes.
+//! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and
+//! AddressSanitizer, with a standard library that is instrumented, too; and Miri over what needs no foreign code. Not
+//! a part of `test`: each takes minutes.
 
 use crate::ptxas;
 use crate::sh::{self, Result};

@@ -44,8 +44,8 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
     })
 }
 
-/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to the same
-/// bits. An error where the call ends early.
+/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to
+/// the same bits. An error where the call ends early.
 pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kernels>> {
     if !is_allowed() || versions.is_empty() {
         return Ok(None);

@@ -33,7 +33,8 @@ pub fn print(package: &Package) -> String {
     out
 }
 
-/// A template for calls that fit no overload, which says so in one line: what the arguments are, not which candidates there are.
+/// A template for calls that fit no overload, which says so in one line: what the arguments are, not which candidates
+/// there are.
 fn misuse(out: &mut String, package: &str, entry: &Entry) {
     let mut each = Vec::new();
     for o in overloads(package, entry) {

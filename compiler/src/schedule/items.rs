@@ -156,7 +156,8 @@ impl Size {
     }
 }
 
-/// An error where an array of an element would be stored. An iteration stores the states that it begins with: it comes first.
+/// An error where an array of an element would be stored. An iteration stores the states that it begins with: it
+/// comes first.
 fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
     let g = &f.graph;
     let find = |is: &dyn Fn(&Op) -> bool| all.iter().find(|n| is(g.op(**n)) && !g.is_closed(**n));

@@ -1,5 +1,5 @@
-//! Random straight code: each pass over kernels must keep what a kernel stores, for all operands. The claims of `kernels` name
-//! the forms that the passes know; these join the forms.
+//! Random straight code: each pass over kernels must keep what a kernel stores, for all operands. The claims of
+//! `kernels` name the forms that the passes know; these join the forms.
 
 use super::claim::Claim;
 use super::kernels::{State, kernel};
@@ -11,7 +11,8 @@ use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 /// Kernels of each pass.
 const KERNELS: usize = 40;
 
-/// An operator of one operand: a product with a constant, -1 among them. Products of two operands take solvers minutes; `kernels` has some.
+/// An operator of one operand: a product with a constant, -1 among them. Products of two operands take solvers
+/// minutes; `kernels` has some.
 const SCALED: &str = "scaled";
 
 /// A pass, and what it is tried on.

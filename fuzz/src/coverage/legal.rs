@@ -52,8 +52,8 @@ fn is_read(reader: &str, rank: usize) -> bool {
     }
 }
 
-/// Readers that give elements stand inside closures, too; two deep where nothing is stored before. Parts of an array depend on a
-/// closure only if the array does: bounds are host scalars.
+/// Readers that give elements stand inside closures, too; two deep where nothing is stored before. Parts of an array
+/// depend on a closure only if the array does: bounds are host scalars.
 fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
     let is_element = ["map", "generate"].contains(&maker);
     let is_stored = ["spread", "materialize", "iterate"].contains(&maker);

@@ -1,5 +1,5 @@
-//! The caller's floating-point environment: any rounding mode, flushed subnormals, traps. Every call is made in one, and must leave
-//! it as it was.
+//! The caller's floating-point environment: any rounding mode, flushed subnormals, traps. Every call is made in one,
+//! and must leave it as it was.
 
 use crate::rng::Rng;
 
