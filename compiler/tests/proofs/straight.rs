@@ -24,8 +24,6 @@ struct Pass {
     types: &'static [Ty],
     /// Operators of two operands.
     operators: &'static [&'static str],
-    /// Statements have branches.
-    branches: bool,
     /// An index is claimed to be the same only where it is in bounds of 31 bits.
     in_bounds: bool,
 }
@@ -37,7 +35,6 @@ const PASSES: [Pass; 4] = [
         run: common::run,
         types: &[Ty::I64],
         operators: &["add", "sub", "mul", "min", "max", "and", "rem", "div"],
-        branches: true,
         in_bounds: false,
     },
     Pass {
@@ -46,7 +43,6 @@ const PASSES: [Pass; 4] = [
         run: predicate::run,
         types: &[Ty::I32, Ty::I64, Ty::U32],
         operators: &["add", "sub", "mul", "min", "or", "xor"],
-        branches: true,
         in_bounds: false,
     },
     Pass {
@@ -55,7 +51,6 @@ const PASSES: [Pass; 4] = [
         run: narrow::run,
         types: &[Ty::I64],
         operators: &["add", "sub", "add", "sub", SCALED, "max", "shr"],
-        branches: true,
         in_bounds: true,
     },
     Pass {
@@ -64,7 +59,6 @@ const PASSES: [Pass; 4] = [
         run: negate::run,
         types: &[Ty::I32, Ty::I8, Ty::U16, Ty::U32],
         operators: &["min", "max", "sub", "sub", "add", SCALED],
-        branches: true,
         in_bounds: false,
     },
 ];
@@ -123,7 +117,6 @@ const INDICES: Pass = Pass {
     run: |_| (),
     types: &[Ty::I64],
     operators: &["add", "sub", "add", "sub", "mul"],
-    branches: false,
     in_bounds: false,
 };
 
@@ -209,7 +202,7 @@ impl<'a> Code<'a> {
                 let name = self.variables[i].clone();
                 format!("{name} = {}\n", self.value(2))
             }
-            5 | 6 if self.pass.branches && depth < 2 => self.branch(depth),
+            5 | 6 if depth < 2 => self.branch(depth),
             _ => self.store(),
         }
     }
