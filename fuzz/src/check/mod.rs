@@ -149,12 +149,13 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// How often a program was refused for how much code its nested operations would be, which is not predicted: how many
-/// there are in a run is limited.
+/// How often a program was refused for what is not predicted: how much code its nested operations would be, or a stored
+/// array in a closure whose record only some elements need. How many there are in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
-fn refused_for_its_size(e: &Error) -> bool {
-    let refused = e.code == "E0405";
+fn is_unpredicted(e: &Error) -> bool {
+    let stored = e.code == "E0401" && e.message.contains("may leave a record");
+    let refused = e.code == "E0405" || stored;
     REFUSED.fetch_add(u64::from(refused), Ordering::Relaxed);
     refused
 }
@@ -170,7 +171,7 @@ fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> 
         (Ok(_), Some("E0310")) => Err(Failure::new("E0310 was to be said")),
         (Ok(compiled), _) => Ok(Some(compiled)),
         (Err(e), Some(code)) if e.code == code => Ok(None),
-        (Err(e), _) if refused_for_its_size(&e) => Ok(None),
+        (Err(e), _) if is_unpredicted(&e) => Ok(None),
         (Err(e), _) => Err(Failure::new(format!("the compiler refuses a legal program: {e}"))),
     }
 }
@@ -212,15 +213,16 @@ fn ignores(f: &Function) -> bool {
 /// Whether every element that it computes is needed by a result: no record of its own may then be lost.
 pub fn needs_all(f: &Function) -> bool {
     let g = &f.graph;
+    let given = |n: &NodeId| matches!(g.op(*n), Op::Param(_) | Op::Var(..));
+    let is_constant = |n: &NodeId| !g.reachable([*n]).iter().any(given);
     let all = |n: NodeId| match g.op(n) {
         Op::At(array, _) => matches!(g.op(*array), Op::Param(_)),
         Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
             uses_all(f, lambda)
         }
         // what x - x, x & false or 0 * x is, is known without x
+        Op::MulAdd(a, b, _) => !is_constant(a) && !is_constant(b),
         Op::Binary(op, a, b) => {
-            let given = |n: &NodeId| matches!(g.op(*n), Op::Param(_) | Op::Var(..));
-            let is_constant = |n: &NodeId| !g.reachable([*n]).iter().any(given);
             a != b
                 && (!is_constant(a) && !is_constant(b)
                     || matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor))
