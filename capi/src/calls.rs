@@ -5,12 +5,15 @@
 //! - A package that is unloaded waits for the calls of other threads, which may be its own.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// Calls that a thread is in: one inside of another where the caller's function calls us again. On a line of its own: threads would slow each other down.
-#[repr(align(64))]
-struct Word(AtomicU32);
+#[repr(align(128))]
+struct Word {
+    calls: AtomicU32,
+    number: usize,
+}
 
 struct Words {
     all: Vec<&'static Word>,
@@ -43,6 +46,26 @@ fn words() -> MutexGuard<'static, Words> {
     WORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A count that all threads add to, each on a line of memory that few others use: on one line for all they would wait
+/// for each other.
+#[derive(Default)]
+pub(crate) struct Tally([Line; 16]);
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Line(AtomicI64);
+
+impl Tally {
+    pub fn add_one(&self) {
+        let own = WORD.try_with(Cell::get).ok().flatten();
+        self.0[own.map_or(0, |word| word.number % self.0.len())].0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn sum(&self) -> i64 {
+        self.0.iter().map(|line| line.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
 /// A call, until it returns.
 pub(crate) struct Call(Option<&'static Word>);
 
@@ -50,7 +73,7 @@ pub(crate) struct Call(Option<&'static Word>);
 #[inline]
 pub(crate) fn enter() -> Call {
     let word = WORD.try_with(Cell::get).ok().flatten().or_else(first);
-    if let Some(Word(calls)) = word {
+    if let Some(Word { calls, .. }) = word {
         // no other thread writes it
         calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
@@ -60,7 +83,7 @@ pub(crate) fn enter() -> Call {
 impl Drop for Call {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Word(calls)) = self.0 {
+        if let Some(Word { calls, .. }) = self.0 {
             calls.store(calls.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Release);
         }
     }
@@ -83,7 +106,8 @@ fn first() -> Option<&'static Word> {
     LEASE.try_with(|_| ()).ok()?;
     let mut words = words();
     let word = words.free.pop().unwrap_or_else(|| {
-        let word: &'static Word = Box::leak(Box::new(Word(AtomicU32::new(0))));
+        let word: &'static Word =
+            Box::leak(Box::new(Word { calls: AtomicU32::new(0), number: words.all.len() }));
         words.all.push(word);
         // so that giving words back never allocates
         let (all, free) = (words.all.len(), words.free.len());
@@ -103,7 +127,7 @@ impl Words {
     fn others_work(&self) -> bool {
         let own = WORD.try_with(Cell::get).ok().flatten();
         let is_other = |w: &&&Word| own.is_none_or(|own| !std::ptr::eq(**w, own));
-        self.all.iter().filter(is_other).any(|w| w.0.load(Ordering::Acquire) > 0)
+        self.all.iter().filter(is_other).any(|w| w.calls.load(Ordering::Acquire) > 0)
     }
 }
 

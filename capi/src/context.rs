@@ -1,6 +1,7 @@
 //! Contexts: a device, and the threads to compute with.
 
 use crate::abi::{AgpuContext, AgpuContextOptions};
+use crate::calls::Tally;
 use crate::cuda::Gpu;
 use crate::cuda::device;
 use crate::environment;
@@ -10,7 +11,7 @@ use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
 use crate::pool::{Pool, Runner};
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a context holds. Its buffers share it, so they outlive the handle.
@@ -26,7 +27,7 @@ pub(crate) struct Context {
     /// What runs its tasks in place of workers of our own.
     pub runner: Option<Runner>,
     /// Kernels run on the CPU so far.
-    pub launches: AtomicI64,
+    pub launches: Tally,
 }
 
 impl Context {
@@ -40,8 +41,7 @@ impl Context {
 
     /// Kernels launched so far.
     pub fn launches(&self) -> i64 {
-        let of = |count: &AtomicI64| count.load(Ordering::Relaxed);
-        self.gpu.as_ref().map_or_else(|| of(&self.launches), |gpu| of(&gpu.launches))
+        self.gpu.as_ref().map_or_else(|| self.launches.sum(), |gpu| gpu.launches.load(Ordering::Relaxed))
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Ar
         gpu,
         memory: HostMemory::new(own.allocator),
         runner: own.runner,
-        launches: AtomicI64::new(0),
+        launches: Tally::default(),
     });
     let handle = CONTEXTS.insert(context.clone())?;
     let _ = context.handle.set(handle);

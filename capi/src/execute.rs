@@ -20,7 +20,6 @@ use arraygpu_compiler::scalar::Lit;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Parameters, results and temporaries are counted through.
 pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
@@ -72,7 +71,7 @@ fn scratch_bytes(tiles: i64, size: usize) -> i64 {
 /// Bytes of scratch: one block serves all launches in turn.
 pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
     let mut most = 0;
-    for l in plan.launches() {
+    for l in plan.launches().filter(|l| !l.scratch.is_empty()) {
         let tiles = tiles(l, ws)?;
         most = most.max(l.scratch.iter().map(|ty| scratch_bytes(tiles, ty.size())).sum());
     }
@@ -189,7 +188,7 @@ fn launch(
         records: records.as_mut_ptr(),
         reserved: [std::ptr::null(); 2],
     };
-    context.launches.fetch_add(1, Ordering::Relaxed);
+    context.launches.add_one();
     if log::wants(log::Level::Warn) {
         tell(plan, launch, tiles, version(launch, ws, contiguous), ws);
     }

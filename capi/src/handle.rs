@@ -21,6 +21,8 @@ const PINS: u64 = LIVE - 1;
 const FIRST_CHUNK: usize = 64;
 const CHUNKS: usize = 22;
 
+/// On lines of its own: threads that use different values would slow each other down.
+#[repr(align(128))]
 struct Slot<T> {
     word: AtomicU64,
     /// Some while live or pinned. Written by the one thread that owns the slot: the inserter before it is live, the

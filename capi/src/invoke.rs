@@ -1,6 +1,6 @@
 //! `agpu_invoke`: checks of the arguments. Everything is checked before anything is allocated, launched or written.
 
-use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuModule, AgpuStatus, code};
+use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, AgpuModule, AgpuStatus, AgpuView, code};
 use crate::buffer::{self, Buffer, Memory, On};
 use crate::context::{self, Context};
 use crate::cuda;
@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::log::log;
 use crate::module::{self, Entry, Loaded};
 use crate::stream::no_stream;
-use crate::view::{AXES, Span, count, extents, noun, resolve};
+use crate::view::{AXES, Span, count, extents, noun, resolve_into};
 use crate::workspace::{self, LENT_ALIGN, Lent, Workspace};
 use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;
@@ -82,9 +82,9 @@ impl Args {
     }
 
     /// Kinds VIEW, RESULT_VIEW.
-    fn view(self, i: usize) -> crate::abi::AgpuView {
-        // SAFETY: argument i is there, and its kind has this field.
-        unsafe { (&raw const (*self.0.add(i)).view).read() }
+    fn view<'a>(self, i: usize) -> &'a AgpuView {
+        // SAFETY: argument i is there, its kind has this field, and the caller's arguments stay during the call.
+        unsafe { &*(&raw const (*self.0.add(i)).view).cast() }
     }
 
     /// Whether argument i is a scalar result for the host.
@@ -219,9 +219,10 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
     use AgpuArgKind::*;
     let (slot, is_result) = (entry.slot(i), i >= entry.plan.params.len());
     let ty = slot.ty.elem;
-    let nothing = Span::nothing(ty);
-    let mut literal = Lit::zero(ty);
-    let span = match (slot.ty.is_scalar(), is_result) {
+    ws.spans.push(Span::nothing(ty));
+    ws.literals.push(Lit::zero(ty));
+    let (span, literal) = (&mut ws.spans[i], &mut ws.literals[i]);
+    match (slot.ty.is_scalar(), is_result) {
         (true, false) if args.is(i, AgpuArgScalar) => {
             let address = args.scalar(i)?;
             // SAFETY: a scalar argument points at a value of its type.
@@ -233,16 +234,14 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
                     _ => address.cast::<u64>().read_unaligned(),
                 }
             };
-            literal = Lit::from_word(ty, bits);
-            nothing
+            *literal = Lit::from_word(ty, bits);
         }
-        (true, true) if args.is(i, AgpuArgResultScalar) => Span::scalar(args.scalar(i)?, ty),
+        (true, true) if args.is(i, AgpuArgResultScalar) => *span = Span::scalar(args.scalar(i)?, ty),
         (false, true) if args.is(i, AgpuArgResultNew) => {
             aligned(args.made(i), "the pointer to the new buffer")?;
             if args.made(i).is_null() {
                 fail!(INVALID_ARGUMENT, "the pointer is NULL");
             }
-            nothing
         }
         (scalar, _)
             if (is_result || !scalar)
@@ -254,7 +253,7 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
                 let expected = noun(slot.ty.rank.max(1).into());
                 fail!(TYPE_MISMATCH, "expected a {expected} of {ty}, got one of {}", buffer.ty);
             }
-            let span = resolve(&view, &buffer)?;
+            resolve_into(view, &buffer, span)?;
             ws.pins.push(buffer);
             let rank = usize::from(slot.ty.rank);
             if scalar && span.len() != 1 {
@@ -264,18 +263,15 @@ fn bind_one(entry: &Entry, args: Args, i: usize, ws: &mut Workspace) -> Result<(
                 fail!(SHAPE, "the view has rank {}, a {} has rank {rank}", span.rank, noun(rank));
             }
             if is_result && span.overlaps_itself() {
-                return Err(several_in_one_place(&span));
+                return Err(several_in_one_place(span));
             }
-            span
         }
         _ => {
             let what = noun(slot.ty.rank.into());
             let role = if is_result { "result" } else { "parameter" };
             fail!(INVALID_ARGUMENT, "an argument of kind {} for a {role} that is a {what}", args.kind(i));
         }
-    };
-    ws.spans.push(span);
-    ws.literals.push(literal);
+    }
     Ok(())
 }
 

@@ -12,13 +12,10 @@ const PATIENCE: u32 = 1 << 12;
 impl Span {
     /// Whether any byte belongs to both: views that interleave do not overlap.
     pub fn overlaps(&self, other: &Span) -> bool {
-        if self.is_empty() || other.is_empty() {
+        if self.is_empty() || other.is_empty() || !near(self.reach(), other.reach()) {
             return false;
         }
         let (mut a, mut b) = (Bytes::of(self), Bytes::of(other));
-        if !a.is_near(&b) {
-            return false;
-        }
         a.merge();
         b.merge();
         a.meets(&b, &mut PATIENCE.clone())
@@ -44,6 +41,24 @@ impl Span {
         }
         false
     }
+}
+
+impl Span {
+    /// Between which addresses its elements lie: the first byte, and the one behind the last. There are elements.
+    fn reach(&self) -> (i64, i64) {
+        let size = self.ty.size() as i64;
+        let (mut first, mut last) = (self.base.addr() as i64, self.base.addr() as i64);
+        for (n, stride) in self.extents.iter().zip(&self.strides) {
+            let far = (n - 1) * stride * size;
+            let end = if far < 0 { &mut first } else { &mut last };
+            *end = end.saturating_add(far);
+        }
+        (first, last.saturating_add(size))
+    }
+}
+
+fn near<T: PartialOrd>(a: (T, T), b: (T, T)) -> bool {
+    a.0 < b.1 && b.0 < a.1
 }
 
 /// So many times the same, `step` bytes apart.
@@ -101,7 +116,7 @@ impl Bytes {
     }
 
     fn is_near(&self, other: &Bytes) -> bool {
-        self.start < other.start + other.width() && other.start < self.start + self.width()
+        near((self.start, self.start + self.width()), (other.start, other.start + other.width()))
     }
 
     /// One of the parts along the first axis, `bytes` further than the first.

@@ -26,19 +26,29 @@ pub(crate) struct Span {
 impl Span {
     /// Checked already.
     pub fn new(base: *mut u8, ty: Ty, extents: &[i64], strides: &[i64]) -> Span {
-        let (rank, before) = (extents.len(), AXES - extents.len());
-        let mut span = Span { base, ty, rank, extents: [1; AXES], strides: [1; AXES] };
-        span.extents[before..].copy_from_slice(extents);
-        if span.is_empty() {
-            return span;
+        let mut span = Span { base, ty, rank: 0, extents: [1; AXES], strides: [1; AXES] };
+        span.set(base, extents, strides);
+        span
+    }
+
+    /// The same of another place and shape, checked already. In place, and word by word: this is half of a small
+    /// call.
+    #[inline]
+    fn set(&mut self, base: *mut u8, extents: &[i64], strides: &[i64]) {
+        let before = AXES - extents.len();
+        (self.base, self.rank, self.extents, self.strides) = (base, extents.len(), [1; AXES], [1; AXES]);
+        for (axis, n) in extents.iter().enumerate() {
+            self.extents[before + axis] = *n;
+        }
+        if self.is_empty() {
+            return;
         }
         let mut dense = 1;
         for axis in (0..AXES).rev() {
-            let n = span.extents[axis];
-            span.strides[axis] = if n == 1 { dense } else { strides[axis - before] };
+            let n = self.extents[axis];
+            self.strides[axis] = if n == 1 { dense } else { strides[axis - before] };
             dense *= n;
         }
-        span
     }
 
     /// One row after another, without gaps.
@@ -147,12 +157,20 @@ pub(crate) fn element(ty: Ty) -> AgpuElement {
 
 /// Checks a view against its buffer.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
+    let mut span = Span::nothing(buffer.ty);
+    resolve_into(view, buffer, &mut span)?;
+    Ok(span)
+}
+
+/// The same, into a span of the buffer's type.
+#[inline]
+pub(crate) fn resolve_into(view: &AgpuView, buffer: &Buffer, span: &mut Span) -> Result<()> {
     let Some(rank) = usize::try_from(view.rank).ok().filter(|r| (1..=AXES).contains(r)) else {
         fail!(SHAPE, "the view has rank {}, a vector has rank 1, a matrix 2, 3 is the most", view.rank);
     };
     let element = element(buffer.ty);
-    if view.element != element && view.element != AgpuElement::default() {
-        let AgpuElement { kind, size } = view.element;
+    let AgpuElement { kind, size } = view.element;
+    if (kind, size) != (element.kind, element.size) && (kind, size) != (0, 0) {
         fail!(
             TYPE_MISMATCH,
             "the view says that its elements are of type {kind} and {size} bytes, its buffer's are {} (type {}, {} bytes)",
@@ -161,7 +179,7 @@ pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
             element.size
         );
     }
-    if !view.length.is_null() || view.reserved != [0; 2] {
+    if !view.length.is_null() || view.reserved[0] | view.reserved[1] != 0 {
         fail!(INVALID_ARGUMENT, "the view's fields `length` and `reserved` must be 0 in this version");
     }
     let (offset, shape, strides) = (view.offset, &view.extent[..rank], &view.stride[..rank]);
@@ -174,20 +192,30 @@ pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {
     let Some(count) = count(shape) else {
         fail!(OUT_OF_BOUNDS, "the view has {} elements, more than can be counted", extents(shape));
     };
-    let all = i128::from(buffer.count);
-    // the first and the last element in memory
-    let (mut first, mut last) = (i128::from(offset), i128::from(offset));
-    for (n, stride) in shape.iter().zip(strides) {
-        let far = i128::from(*stride) * i128::from((n - 1).max(0));
-        // no further than the buffer is long: three of them cannot overflow
-        let far = far.clamp(-all - 1, all + 1);
-        (first, last) = (first + far.min(0), last + far.max(0));
-    }
-    if if count == 0 { offset < 0 || offset > buffer.count } else { first < 0 || last >= all } {
+    let is_inside = if count == 0 {
+        (0..=buffer.count).contains(&offset)
+    } else {
+        // what is too far to be counted is outside
+        reach(offset, shape, strides).is_some_and(|(first, last)| first >= 0 && last < buffer.count)
+    };
+    if !is_inside {
         return Err(outside(view, buffer));
     }
     let base = buffer.data.wrapping_offset(offset as isize * buffer.ty.size() as isize);
-    Ok(Span::new(base, buffer.ty, shape, strides))
+    span.set(base, shape, strides);
+    Ok(())
+}
+
+/// The first and the last element of a view in memory; there are elements.
+#[inline]
+fn reach(offset: i64, shape: &[i64], strides: &[i64]) -> Option<(i64, i64)> {
+    let (mut first, mut last) = (offset, offset);
+    for (n, stride) in shape.iter().zip(strides) {
+        let far = stride.checked_mul(n - 1)?;
+        let end = if far < 0 { &mut first } else { &mut last };
+        *end = end.checked_add(far)?;
+    }
+    Some((first, last))
 }
 
 #[cold]

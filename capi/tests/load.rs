@@ -153,7 +153,7 @@ fn a_package_by_its_path() {
         meet.wait();
     });
     // the thread has left a word, for the next one
-    assert!(round() <= before + 200);
+    assert!(round() <= before + 400);
     assert!(!is_loaded(&library));
     std::fs::remove_dir_all(&folder).unwrap();
 }

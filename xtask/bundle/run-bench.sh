@@ -4,6 +4,7 @@
 # Other packages export the functions of share/kernels; their rows are "arraygpu:<name>".
 # run-bench.sh functions [NAME] [--package lib<name>.so]...    the elementary functions beside CUDA's alone: rows in $OUT/functions.jsonl
 # run-bench.sh online    what is compiled while the program runs: rows are appended to $OUT/rows.jsonl
+# run-bench.sh calls    what a call on the CPU costs beside its work: rows are appended to $OUT/rows.jsonl
 # run-bench.sh shapes [FILTER] [--rounds N]    stencils, sums of rows and columns, all pairs alone: rows are appended to $OUT/rows.jsonl
 cd "$(dirname "$0")" || exit 2
 OUT=${OUT:-$PWD/out}
@@ -44,6 +45,9 @@ online() {
 if [ "$1" = online ]; then
     online
     exit $?
+fi
+if [ "$1" = calls ]; then
+    exec bench/arraygpu-calls-bench --rows "$OUT/rows.jsonl"
 fi
 if [ "$1" = shapes ]; then
     shift

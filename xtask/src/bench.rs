@@ -14,6 +14,9 @@ pub fn run(name: Option<&str>) -> Result {
     install::for_projects(Profile::Release)?;
     say("benchmarks");
     let build = cmake::build("bench", None, Profile::Release)?;
+    if name.is_none_or(|name| "calls".contains(name)) {
+        sh::run(&mut sh::program(&build.join("arraygpu-calls-bench").display().to_string()))?;
+    }
     for program in ["arraygpu-bench", "arraygpu-shape-bench"] {
         let mut bench = sh::program(&build.join(program).display().to_string());
         system::use_python_with_numexpr(&mut bench);

@@ -90,29 +90,38 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
 fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form: Form) {
     let (call, args) = (entry.free_name("call"), entry.free_name("args"));
     let _ = write!(out, "\nagpu_status {package}_{}{}(const agpu_call *{call}", entry.name, form.suffix());
+    // field by field: an initialiser would clear the fields that the kind does not name, and take longer than the call
     let mut list = String::new();
+    let mut argument = |kind: &str, field: &str, value: &str| {
+        let at = format!("{args}[{}]", list.lines().count() / 3);
+        let _ = writeln!(list, "    {at}.kind = AGPU_ARG_{kind};");
+        let _ = writeln!(list, "    {at}.{field} = {value};");
+        let _ = writeln!(list, "    {at}.reserved[0] = {at}.reserved[1] = 0;");
+    };
     for p in &entry.params {
-        let (kind, ty) = match p.is_scalar() {
-            true => ("SCALAR, .scalar = &", p.c_type()),
-            false => ("VIEW, .view = ", "agpu_view"),
+        let ty = if p.is_scalar() {
+            argument("SCALAR", "scalar", &format!("&{}", p.name));
+            p.c_type()
+        } else {
+            argument("VIEW", "view", &p.name);
+            "agpu_view"
         };
-        let _ = writeln!(list, "        {{ .kind = AGPU_ARG_{kind}{} }},", p.name);
         let _ = write!(out, ", {ty} {}", p.name);
     }
     for r in &entry.results {
         let n = &r.name;
         let (kind, ty, field) = match form.gives(r) {
-            Gives::ToHost => ("SCALAR", format!("{} *", r.c_type()), "scalar"),
-            Gives::IntoView => ("VIEW", "agpu_view ".to_string(), "view"),
-            Gives::Made => ("NEW", "agpu_buffer **".to_string(), "made"),
+            Gives::ToHost => ("RESULT_SCALAR", format!("{} *", r.c_type()), "scalar"),
+            Gives::IntoView => ("RESULT_VIEW", "agpu_view ".to_string(), "view"),
+            Gives::Made => ("RESULT_NEW", "agpu_buffer **".to_string(), "made"),
         };
-        let _ = writeln!(list, "        {{ .kind = AGPU_ARG_RESULT_{kind}, .{field} = {n} }},");
+        argument(kind, field, n);
         let _ = write!(out, ", {ty}{n}");
     }
     let count = entry.params.len() + entry.results.len();
     let _ = write!(
         out,
-        ")\n{{\n    const agpu_arg {args}[] = {{\n{list}    }};\n    return agpu_invoke(&{package}_module, {number}, {call}, {args}, {count});\n}}\n"
+        ")\n{{\n    agpu_arg {args}[{count}];\n{list}    return agpu_invoke(&{package}_module, {number}, {call}, {args}, {count});\n}}\n"
     );
 }
 

@@ -8,13 +8,14 @@ use crate::sh::{self, Result};
 /// `NAME.cu` becomes `libarraygpu-NAME.so`.
 const PEERS: [&str; 4] = ["peers", "options", "shapes", "functions"];
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "arraygpu-gpu-bench",
     "arraygpu-options-bench",
     "arraygpu-shape-bench",
     "arraygpu-gpu-functions",
     "arraygpu-first-call",
     "arraygpu-online-bench",
+    "arraygpu-calls-bench",
 ];
 
 /// Adds `bench/`.
