@@ -75,6 +75,11 @@ impl Buffer {
         Buffer { ty, count: whole.len(), whole, data: memory.data(), context, memory }
     }
 
+    /// Its memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// Its memory, if it is on a GPU.
     pub fn device(&self) -> Option<&Allocation> {
         if let Memory::Device(allocation) = &self.memory { Some(allocation) } else { None }

@@ -1,11 +1,13 @@
 //! Execution of a plan's steps, after all checks.
 
 use crate::abi::AgpuKernelArgs;
-use crate::buffer::{self, Buffer, On};
+use crate::buffer::{self, Buffer, Memory, On};
+use crate::check::{self, Check, Reader, Values};
 use crate::context::Context;
 use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
+use crate::handle::Pin;
 use crate::interrupt;
 use crate::invoke::Args;
 use crate::log::{self, log};
@@ -16,7 +18,7 @@ use crate::repeat;
 use crate::view::{AXES, Span, count, extents};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
-use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -79,7 +81,13 @@ pub(crate) fn scratch(plan: &Plan, ws: &Workspace) -> Result<i64> {
 }
 
 /// Runs all steps. Results are in their spans and words afterwards.
-pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mut Workspace) -> Result<()> {
+pub(crate) fn execute(
+    loaded: &Loaded,
+    entry: &Entry,
+    context: &Context,
+    pins: &[Pin<Buffer>],
+    ws: &mut Workspace,
+) -> Result<()> {
     let plan = &entry.plan;
     ws.words.clear();
     ws.words.resize(ws.spans.len(), 0);
@@ -92,7 +100,7 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
     };
     ws.launch.records.clear();
     ws.launch.records.resize(entry.sites, i64::MAX);
-    run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false }, context, ws)?;
+    run(loaded, plan, &plan.steps, &mut At { scratch, site: 0, again: false, pins }, context, ws)?;
     for (place, wanted) in &ws.detours {
         copy_span(wanted, &ws.spans[*place], &context.memory)?;
     }
@@ -100,7 +108,9 @@ pub(crate) fn execute(loaded: &Loaded, entry: &Entry, context: &Context, ws: &mu
 }
 
 /// Where a run of steps is.
-struct At {
+struct At<'a> {
+    /// The call's arguments.
+    pins: &'a [Pin<Buffer>],
     scratch: *mut u8,
     /// Of the next launch, the first.
     site: usize,
@@ -112,7 +122,7 @@ fn run(
     loaded: &Loaded,
     plan: &Plan,
     steps: &[Step],
-    now: &mut At,
+    now: &mut At<'_>,
     context: &Context,
     ws: &mut Workspace,
 ) -> Result<()> {
@@ -153,7 +163,39 @@ fn launch(
     loaded: &Loaded,
     plan: &Plan,
     launch: &Launch,
-    now: &At,
+    now: &At<'_>,
+    context: &Context,
+    ws: &mut Workspace,
+) -> Result<()> {
+    if !check::is_on() {
+        return launch_unchecked(loaded, plan, launch, now, context, ws);
+    }
+    let check = Check { plan, launch, pins: now.pins, reader: OnHost };
+    let read_numbers = check.reads_numbers(ws)?;
+    launch_unchecked(loaded, plan, launch, now, context, ws)?;
+    check.look(ws, read_numbers)
+}
+
+/// How `ARRAYGPU_CHECK` reads what is on the CPU.
+struct OnHost;
+
+impl Reader for OnHost {
+    fn values(&self, ws: &Workspace, place: usize, ty: Ty, is_scalar: bool) -> Result<Values> {
+        let word = (&raw const ws.words[place]).cast_mut().cast();
+        let span = if is_scalar { Span::scalar(word, ty) } else { ws.spans[place] };
+        Ok(Values { span, _copied: Vec::new() })
+    }
+
+    fn is_overrun(&self, memory: &Memory) -> Result<bool> {
+        Ok(matches!(memory, Memory::Host(storage) if storage.is_overrun()))
+    }
+}
+
+fn launch_unchecked(
+    loaded: &Loaded,
+    plan: &Plan,
+    launch: &Launch,
+    now: &At<'_>,
     context: &Context,
     ws: &mut Workspace,
 ) -> Result<()> {
@@ -209,15 +251,10 @@ fn launch(
 #[cold]
 fn tell(plan: &Plan, launch: &Launch, tiles: i64, version: Version, ws: &Workspace) {
     log!(Debug, "{}: {tiles} tiles, {version:?}", launch.name);
-    let name = |place: Place| match place {
-        Place::Param(i) => &plan.params[i as usize].name,
-        Place::Result(i) => &plan.results[i as usize].name,
-        Place::Temp(i) => &plan.temps[i as usize].name,
-    };
     let strided = |(i, (place, _)): (usize, &(Place, Access))| {
         let span = &ws.spans[place_of(plan, *place)];
         let is_dense = if launch.flat.contains(&(i as u32)) { span.is_flat() } else { span.is_contiguous() };
-        (!is_dense).then(|| format!("{} (strides {:?})", name(*place), span.distances()))
+        (!is_dense).then(|| format!("{} (strides {:?})", plan.slot(*place).name, span.distances()))
     };
     let strided: Vec<String> = launch.arrays.iter().enumerate().filter_map(strided).collect();
     if !strided.is_empty() {

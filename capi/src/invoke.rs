@@ -155,7 +155,7 @@ pub(crate) unsafe fn invoke(
             }
             no_stream(stream)?;
             reserve(entry, args, ws, On::Host(&context.memory))?;
-            execute::execute(loaded, entry, context, ws)?;
+            execute::execute(loaded, entry, context, &pins, ws)?;
             execute::deliver(entry, args, context, ws)
         }
     };

@@ -19,6 +19,7 @@ pub mod abi;
 pub mod block;
 mod buffer;
 mod calls;
+mod check;
 mod context;
 mod copy;
 mod cpu;

@@ -1,6 +1,7 @@
 //! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host
 //! handed in.
 
+use crate::check::{self, GUARD, PATTERN};
 use crate::error::{Error, OUT_OF_MEMORY, Result, error};
 use crate::usage::Usage;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -73,16 +74,37 @@ impl Storage {
             let of_elements = |e: Error| e.of(&format!("{count} elements of {size} bytes"));
             memory.usage.take(signed).map_err(of_elements)?;
         }
-        let had = match of.and_then(|memory| memory.allocator) {
-            Some(allocator) => from_host(allocator, bytes, zeroed),
-            None => from_system(bytes, zeroed),
-        };
+        let had = bytes.checked_add(check::guards()).and_then(|whole| {
+            match of.and_then(|memory| memory.allocator) {
+                Some(allocator) => from_host(allocator, whole, zeroed),
+                None => from_system(whole, zeroed),
+            }
+        });
         let Some((data, from)) = had else {
             of.inspect(|memory| memory.usage.untake(signed));
             return Err(too_much());
         };
         of.inspect(|memory| memory.usage.had(signed));
-        Ok(Storage { data, bytes, from, of: of.cloned() })
+        let before = check::guards() / 2;
+        let made = Storage { data: data.wrapping_add(before), bytes, from, of: of.cloned() };
+        for guard in made.guards() {
+            // SAFETY: bytes of this allocation, before and behind the elements.
+            unsafe { guard.write_bytes(PATTERN, GUARD) };
+        }
+        Ok(made)
+    }
+
+    /// The guards that an array has where launches are checked, of [`GUARD`] bytes.
+    fn guards(&self) -> impl Iterator<Item = *mut u8> {
+        let guarded = check::is_on() && self.bytes > 0;
+        let both = [self.data.wrapping_sub(GUARD), self.data.wrapping_add(self.bytes)];
+        both.into_iter().filter(move |_| guarded)
+    }
+
+    /// Whether something was written beside the elements.
+    pub fn is_overrun(&self) -> bool {
+        // SAFETY: bytes of this allocation, which were written when it was made.
+        self.guards().any(|guard| unsafe { !check::is_whole(std::slice::from_raw_parts(guard, GUARD)) })
     }
 
     /// Address of element 0; null when there is none.
@@ -131,7 +153,10 @@ impl Drop for Storage {
             // SAFETY: allocated in `new` with this layout.
             From::System(raw, layout) => unsafe { System.dealloc(raw, layout) },
             // SAFETY: allocated in `new` by this allocator, given back once.
-            From::Host(a) => unsafe { (a.release)(a.user, self.data.cast(), self.bytes) },
+            From::Host(a) => unsafe {
+                let guards = check::guards();
+                (a.release)(a.user, self.data.wrapping_sub(guards / 2).cast(), self.bytes + guards)
+            },
         }
         if let Some(memory) = &self.of {
             memory.usage.give(self.bytes as i64);

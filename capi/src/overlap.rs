@@ -45,7 +45,7 @@ impl Span {
 
 impl Span {
     /// Between which addresses its elements lie: the first byte, and the one behind the last. There are elements.
-    fn reach(&self) -> (i64, i64) {
+    pub fn reach(&self) -> (i64, i64) {
         let size = self.ty.size() as i64;
         let (mut first, mut last) = (self.base.addr() as i64, self.base.addr() as i64);
         for (n, stride) in self.extents.iter().zip(&self.strides) {

@@ -1,6 +1,7 @@
 //! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
 
 use crate::buffer::{Buffer, Memory as Owned, On};
+use crate::check;
 use crate::cuda::{Frame, Stream};
 use crate::error::{OUT_OF_MEMORY, Result, fail};
 use crate::handle::Pin;
@@ -54,6 +55,13 @@ pub(crate) struct Workspace {
     pub frame: Frame,
 }
 
+impl Workspace {
+    /// Memory of the call: new results and temporaries, but for what is in a caller's workspace.
+    pub fn owned(&self) -> impl Iterator<Item = &Owned> {
+        self.made.iter().chain(&self.memory.large).map(|(_, memory)| memory)
+    }
+}
+
 /// The arrays behind `agpu_kernel_args`.
 #[derive(Default)]
 pub(crate) struct LaunchArgs {
@@ -87,7 +95,8 @@ impl Memory {
         if let On::Device(..) = on {
             return self.take_large(place, count, size, on);
         }
-        match bytes.filter(|n| *n <= ARENA) {
+        // what is checked has guards of its own
+        match bytes.filter(|n| *n <= ARENA && !check::is_on()) {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
                 let arena = match &self.arena {
                     Some(arena) => arena,

@@ -60,6 +60,13 @@ fn answers(without: Option<&str>, options: &str, device: &str, expected: [&str; 
     }
 }
 
+/// With `ARRAYGPU_CHECK=1` there are more calls that may fail: of guards, and of what is read.
+#[test]
+fn any_driver_call_while_launches_are_checked() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    assert_eq!(play(&driver, "any_driver_call", "", &[("ARRAYGPU_CHECK", "1")]), "ok");
+}
+
 #[test]
 fn drivers_that_will_do() {
     answers(None, "", "", ["1", "", "device 2", "a GPU"]);

@@ -9,16 +9,18 @@ use super::stream::Stream;
 use super::words::Word;
 use crate::buffer::Buffer;
 use crate::buffer::On;
+use crate::check::{self, Check};
 use crate::context::Context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
 use crate::execute::{deliver, place_of};
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::invoke::{Args, reserve};
+use crate::log::log;
 use crate::module::{Entry, Loaded};
 use crate::repeat;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::{Place, Step};
+use arraygpu_compiler::plan::{Launch, Place, Step};
 use cudarc::driver::sys::CUdeviceptr;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -122,7 +124,7 @@ impl Call<'_> {
         if self.entry.sites > 0 {
             memory.records = self.gpu.records(self.stream, self.entry, self.capturing)?;
         }
-        self.queue_all(&self.entry.plan.steps, 1, &mut 0, &mut memory, ws)?;
+        self.queue_all(&self.entry.plan.steps, 1, &mut 0, &mut memory, pins, ws)?;
         for (place, wanted) in &ws.detours {
             copy::on_device(self.gpu, self.stream, wanted, &ws.spans[*place])?;
         }
@@ -141,6 +143,7 @@ impl Call<'_> {
         make: i64,
         at: &mut usize,
         memory: &mut Memory,
+        pins: &[Pin<Buffer>],
         ws: &mut Workspace,
     ) -> Result<()> {
         let plan = &self.entry.plan;
@@ -151,7 +154,7 @@ impl Call<'_> {
                 Step::Alloc(_) => {} // reserved before anything ran
                 Step::Free(t) => ws.memory.release_on(place_of(plan, Place::Temp(*t)), self.stream),
                 Step::Launch(l) => {
-                    self.launch(l, *at, make, memory, ws)?;
+                    self.checked(l, pins, ws, |ws| self.launch(l, *at, make, memory, ws))?;
                     memory.records += l.sites.len() as u64 * 8;
                     *at += 1;
                 }
@@ -174,7 +177,7 @@ impl Call<'_> {
                         *at = starts[like];
                         memory.records = records + sites(&all[..skipped]);
                         repeat::bind(plan, r, turn, turns.count, &mut ws.spans);
-                        self.queue_all(turns.body, turns.steps(turn), at, memory, ws)?;
+                        self.queue_all(turns.body, turns.steps(turn), at, memory, pins, ws)?;
                         if is_decided_here {
                             end = *at;
                         }
@@ -185,6 +188,31 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Queues a launch; where launches are checked, it is waited for, and looked at.
+    fn checked(
+        &self,
+        launch: &Launch,
+        pins: &[Pin<Buffer>],
+        ws: &mut Workspace,
+        queue: impl FnOnce(&mut Workspace) -> Result<()>,
+    ) -> Result<()> {
+        if !check::is_on() {
+            return queue(ws);
+        }
+        if self.capturing {
+            log!(
+                Warn,
+                "{}: the stream is being captured, so ARRAYGPU_CHECK does not look at it",
+                launch.name
+            );
+            return queue(ws);
+        }
+        let check = Check { plan: &self.entry.plan, launch, pins, reader: self };
+        let read_numbers = check.reads_numbers(ws)?;
+        queue(ws)?;
+        check.look(ws, read_numbers)
     }
 
     /// Where each scalar result and temporary lives. What only one launch touches is written straight to where it is wanted.

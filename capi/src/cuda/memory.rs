@@ -1,8 +1,10 @@
 //! Device memory: stream-ordered, from a pool of the context, with a cap.
 
+use super::check;
 use super::driver;
 use super::gpu::{Gpu, Uncaptured};
 use super::stream::{Stream, lock};
+use crate::check::{GUARD, is_on};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
 use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
@@ -79,13 +81,20 @@ impl Allocation {
         let bytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(size as u64));
         let made = match bytes {
             Some(0) => Ok(0),
-            Some(bytes) => gpu.allocate_on(bytes, stream.raw),
+            Some(bytes) => gpu.allocate_on(with_guard(bytes), stream.raw),
             None => fail!(OUT_OF_MEMORY, "no memory for {count} elements of {size} bytes"),
         };
         let address = made.map_err(|e| {
             if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
         })?;
-        Ok(Allocation::used(gpu, address, bytes.unwrap_or(0), stream.index))
+        let made = Allocation::used(gpu, address, bytes.unwrap_or(0), stream.index);
+        match check::guard(gpu, stream, &made) {
+            Ok(()) => Ok(made),
+            Err(e) => {
+                made.free_on(stream);
+                Err(e)
+            }
+        }
     }
 
     /// The same of zeros, on the context's own stream.
@@ -129,6 +138,11 @@ impl Allocation {
         }
     }
 
+    /// Where its guard is, if launches are checked and it is memory of ours.
+    pub(super) fn guard(&self) -> Option<CUdeviceptr> {
+        (with_guard(self.bytes) > self.bytes).then_some(self.address + self.bytes)
+    }
+
     /// Address of element 0; null when there is none.
     pub fn data(&self) -> *mut u8 {
         without_provenance_mut(self.address as usize)
@@ -169,9 +183,14 @@ impl Allocation {
     /// Frees the memory after what is queued on the stream that it was made on.
     pub fn free_on(mut self, stream: &Stream) {
         if self.bytes > 0 {
-            self.gpu.free_on(self.address, std::mem::take(&mut self.bytes), stream.raw);
+            self.gpu.free_on(self.address, with_guard(std::mem::take(&mut self.bytes)), stream.raw);
         }
     }
+}
+
+/// Bytes of an allocation for so many of elements.
+fn with_guard(bytes: u64) -> u64 {
+    if bytes > 0 && is_on() { bytes.saturating_add(GUARD as u64) } else { bytes }
 }
 
 /// Memory of the caller: on this device, managed, or pinned and mapped.
@@ -228,10 +247,10 @@ impl Drop for Allocation {
         // a use that the free cannot be ordered after is waited for
         let is_done = |i: &u32| self.gpu.streams.get(*i as usize).is_none_or(|s| self.gpu.settle(s).is_ok());
         if self.use_on(own).is_ok() || self.last_streams().iter().all(is_done) {
-            self.gpu.free_on(self.address, self.bytes, own.raw);
+            self.gpu.free_on(self.address, with_guard(self.bytes), own.raw);
         } else {
             // what may still be in use goes with the context
-            lock(&self.gpu.lasting).push((self.address, self.bytes));
+            lock(&self.gpu.lasting).push((self.address, with_guard(self.bytes)));
         }
     }
 }

@@ -7,11 +7,13 @@
 //! lend     streams that we make for the caller, host callbacks        event    points of a stream to wait for
 //! images   what a package holds for GPUs                              code     modules and functions, loaded lazily
 //! link     machine code from PTX, kept on disk                        log      what the driver says of code it does not take
+//! check    what ARRAYGPU_CHECK reads
 //! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
 //! execute  a call: memory, scalars, results                                launch  versions, grids, parameters
 //! records  error records, read when the host waits
 //! ```
 
+mod check;
 mod choice;
 mod code;
 mod copy;

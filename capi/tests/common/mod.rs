@@ -29,6 +29,7 @@ plan @dot {
     in %0
     slot result 0
     scratch f32
+    computes result 0 "stats.rs:12:5"
     finish
   }
 }
@@ -45,6 +46,8 @@ plan @scale {
     in %0
     in %1
     slot result 1
+    computes result 0 "stats.rs:16:5"
+    computes result 1 "stats.rs:17:5"
   }
 }
 plan @reversed {

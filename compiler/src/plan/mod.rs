@@ -70,6 +70,17 @@ pub enum Place {
     Temp(u32),
 }
 
+impl Plan {
+    /// What is at a place.
+    pub fn slot(&self, place: Place) -> &Slot {
+        match place {
+            Place::Param(i) => &self.params[i as usize],
+            Place::Result(i) => &self.results[i as usize],
+            Place::Temp(i) => &self.temps[i as usize],
+        }
+    }
+}
+
 /// How a kernel uses an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -117,6 +128,9 @@ pub struct Launch {
     pub slots: Vec<Place>,
     /// Element types of the scratch arrays (one value a tile each).
     pub scratch: Vec<Ty>,
+    /// What it computes, each with the author's `file:line:column`, which may be empty: stored arrays, and the slots that
+    /// it writes.
+    pub computes: Vec<(Place, String)>,
     /// What to say of a record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.

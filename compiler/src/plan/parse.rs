@@ -139,6 +139,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
         scalars: Vec::new(),
         slots: Vec::new(),
         scratch: Vec::new(),
+        computes: Vec::new(),
         sites: Vec::new(),
         finish: false,
     };
@@ -166,6 +167,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
             }
             "slot" => l.slots.push(place(c)?),
             "scratch" => l.scratch.push(c.elem()?),
+            "computes" => l.computes.push((place(c)?, c.string()?)),
             "site" => l.sites.push(c.string()?),
             "finish" => l.finish = true,
             w => return Err(c.error(format!("`{w}` starts no line of a launch"))),
@@ -263,6 +265,7 @@ fn check(p: &Plan) -> Result<()> {
                     && (l.scratch.is_empty() || l.segment.is_some() || i64::from(l.grain) == TILE)
                     && l.flat.iter().all(|i| rank(*i) > 1)
                     && l.arrays.iter().all(|(pl, _)| slot(*pl).is_some_and(|s| s.ty.rank > 0))
+                    && l.computes.iter().all(|(pl, _)| slot(*pl).is_some())
                     && l.slots.iter().all(|pl| slot(*pl).is_some_and(|s| s.ty.is_scalar()))
             }
         };

@@ -88,6 +88,9 @@ fn launch(f: &mut Formatter<'_>, l: &Launch) -> fmt::Result {
     for ty in &l.scratch {
         writeln!(f, "    scratch {ty}")?;
     }
+    for (place, loc) in &l.computes {
+        writeln!(f, "    computes {place} {}", quote(loc))?;
+    }
     for s in &l.sites {
         writeln!(f, "    site {}", quote(s))?;
     }

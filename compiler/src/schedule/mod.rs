@@ -320,6 +320,7 @@ impl Scheduler<'_> {
         let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
+        let computes = self.computes(pass, scalars);
         self.before = if turned { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);
@@ -336,10 +337,29 @@ impl Scheduler<'_> {
             scalars: signature.ins.keys().copied().collect(),
             slots: signature.slots.iter().map(|(k, _)| k.0).collect(),
             scratch: signature.scratch.iter().map(|s| s.1).collect(),
+            computes,
             sites: signature.sites.iter().cloned().collect(),
             finish: versions.contiguous.finish.is_some(),
         };
         Ok((launch, versions))
+    }
+
+    /// What a launch computes, and where the author wrote it: the items that go to memory, and scalar results.
+    fn computes(&self, pass: &Pass, scalars: &[u32]) -> Vec<(Place, String)> {
+        let g = &self.f.graph;
+        let line = |n: NodeId| g.node(n).loc.first().map(|loc| loc.to_string());
+        let of_item = |it: &Item| {
+            let stored = items::is_store(g, it);
+            let place = if stored { Some(self.destination(it)) } else { self.slots.get(&it.node).copied() };
+            let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
+            let element = g.op(array).lambda().filter(|_| stored).and_then(|l| line(l.body));
+            Some((place?, element.or_else(|| line(it.node)).unwrap_or_default()))
+        };
+        let results = scalars.iter().map(|r| {
+            let value = self.f.results[*r as usize].value;
+            (Place::Result(*r), line(value).unwrap_or_default())
+        });
+        pass.items.iter().filter_map(of_item).chain(results).collect()
     }
 
     /// The launch, with the temporaries that it writes allocated before.

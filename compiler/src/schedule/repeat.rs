@@ -60,6 +60,7 @@ impl Names {
             segment: l.segment.map(|h| self.host(h)),
             arrays: l.arrays.into_iter().map(|(p, access)| (self.place(p), access)).collect(),
             scalars: l.scalars.into_iter().map(scalar).collect(),
+            computes: l.computes.into_iter().map(|(p, loc)| (self.place(p), loc)).collect(),
             slots: l.slots.into_iter().map(|p| self.place(p)).collect(),
             ..l
         }

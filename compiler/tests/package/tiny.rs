@@ -68,6 +68,7 @@ pub fn program() -> Compiled {
         slots: vec![],
         scratch: vec![],
         sites: vec![],
+        computes: Vec::new(),
         finish: false,
     };
     let plan = Plan {

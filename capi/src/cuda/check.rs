@@ -1,0 +1,58 @@
+//! How `ARRAYGPU_CHECK` reads what is on a GPU: through the host, when the stream has come to its end.
+
+use super::execute::Call;
+use super::gpu::{Gpu, Uncaptured};
+use super::memory::Allocation;
+use super::stream::Stream;
+use crate::buffer::Memory;
+use crate::check::{self, GUARD, PATTERN, Reader, Values};
+use crate::error::{OUT_OF_MEMORY, Result, error};
+use crate::view::Span;
+use crate::workspace::Workspace;
+use arraygpu_compiler::scalar::Ty;
+use cudarc::driver::sys::CUdeviceptr;
+
+impl Reader for &Call<'_> {
+    fn values(&self, ws: &Workspace, place: usize, ty: Ty, is_scalar: bool) -> Result<Values> {
+        let mut span = ws.spans[place];
+        if is_scalar {
+            span = Span::scalar(std::ptr::without_provenance_mut(ws.frame.scalars[place] as usize), ty);
+        }
+        if span.is_empty() {
+            return Ok(Values { span, _copied: Vec::new() });
+        }
+        let (first, end) = span.reach();
+        let mut copied = read(self.gpu, self.stream, first as CUdeviceptr, (end - first) as usize)?;
+        span.base = copied.as_mut_ptr().wrapping_add((span.base.addr() as i64 - first) as usize);
+        Ok(Values { span, _copied: copied })
+    }
+
+    fn is_overrun(&self, memory: &Memory) -> Result<bool> {
+        let Memory::Device(allocation) = memory else { return Ok(false) };
+        let Some(guard) = allocation.guard() else { return Ok(false) };
+        Ok(!check::is_whole(&read(self.gpu, self.stream, guard, GUARD)?))
+    }
+}
+
+/// So many bytes of the device, when all that is queued on the stream is done.
+fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<Vec<u8>> {
+    let _uncaptured = Uncaptured::enter(gpu.api());
+    let mut host = Vec::new();
+    host.try_reserve_exact(bytes)
+        .map_err(|_| error(OUT_OF_MEMORY, format!("no memory to check {bytes} bytes in")))?;
+    host.resize(bytes, 0u8);
+    // SAFETY: memory of so many bytes on both sides, until the stream is waited for.
+    let code = unsafe { (gpu.api().to_host)(host.as_mut_ptr().cast(), from, bytes, stream.raw) };
+    let queued = gpu.check(code, format_args!("copying {bytes} bytes to check them"));
+    let done = gpu.synchronize_stream(stream);
+    queued.and(done)?;
+    Ok(host)
+}
+
+/// The guard behind an allocation, written on the stream before anything else comes there.
+pub(super) fn guard(gpu: &Gpu, stream: &Stream, made: &Allocation) -> Result<()> {
+    let Some(guard) = made.guard() else { return Ok(()) };
+    // SAFETY: bytes of that allocation.
+    let code = unsafe { (gpu.api().set_u8)(guard, PATTERN, GUARD, stream.raw) };
+    gpu.check(code, "writing the guard of an array")
+}
