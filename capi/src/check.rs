@@ -1,13 +1,13 @@
-//! `ARRAYGPU_CHECK=1`: every launch is waited for and looked at, so that a wrong number is found where it arises, with
-//! the author's line. Two things are looked for:
+//! `ARRAYGPU_CHECK=1`: every launch is waited for and looked at, so that a wrong number is found where it arises,
+//! with the author's line. Two things are looked for:
 //!
 //! - **NaN** in what a launch computes, although nothing that it reads is NaN.
 //! - **Writes outside of an array.** Each array of the library's own then lies between guard bytes, which nobody may
-//!   change. Indices of the language are checked always (records); this finds faults of kernels, of the host's code and
-//!   of code in other libraries.
+//!   change. Indices of the language are checked always (records); this finds faults of kernels, of the host's code
+//!   and of code in other libraries.
 //!
-//! Calls become slower by far, since each launch's arrays are read once more, from GPUs through the host. A stream that
-//! is being captured cannot be waited for: what is captured is not checked.
+//! Calls become slower by far, since each launch's arrays are read once more, from GPUs through the host. A stream
+//! that is being captured cannot be waited for: what is captured is not checked.
 
 use crate::buffer::{Buffer, Memory};
 use crate::environment;

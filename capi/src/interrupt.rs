@@ -54,20 +54,24 @@ pub(crate) fn cancelled() -> Error {
 /// An error where this thread's call is to end. What lasts longer than the call is kept only behind this: it is not
 /// to live in the reserve.
 pub(crate) fn check() -> Result<()> {
-    match () {
-        () if Flag::of_thread().is_raised() => Err(cancelled()),
-        () if reserve::is_in_use() => Err(error(OUT_OF_MEMORY, "there is not enough memory for this call")),
-        () => Ok(()),
+    match why() {
+        None => Ok(()),
+        Some(Why::Cancelled) => Err(cancelled()),
+        Some(Why::OutOfMemory) => Err(error(OUT_OF_MEMORY, "there is not enough memory for this call")),
     }
+}
+
+/// Why this thread's call is to end, if it is.
+fn why() -> Option<Why> {
+    if Flag::of_thread().is_raised() {
+        return Some(Why::Cancelled);
+    }
+    reserve::is_in_use().then_some(Why::OutOfMemory)
 }
 
 /// Tells the compiler whom to ask.
 pub(crate) fn install() {
-    interrupt::install(|| match () {
-        () if Flag::of_thread().is_raised() => Some(Why::Cancelled),
-        () if reserve::is_in_use() => Some(Why::OutOfMemory),
-        () => None,
-    });
+    interrupt::install(why);
 }
 
 /// What a compiler's error is to the caller.

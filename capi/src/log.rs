@@ -1,7 +1,7 @@
 //! `ARRAYGPU_LOG=warn|info|debug`: what the library does, as lines on standard error, for those who ask for it.
 //!
-//! - `warn`: slow ways that were taken, and why: arrays with strides, results that overlap what they are computed from,
-//!   a cache or C compiler that cannot be used.
+//! - `warn`: slow ways that were taken, and why: arrays with strides, results that overlap what they are computed
+//!   from, a cache or C compiler that cannot be used.
 //! - `info`: contexts, packages that were loaded, programs that were compiled.
 //! - `debug`: launches, what was found in the cache on disk.
 //!

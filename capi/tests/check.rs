@@ -1,5 +1,5 @@
-//! `ARRAYGPU_CHECK=1`, in processes of their own: on the CPU, and on a GPU by the fake driver. It is an error where NaN
-//! arises and where something was written beside an array, and changes nothing else.
+//! `ARRAYGPU_CHECK=1`, in processes of their own: on the CPU, and on a GPU by the fake driver. It is an error where
+//! NaN arises and where something was written beside an array, and changes nothing else.
 
 mod common;
 

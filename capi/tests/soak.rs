@@ -1,5 +1,6 @@
-//! A soak: threads that call, compile and load for a long time, after which the process has the memory that it had when
-//! all caches were full. A few seconds here; `ARRAYGPU_SOAK=MINUTES` runs it for so long, and prints what it counted.
+//! A soak: threads that call, compile and load for a long time, after which the process has the memory that it had
+//! when all caches were full. A few seconds here; `ARRAYGPU_SOAK=MINUTES` runs it for so long. It prints what it
+//! counted.
 #![allow(clippy::undocumented_unsafe_blocks)] // every call gets pointers to locals, and handles of its thread
 
 mod common;

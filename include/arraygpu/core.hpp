@@ -227,8 +227,8 @@ private:
     static_assert(sizeof(std::atomic<std::int32_t>) == sizeof(std::int32_t), "the library reads the flag as an int32_t");
 };
 
-/// Until the scope ends, the calls of this thread throw an error of AGPU_ERROR_CANCELLED soon after the flag is raised; what they
-/// compiled is dropped, and their outputs hold unspecified elements. The flag must outlive the scope.
+/// Until the scope ends, the calls of this thread throw an error of AGPU_ERROR_CANCELLED soon after the flag is raised;
+/// what they compiled is dropped, and their outputs hold unspecified elements. The flag must outlive the scope.
 /// \code
 /// arraygpu::cancel_flag stop;            // stop.raise() in another thread, when the user presses a key
 /// arraygpu::cancel_scope scope(stop);

@@ -1,5 +1,5 @@
-// Packages of older versions of the C ABI, as the compilers of their time wrote them: `FOLDER/VERSION/libabi.so`, made
-// by `abi-gen`.
+// Packages of older versions of the C ABI, as the compilers of their time wrote them: `FOLDER/VERSION/libabi.so`,
+// made by `abi-gen`.
 //   abi FOLDER
 #include "check.hpp"
 #include <arraygpu.hpp>

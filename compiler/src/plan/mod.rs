@@ -128,8 +128,8 @@ pub struct Launch {
     pub slots: Vec<Place>,
     /// Element types of the scratch arrays (one value a tile each).
     pub scratch: Vec<Ty>,
-    /// What it computes, each with the author's `file:line:column`, which may be empty: stored arrays, and the slots that
-    /// it writes.
+    /// What it computes: stored arrays, and the slots that it writes. Each with the author's `file:line:column`, which
+    /// may be empty.
     pub computes: Vec<(Place, String)>,
     /// What to say of a record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,

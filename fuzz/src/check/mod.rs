@@ -149,8 +149,8 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// How often a program was refused for what is not predicted: how much code its nested operations would be, or a stored
-/// array in a closure whose record only some elements need. How many there are in a run is limited.
+/// How often a program was refused for what is not predicted: how much code its nested operations would be, or a
+/// stored array in a closure whose record only some elements need. How many there are in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn is_unpredicted(e: &Error) -> bool {

@@ -44,8 +44,8 @@ pub struct Asked {
 
 /// Of how many programs one may be refused for how much code it would be.
 const ONE_REFUSED_OF: u64 = 5000;
-/// The same of the language: a stencil of a padded matrix that is an operand of a product is too much, and one chain
-/// in some hundred has one.
+/// The same of programs in the language's words. About one in a hundred of them multiplies a matrix by a stencil of a
+/// padded one, which is refused for its amount of code.
 const ONE_CHAIN_REFUSED_OF: u64 = 60;
 
 /// What was seen.
