@@ -15,6 +15,7 @@ mod pip;
 mod programs;
 mod prove;
 mod ptxas;
+mod same_kernels;
 mod sanitize;
 mod sh;
 mod system;
@@ -106,6 +107,15 @@ enum Task {
         /// Programs, calls and results in the form of `fuzz/examples/oracle.rs`, in place of its own
         programs: Option<PathBuf>,
     },
+    /// Compare the kernels of the repository's packages with those that the compiler wrote before a change
+    SameKernels {
+        /// Keep the kernels of now in this folder
+        #[arg(long, value_name = "FOLDER", conflicts_with = "against", required_unless_present = "against")]
+        save: Option<PathBuf>,
+        /// Compare with the kernels that were kept in this folder
+        #[arg(long, value_name = "FOLDER")]
+        against: Option<PathBuf>,
+    },
     /// Check the licences, sources and versions of the crates that we depend on against deny.toml (part of `test`)
     Licences,
     /// Check the repository's style rules (part of `test`)
@@ -130,6 +140,8 @@ fn main() -> ExitCode {
         Task::Independent { programs } => {
             independent::run(programs.as_deref(), &mut count::Counts::default())
         }
+        Task::SameKernels { save: Some(folder), .. } => same_kernels::save(&folder),
+        Task::SameKernels { against, .. } => same_kernels::compare(&against.unwrap_or_default()),
         Task::Licences => licences::run(),
         Task::Tidy => tidy::run(),
     };
