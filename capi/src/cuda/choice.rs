@@ -1,14 +1,14 @@
-//! Which version of a kernel a launch takes, on how large a grid.
+//! What a launch runs: the launch policy of the compiler's `plan::launch`, asked about a call's arrays, and the code.
 
 use super::execute::Call;
-use super::launch::{Prepared, Start};
+use super::launch::{Prepared, Running};
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{elements, place_of, writes_an_input};
 use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
-use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
-use arraygpu_compiler::plan::launch::{Layout, Space};
+use arraygpu_compiler::plan::gpu::GpuVersion;
+use arraygpu_compiler::plan::launch::{Layout, Space, Start};
 use std::ptr::null_mut;
 
 impl Call<'_> {
@@ -16,31 +16,23 @@ impl Call<'_> {
     pub(super) fn decide(&self, l: &Launch, each: i64, ws: &Workspace) -> Result<Prepared> {
         let mut room = [0; AXES];
         let space = space(l, ws, &mut room)?;
-        let (number, version) = self.version(l, &space, each, ws)?;
-        let multiprocessors = u64::from(self.gpu.device.multiprocessors);
-        let spread = version.spread(&space, multiprocessors);
-        let start = |number: usize, version: &'static GpuVersion, span: Option<u32>| {
-            let blocks =
-                version.grid.blocks(space.extents, space.segment, version.threads, span.unwrap_or(1));
-            let Some(blocks) = u32::try_from(blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
-                fail!(INTERNAL, "kernel {} over {} elements needs {blocks} blocks", l.name, space.elements());
+        let (number, _) = self.version(l, &space, each, ws)?;
+        let kernel = &self.images.kernels[l.kernel as usize];
+        let decision = kernel.decide(number, &space, self.gpu.device.multiprocessors.into());
+        let start = |s: Start| {
+            let Some(blocks) = u32::try_from(s.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
+                let (n, blocks) = (space.elements(), s.blocks);
+                fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
             };
-            let kernel = l.kernel as usize;
             let function = match blocks {
                 0 => null_mut(),
-                _ => self.gpu.function(self.loaded.id, self.images, kernel, number)?,
+                _ => self.gpu.function(self.loaded.id, self.images, l.kernel as usize, s.version)?,
             };
-            Ok(Start { function, version, blocks, span })
+            Ok(Running { function, version: &kernel.versions[s.version], blocks, span: s.span })
         };
-        let first = start(number, version, spread.span)?;
-        let second = match version.grid {
-            Grid::Panels(..) => {
-                let after = &self.images.kernels[l.kernel as usize].versions[number + 1];
-                Some(start(number + 1, after, after.spread(&space, multiprocessors).span)?)
-            }
-            _ => None,
-        };
-        Ok(Prepared { first, second, scratch: (spread.scratch, spread.counters) })
+        let first = start(decision.first)?;
+        let second = decision.second.map(start).transpose()?;
+        Ok(Prepared { first, second, scratch: (decision.scratch, decision.counters) })
     }
 
     /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.
@@ -53,15 +45,12 @@ impl Call<'_> {
     ) -> Result<(usize, &'static GpuVersion)> {
         let array =
             |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
-        let holds = |v: &&GpuVersion| {
-            v.fits(space, each, array, || writes_an_input(l, ws)) && v.pays(space.extents, space.segment)
-        };
         let kernel = &self.images.kernels[l.kernel as usize];
         if let Some(why) = &kernel.absent {
             fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
         }
-        match kernel.versions.iter().enumerate().find(|(_, v)| holds(v)) {
-            Some(found) => Ok(found),
+        match kernel.choose(space, each, array, || writes_an_input(l, ws)) {
+            Some(number) => Ok((number, &kernel.versions[number])),
             None => {
                 ws.frame.lacks_version.set(true);
                 fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name)

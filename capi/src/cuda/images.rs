@@ -5,8 +5,7 @@ use super::stream::lock;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{INTERNAL, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
-use arraygpu_compiler::core::COLUMNS;
-use arraygpu_compiler::plan::gpu::{self, GpuKernel, GpuVersion, Grid};
+use arraygpu_compiler::plan::gpu::{self, GpuKernel};
 use arraygpu_compiler::schedule::cuda::{Draft, GpuPass};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
@@ -80,11 +79,6 @@ impl Images {
             .map_err(|e| error(MODULE, format!("{name}: the launches for GPUs cannot be read: {e}")))?;
         if usize::try_from(module.kernels) != Ok(kernels.len()) {
             fail!(MODULE, "{name}: {} kernels, but launches for {}", module.kernels, kernels.len());
-        }
-        let teams =
-            |v: &GpuVersion| !matches!(v.grid, Grid::Tiles(..)) || i64::from(v.threads) % COLUMNS == 0;
-        if let Some(v) = kernels.iter().flat_map(|k| &k.versions).find(|v| !teams(v)) {
-            fail!(MODULE, "{name}: {}: {} threads for tiles of {COLUMNS} columns", v.entry, v.threads);
         }
         let mut out = Images::of(kernels);
         out.same = same(&out.kernels);

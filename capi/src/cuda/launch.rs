@@ -22,16 +22,16 @@ use std::sync::atomic::Ordering;
 /// A launch that is decided, its code loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Prepared {
-    pub(super) first: Start,
+    pub(super) first: Running,
     /// What adds the first one's panels.
-    pub(super) second: Option<Start>,
+    pub(super) second: Option<Running>,
     /// Elements of a scratch array, and how many counters.
     pub(super) scratch: (u64, u64),
 }
 
 /// One version on its grid.
 #[derive(Clone, Copy)]
-pub(super) struct Start {
+pub(super) struct Running {
     pub(super) function: CUfunction,
     pub(super) version: &'static GpuVersion,
     /// 0: nothing to launch.
@@ -187,7 +187,7 @@ impl Call<'_> {
     fn start(
         &self,
         l: &Launch,
-        p: &Start,
+        p: &Running,
         scratch: u64,
         steps: i64,
         memory: &Memory,
@@ -222,7 +222,7 @@ impl Call<'_> {
     }
 
     /// Fills `ws.frame.params`; docs/c-abi.md has the order.
-    fn parameters(&self, l: &Launch, p: &Start, elements: u64, memory: &Memory, ws: &mut Workspace) {
+    fn parameters(&self, l: &Launch, p: &Running, elements: u64, memory: &Memory, ws: &mut Workspace) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();

@@ -265,6 +265,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
+    if matches!(grid, Grid::Tiles(..)) && !threads.is_multiple_of(COLUMNS as u32) {
+        return Err(c.error(format!("{entry}: {threads} threads for tiles of {COLUMNS} columns")));
+    }
     let pays = Pays::parse(c)?;
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
@@ -331,6 +334,7 @@ gpu @h_0 {
         assert!(super::parse("gpu @f { version f threads 33 one }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 plane 0 by 1 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 tiles 2 to 1 }").is_err());
+        assert!(super::parse("gpu @f { version f threads 64 tiles 1 to 2 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 sums 4 by 4 }").is_err());
         assert!(super::parse("gpu @f { version f threads 32 panels 4 by 4 }").is_err());
     }

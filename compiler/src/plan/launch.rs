@@ -1,7 +1,7 @@
 //! How a version of a kernel is launched: which one fits, how its work is spread over the device, what memory it shares. Functions of extents, strides, alignment and the
 //! device alone: the runtime and the simulator of the tests both launch by them.
 
-use super::gpu::{GpuVersion, Grid};
+use super::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::core::{COLUMNS, PANEL, TILE};
 
 /// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
@@ -84,17 +84,85 @@ impl Layout<'_> {
 }
 
 /// How a version's work is spread.
+struct Spread {
+    /// See [`Start::span`].
+    span: Option<u32>,
+    /// Elements of a scratch array.
+    scratch: u64,
+    /// Counters.
+    counters: u64,
+}
+
+/// One version of a kernel on its grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spread {
+pub struct Start {
+    /// The version's position in its kernel.
+    pub version: usize,
+    /// 0: there is nothing to launch.
+    pub blocks: u64,
     /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch.
     pub span: Option<u32>,
-    /// Elements of a scratch array.
+}
+
+/// A launch that is decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// What computes.
+    pub first: Start,
+    /// What then adds its panels ([`Grid::Panels`]).
+    pub second: Option<Start>,
+    /// Elements of each scratch array, and counters, that both need.
     pub scratch: u64,
-    /// Counters.
+    /// See `scratch`.
     pub counters: u64,
 }
 
+impl Decision {
+    /// All that is launched, in order.
+    pub fn starts(&self) -> impl Iterator<Item = Start> {
+        [Some(self.first), self.second].into_iter().flatten().filter(|s| s.blocks > 0)
+    }
+}
+
+impl GpuKernel {
+    /// The first version that is right for a launch and may be the fastest; those that make several steps of an
+    /// iteration only where so many are to be made. See [`GpuVersion::fits`].
+    pub fn choose<'l>(
+        &self,
+        space: &Space,
+        steps: i64,
+        array: impl Fn(usize) -> Option<Layout<'l>>,
+        writes_an_input: impl Fn() -> bool,
+    ) -> Option<usize> {
+        let may = |v: &GpuVersion| {
+            v.fits(space, steps, &array, &writes_an_input) && v.pays(space.extents, space.segment)
+        };
+        self.versions.iter().position(may)
+    }
+
+    /// How a version is launched on a device with so many multiprocessors, and what follows it.
+    pub fn decide(&self, version: usize, space: &Space, multiprocessors: u64) -> Decision {
+        let start = |version: usize, span: Option<u32>| {
+            let v = &self.versions[version];
+            let blocks = v.grid.blocks(space.extents, space.segment, v.threads, span.unwrap_or(1));
+            Start { version, blocks, span }
+        };
+        let spread = |version: usize| self.versions[version].spread(space, multiprocessors);
+        let Spread { span, scratch, counters } = spread(version);
+        let is_split = matches!(self.versions[version].grid, Grid::Panels(..));
+        let second = is_split.then(|| start(version + 1, spread(version + 1).span));
+        // who has no span takes no scratch
+        let (scratch, counters) = if span.is_some() { (scratch, counters) } else { (0, 0) };
+        Decision { first: start(version, span), second, scratch, counters }
+    }
+}
+
 impl GpuVersion {
+    /// Whether it is launched by itself, and not behind another one.
+    pub fn is_first(&self) -> bool {
+        !matches!(self.grid, Grid::Sums(..))
+    }
+
     /// Whether the code is right for a launch: unit strides, no output that is an input (`writes_an_input` is asked where that matters), alignment, 32-bit indices,
     /// the longest segment, the steps of an iteration that are made at once.
     pub fn fits<'l>(
@@ -120,7 +188,7 @@ impl GpuVersion {
     }
 
     /// How the work is spread over a device with so many multiprocessors.
-    pub fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
+    fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
         let (n, of_segment) = (space.elements(), space.of_segment());
         let tiles = n.div_ceil(TILE as u64);
         // a value a tile, and one a group of tiles
