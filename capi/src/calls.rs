@@ -1,27 +1,20 @@
-//! Which threads are in a call of this library. Each says so in a word of its own, which costs two stores a call. Two ask:
+//! Which threads are in a call of this library. Each says so in a [`Word`] of its own, which costs two stores a call.
+//! Two ask:
 //!
-//! - A child of `fork` has the thread that forked, and no other: a lock that another thread held stays locked there. So a child that was born while another thread was in a call is
-//!   refused by every call; any other may go on, on the CPU.
+//! - A child of `fork` has the thread that forked, and no other: a lock that another thread held stays locked there.
+//!   So a child that was born while another thread was in a call is refused by every call; any other may go on, on
+//!   the CPU.
 //! - A package that is unloaded waits for the calls of other threads, which may be its own.
 
+mod words;
+
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+pub(crate) use words::drop_when_idle;
+use words::{Word, Words};
 
-/// Calls that a thread is in: one inside of another where the caller's function calls us again. On a line of its own: threads would slow each other down.
-#[repr(align(128))]
-struct Word {
-    calls: AtomicU32,
-    number: usize,
-}
-
-struct Words {
-    all: Vec<&'static Word>,
-    /// Of threads that are gone.
-    free: Vec<&'static Word>,
-}
-
-static WORDS: Mutex<Words> = Mutex::new(Words { all: Vec::new(), free: Vec::new() });
+static WORDS: Mutex<Words> = Mutex::new(Words::new());
 
 /// This process was born in the middle of another thread's call.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -37,7 +30,7 @@ struct Lease;
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Ok(Some(word)) = WORD.try_with(Cell::take) {
-            words().free.push(word);
+            words().give_back(word);
         }
     }
 }
@@ -57,8 +50,7 @@ struct Line(AtomicI64);
 
 impl Tally {
     pub fn add_one(&self) {
-        let own = WORD.try_with(Cell::get).ok().flatten();
-        self.0[own.map_or(0, |word| word.number % self.0.len())].0.fetch_add(1, Ordering::Relaxed);
+        self.0[own().map_or(0, |word| word.number % self.0.len())].0.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn sum(&self) -> i64 {
@@ -72,10 +64,9 @@ pub(crate) struct Call(Option<&'static Word>);
 /// From now on this thread is in a call.
 #[inline]
 pub(crate) fn enter() -> Call {
-    let word = WORD.try_with(Cell::get).ok().flatten().or_else(first);
-    if let Some(Word { calls, .. }) = word {
-        // no other thread writes it
-        calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    let word = own().or_else(first);
+    if let Some(word) = word {
+        word.enter();
     }
     Call(word)
 }
@@ -83,13 +74,14 @@ pub(crate) fn enter() -> Call {
 impl Drop for Call {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Word { calls, .. }) = self.0 {
-            calls.store(calls.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Release);
+        if let Some(word) = self.0 {
+            word.leave();
         }
     }
 }
 
-/// Whether locks of this process may be held by threads that it does not have: it was forked in the middle of their calls.
+/// Whether locks of this process may be held by threads that it does not have: it was forked in the middle of their
+/// calls.
 #[inline]
 pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
@@ -104,35 +96,24 @@ fn first() -> Option<&'static Word> {
         unsafe { libc::pthread_atfork(None, None, Some(child)) };
     });
     LEASE.try_with(|_| ()).ok()?;
-    let mut words = words();
-    let word = words.free.pop().unwrap_or_else(|| {
-        let word: &'static Word =
-            Box::leak(Box::new(Word { calls: AtomicU32::new(0), number: words.all.len() }));
-        words.all.push(word);
-        // so that giving words back never allocates
-        let (all, free) = (words.all.len(), words.free.len());
-        words.free.reserve(all - free);
-        word
-    });
+    let word = words().take();
     WORD.set(Some(word));
     Some(word)
 }
 
 /// Whether another thread is in a call that began before.
 pub(crate) fn others_work() -> bool {
-    words().others_work()
+    words().others_work(own())
 }
 
-impl Words {
-    fn others_work(&self) -> bool {
-        let own = WORD.try_with(Cell::get).ok().flatten();
-        let is_other = |w: &&&Word| own.is_none_or(|own| !std::ptr::eq(**w, own));
-        self.all.iter().filter(is_other).any(|w| w.calls.load(Ordering::Acquire) > 0)
-    }
+/// This thread's word, if it has one.
+#[inline]
+fn own() -> Option<&'static Word> {
+    WORD.try_with(Cell::get).ok().flatten()
 }
 
 /// Runs in a child, before `fork` returns there.
 unsafe extern "C" fn child() {
-    let lost = WORDS.try_lock().map_or(true, |words| words.others_work());
+    let lost = WORDS.try_lock().map_or(true, |words| words.others_work(own()));
     LOST.fetch_or(lost, Ordering::Relaxed);
 }

@@ -1,37 +1,24 @@
 //! Handles: numbers in disguise (slot and generation), never dereferenced.
 //!
-//! A handle is looked up in a [`Table`]. The lookup *pins* the value: one compare-and-swap on the slot's word, no lock. A
-//! freed value stays until its last pin goes, so a thread that frees cannot pull memory from under one that computes.
+//! A handle is looked up in a [`Table`]. The lookup *pins* the value: one compare-and-swap on the [`Slot`]'s word, no
+//! lock. A freed value stays until its last pin goes, so a thread that frees cannot pull memory from under one that
+//! computes.
 //!
 //! ```text
-//! handle  = generation (32 bits) | slot (28 bits) | tag of the table (4 bits, odd: no aligned pointer passes)
-//! word    = generation (32 bits) | live (1 bit)   | pins (31 bits)
+//! handle = generation (32 bits) | slot (28 bits) | tag of the table (4 bits, odd: no aligned pointer passes)
 //! ```
 
+mod slot;
+
 use crate::error::{Error, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail};
-use std::cell::UnsafeCell;
+use slot::Slot;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const _: () = assert!(size_of::<usize>() == 8, "handles need 64-bit pointers");
 
-const LIVE: u64 = 1 << 31;
-const PINS: u64 = LIVE - 1;
 const FIRST_CHUNK: usize = 64;
 const CHUNKS: usize = 22;
-
-/// On lines of its own: threads that use different values would slow each other down.
-#[repr(align(128))]
-struct Slot<T> {
-    word: AtomicU64,
-    /// Some while live or pinned. Written by the one thread that owns the slot: the inserter before it is live, the
-    /// reclaimer after the last pin.
-    value: UnsafeCell<Option<T>>,
-}
-
-// SAFETY: `value` is shared only while pinned (then as &T), and otherwise owned by one thread, as `word` says.
-unsafe impl<T: Send + Sync> Sync for Slot<T> {}
 
 struct Free {
     slots: Vec<u32>,
@@ -84,9 +71,8 @@ impl<T: Send + Sync> Table<T> {
             fail!(OUT_OF_MEMORY, "no room for another {}", self.name);
         };
         // SAFETY: a slot that is neither live nor pinned belongs to whoever took it from the free list.
-        unsafe { *slot.value.get() = Some(value) };
-        let word = slot.word.fetch_or(LIVE, Ordering::Release);
-        Ok((word >> 32 << 32) as usize | (index as usize) << 4 | self.tag)
+        let generation = unsafe { slot.fill(value) };
+        Ok((generation << 32) as usize | (index as usize) << 4 | self.tag)
     }
 
     fn take_slot(&'static self) -> Option<u32> {
@@ -100,10 +86,7 @@ impl<T: Send + Sync> Table<T> {
         if cell.get().is_none() {
             let mut slots = Vec::new();
             slots.try_reserve_exact(FIRST_CHUNK << chunk).ok()?;
-            slots.resize_with(FIRST_CHUNK << chunk, || Slot {
-                word: AtomicU64::new(1 << 32),
-                value: UnsafeCell::new(None),
-            });
+            slots.resize_with(FIRST_CHUNK << chunk, Slot::new);
             let _ = cell.set(slots.into_boxed_slice());
         }
         // so that giving slots back never allocates
@@ -126,46 +109,28 @@ impl<T: Send + Sync> Table<T> {
     fn try_pin(&'static self, handle: usize) -> Option<Pin<T>> {
         let (index, generation) = self.parts(handle)?;
         let slot = self.slot(index)?;
-        let mut word = slot.word.load(Ordering::Relaxed);
-        loop {
-            if word & !PINS != generation << 32 | LIVE || word & PINS == PINS {
-                return None;
-            }
-            match slot.word.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Pin { slot, table: self, index }),
-                Err(now) => word = now,
-            }
-        }
+        slot.pin(generation).then(|| Pin { slot, table: self, index })
     }
 
     /// Ends a handle. The value goes when nothing uses it any more.
     pub fn free(&'static self, handle: usize) -> Result<()> {
         let find = || self.parts(handle).and_then(|(i, g)| Some((i, g, self.slot(i)?)));
         let (index, generation, slot) = find().ok_or_else(|| self.invalid(handle))?;
-        let mut word = slot.word.load(Ordering::Relaxed);
-        loop {
-            if word & !PINS != generation << 32 | LIVE {
-                return Err(self.invalid(handle));
-            }
-            match slot.word.compare_exchange_weak(word, word & !LIVE, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if word & PINS == 0 => {
-                    self.reclaim(slot, index);
-                    return Ok(());
-                }
-                Ok(_) => return Ok(()),
-                Err(now) => word = now,
-            }
+        match slot.end(generation) {
+            None => return Err(self.invalid(handle)),
+            Some(false) => {}
+            // SAFETY: ours, as it says.
+            Some(true) => unsafe { self.reclaim(slot, index) },
         }
+        Ok(())
     }
 
+    /// # Safety
+    /// As [`Slot::reclaim`].
     #[cold]
-    fn reclaim(&'static self, slot: &'static Slot<T>, index: u32) {
-        // SAFETY: not live and without pins, the slot belongs to the one thread that made it so.
-        drop(unsafe { (*slot.value.get()).take() });
-        let generation = (slot.word.load(Ordering::Relaxed) >> 32) + 1;
-        // a slot that has used up its generations retires
-        if generation < 1 << 32 {
-            slot.word.store(generation << 32, Ordering::Release);
+    unsafe fn reclaim(&'static self, slot: &'static Slot<T>, index: u32) {
+        // SAFETY: the caller's promise.
+        if unsafe { slot.reclaim() } {
             self.free_list().slots.push(index);
         }
     }
@@ -188,21 +153,19 @@ impl<T: Send + Sync> Table<T> {
 impl<T: Send + Sync> Deref for Pin<T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: while pinned, the value is there and only read.
-        match unsafe { &*self.slot.value.get() } {
-            Some(value) => value,
-            None => unreachable!("a pinned slot holds a value"),
-        }
+        // SAFETY: we are its pin.
+        unsafe { self.slot.get() }
     }
 }
 
 impl<T: Send + Sync> Drop for Pin<T> {
+    #[inline]
     fn drop(&mut self) {
-        let word = self.slot.word.fetch_sub(1, Ordering::Release);
-        if word & (LIVE | PINS) == 1 {
-            // after what other threads did with the value; a fence would do, but ThreadSanitizer knows none
-            self.slot.word.load(Ordering::Acquire);
-            self.table.reclaim(self.slot, self.index);
+        // SAFETY: ours, which ends here; and the slot is ours if it says so.
+        unsafe {
+            if self.slot.unpin() {
+                self.table.reclaim(self.slot, self.index);
+            }
         }
     }
 }

@@ -46,6 +46,7 @@ mod repeat;
 #[doc(hidden)]
 pub mod reserve;
 mod stream;
+mod sync;
 mod usage;
 mod view;
 mod workspace;

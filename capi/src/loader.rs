@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::path::Path;
 use std::ptr::without_provenance_mut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// A package that its user has not freed.
 struct Library(Option<Package>);
@@ -33,24 +33,18 @@ impl Package {
     }
 }
 
-/// Packages that were freed while other threads were in calls, which may be theirs. They go with the next one that is loaded or freed while no thread is.
+/// Packages that were freed while other threads were in calls, which may be theirs. They go with the next one that is
+/// loaded or freed while no thread is.
 static FREED: Mutex<Vec<Package>> = Mutex::new(Vec::new());
-
-fn freed() -> MutexGuard<'static, Vec<Package>> {
-    FREED.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Closes what was freed, if no other thread is in a call.
 fn close_freed() {
-    if !calls::others_work() {
-        let packages = std::mem::take(&mut *freed());
-        drop(packages);
-    }
+    calls::drop_when_idle(&FREED, calls::others_work);
 }
 
 impl Drop for Library {
     fn drop(&mut self) {
-        freed().extend(self.0.take());
+        FREED.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0.take());
         close_freed();
     }
 }

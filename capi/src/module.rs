@@ -1,5 +1,7 @@
 //! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
 
+mod state;
+
 use crate::abi::{AGPU_ABI_OLDEST, AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
 use crate::cpu::{Blocks, Code, Version};
 use crate::cuda::Images;
@@ -9,7 +11,7 @@ use crate::log::log;
 use crate::online::{self, staged::Staged};
 use arraygpu_compiler::core::Function;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char};
 use std::str::Utf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -190,22 +192,9 @@ pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> 
         fail!(MODULE, "the module's state is NULL");
     }
     // SAFETY: the state word is the runtime's, and only used through this atomic.
-    let state = unsafe { AtomicPtr::<c_void>::from_ptr(module.state) };
-    let cached = state.load(Ordering::Acquire);
-    if !cached.is_null() {
-        return Ok(cached.cast());
-    }
+    let state = unsafe { AtomicPtr::<Loaded>::from_ptr(module.state.cast()) };
     // SAFETY: a module of our version.
-    let fresh = Box::into_raw(Box::new(unsafe { load(module) }?));
-    match state.compare_exchange(std::ptr::null_mut(), fresh.cast(), Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => Ok(fresh),
-        // another thread was first
-        Err(first) => {
-            // SAFETY: ours, shared with nobody.
-            drop(unsafe { Box::from_raw(fresh) });
-            Ok(first.cast())
-        }
-    }
+    state::get_or_make(state, || unsafe { load(module) })
 }
 
 /// # Safety

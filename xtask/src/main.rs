@@ -96,7 +96,7 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
-    /// Run the runtime's tests and random calls of its interface under sanitizers and Miri (the nightly toolchain
+    /// Run the runtime's tests and random calls of its interface under sanitizers, Miri and loom (the nightly toolchain
     /// with rust-src and miri)
     Sanitize {
         /// Only this one

@@ -15,6 +15,9 @@ pub enum Tool {
     Address,
     /// Undefined behaviour of Rust code: handles, the reserve, memory limits.
     Miri,
+    /// The orders that steps of threads may have: handles, unloading, caches (`capi/models`). More of them than the
+    /// tests look at.
+    Loom,
 }
 
 /// Tests of the runtime that fork the program, which a sanitizer does not survive, or ask how fast it is.
@@ -24,7 +27,7 @@ const FOR_MIRI: [&str; 3] = ["handle::", "reserve::", "usage::"];
 
 /// Runs the tests under one of them, or all.
 pub fn run(tool: Option<Tool>) -> Result {
-    let all = [Tool::Thread, Tool::Address, Tool::Miri];
+    let all = [Tool::Thread, Tool::Address, Tool::Miri, Tool::Loom];
     all.into_iter().filter(|t| tool.is_none_or(|asked| asked == *t)).try_for_each(under)
 }
 
@@ -33,6 +36,7 @@ fn under(tool: Tool) -> Result {
         Tool::Thread => ("thread", "-Zsanitizer=thread"),
         Tool::Address => ("address", "-Zsanitizer=address"),
         Tool::Miri => return miri(),
+        Tool::Loom => return loom(),
     };
     let ptxas = ptxas::ensure()?;
     for tests in [
@@ -59,6 +63,12 @@ fn miri() -> Result {
     // handles are numbers, which become pointers again
     test.env("MIRIFLAGS", "-Zmiri-permissive-provenance -Zmiri-disable-isolation");
     sh::run(&mut test)
+}
+
+fn loom() -> Result {
+    let mut test = sh::cargo(&["test", "--package", "arraygpu-models"]);
+    // 3 in the tests; each more takes about four times as long
+    sh::run(test.env("LOOM_MAX_PREEMPTIONS", "5"))
 }
 
 /// Cargo of the nightly toolchain, which has these tools.

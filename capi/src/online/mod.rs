@@ -1,8 +1,9 @@
 //! What is compiled while the program runs.
 //!
-//! A [`builder`] makes a function of core IR; it becomes a [`program`], one for each structure ([`cache`]), whose code is made for a device when it first
-//! runs there: machine code on a GPU, kept on [`disk`], the block interpreter on the CPU, or a C compiler where the user allows it ([`cc`]). Functions that stage scalars, of packages, too, become a program for each of their values
-//! ([`staged`]).
+//! A [`builder`] makes a function of core IR; it becomes a [`program`], one for each structure ([`cache`]), whose code
+//! is made for a device when it first runs there: machine code on a GPU, kept on [`disk`], the block interpreter on the
+//! CPU, or a C compiler where the user allows it ([`cc`]). Functions that stage scalars, of packages, too, become a
+//! program for each of their values ([`staged`]).
 
 pub(crate) mod builder;
 mod cache;
@@ -10,4 +11,5 @@ pub(crate) mod cc;
 pub(crate) mod disk;
 pub(crate) mod nodes;
 pub(crate) mod program;
+mod recent;
 pub(crate) mod staged;

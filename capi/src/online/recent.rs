@@ -1,0 +1,53 @@
+//! Values looked up by bytes, of which a bounded number is kept: whoever recalls holds the lock with others, whoever
+//! keeps alone.
+
+use crate::sync::{Arc, AtomicU64, Ordering, PoisonError, RwLock};
+use rustc_hash::FxHashMap;
+
+/// What is looked up, and when it was last.
+pub(crate) struct Recent<V> {
+    found: FxHashMap<Box<[u8]>, (Arc<V>, AtomicU64)>,
+    /// Counts uses: an order of time.
+    now: AtomicU64,
+}
+
+impl<V> Default for Recent<V> {
+    fn default() -> Recent<V> {
+        Recent { found: FxHashMap::default(), now: AtomicU64::new(0) }
+    }
+}
+
+impl<V> Recent<V> {
+    fn now(&self) -> u64 {
+        self.now.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What is kept under a key.
+pub(crate) fn recall_from<V>(recent: &RwLock<Option<Recent<V>>>, key: &[u8]) -> Option<Arc<V>> {
+    let recent = recent.read().unwrap_or_else(PoisonError::into_inner);
+    let recent = recent.as_ref()?;
+    let (value, used) = recent.found.get(key)?;
+    used.store(recent.now(), Ordering::Relaxed);
+    Some(value.clone())
+}
+
+/// Keeps the value, or gives the one that another thread kept meanwhile.
+pub(crate) fn keep<V>(recent: &RwLock<Option<Recent<V>>>, bound: usize, key: &[u8], value: Arc<V>) -> Arc<V> {
+    let mut gone = None;
+    let kept = {
+        let mut recent = recent.write().unwrap_or_else(PoisonError::into_inner);
+        let recent = recent.get_or_insert_default();
+        let now = AtomicU64::new(recent.now());
+        let found = &mut recent.found;
+        if found.len() >= bound && !found.contains_key(key) {
+            let oldest = found.iter().min_by_key(|(_, (_, used))| used.load(Ordering::Relaxed));
+            let oldest = oldest.map(|(key, _)| key.clone());
+            gone = oldest.and_then(|key| found.remove(&key));
+        }
+        found.entry(key.into()).or_insert_with(|| (value.clone(), now)).0.clone()
+    };
+    // unloading code waits for the device: neither what is gone nor `value` is dropped under the lock
+    drop(gone);
+    kept
+}
