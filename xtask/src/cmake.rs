@@ -4,40 +4,78 @@ use crate::count::Counts;
 use crate::install::Profile;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Another build of a project, for a tool that watches its programs.
+pub struct Watched {
+    /// Of its folder in the target directory.
+    pub name: &'static str,
+    /// Options of the C and the C++ compiler.
+    pub flags: &'static str,
+}
 
 /// Configures the project in `folder` (relative to the root) and builds all of it or one target, with the library and
 /// the generators of that profile; gives its build folder.
 pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<PathBuf> {
-    let source = sh::root().join(folder);
     let kind = match profile {
         Profile::Release => "cmake",
         Profile::Dev => "cmake-dev",
     };
+    let mut more = Vec::new();
+    if let Profile::Dev = profile {
+        // the C++ compiler takes half as long as at -O3
+        more.push("-DCMAKE_CXX_FLAGS_RELEASE=-O1".into());
+    }
+    if let (Profile::Dev, Some(level)) = (profile, level_of_today()) {
+        more.push(format!("-DGENERATOR_ARGS=--level;{level}"));
+    }
     let projects = sh::target().join(kind);
+    more.push(packages_in(&projects));
+    build_in(&projects, folder, target.as_slice(), profile, &more)
+}
+
+/// The packages of the examples serve the tests, too.
+fn packages_in(projects: &Path) -> String {
+    format!("-DPACKAGES={}", projects.join("cpp-examples/arraygpu").display())
+}
+
+/// The same, of all or some targets, for a tool, with the library as the tests have it, and packages that all such
+/// tools share: of a level that valgrind knows, too, which is without AVX-512.
+pub fn build_watched(folder: &str, targets: &[&str], watched: &Watched) -> Result<PathBuf> {
+    let projects = sh::target().join("cmake-watched");
+    let level = levels().into_iter().rfind(|l| *l != "v4").unwrap_or("v2");
+    let more = [
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1".into(),
+        format!("-DCMAKE_C_FLAGS={}", watched.flags),
+        format!("-DCMAKE_CXX_FLAGS={}", watched.flags),
+        format!("-DGENERATOR_ARGS=--level;{level}"),
+        packages_in(&projects.join("valgrind")),
+    ];
+    build_in(&projects.join(watched.name), folder, targets, Profile::Dev, &more)
+}
+
+fn build_in(
+    projects: &Path,
+    folder: &str,
+    targets: &[&str],
+    profile: Profile,
+    more: &[String],
+) -> Result<PathBuf> {
     let out = projects.join(folder.replace('/', "-"));
     let prefix = profile.prefix();
     let mut configure = sh::program("cmake");
-    configure.arg("-S").arg(&source).arg("-B").arg(&out).arg("-DCMAKE_BUILD_TYPE=Release");
-    if let Profile::Dev = profile {
-        // the C++ compiler takes half as long as at -O3
-        configure.arg("-DCMAKE_CXX_FLAGS_RELEASE=-O1");
-    }
-    if let (Profile::Dev, Some(level)) = (profile, level_of_today()) {
-        configure.arg(format!("-DGENERATOR_ARGS=--level;{level}"));
-    }
+    configure.arg("-S").arg(sh::root().join(folder)).arg("-B").arg(&out);
+    configure.arg("-DCMAKE_BUILD_TYPE=Release").args(more);
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     // the installed tree, not one that was found in an earlier run
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
     configure.arg(format!("-DGENERATOR_CARGO_ARGS={}", profile.arguments().join(";")));
-    // the packages of the examples serve the tests, too
-    configure
-        .arg("--no-warn-unused-cli")
-        .arg(format!("-DPACKAGES={}", projects.join("cpp-examples/arraygpu").display()));
+    configure.arg("--no-warn-unused-cli");
     sh::run(&mut configure)?;
     let mut build = sh::program("cmake");
     build.arg("--build").arg(&out).args(["--parallel", &sh::jobs()]);
-    if let Some(target) = target {
-        build.args(["--target", target]);
+    if !targets.is_empty() {
+        build.arg("--target").args(targets);
     }
     sh::run(&mut build)?;
     Ok(out)
@@ -49,14 +87,20 @@ fn level_of_today() -> Option<&'static str> {
     if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
         return None;
     }
+    let levels = levels();
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
+    Some(levels[day % levels.len()])
+}
+
+/// The levels that this machine runs.
+fn levels() -> Vec<&'static str> {
     let mut levels = vec!["v2"];
     #[cfg(target_arch = "x86_64")]
     {
         levels.extend(is_x86_feature_detected!("avx2").then_some("v3"));
         levels.extend(is_x86_feature_detected!("avx512dq").then_some("v4"));
     }
-    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
-    Some(levels[day % levels.len()])
+    levels
 }
 
 /// The packages that a project has made in its build folder.
@@ -71,6 +115,12 @@ pub fn packages(build: &Path) -> Result<Vec<PathBuf>> {
 
 /// Runs ctest in a build folder.
 pub fn test(build: &Path, counts: &mut Counts) -> Result {
+    let mut ctest = ctest(build);
+    if sh::watch(&mut ctest, |line| counts.line(line))? { Ok(()) } else { Err("ctest failed".into()) }
+}
+
+/// All tests in a build folder.
+pub fn ctest(build: &Path) -> Command {
     let mut ctest = sh::program("ctest");
     ctest.arg("--test-dir").arg(build).args([
         "--output-on-failure",
@@ -78,7 +128,7 @@ pub fn test(build: &Path, counts: &mut Counts) -> Result {
         "--parallel",
         &sh::jobs(),
     ]);
-    if sh::watch(&mut ctest, |line| counts.line(line))? { Ok(()) } else { Err("ctest failed".into()) }
+    ctest
 }
 
 /// Whether the repository has that project.

@@ -96,8 +96,8 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
-    /// Run the runtime's tests and random calls of its interface under sanitizers, Miri and loom (the nightly toolchain
-    /// with rust-src and miri)
+    /// Run the runtime's tests, random calls of its interface, and C++ programs under sanitizers, Miri, loom and
+    /// valgrind (the nightly toolchain with rust-src and miri)
     Sanitize {
         /// Only this one
         tool: Option<sanitize::Tool>,

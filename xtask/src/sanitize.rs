@@ -1,6 +1,9 @@
 //! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and
-//! AddressSanitizer, with a standard library that is instrumented, too; and Miri over what needs no foreign code. Not
-//! a part of `test`: each takes minutes.
+//! AddressSanitizer, with a standard library that is instrumented, too; Miri over what needs no foreign code; loom over
+//! what threads do with each other; and C++ programs under sanitizers. Not a part of `test`: each takes
+//! minutes.
+
+mod cpp;
 
 use crate::ptxas;
 use crate::sh::{self, Result};
@@ -18,6 +21,8 @@ pub enum Tool {
     /// The orders that steps of threads may have: handles, unloading, caches (`capi/models`). More of them than the
     /// tests look at.
     Loom,
+    /// The C++ tests, under the C++ compiler's sanitizers of addresses and undefined behaviour.
+    Cpp,
 }
 
 /// Tests of the runtime that fork the program, which a sanitizer does not survive, or ask how fast it is.
@@ -27,7 +32,7 @@ const FOR_MIRI: [&str; 3] = ["handle::", "reserve::", "usage::"];
 
 /// Runs the tests under one of them, or all.
 pub fn run(tool: Option<Tool>) -> Result {
-    let all = [Tool::Thread, Tool::Address, Tool::Miri, Tool::Loom];
+    let all = [Tool::Thread, Tool::Address, Tool::Miri, Tool::Loom, Tool::Cpp];
     all.into_iter().filter(|t| tool.is_none_or(|asked| asked == *t)).try_for_each(under)
 }
 
@@ -37,6 +42,7 @@ fn under(tool: Tool) -> Result {
         Tool::Address => ("address", "-Zsanitizer=address"),
         Tool::Miri => return miri(),
         Tool::Loom => return loom(),
+        Tool::Cpp => return cpp::address(),
     };
     let ptxas = ptxas::ensure()?;
     for tests in [
