@@ -1,6 +1,6 @@
 //! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and
 //! AddressSanitizer, with a standard library that is instrumented, too; Miri over what needs no foreign code; loom over
-//! what threads do with each other; and C++ programs under sanitizers. Not a part of `test`: each takes
+//! what threads do with each other; and C++ programs under sanitizers and valgrind. Not a part of `test`: each takes
 //! minutes.
 
 mod cpp;
@@ -23,6 +23,8 @@ pub enum Tool {
     Loom,
     /// The C++ tests, under the C++ compiler's sanitizers of addresses and undefined behaviour.
     Cpp,
+    /// C and C++ programs with the library and its kernels under valgrind: memory that was never written, leaks.
+    Valgrind,
 }
 
 /// Tests of the runtime that fork the program, which a sanitizer does not survive, or ask how fast it is.
@@ -32,7 +34,7 @@ const FOR_MIRI: [&str; 3] = ["handle::", "reserve::", "usage::"];
 
 /// Runs the tests under one of them, or all.
 pub fn run(tool: Option<Tool>) -> Result {
-    let all = [Tool::Thread, Tool::Address, Tool::Miri, Tool::Loom, Tool::Cpp];
+    let all = [Tool::Thread, Tool::Address, Tool::Miri, Tool::Loom, Tool::Cpp, Tool::Valgrind];
     all.into_iter().filter(|t| tool.is_none_or(|asked| asked == *t)).try_for_each(under)
 }
 
@@ -43,6 +45,7 @@ fn under(tool: Tool) -> Result {
         Tool::Miri => return miri(),
         Tool::Loom => return loom(),
         Tool::Cpp => return cpp::address(),
+        Tool::Valgrind => return cpp::valgrind(),
     };
     let ptxas = ptxas::ensure()?;
     for tests in [
@@ -67,7 +70,9 @@ fn miri() -> Result {
     test.args(["test", "--package", "arraygpu-capi", "--lib", "--"]).args(FOR_MIRI);
     test.env("CARGO_TARGET_DIR", sh::target().join("sanitize/miri"));
     // handles are numbers, which become pointers again
-    test.env("MIRIFLAGS", "-Zmiri-permissive-provenance -Zmiri-disable-isolation");
+    let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation";
+    // threads that take turns in other orders, and see other values, with each seed
+    test.env("MIRIFLAGS", format!("{flags} -Zmiri-many-seeds=0..8"));
     sh::run(&mut test)
 }
 

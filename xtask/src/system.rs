@@ -25,6 +25,9 @@ pub const BUILD: &[Need] = &[
     Need { package: "pkg-config", found: || runs("pkg-config", &["--version"]) },
 ];
 
+/// What `sanitize valgrind` needs.
+pub const VALGRIND: &[Need] = &[Need { package: "valgrind", found: || runs("valgrind", &["--version"]) }];
+
 /// What the benchmarks compare with.
 pub const BENCH: &[Need] = &[
     Need {
