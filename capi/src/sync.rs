@@ -1,5 +1,5 @@
 //! What the protocols between threads are made of: `slot`, `words`, `state` and `recent` take their atomics,
-//! locks and cells from here. The crate `arraygpu-models` (`capi/models`) compiles the same files with loom's instead.
+//! locks and cells from here. The crate `arraygpu-models` (`capi/models`) compiles the same files with loom's.
 
 pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 pub(crate) use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -1,7 +1,7 @@
 //! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and
-//! AddressSanitizer, with a standard library that is instrumented, too; Miri over what needs no foreign code; loom over
-//! what threads do with each other; and C++ programs under sanitizers and valgrind. Not a part of `test`: each takes
-//! minutes.
+//! AddressSanitizer, with a standard library that is instrumented, too; Miri over what needs no foreign code; loom
+//! over what threads do with each other; and C++ programs under sanitizers and valgrind. Not a part of `test`:
+//! each takes minutes.
 
 mod cpp;
 

@@ -50,7 +50,7 @@ fn a_package_outlives_a_call_that_began_before_it_was_freed() {
                 let own = runtime.word();
                 own.enter();
                 began.store(true, Ordering::Release);
-                // SAFETY: as code runs, without a reference that is counted; the package stays while we are in a call.
+                // SAFETY: as code runs, without a reference that is counted; it stays while we are in a call.
                 let number = unsafe { &*std::ptr::with_exposed_provenance::<Watched>(code) }.number();
                 own.leave();
                 number

@@ -32,8 +32,8 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
-/// A value that is written when it is made and when it goes: loom complains of who reads it without an order after the
-/// former, or before the latter. Counts how many there are, which loom does not see.
+/// A value that is written when it is made and when it goes: loom complains of who reads it without an order after
+/// the former, or before the latter. Counts how many there are, which loom does not see.
 struct Watched {
     number: UnsafeCell<usize>,
     alive: std::sync::Arc<AtomicUsize>,

@@ -4,8 +4,9 @@
 //! word = generation (32 bits) | live (1 bit) | pins (31 bits)
 //! ```
 //!
-//! A slot is filled by who took it from the free list, pinned and unpinned while it is live, ended once, and reclaimed
-//! by the one thread that left it neither live nor pinned. `arraygpu-models` checks this in every order of threads.
+//! A slot is filled by who took it from the free list, pinned and unpinned while it is live, ended once, and
+//! reclaimed by the one thread that left it neither live nor pinned. `arraygpu-models` checks this in
+//! every order of threads.
 
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 
@@ -84,8 +85,8 @@ impl<T: Send + Sync> Slot<T> {
         true
     }
 
-    /// Ends the life of a value: none if that generation does not live, otherwise whether the caller owns the slot now
-    /// and has to reclaim it.
+    /// Ends the life of a value: none if that generation does not live, otherwise whether the caller owns the slot
+    /// now and has to reclaim it.
     pub fn end(&self, generation: u64) -> Option<bool> {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
