@@ -1,6 +1,7 @@
 //! `stats.h`: the package for C, printed by cbindgen from generated Rust declarations.
 
 use super::model::{Entry, Form, Gives, Package, Value};
+use super::place;
 use crate::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 pub fn print(package: &Package, scratch: &Path) -> Result<String> {
     let file = scratch.join("declarations.rs");
     let failed = |e: &dyn std::fmt::Display| Error::bug("E0510", format!("the C header: {e}"));
-    std::fs::write(&file, declarations(package)).map_err(|e| failed(&e))?;
+    std::fs::write(&file, declarations(package)).map_err(|e| place::failed("write", &file, &e))?;
     let bindings = cbindgen::Builder::new()
         .with_config(config(package))
         .with_src(&file)

@@ -6,7 +6,7 @@
 use super::images::Images;
 use super::level::Level;
 use super::model::Package;
-use super::{ABI_VERSION, RUNTIME_SONAME, glue};
+use super::{ABI_VERSION, RUNTIME_SONAME, glue, place};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use std::io::{self, Read, Seek};
@@ -138,9 +138,8 @@ impl Compiler {
             (&"arraygpu.h".into(), ARRAYGPU_H.as_bytes()),
             (&"arraygpu_stub.c".into(), STUB.as_bytes()),
         ] {
-            std::fs::write(scratch.join(file), bytes).map_err(|e| {
-                Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
-            })?;
+            let path = scratch.join(file);
+            place::write(&path, bytes).map_err(|e| place::failed("write", &path, &e))?;
         }
 
         if !levels.is_empty() {
@@ -205,9 +204,8 @@ impl Compiler {
     /// Compiles the kernels of a program for one level, into a shared library of their own.
     pub fn shared(&self, source: &str, level: &Level, scratch: &Path) -> Result<PathBuf> {
         let (file, object, library) = ("program.c", "program.o", "program.so");
-        std::fs::write(scratch.join(file), source).map_err(|e| {
-            Error::user("E0504", format!("cannot write {}: {e}", scratch.join(file).display()))
-        })?;
+        let path = scratch.join(file);
+        std::fs::write(&path, source).map_err(|e| place::failed("write", &path, &e))?;
         self.level(scratch, file, object, level, &["-fvisibility=default"])?;
         let mut link = Command::new(&self.cc);
         link.args(["-shared", "-Wl,--build-id=none", "-o", library, object, "-lm"]);
@@ -264,14 +262,20 @@ impl Compiler {
     fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<()> {
         command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
         let tool = command.get_program().to_string_lossy().into_owned();
-        let failed = |e: io::Error| Error::user("E0601", format!("cannot run {tool}: {e}"));
-        let mut said = tempfile::tempfile().map_err(failed)?;
-        command.stdout(Stdio::null()).stderr(said.try_clone().map_err(failed)?);
+        let failed =
+            |e: io::Error| Error::user("E0601", format!("cannot run {tool} in {}: {e}", scratch.display()));
+        let unheard = |e: io::Error| {
+            let folder = std::env::temp_dir();
+            let message = format!("{tool}: a temporary file in {}: {e}", folder.display());
+            Error::user("E0504", message)
+        };
+        let mut said = tempfile::tempfile().map_err(unheard)?;
+        command.stdout(Stdio::null()).stderr(said.try_clone().map_err(unheard)?);
         let mut child = command.spawn().map_err(failed)?;
         let status = wait(&mut child).map_err(failed)?;
         interrupt::check()?;
         let mut bytes = Vec::new();
-        said.rewind().and_then(|()| said.read_to_end(&mut bytes)).map_err(failed)?;
+        said.rewind().and_then(|()| said.read_to_end(&mut bytes)).map_err(unheard)?;
         let said = String::from_utf8_lossy(&bytes).lines().take(40).collect::<Vec<_>>().join("\n");
         if !status.success() {
             return Err(Error::bug("E0602", format!("{tool} failed at {what} ({status}):\n{said}")));

@@ -3,7 +3,7 @@
 use super::manifest;
 use crate::error::{Error, Result};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -15,8 +15,17 @@ pub struct Staging {
     temp: TempDir,
 }
 
-fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
+/// What cannot be done with a file.
+pub(super) fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
     Error::user("E0504", format!("cannot {what} {}: {e}", path.display()))
+}
+
+/// Writes a file, and asks the disk for its bytes: a disk of another machine, or a quota, may say only then that it
+/// has no room for them.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 impl Staging {
@@ -45,13 +54,16 @@ impl Staging {
     /// Writes a file of the package.
     pub fn put(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name)?;
-        fs::write(&path, text).map_err(|e| failed("write", &path, &e))
+        write(&path, text.as_bytes()).map_err(|e| failed("write", &path, &e))
     }
 
     /// Copies a file into the package.
     pub fn copy(&self, from: &Path, name: &str) -> Result<()> {
         let path = self.file(name)?;
-        fs::copy(from, &path).map_err(|e| failed("write", &path, &e)).map(|_| ())
+        let bytes = fs::read(from).map_err(|e| failed("read", from, &e))?;
+        let mode = fs::metadata(from).map(|about| about.permissions());
+        let done = write(&path, &bytes).and_then(|()| fs::set_permissions(&path, mode?));
+        done.map_err(|e| failed("write", &path, &e))
     }
 
     fn file(&self, name: &str) -> Result<PathBuf> {
@@ -71,13 +83,15 @@ impl Staging {
             keep_times(&new, &self.out);
             fs::rename(&self.out, &old).map_err(|e| failed("replace", &self.out, &e))?;
         }
-        fs::rename(&new, &self.out).map_err(|e| {
-            if replaces {
-                // nothing else can be done if this fails, too
-                let _ = fs::rename(&old, &self.out);
-            }
-            failed("write", &self.out, &e)
-        })
+        let Err(e) = fs::rename(&new, &self.out) else { return Ok(()) };
+        let error = failed("write", &self.out, &e);
+        if replaces && fs::rename(&old, &self.out).is_err() {
+            // the temporary folder would be removed, and the old package with it
+            let _ = self.temp.keep();
+            let message = format!("{}; the package that was there is now {}", error.message, old.display());
+            return Err(Error { message, ..error });
+        }
+        Err(error)
     }
 }
 
@@ -104,9 +118,9 @@ fn require_replaceable(out: &Path) -> Result<()> {
 
 fn holds_no_file(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| {
-        entries
-            .map_while(|e| e.ok())
-            .all(|e| e.file_type().is_ok_and(|t| t.is_dir()) && holds_no_file(&e.path()))
+        // what cannot be read may be a file
+        let is_empty = |e: fs::DirEntry| e.file_type().is_ok_and(|t| t.is_dir()) && holds_no_file(&e.path());
+        entries.into_iter().all(|e| e.is_ok_and(is_empty))
     })
 }
 

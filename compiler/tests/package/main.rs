@@ -2,6 +2,8 @@
 //!
 //! The compiled program is made by hand, so that these tests say something about packages only.
 
+#[cfg(target_os = "linux")]
+mod failing;
 mod gpu;
 #[path = "../common/ptxas.rs"]
 mod ptxas;
