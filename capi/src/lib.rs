@@ -34,6 +34,7 @@ mod handle;
 mod interrupt;
 mod invoke;
 mod level;
+mod library;
 mod loader;
 mod log;
 mod memory;

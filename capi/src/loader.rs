@@ -6,6 +6,7 @@ use crate::calls;
 use crate::cuda;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, guard, guard_as, out};
 use crate::handle::Table;
+use crate::library;
 use crate::module::{self, Entry, Loaded};
 use arraygpu_compiler::plan::Slot;
 use std::ffi::{CStr, c_char};
@@ -95,7 +96,7 @@ fn load(path: &Path) -> Result<Library> {
         fail!(INVALID_ARGUMENT, "{shown}: not the path of a package's library, lib<name>.so");
     };
     // SAFETY: runs the library's initialisers; a package has none of its own.
-    let library = unsafe { libloading::Library::new(path) };
+    let library = unsafe { library::open(path) };
     let library = library.map_err(|e| error(MODULE, format!("{shown}: cannot be loaded: {e}")))?;
     // SAFETY: the symbol of that name is the package's agpu_module, whose address dlsym gives.
     let symbol = unsafe { library.get::<*const AgpuModule>(format!("{name}_module").as_bytes()) };

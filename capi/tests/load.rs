@@ -8,7 +8,7 @@ use common::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{null, null_mut};
 use std::sync::Barrier;
@@ -57,10 +57,9 @@ fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
     }
 }
 
-#[test]
-fn a_package_by_its_path() {
-    let folder = std::env::temp_dir().join(format!("arraygpu-load-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// Makes the package libtiny.so beside its source, if there is a compiler.
+fn build(folder: &Path) -> Option<PathBuf> {
+    std::fs::create_dir_all(folder).unwrap();
     let (source, library) = (folder.join("tiny.c"), folder.join("libtiny.so"));
     std::fs::write(&source, SOURCE).unwrap();
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include");
@@ -71,9 +70,40 @@ fn a_package_by_its_path() {
         .arg(&library)
         .arg(&source)
         .status();
-    if !built.is_ok_and(|s| s.success()) {
-        return;
+    built.is_ok_and(|s| s.success()).then_some(library)
+}
+
+/// As a copy that the disk had no room for. Each is tried under a name of its own: the loader knows files again.
+fn cut_off(library: &Path) {
+    let whole = std::fs::read(library).unwrap();
+    let (mut loaded, mut said) = (0, 0);
+    for length in (0..whole.len()).step_by(997).chain([1, 6, 63, 64, 4095, 4096, 4097, whole.len()]) {
+        let folder = library.with_file_name(format!("cut-{length}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let cut = folder.join("libtiny.so");
+        std::fs::write(&cut, &whole[..length]).unwrap();
+        match load(&cut) {
+            Ok(module) => {
+                // what is gone was for debuggers
+                loaded += 1;
+                // SAFETY: a handle.
+                ok(unsafe { agpu_loaded_module_free(module) });
+            }
+            Err(status) => {
+                fails(status, AgpuErrorModule, &["libtiny.so: cannot be loaded: "]);
+                said += usize::from(message().ends_with("the file is cut off"));
+            }
+        }
     }
+    assert!(loaded > 0 && said > 5, "{loaded} are loaded, {said} are cut off");
+}
+
+#[test]
+fn a_package_by_its_path() {
+    let folder = std::env::temp_dir().join(format!("arraygpu-load-{}", std::process::id()));
+    let Some(library) = build(&folder) else { return };
+    let source = folder.join("tiny.c");
+    cut_off(&library);
     let other = folder.join("libother.so");
     std::fs::copy(&library, &other).unwrap();
     fails(load(&other).unwrap_err(), AgpuErrorModule, &["other_module"]);

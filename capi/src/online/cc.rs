@@ -7,6 +7,7 @@ use crate::environment;
 use crate::error::{Error, Result, guard};
 use crate::interrupt::{self, refused};
 use crate::level::Level;
+use crate::library;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
 use arraygpu_compiler::package::{self, cc::Compiler};
@@ -73,7 +74,7 @@ fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
     let library = match disk::get(key.as_bytes()) {
         Some(code) => {
             let path = folder.path().join("program.so");
-            std::fs::write(&path, code).map_err(failed)?;
+            disk::write(&path, &[&code]).map_err(failed)?;
             path
         }
         None => {
@@ -86,14 +87,14 @@ fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
 }
 
 fn load(path: &Path, level: &str) -> Result<Kernels> {
-    let failed = |e: libloading::Error| -> Error {
+    let failed = |e: String| -> Error {
         crate::error::error(crate::error::UNAVAILABLE, format!("compiled kernels: {e}"))
     };
     // SAFETY: a library of kernels only: it has no initialisers.
-    let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
+    let library = unsafe { library::open(path) }.map_err(failed)?;
     // SAFETY: the symbol is the table of kernels, whose address dlsym gives.
     let symbol = unsafe { library.get::<*const AgpuCpuKernel>(format!("program_cpu_{level}").as_bytes()) }
-        .map_err(failed)?;
+        .map_err(|e| failed(e.to_string()))?;
     // SAFETY: only the address is taken.
     let kernels = unsafe { symbol.try_as_raw_ptr() }
         .map_or(std::ptr::null(), |p| p.cast::<AgpuCpuKernel>().cast_const());

@@ -16,6 +16,8 @@
 //! ```
 
 mod evict;
+#[cfg(all(test, target_os = "linux"))]
+mod failing;
 mod signal;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ use std::fmt::Display;
 use std::fs::Metadata;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -266,8 +269,15 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}-{now}-{number}.tmp", std::process::id()))
 }
 
-fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+/// Writes a new file of the user's alone.
+pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let _held = signal::Held::new();
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    parts.iter().try_for_each(|p| file.write_all(p))
+    parts.iter().try_for_each(|p| file.write_all(p))?;
+    // a disk of another machine, or a quota, may say only now that bytes were lost
+    // SAFETY: the descriptor was this file's, and nobody has it any more.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
