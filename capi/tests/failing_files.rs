@@ -181,15 +181,15 @@ fn sweep(is_warm: bool, who: Who, some: usize) {
 
 #[test]
 fn files_fail_where_the_cache_is_empty() {
-    sweep(false, Who::Program, 10);
+    sweep(false, Who::Program, 8);
 }
 
 #[test]
 fn files_fail_where_the_cache_is_full() {
-    sweep(true, Who::Program, 10);
+    sweep(true, Who::Program, 8);
 }
 
 #[test]
 fn files_fail_under_the_compiler() {
-    sweep(false, Who::Tools, 8);
+    sweep(false, Who::Tools, 5);
 }

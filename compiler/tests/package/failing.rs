@@ -73,7 +73,7 @@ fn run(failing: &Failing, make: fn(&Path), fault: Fault, n: Option<u64>) -> (Str
     // what another process removed is gone
     let is_removed = fault.error == Error::Removed && seen.struck > 0;
     if said == "done" {
-        must(is_new, "the new package is not whole");
+        must(is_new || is_removed && after.is_empty(), "the new package is not whole");
         must(is_replaceable || is_removed, "somebody's files are gone");
     } else {
         // neither the new one could be put there nor the old one put back: that is where the error says
