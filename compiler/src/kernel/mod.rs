@@ -15,6 +15,7 @@ pub mod narrow;
 pub mod negate;
 pub mod parse;
 pub mod parts;
+pub mod pipeline;
 pub mod predicate;
 pub mod print;
 pub mod verify;

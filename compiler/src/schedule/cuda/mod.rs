@@ -40,7 +40,7 @@ use crate::core::Strategy;
 use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, common, divide, narrow, negate, predicate, verify};
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, pipeline};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
 use crate::scalar::{BinaryOp, Ty};
 use std::sync::Arc;
@@ -77,20 +77,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Short branches predicated, divisions and indices in 32 bits where they fit, nothing dead, verified.
+    /// The kernel behind the passes over kernels, verified.
     pub fn finish(self) -> Result<Kernel> {
         let mut k = Kernel { name: self.name, ins: self.ins, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
-        predicate::run(&mut k);
-        if self.narrow {
-            narrow::run(&mut k);
-        }
-        crate::kernel::dce::run(&mut k);
-        common::run(&mut k);
-        divide::run(&mut k);
-        negate::run(&mut k);
-        crate::kernel::dce::run(&mut k);
-        verify::verify(&k)?;
+        pipeline::run(&mut k, self.narrow)?;
         Ok(k)
     }
 
