@@ -71,19 +71,16 @@ fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let compiler = Compiler::find(false).map_err(refused)?;
     let key = [compiler.version.as_str(), &compiler.flags.join(" "), name, &source].join("\n");
-    let library = match disk::get(key.as_bytes()) {
-        Some(code) => {
-            let path = folder.path().join("program.so");
-            disk::write(&path, &[&code]).map_err(failed)?;
-            path
-        }
-        None => {
-            let path = compiler.shared(&source, &level, folder.path()).map_err(refused)?;
-            disk::put(key.as_bytes(), &std::fs::read(&path).map_err(failed)?);
-            path
-        }
-    };
-    load(&library, name)
+    if let Some(code) = disk::get(key.as_bytes()) {
+        let path = folder.path().join("program.so");
+        disk::write(&path, &[&code]).map_err(failed)?;
+        return load(&path, name);
+    }
+    let path = compiler.shared(&source, &level, folder.path()).map_err(refused)?;
+    let kernels = load(&path, name)?;
+    // only what loads is kept: a compiler that could not read its source may have made a library without kernels
+    disk::put(key.as_bytes(), &std::fs::read(&path).map_err(failed)?);
+    Ok(kernels)
 }
 
 fn load(path: &Path, level: &str) -> Result<Kernels> {
