@@ -19,37 +19,31 @@ use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 /// Guard bytes on each side of an array on the CPU, and behind one on a GPU.
 pub(crate) const GUARD: usize = 64;
 /// What each of them is.
 pub(crate) const PATTERN: u8 = 0xfd;
 
-/// The variable was not looked at yet.
-const UNREAD: u8 = u8::MAX;
-static STATE: AtomicU8 = AtomicU8::new(UNREAD);
-
-/// Whether launches are checked: the same while the process lives.
+/// Whether launches are checked: the variable is read once.
 #[inline]
 pub(crate) fn is_on() -> bool {
-    let known = STATE.load(Relaxed);
-    (if known == UNREAD { read() } else { known }) != 0
+    static STATE: OnceLock<bool> = OnceLock::new();
+    *STATE.get_or_init(read)
 }
 
 #[cold]
-fn read() -> u8 {
+fn read() -> bool {
     let text = environment::variable("ARRAYGPU_CHECK").map(|text| text.to_string_lossy().into_owned());
-    let state = match text.as_deref() {
-        None | Some("0" | "off") => 0,
-        Some("1") => 1,
+    match text.as_deref() {
+        None | Some("0" | "off") => false,
+        Some("1") => true,
         Some(other) => {
             log!(Warn, "ARRAYGPU_CHECK is `{other}`, expected 1 or 0");
-            0
+            false
         }
-    };
-    STATE.store(state, Relaxed);
-    state
+    }
 }
 
 /// Bytes of guards around an allocation, together.

@@ -31,8 +31,8 @@ impl Span {
         span
     }
 
-    /// The same of another place and shape, checked already. In place, and word by word: this is half of a small
-    /// call.
+    /// Makes this span describe another place and shape, which the caller has checked. It is written in place, word by
+    /// word, because spans are half of the cost of a small call.
     #[inline]
     fn set(&mut self, base: *mut u8, extents: &[i64], strides: &[i64]) {
         let before = AXES - extents.len();

@@ -5,48 +5,15 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-const SOURCE: &str = r#"
-#include <arraygpu.h>
-static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
-    (void)b, (void)e;
-    *(float *)a->slots[0] = *(const float *)&a->scalars[0];
-}
-static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish, {0, 0}}};
-static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
-static void *state;
-const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
-"#;
-
-/// Bytes that this program has allocated.
-struct Counting;
-
-static BYTES: AtomicI64 = AtomicI64::new(0);
-
-// SAFETY: the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+use std::sync::atomic::Ordering;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
     let (path, mut module) = (CString::new(path.to_str().unwrap()).unwrap(), null_mut());
@@ -55,22 +22,6 @@ fn load(path: &Path) -> Result<*mut AgpuLoadedModule, AgpuStatus> {
         AgpuOk => Ok(module),
         status => Err(status),
     }
-}
-
-/// Makes the package libtiny.so beside its source, if there is a compiler.
-fn build(folder: &Path) -> Option<PathBuf> {
-    std::fs::create_dir_all(folder).unwrap();
-    let (source, library) = (folder.join("tiny.c"), folder.join("libtiny.so"));
-    std::fs::write(&source, SOURCE).unwrap();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../include");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-I"])
-        .arg(include)
-        .arg("-o")
-        .arg(&library)
-        .arg(&source)
-        .status();
-    built.is_ok_and(|s| s.success()).then_some(library)
 }
 
 /// As a copy that the disk had no room for. Each is tried under a name of its own: the loader knows files again.
@@ -101,7 +52,7 @@ fn cut_off(library: &Path) {
 #[test]
 fn a_package_by_its_path() {
     let folder = std::env::temp_dir().join(format!("arraygpu-load-{}", std::process::id()));
-    let Some(library) = build(&folder) else { return };
+    let Some(library) = tiny::build(&folder) else { return };
     let source = folder.join("tiny.c");
     cut_off(&library);
     let other = folder.join("libother.so");
@@ -160,7 +111,7 @@ fn a_package_by_its_path() {
         let again = load(&library).unwrap_or(null_mut());
         // SAFETY: a handle.
         ok(unsafe { agpu_loaded_module_free(again) });
-        BYTES.load(Ordering::Relaxed)
+        counting::BYTES.load(Ordering::Relaxed)
     };
     let before = round();
     assert_eq!((0..50).map(|_| round()).max(), Some(before), "bytes after a round");

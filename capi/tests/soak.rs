@@ -8,7 +8,6 @@ mod common;
 use arraygpu_capi::abi::*;
 use arraygpu_capi::*;
 use common::*;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
@@ -23,37 +22,8 @@ const WARM: u64 = 1500;
 const CALLS: u64 = 100;
 const STRUCTURES: u64 = 10;
 
-const PACKAGE: &str = r#"
-#include <arraygpu.h>
-static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
-    (void)b, (void)e;
-    *(float *)a->slots[0] = *(const float *)&a->scalars[0];
-}
-static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish, {0, 0}}};
-static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
-static void *state;
-const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
-"#;
-
-/// Bytes that this program has allocated.
-struct Counting;
-
-static BYTES: AtomicI64 = AtomicI64::new(0);
-
-// SAFETY: the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size() as i64, Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as i64, Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// KiB that the process has in memory.
 fn resident() -> i64 {
@@ -146,26 +116,15 @@ fn turn(done: &Done, own: &[Vector; 2], shared: &Shared, package: Option<&CStrin
     }
 }
 
-/// A package as a library; none without a C compiler.
-fn package(folder: &std::path::Path) -> Option<CString> {
-    let (source, library) = (folder.join("tiny.c"), folder.join("libtiny.so"));
-    std::fs::write(&source, PACKAGE).unwrap();
-    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../include");
-    let mut cc = std::process::Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-I", include, "-o"]).arg(&library).arg(&source);
-    let built = cc.output().is_ok_and(|done| done.status.success());
-    built.then(|| CString::new(library.to_str().unwrap()).unwrap())
-}
-
 #[test]
 fn memory_stays_flat() {
-    // with an arena for each thread, glibc keeps more and more memory between what is in use: programs are made by one
-    // thread and freed by another. With one arena, what is resident is in use
+    // glibc has an arena for each thread, and keeps more and more free memory in them, because one thread makes a
+    // program and another frees it; with one arena, what is resident is in use
     const M_ARENA_MAX: i32 = -8;
     assert_eq!(unsafe { libc::mallopt(M_ARENA_MAX, 1) }, 1);
     let minutes = std::env::var("ARRAYGPU_SOAK").ok().and_then(|m| m.parse::<f64>().ok());
     let folder = tempfile::tempdir().unwrap();
-    let package = package(folder.path());
+    let package = tiny::build(folder.path()).map(|path| CString::new(path.to_str().unwrap()).unwrap());
     let (done, shared) = (Done::default(), Shared(Vector::in_context(cpu(), &values(500))));
     let (meet, begin) = (Barrier::new(THREADS), Instant::now());
     let limit = Duration::from_secs_f64(minutes.unwrap_or(0.05) * 60.0);
@@ -179,7 +138,7 @@ fn memory_stays_flat() {
                 let look = |at: usize| {
                     meet.wait();
                     if thread == 0 {
-                        seen[at][0].store(BYTES.load(Relaxed), Relaxed);
+                        seen[at][0].store(counting::BYTES.load(Relaxed), Relaxed);
                         seen[at][1].store(resident(), Relaxed);
                     }
                     meet.wait();

@@ -34,7 +34,7 @@ impl Reader for &Call<'_> {
     }
 }
 
-/// So many bytes of the device, when all that is queued on the stream is done.
+/// Copies bytes of the device to the host, after all that is queued on the stream.
 fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<Vec<u8>> {
     let _uncaptured = Uncaptured::enter(gpu.api());
     let mut host = Vec::new();

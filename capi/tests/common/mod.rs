@@ -9,9 +9,11 @@ use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+pub mod counting;
 pub mod fake;
 pub mod gpu;
 pub mod matrix;
+pub mod tiny;
 
 pub use AgpuStatus::*;
 

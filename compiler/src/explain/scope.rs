@@ -170,11 +170,7 @@ impl<'a> Units<'a> {
 
     /// Where a launch finds an array or a scalar.
     pub fn slot(&self, place: &Place) -> &'a Slot {
-        match place {
-            Place::Param(i) => &self.plan.params[*i as usize],
-            Place::Result(i) => &self.plan.results[*i as usize],
-            Place::Temp(i) => &self.plan.temps[*i as usize],
-        }
+        self.plan.slot(*place)
     }
 }
 

@@ -15,16 +15,7 @@ type Done = Result<bool, String>;
 const PLANS: &str = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 same cost 1 { in %0 slot result 0 finish } }
 plan @reversed { param x: [f32] %0: i64 = len 0 result result: [f32] extent %0 launch 1 reversed over %0 cost 4 { read param 0 write result 0 in %0 } }
 ";
-const SOURCE: &str = r#"#include "arraygpu.h"
-static void finish(const agpu_kernel_args *a, int64_t b, int64_t e) {
-    (void)b, (void)e;
-    *(float *)a->slots[0] = *(const float *)&a->scalars[0];
-}
-static const agpu_cpu_kernel kernels[] = {{0, 0, 0, finish, {0, 0}}};
-static const char plans[] = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 k cost 1 { in %0 slot result 0 finish } }";
-static void *state;
-const agpu_module tiny_module = {sizeof(agpu_module), AGPU_ABI_VERSION, "tiny", plans, sizeof plans - 1, 1, kernels, 0, 0, 0, 0, 0, 0, &state};
-"#;
+const SOURCE: &str = include_str!("../../../capi/tests/common/tiny.c");
 
 unsafe extern "C" fn same(args: *const AgpuKernelArgs, _: i64, _: i64) {
     // SAFETY: the runtime gives one scalar and one slot.

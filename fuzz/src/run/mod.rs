@@ -44,7 +44,7 @@ pub struct Asked {
 
 /// Of how many programs one may be refused for how much code it would be.
 const ONE_REFUSED_OF: u64 = 5000;
-/// The same of programs in the language's words. About one in a hundred of them multiplies a matrix by a stencil of a
+/// Of how many programs in the language's words one may be refused for how much code it would be. About one in a hundred of them multiplies a matrix by a stencil of a
 /// padded one, which is refused for its amount of code.
 const ONE_CHAIN_REFUSED_OF: u64 = 60;
 
