@@ -132,7 +132,7 @@ static void streams_of_the_caller() {
     // streams that come and go with work on them: a handle may return for another stream
     floats expected = hy;
     out.copy_from(y);
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < (play::sanitized() ? 14 : 50); ++i) {
         const cuda::stream brief(i % 2);
         examples::saxpy({gpu, brief.raw}, 0.5f, x, out, out);
         if (i % 7 == 0) static_cast<void>(examples::rmse({gpu, brief.raw}, x, out));
@@ -234,7 +234,7 @@ static void threads() {
         const floats sum = on_cpu(float(t) + 2, hx, hy);
         const float difference = on_cpu(hx, hy), same = on_cpu(hx, sum);
         const arraygpu::call_options own(gpu, streams[t].raw), common(gpu);
-        for (int i = 0; i < 200; ++i) {
+        for (int i = 0; i < (play::sanitized() ? 20 : 200); ++i) {
             examples::saxpy(i % 3 ? own : common, float(t) + 2, x, y, out);
             if (examples::rmse(i % 2 ? own : common, x, out) != same) wrong[t] = "rmse of x and the sum, call " + std::to_string(i);
             if (examples::rmse(i % 2 ? common : own, x, y) != difference) wrong[t] = "rmse, call " + std::to_string(i);
