@@ -24,9 +24,9 @@
 
 pub use arraygpu_dsl::{
     Argument, Bits, Boundary, Elem, Error, Float, Int, IntoScalar, KernelFn, MExp, MatrixRhs, Num, Package,
-    Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States, Strategy, TExp, TensorRhs, VExp,
-    VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2, generate3, iota, iterate, lit, slet,
-    stage, stage_with,
+    Result, ResultNames, Results, SExp, ScalarRhs, Scalars, Signed, States, StencilHint, TExp, TensorRhs,
+    VExp, VectorRhs, all, any, bf16, cond, f16, fill, generate, generate2, generate3, iota, iterate, lit,
+    slet, stage, stage_with,
 };
 
 /// All that a generator needs.

@@ -8,7 +8,7 @@ mod gpu;
 #[path = "common/versions.rs"]
 mod versions;
 
-use arraygpu_compiler::core::Strategy;
+use arraygpu_compiler::core::StencilHint;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::driver::Compiled;
 use arraygpu_compiler::kernel::{Mem, Stmt};
@@ -113,9 +113,9 @@ fn vectors() {
     for (which, (ty, taps)) in cases.into_iter().enumerate() {
         let margin = taps.iter().map(|t| t.unsigned_abs() as usize).max().unwrap();
         for (number, boundary) in ALL.into_iter().enumerate() {
-            let strategy = [None, Some(Strategy::Tile), Some(Strategy::Direct)][(which + number) % 3];
+            let strategy = [None, Some(StencilHint::Tile), Some(StencilHint::Direct)][(which + number) % 3];
             let c = compiled(&vector(ty, boundary, taps), strategy);
-            assert!(is_wide(&c) || strategy == Some(Strategy::Direct), "{ty} {boundary:?} {strategy:?}");
+            assert!(is_wide(&c) || strategy == Some(StencilHint::Direct), "{ty} {boundary:?} {strategy:?}");
             let Grid::Elements(block) = c.gpu[0].versions[0].grid else { panic!("no vector") };
             let block = block as usize;
             let around = (2 * block - 2)..=(2 * block + margin.min(3));
@@ -137,7 +137,7 @@ fn matrices() {
     for (which, (ty, taps)) in cases.into_iter().enumerate() {
         let v = 16 / ty.size();
         for (number, boundary) in ALL.into_iter().enumerate() {
-            let strategy = [None, Some(Strategy::Tile)][(which + number) % 2];
+            let strategy = [None, Some(StencilHint::Tile)][(which + number) % 2];
             let c = compiled(&matrix(ty, boundary, taps), strategy);
             assert!(is_wide(&c), "{ty} {boundary:?} {strategy:?}");
             assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane(..)));
@@ -191,7 +191,7 @@ fn guards_wider_than_what_is_read() {
   return %r
 }";
     let mut rng = Rng::new(33);
-    for strategy in [None, Some(Strategy::Tile)] {
+    for strategy in [None, Some(StencilHint::Tile)] {
         let c = compiled(vector, strategy);
         assert!(is_wide(&c));
         for n in (0..3).chain(1020..1040).chain(4090..4120) {

@@ -9,7 +9,7 @@ mod mutants;
 #[path = "common/versions.rs"]
 mod versions;
 
-use arraygpu_compiler::core::Strategy;
+use arraygpu_compiler::core::StencilHint;
 use arraygpu_compiler::core::interp::Value;
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::plan::gpu::Grid;
@@ -101,7 +101,7 @@ fn windows_of_vectors() {
         (Ty::I32, &[5, 4, 0]),
     ];
     for (ty, taps) in cases {
-        for strategy in [Strategy::Window, Strategy::Tile] {
+        for strategy in [StencilHint::Window, StencilHint::Tile] {
             let c = compiled(&vector(ty, taps), Some(strategy));
             let reach = *taps.iter().max().unwrap() as usize;
             let block = c.gpu[0].versions[0].grid;
@@ -194,7 +194,7 @@ fn rows_of_matrices() {
         (Ty::I16, vec![(0, 0), (3, 0)], true),
         (Ty::I64, vec![(0, 0), (0, 1)], false),
     ];
-    let strategies = [Strategy::Rows, Strategy::Tile, Strategy::Direct];
+    let strategies = [StencilHint::Rows, StencilHint::Tile, StencilHint::Direct];
     let all = cases.iter().flat_map(|c| strategies.map(|s| (c.clone(), s)));
     // rows of all, the others of some: they share the rest
     for ((ty, taps, pointwise), strategy) in
@@ -202,7 +202,7 @@ fn rows_of_matrices() {
     {
         let c = compiled(&matrix(ty, &taps, pointwise), Some(strategy));
         let shared = !c.gpu_code[0][0].kernel.shared.is_empty();
-        assert_eq!(shared, strategy == Strategy::Tile, "{ty} {taps:?}");
+        assert_eq!(shared, strategy == StencilHint::Tile, "{ty} {taps:?}");
         let (down, right) =
             (taps.iter().map(|t| t.0).max().unwrap(), taps.iter().map(|t| t.1).max().unwrap());
         let v = 16 / ty.size();
@@ -225,7 +225,7 @@ fn rows_of_matrices() {
             let entries = check(&c, &args, &format!("{ty} {taps:?}, {rows} x {columns}"));
             for entry in ["f_0", "f_0_wide", "f_0_unaligned", "f_0_any"] {
                 // one element after another, only matrices without gaps are done by vectors
-                let possible = rows * columns > 0 && (strategy != Strategy::Direct || entry == "f_0_any");
+                let possible = rows * columns > 0 && (strategy != StencilHint::Direct || entry == "f_0_any");
                 assert!(!possible || entries.iter().any(|e| e == entry), "{entry} did not run");
             }
         }
@@ -286,7 +286,7 @@ fn guarded_reads() {
   return %r
 }";
     let mut rng = Rng::new(3);
-    for strategy in [None, Some(Strategy::Tile), Some(Strategy::Direct)] {
+    for strategy in [None, Some(StencilHint::Tile), Some(StencilHint::Direct)] {
         let c = compiled(vector, strategy);
         for n in [0, 1, 2, 1023, 1024, 1025, 2048, 2049, 4096, 5000] {
             let args = values::arguments(&c.functions[0], n, n, &mut rng);
@@ -308,7 +308,7 @@ fn tiles_need_their_barrier() {
     let vector = (vector(Ty::F32, &[0, 1, 2]), Value::Vector(vec![Lit::f32(1.0); 5000]));
     let matrix = (matrix(Ty::F32, &[(0, 0), (1, 1)], false), numbers(Ty::F32, 67, 261, &mut rng));
     for (text, x) in [vector, matrix] {
-        let mut c = compiled(&text, Some(Strategy::Tile));
+        let mut c = compiled(&text, Some(StencilHint::Tile));
         let mutants = mutants::of(&c.gpu_code[0][0].kernel);
         assert_eq!(mutants.len(), 1);
         for (what, kernel) in mutants {

@@ -44,7 +44,7 @@ mod update;
 mod vector;
 
 /// How stencils are kept on GPUs: see [`Package::stencil`].
-pub use arraygpu_compiler::core::Strategy;
+pub use arraygpu_compiler::core::StencilHint;
 pub use axis::{generate, generate2, generate3};
 pub use elem::{Bits, Elem, Float, Int, Num, Signed};
 pub use error::{Error, Result};
@@ -64,7 +64,9 @@ pub use half::{bf16, f16};
 
 /// What generators write `use .. ::prelude::*` for.
 pub mod prelude {
-    pub use crate::{Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, Strategy};
+    pub use crate::{
+        Bits, Elem, Float, Int, IntoScalar, Num, Package, Results, Scalars, Signed, StencilHint,
+    };
     pub use crate::{Boundary, MExp, SExp, TExp, VExp};
     pub use crate::{all, any, cond, fill, generate, generate2, generate3, iota, iterate, lit, slet};
     pub use crate::{bf16, f16};

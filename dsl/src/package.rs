@@ -11,7 +11,7 @@ use crate::lower::{self, Definition};
 use crate::node::{NodeRef, Op, make_in};
 use crate::results::ResultNames;
 use crate::scope::{Open, Owner, Place};
-use arraygpu_compiler::core::{Function, Param, Strategy, Type};
+use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
@@ -38,7 +38,7 @@ pub struct Package {
     /// `fast_math` for functions to come.
     fast: bool,
     /// How to keep stencils of functions to come.
-    stencil: Option<Strategy>,
+    stencil: Option<StencilHint>,
     /// The first mistake that a registration found.
     mistake: Option<Error>,
 }
@@ -120,10 +120,10 @@ impl Package {
     ///
     /// let package = Package::new("p")
     ///     .function("slope", ["x"], "result", |x: VExp<f32>| x.slice(1, x.len()) - x.slice(0, x.len() - 1))
-    ///     .stencil(Strategy::Tile);
-    /// assert_eq!(package.functions().unwrap()[0].stencil, Some(Strategy::Tile));
+    ///     .stencil(StencilHint::Tile);
+    /// assert_eq!(package.functions().unwrap()[0].stencil, Some(StencilHint::Tile));
     /// ```
-    pub fn stencil(mut self, strategy: Strategy) -> Package {
+    pub fn stencil(mut self, strategy: StencilHint) -> Package {
         match self.functions.last_mut() {
             Some(function) => function.stencil = Some(strategy),
             None => self.stencil = Some(strategy),

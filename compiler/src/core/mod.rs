@@ -14,13 +14,13 @@ mod operands;
 pub mod parse;
 pub mod print;
 pub mod rewrite;
-mod strategy;
+mod stencil_hint;
 pub mod term;
 pub mod verify;
 
 pub use graph::{Graph, Node};
 pub use operands::Operands;
-pub use strategy::Strategy;
+pub use stencil_hint::StencilHint;
 
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -310,7 +310,7 @@ pub struct Function {
     /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
     pub fast: bool,
     /// How stencils are kept on GPUs; None: as the cost model says.
-    pub stencil: Option<Strategy>,
+    pub stencil: Option<StencilHint>,
     /// Where it was registered.
     pub loc: Option<Loc>,
     /// Parameters, in order.

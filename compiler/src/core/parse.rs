@@ -1,7 +1,7 @@
 //! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with the line.
 
 use super::MAX_RANK;
-use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, Strategy, Type};
+use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Token};
@@ -43,7 +43,7 @@ fn function(c: &mut Cursor) -> Result<Function> {
         Ok((name, c.ty()?))
     })?;
     let fast = c.eat("fast");
-    let stencil = if c.eat("stencil") { Some(strategy(c)?) } else { None };
+    let stencil = if c.eat("stencil") { Some(stencil_hint(c)?) } else { None };
     c.expect("{")?;
     let names = params.iter().zip(0..).map(|(p, i)| (p.name.clone(), NodeId(i))).collect();
     let mut p = Parser { c, f: Function::new(&name, params), names, hidden: Vec::new() };
@@ -75,9 +75,9 @@ fn function(c: &mut Cursor) -> Result<Function> {
     Ok(p.f)
 }
 
-fn strategy(c: &mut Cursor) -> Result<Strategy> {
+fn stencil_hint(c: &mut Cursor) -> Result<StencilHint> {
     let word = c.word()?;
-    let found = Strategy::ALL.iter().find(|s| s.1 == word).map(|s| s.0);
+    let found = StencilHint::ALL.iter().find(|s| s.1 == word).map(|s| s.0);
     found.ok_or_else(|| c.error(format!("`{word}` is no strategy for stencils")))
 }
 

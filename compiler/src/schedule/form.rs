@@ -1,6 +1,6 @@
 //! What a pass becomes on a target, in the field's terms: for reports. Who decides notes it ([`Lower::form`](super::lower::Lower)).
 
-use crate::core::Strategy;
+use crate::core::StencilHint;
 use std::fmt;
 
 /// The form of one version of a kernel.
@@ -14,7 +14,7 @@ pub enum Form {
     /// Every element on its own, each with loops.
     Loops,
     /// A map whose elements share what they read of an array of that rank.
-    Stencil(Strategy, u8),
+    Stencil(StencilHint, u8),
     /// All elements are joined by the fixed tree.
     Reduction,
     /// Reductions of sequences whose neighbours lie side by side.
@@ -38,11 +38,11 @@ impl Form {
             Form::Scalars => "scalars",
             Form::Map => "map",
             Form::Loops => "loops",
-            Form::Stencil(Strategy::Direct, _) => "stencil-direct",
-            Form::Stencil(Strategy::Window, _) => "stencil-window",
-            Form::Stencil(Strategy::Tile, 0 | 1) => "stencil-tile",
-            Form::Stencil(Strategy::Tile, _) => "stencil-patch",
-            Form::Stencil(Strategy::Rows, _) => "stencil-rows",
+            Form::Stencil(StencilHint::Direct, _) => "stencil-direct",
+            Form::Stencil(StencilHint::Window, _) => "stencil-window",
+            Form::Stencil(StencilHint::Tile, 0 | 1) => "stencil-tile",
+            Form::Stencil(StencilHint::Tile, _) => "stencil-patch",
+            Form::Stencil(StencilHint::Rows, _) => "stencil-rows",
             Form::Reduction => "reduction",
             Form::SegmentedRows => "segmented-rows",
             Form::SegmentedColumns => "segmented-columns",
@@ -61,11 +61,11 @@ impl fmt::Display for Form {
             Form::Scalars => "scalars only, no pass over data",
             Form::Map => "map",
             Form::Loops => "map with a loop in each element",
-            Form::Stencil(Strategy::Direct, _) => "stencil, each element with loads of its own",
-            Form::Stencil(Strategy::Window, _) => "stencil by a window of registers",
-            Form::Stencil(Strategy::Tile, 0 | 1) => "stencil by a tile of shared memory",
-            Form::Stencil(Strategy::Tile, _) => "stencil by a patch of shared memory",
-            Form::Stencil(Strategy::Rows, _) => "stencil by rows of registers",
+            Form::Stencil(StencilHint::Direct, _) => "stencil, each element with loads of its own",
+            Form::Stencil(StencilHint::Window, _) => "stencil by a window of registers",
+            Form::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a tile of shared memory",
+            Form::Stencil(StencilHint::Tile, _) => "stencil by a patch of shared memory",
+            Form::Stencil(StencilHint::Rows, _) => "stencil by rows of registers",
             Form::Reduction => "reduction by the fixed tree",
             Form::SegmentedRows => "segmented reduction by rows",
             Form::SegmentedColumns => "segmented reduction by columns",

@@ -17,7 +17,7 @@ use super::segments::{Along, Segments};
 use super::stencil::Kept;
 use super::{Scheduler, Scope, approximate, items, near, nested, records};
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, Strategy, TILE, Type, verify};
+use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::passes::fuse::indices;
@@ -151,7 +151,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// How the author wants stencils to be kept.
-    pub fn wanted(&self) -> Option<Strategy> {
+    pub fn wanted(&self) -> Option<StencilHint> {
         self.scheduler.f.stencil
     }
 

@@ -9,7 +9,7 @@
 
 use super::element::opened;
 use crate::core::linear::Linear;
-use crate::core::{Graph, NodeId, Op, Strategy, verify};
+use crate::core::{Graph, NodeId, Op, StencilHint, verify};
 use crate::scalar::Lit;
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ pub struct Kept {
     /// Bytes of an element.
     pub size: usize,
     /// How it is kept.
-    pub strategy: Strategy,
+    pub strategy: StencilHint,
     /// Bytes that a block loads for an element that it computes.
     pub loaded: f64,
     /// Why so.
@@ -85,7 +85,7 @@ pub struct Kept {
 
 impl Kept {
     /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an element.
-    pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: Strategy, loaded: f64, why: &str) -> Kept {
+    pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: StencilHint, loaded: f64, why: &str) -> Kept {
         let size = g.ty(s.array).elem.size();
         let reach = (0..s.shift.len()).map(|axis| s.reach(axis)).collect();
         let (array, why, is_shifted) = (array.into(), why.into(), !s.is_static(g));

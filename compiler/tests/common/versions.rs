@@ -3,13 +3,13 @@
 use crate::common::rng::Rng;
 use crate::gpu::{Failure, How, Layout, call};
 use arraygpu_compiler::core::interp::{self, Value};
-use arraygpu_compiler::core::{Function, Strategy, parse};
+use arraygpu_compiler::core::{Function, StencilHint, parse};
 use arraygpu_compiler::driver::{Compiled, Targets, compile_for};
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::{Lit, Ty, eval};
 
 /// The program of one function, with this strategy forced.
-pub fn compiled(text: &str, strategy: Option<Strategy>) -> Compiled {
+pub fn compiled(text: &str, strategy: Option<StencilHint>) -> Compiled {
     let mut functions = parse::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     functions[0].stencil = strategy;
     compile_for("t", functions, Targets { cpu: false, cuda: true }).unwrap_or_else(|e| panic!("{e}\n{text}"))

@@ -72,7 +72,7 @@ fn staged_values() {
         let convolution = specialised(convolution, &[Lit::i64(radius)]);
         assert_eq!(convolution.plans[0].launches().count(), 1, "radius {radius}");
         let [stencil] = &convolution.stencils[0][..] else { panic!("{:?}", convolution.stencils) };
-        assert_eq!((stencil.taps as i64, stencil.strategy == Strategy::Direct), (2 * radius + 1, false));
+        assert_eq!((stencil.taps as i64, stencil.strategy == StencilHint::Direct), (2 * radius + 1, false));
     }
     let bodies = one().function("f", BODIES, ["a", "b", "c"], staged::accelerations_staged);
     let bodies = specialised(bodies, &[Lit::i64(1024); 4]);

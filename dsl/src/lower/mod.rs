@@ -13,7 +13,7 @@ use crate::node::{Lambda, Node, NodeRef, Op};
 use crate::scope::Place;
 use crate::stencil::Boundary;
 use arraygpu_compiler::build::Builder;
-use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Strategy};
+use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ pub(crate) struct Definition {
     pub name: String,
     pub doc: String,
     pub fast: bool,
-    pub stencil: Option<Strategy>,
+    pub stencil: Option<StencilHint>,
     pub at: Place,
     pub params: Vec<Param>,
     pub result_names: Vec<String>,

@@ -20,7 +20,7 @@ use crate::rng::Rng;
 use crate::values;
 use arraygpu_compiler::Result;
 use arraygpu_compiler::build::Builder;
-use arraygpu_compiler::core::{Function, Graph, Lambda, NodeId, Op, Param, Strategy, Type};
+use arraygpu_compiler::core::{Function, Graph, Lambda, NodeId, Op, Param, StencilHint, Type};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::scalar::{Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
@@ -128,7 +128,7 @@ pub fn program(seed: u64) -> Program {
     let scalars: Vec<_> = scalars.collect();
     let mut function = Function::new(&format!("f{seed}"), params);
     function.fast = rng.one_in(8);
-    function.stencil = rng.one_in(4).then(|| rng.pick(&Strategy::ALL).0);
+    function.stencil = rng.one_in(4).then(|| rng.pick(&StencilHint::ALL).0);
     let mut g = Gen::new(function, extents.clone(), scalars.clone(), types, &mut rng);
     let most = if g.rng.one_in(8) { 8 } else { 3 };
     let results = 1 + g.rng.below(most);

@@ -17,7 +17,7 @@
 //!
 //! Of matrices, rows: 3 x 3 in 0.132, 5 x 5 in 0.134, 7 x 7 in 0.158, 9 x 9 in 0.212; element by element they take 0.65 to 3.1, so that there is nothing to choose.
 
-use crate::core::Strategy;
+use crate::core::StencilHint;
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
 
@@ -25,17 +25,17 @@ use crate::schedule::stencil::Stencil;
 const COPY: f64 = 0.1284;
 
 /// Milliseconds of the instructions for 2^26 elements: fixed, and for each tap.
-fn instructions(strategy: Strategy) -> (f64, f64) {
+fn instructions(strategy: StencilHint) -> (f64, f64) {
     match strategy {
-        Strategy::Direct => (0.012, 0.00415),
-        Strategy::Window => (-0.116, 0.00614),
-        Strategy::Tile => (0.0198, 0.0022),
-        Strategy::Rows => (0.0093, 0.00229),
+        StencilHint::Direct => (0.012, 0.00415),
+        StencilHint::Window => (-0.116, 0.00614),
+        StencilHint::Tile => (0.0198, 0.0022),
+        StencilHint::Rows => (0.0093, 0.00229),
     }
 }
 
 /// The predicted milliseconds of a pass that reads and writes one element of 4 bytes an element, and reads so many taps.
-pub fn time(strategy: Strategy, taps: usize) -> f64 {
+pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     let (fixed, each) = instructions(strategy);
     let computing = (fixed + each * taps as f64).max(0.0);
     (COPY.powi(3) + computing.powi(3)).cbrt()
@@ -45,26 +45,26 @@ pub fn time(strategy: Strategy, taps: usize) -> f64 {
 const MANY: usize = 18;
 
 /// The strategy of a pass, and why. `padded`: elements at the edges are other than those that keep a margin.
-pub fn strategy(l: &Lower, stencils: &[Stencil], padded: bool) -> (Strategy, String) {
+pub fn strategy(l: &Lower, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.wanted() {
         return (wanted, format!("the author asked for {wanted}"));
     }
     let rank = stencils.iter().map(|s| s.shift.len()).max().unwrap_or(1);
     let mine = || stencils.iter().filter(|s| s.overlaps());
     if mine().any(|s| !s.is_static(&l.g)) && rank == 1 {
-        return (Strategy::Tile, "registers cannot be picked by what is known only at the call".into());
+        return (StencilHint::Tile, "registers cannot be picked by what is known only at the call".into());
     }
     let taps = mine().map(|s| s.taps.len()).max().unwrap_or(1);
-    let possible: &[Strategy] = match rank {
-        1 if padded && taps >= MANY => &[Strategy::Tile, Strategy::Direct],
-        1 => &[Strategy::Window, Strategy::Tile, Strategy::Direct],
-        _ => &[Strategy::Rows],
+    let possible: &[StencilHint] = match rank {
+        1 if padded && taps >= MANY => &[StencilHint::Tile, StencilHint::Direct],
+        1 => &[StencilHint::Window, StencilHint::Tile, StencilHint::Direct],
+        _ => &[StencilHint::Rows],
     };
-    let times: Vec<(Strategy, f64)> = possible.iter().map(|s| (*s, time(*s, taps))).collect();
+    let times: Vec<(StencilHint, f64)> = possible.iter().map(|s| (*s, time(*s, taps))).collect();
     let best = times.iter().copied().reduce(|a, b| if b.1 < a.1 { b } else { a });
     let list: Vec<String> = times.iter().map(|(s, ms)| format!("{s} {ms:.3}")).collect();
     let why = format!("predicted ms for 2^26 elements of f32: {}", list.join(", "));
-    (best.map_or(Strategy::Direct, |b| b.0), why)
+    (best.map_or(StencilHint::Direct, |b| b.0), why)
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
     /// The model gives the measured times to a tenth.
     #[test]
     fn fits_what_was_measured() {
-        use Strategy::{Direct, Rows, Tile, Window};
+        use StencilHint::{Direct, Rows, Tile, Window};
         let measured = [
             (Direct, 15, 0.133),
             (Direct, 31, 0.170),

@@ -9,7 +9,7 @@ use super::ends::Ends;
 use super::tile;
 use super::window::{self, Window};
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
-use crate::core::{NodeId, Strategy};
+use crate::core::{NodeId, StencilHint};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -68,20 +68,20 @@ impl Plan {
         l: &mut Lower,
         (pass, inner): (&Pass, &Inner),
         stencils: &[Stencil],
-        strategy: Strategy,
+        strategy: StencilHint,
         shape: Shape,
         cost: u32,
     ) -> Plan {
         let mut windows = Vec::new();
         let is_vector = !shape.strided && pass.domain.len() == 1;
-        if is_vector && strategy != Strategy::Direct {
+        if is_vector && strategy != StencilHint::Direct {
             windows = window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
         let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
         let per_block = i64::from(shape.threads) * shape.v * each;
         if tiled && !tile::place(l, &mut windows, shape.v, per_block) {
-            return Plan::of(l, (pass, inner), stencils, Strategy::Window, shape, cost);
+            return Plan::of(l, (pass, inner), stencils, StencilHint::Window, shape, cost);
         }
         // where elements are counted through rows, blocks keep no distance from the edges
         let all = Inner::everywhere(pass);
@@ -107,15 +107,15 @@ impl Plan {
     }
 
     /// How a stencil is kept, and the bytes of it that a block loads for each element.
-    pub fn loaded(&self, l: &Lower, s: &Stencil, shape: Shape) -> (Strategy, f64) {
+    pub fn loaded(&self, l: &Lower, s: &Stencil, shape: Shape) -> (StencilHint, f64) {
         let size = l.g.ty(s.array).elem.size() as f64;
         let own = self.windows.iter().find(|w| w.array == s.array && w.shift == s.shift[0]);
         match own {
             Some(Window { tile: Some(tile), .. }) => {
-                (Strategy::Tile, size * tile.len as f64 / self.per_block as f64)
+                (StencilHint::Tile, size * tile.len as f64 / self.per_block as f64)
             }
-            Some(w) => (Strategy::Window, size * w.elements() as f64 / shape.v as f64),
-            None => (Strategy::Direct, size * s.apart(shape.v) as f64 / shape.v as f64),
+            Some(w) => (StencilHint::Window, size * w.elements() as f64 / shape.v as f64),
+            None => (StencilHint::Direct, size * s.apart(shape.v) as f64 / shape.v as f64),
         }
     }
 }

@@ -36,7 +36,7 @@ use super::products;
 use super::reduction::tiles;
 use super::scalars;
 use super::stencil::{self, Kept, Stencil};
-use crate::core::Strategy;
+use crate::core::StencilHint;
 use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::parts::operations;
@@ -458,9 +458,9 @@ fn map(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape, cost: u32) -> Re
     }
     let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
     keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
-    let ways: Vec<Strategy> =
+    let ways: Vec<StencilHint> =
         stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
-    l.form = match ways.iter().find(|s| **s != Strategy::Direct).or(ways.first()) {
+    l.form = match ways.iter().find(|s| **s != StencilHint::Direct).or(ways.first()) {
         Some(way) => Form::Stencil(*way, pass.domain.len() as u8),
         None if l.nested => Form::Loops,
         None => Form::Map,
@@ -474,7 +474,7 @@ fn keep(
     l: &mut Lower,
     stencils: &[Stencil],
     shape: Shape,
-    how: impl Fn(&Lower, &Stencil) -> (Strategy, f64),
+    how: impl Fn(&Lower, &Stencil) -> (StencilHint, f64),
     why: &str,
 ) {
     for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned) {

@@ -18,7 +18,7 @@ use super::plane::{self, Cut, Place, Reach, Room};
 use super::window::{self, pieces};
 use super::{Shape, access, bind, edges, stages};
 use crate::core::linear::is_i64;
-use crate::core::{NodeId, Op, Strategy};
+use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
@@ -84,12 +84,12 @@ impl Plan {
         l: &mut Lower,
         (pass, inner): (&Pass, &Inner),
         stencils: &[Stencil],
-        strategy: Strategy,
+        strategy: StencilHint,
         shape: Shape,
     ) -> Result<Plan, Option<&'static str>> {
         let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
         let shared = pass.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
-        if !shared || strategy == Strategy::Direct {
+        if !shared || strategy == StencilHint::Direct {
             return Err(None);
         }
         if stencil::may_record(&mut l.g, &pass.domain, &inner.arrays, &mine) {
@@ -111,7 +111,7 @@ impl Plan {
         if all * height / (cut.down + height - 1) > MOST_WORDS {
             return Err(Some("the lines that are needed at once take too many registers"));
         }
-        let tiled = strategy == Strategy::Tile && !shape.strided && !shape.unaligned;
+        let tiled = strategy == StencilHint::Tile && !shape.strided && !shape.unaligned;
         let patches = if tiled { Patches::of(l, &lines, cut) } else { None };
         Ok(Plan { lines, cut, patches, taps, high: height >= HIGH })
     }
@@ -136,8 +136,8 @@ impl Plan {
     }
 
     /// How it is called.
-    pub fn strategy(&self) -> Strategy {
-        if self.patches.is_some() { Strategy::Tile } else { Strategy::Rows }
+    pub fn strategy(&self) -> StencilHint {
+        if self.patches.is_some() { StencilHint::Tile } else { StencilHint::Rows }
     }
 
     /// Elements of a thread along each axis.

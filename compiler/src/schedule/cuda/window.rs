@@ -13,7 +13,7 @@ use super::access;
 use super::elements::Elements;
 use super::tile::Tile;
 use crate::core::linear::{self, Linear};
-use crate::core::{NodeId, Strategy};
+use crate::core::{NodeId, StencilHint};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::lower::Lower;
@@ -99,11 +99,11 @@ pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
 
 /// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. In tiles, if that is wanted and neighbours share what they
 /// read; what is shifted by what is known only at the call can be kept in no other way. None: they would take too many registers.
-pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: Strategy) -> Option<Vec<Window>> {
+pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: StencilHint) -> Option<Vec<Window>> {
     let mut all = Vec::new();
     for s in stencils.iter().filter(|s| !s.is_pointwise() || !s.is_static(&l.g)) {
         let mut w = Window::of(l, s, v);
-        let shared = strategy == Strategy::Tile && s.overlaps();
+        let shared = strategy == StencilHint::Tile && s.overlaps();
         if shared {
             w.tile = Some(Tile::default());
         }

@@ -11,7 +11,7 @@ const BODIES: [&str; 5] = ["x", "y", "z", "mass", "epsilon2"];
 /// Stencils, each also without caching: `NAME_direct` (Larsen 2011, figure 5, compares the two).
 fn stencils(mut package: Package) -> Package {
     for (suffix, cached) in [("", true), ("_direct", false)] {
-        let kept = |p: Package| if cached { p } else { p.stencil(Strategy::Direct) };
+        let kept = |p: Package| if cached { p } else { p.stencil(StencilHint::Direct) };
         let name = |name: &str| format!("{name}{suffix}");
         package = kept(package.function(
             name("difference"),

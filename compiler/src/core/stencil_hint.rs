@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A way to share what neighbouring elements read (`schedule/stencil.rs`). It changes no bit of any result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Strategy {
+pub enum StencilHint {
     /// Every thread loads what its elements read.
     Direct,
     /// Registers of each thread, filled by aligned accesses of several elements.
@@ -15,18 +15,18 @@ pub enum Strategy {
     Rows,
 }
 
-impl Strategy {
+impl StencilHint {
     /// Every one with its name.
-    pub const ALL: [(Strategy, &'static str); 4] = [
-        (Strategy::Direct, "direct"),
-        (Strategy::Window, "window"),
-        (Strategy::Tile, "tile"),
-        (Strategy::Rows, "rows"),
+    pub const ALL: [(StencilHint, &'static str); 4] = [
+        (StencilHint::Direct, "direct"),
+        (StencilHint::Window, "window"),
+        (StencilHint::Tile, "tile"),
+        (StencilHint::Rows, "rows"),
     ];
 }
 
-impl fmt::Display for Strategy {
+impl fmt::Display for StencilHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Strategy::ALL[*self as usize].1)
+        f.write_str(StencilHint::ALL[*self as usize].1)
     }
 }
