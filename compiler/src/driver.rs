@@ -11,8 +11,8 @@ use crate::passes::pipeline;
 use crate::plan::Plan;
 use crate::plan::gpu::{GpuKernel, GpuVersion};
 pub use crate::schedule::Scope;
-use crate::schedule::form::Form;
 use crate::schedule::stencil::Kept;
+use crate::schedule::strategy::Strategy;
 use crate::schedule::{self, Scheduled, Versions};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
@@ -50,8 +50,8 @@ pub struct Compiled {
 /// One version of a kernel for GPUs.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
-    /// Its form, for reports.
-    pub form: Form,
+    /// Which it was written by.
+    pub strategy: Strategy,
     /// Kernel IR.
     pub kernel: Kernel,
     /// PTX, a module with one entry.
@@ -141,12 +141,12 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.versions.extend(scheduled.kernels);
         out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
-            let code = |(draft, form): (schedule::cuda::Draft, _)| {
-                let kernel = draft.finish()?;
-                Ok(GpuCode { form, ptx: backend::ptx::emit(&kernel), kernel, shared: false })
+            let code = |draft: schedule::cuda::Draft| {
+                let (strategy, kernel) = (draft.strategy, draft.finish()?);
+                Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, shared: false })
             };
             let mut launch = pass.launch;
-            let codes = pass.kernels.into_iter().zip(pass.forms).map(code).collect::<Result<Vec<_>>>();
+            let codes = pass.kernels.into_iter().map(code).collect::<Result<Vec<_>>>();
             let mut codes = codes.map_err(at)?;
             for (code, version) in codes.iter_mut().zip(&mut launch.versions) {
                 share(&mut known, code, version);

@@ -179,7 +179,7 @@ pub struct Cpu {
 #[allow(missing_docs)]
 pub struct CpuVersion {
     pub name: String,
-    /// [`Form::name`](crate::schedule::form::Form::name).
+    /// [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,
     #[serde(skip)]
     pub strategy_in_words: String,
@@ -202,7 +202,7 @@ pub struct Gpu {
 #[allow(missing_docs)]
 pub struct GpuVersion {
     pub entry: String,
-    /// [`Form::name`](crate::schedule::form::Form::name).
+    /// [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,
     #[serde(skip)]
     pub strategy_in_words: String,

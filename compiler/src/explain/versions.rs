@@ -3,8 +3,10 @@
 use super::model::{Cpu, CpuVersion, Gpu, GpuVersion};
 use crate::core::TILE;
 use crate::driver::Compiled;
+use crate::kernel::Kernel;
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
+use crate::schedule::strategy::Strategy;
 
 /// On CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
@@ -21,18 +23,13 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
         (versions.in_place.as_ref(), vec!["strides of 1".to_string()]),
         (versions.strided.as_ref(), none()),
     ];
-    let version = |((kernel, conditions), form): ((Option<&crate::kernel::Kernel>, Vec<String>), _)| {
-        let form: crate::schedule::form::Form = form;
-        Some(CpuVersion {
-            name: kernel?.name.clone(),
-            strategy: form.name(),
-            strategy_in_words: form.to_string(),
-            conditions,
-        })
+    let version = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
+        let (name, strategy_in_words) = (kernel?.name.clone(), strategy.to_string());
+        Some(CpuVersion { name, strategy: strategy.name(), strategy_in_words, conditions })
     };
     Some(Cpu {
         unit: l.grain,
-        versions: kernels.into_iter().zip(versions.forms).filter_map(version).collect(),
+        versions: kernels.into_iter().zip(versions.strategies).filter_map(version).collect(),
     })
 }
 
@@ -41,8 +38,8 @@ pub fn gpu(c: &Compiled, l: &Launch, name: &dyn Fn(&Place) -> String) -> Option<
     let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
     let version = |(v, code): (&gpu::GpuVersion, &crate::driver::GpuCode)| GpuVersion {
         entry: v.entry.clone(),
-        strategy: code.form.name(),
-        strategy_in_words: code.form.to_string(),
+        strategy: code.strategy.name(),
+        strategy_in_words: code.strategy.to_string(),
         threads: v.threads,
         block: block(v),
         conditions: conditions(l, v, name),

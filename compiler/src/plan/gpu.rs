@@ -90,6 +90,14 @@ fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
 }
 
 impl Grid {
+    /// Whether blocks leave values in scratch, for other blocks or another launch.
+    pub fn has_scratch(&self) -> bool {
+        matches!(
+            self,
+            Grid::Tiles(..) | Grid::Chunks(..) | Grid::Strips(..) | Grid::Panels(..) | Grid::Sums(..)
+        )
+    }
+
     /// Blocks of so many threads over an index space, whose elements are segments of that length each. `span`: see [`Grid::Tiles`].
     pub fn blocks(self, extents: &[u64], segment: u64, threads: u32, span: u32) -> u64 {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);

@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap as HashMap;
 const ENDLESS: i64 = 1 << 40;
 
 /// An element.
+#[derive(Clone)]
 pub struct Everywhere {
     /// Its value.
     pub value: NodeId,

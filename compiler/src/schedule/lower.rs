@@ -10,11 +10,11 @@ mod signature;
 pub(super) use region::Region;
 use region::Uses;
 
-use super::form::Form;
 use super::items::Pass;
 use super::rare::{self, Rare};
 use super::segments::{Along, Segments};
 use super::stencil::Kept;
+use super::strategy::Strategy;
 use super::{Scheduler, Scope, approximate, items, near, nested, records};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
@@ -109,8 +109,6 @@ pub struct Lower<'s, 'a> {
     pub any_numbers: bool,
     /// What was decided of stencils on GPUs.
     pub kept: Vec<Kept>,
-    /// The form of the version that was made last, for reports.
-    pub form: Form,
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
@@ -146,7 +144,6 @@ impl<'s, 'a> Lower<'s, 'a> {
             rare: Rare::default(),
             any_numbers: false,
             kept: Vec::new(),
-            form: Form::default(),
         }
     }
 
@@ -172,13 +169,13 @@ impl<'s, 'a> Lower<'s, 'a> {
         self.begin_part(strided, false);
     }
 
-    /// The form of elements that are computed one by one.
-    pub fn form_of_elements(&self) -> Form {
+    /// The strategy of elements that are computed one by one.
+    pub fn strategy_of_elements(&self) -> Strategy {
         match &self.segments {
-            Some(s) if s.along == Along::Rows => Form::SegmentedRows,
-            Some(_) => Form::SegmentedColumns,
-            None if self.nested => Form::Loops,
-            None => Form::Map,
+            Some(s) if s.along == Along::Rows => Strategy::SegmentedRows,
+            Some(_) => Strategy::SegmentedColumns,
+            None if self.nested => Strategy::ElementLoops,
+            None => Strategy::Map,
         }
     }
 

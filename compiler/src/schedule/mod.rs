@@ -14,7 +14,6 @@ pub mod cuda;
 pub mod decisions;
 pub mod element;
 mod everywhere;
-pub mod form;
 pub mod host;
 pub mod inside;
 pub mod items;
@@ -31,6 +30,7 @@ pub mod scalars;
 pub mod segments;
 mod slots;
 pub mod stencil;
+pub mod strategy;
 
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
@@ -38,10 +38,10 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostId, HostRule, Launch, Place, Plan, Slot, Step};
-use form::Form;
 use items::{Item, Pass};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
+use strategy::Strategy;
 
 /// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
@@ -53,8 +53,8 @@ pub struct Versions {
     pub in_place: Option<Kernel>,
     /// Any strides, otherwise as `in_place`. None without an index space.
     pub strided: Option<Kernel>,
-    /// The forms of the three, for reports.
-    pub forms: [Form; 3],
+    /// The strategies of the three.
+    pub strategies: [Strategy; 3],
 }
 
 /// Which code of a function is wanted. The plan is the same for all but the scalars of kernels, which follow from the versions that there are.

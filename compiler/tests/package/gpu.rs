@@ -49,7 +49,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         ..any.clone()
     };
     let code = |v: &GpuVersion| GpuCode {
-        form: Default::default(),
+        strategy: Default::default(),
         kernel: kernel::parse::parse(&format!("kernel @{} {{ threads 256 }}", v.entry))
             .expect("kernel IR")
             .remove(0),

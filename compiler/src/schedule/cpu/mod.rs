@@ -13,56 +13,30 @@ mod pile;
 mod product;
 mod reduce;
 mod rows;
+mod select;
 
 use super::Versions;
 use super::element::canonical;
-use super::form::Form;
 use super::items::{Item, Pass, domain, is_store};
 use super::lower::Lower;
-use super::products;
+use super::strategy::Strategy;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
 use crate::scalar::{Lit, Ty};
+use select::Plan;
 
 /// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
     let stores = pass.items.iter().any(|it| is_store(&l.g, it));
-    let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<()> {
+    let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<Strategy> {
         let before = l.cost;
         l.begin(&format!("{name}{suffix}"), strided);
+        let mut strategy = Strategy::Scalars;
         if !pass.domain.is_empty() {
-            l.form = l.form_of_elements();
-            let mut body = if pass.sequential {
-                l.form = Form::Fold;
-                fold::main(l, pass)?
-            } else if pass.items.iter().all(|it| is_store(&l.g, it)) {
-                let strips = l.segments.clone().filter(|s| columns::fits(s));
-                let batches = l.segments.clone().filter(|s| !staged && batch::fits(l, pass, s));
-                match (products::plan(l, pass).filter(|p| p.is_matrix && !staged), strips, batches) {
-                    (Some(p), ..) => {
-                        l.form = Form::Product;
-                        product::main(l, pass, &p)?
-                    }
-                    (_, Some(s), _) => {
-                        let long = columns::too_long(l, &s);
-                        let strips = columns::main(l, pass, &s, staged)?;
-                        vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
-                    }
-                    (_, _, Some(s)) => {
-                        let long = batch::too_long(l, &s);
-                        let before = l.cost;
-                        let short = batch::main(l, pass, &s)?;
-                        l.cost = before;
-                        vec![Stmt::If(long, map::main(l, pass, staged)?, short)]
-                    }
-                    _ if rows::matter(l, pass) => rows::main(l, pass, staged)?,
-                    _ => map::main(l, pass, staged)?,
-                }
-            } else {
-                l.form = Form::Reduction;
-                reduce::main(l, pass, staged)?
-            };
+            let plan = select::plan(l, pass, staged);
+            strategy = plan.strategy(l);
+            let mut body = emit(l, pass, &plan, staged)?;
             let mut all = std::mem::take(&mut l.prologue);
             all.append(&mut body);
             l.k.main = Some(all);
@@ -70,34 +44,29 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         if staged {
             l.cost = before;
         }
-        Ok(())
+        Ok(strategy)
     };
     // the staged versions first: then the signature is complete when the kernels are finished
     let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
-    let mut forms = [Form::default(); 3];
+    let mut strategies = [Strategy::default(); 3];
     // without code for processors one version tells what an element costs and what a kernel gets
     let staged = l.scope.has_cpu() && !pass.domain.is_empty();
     if staged {
-        build(l, "_in_place", true, false)?;
+        strategies = [build(l, "_in_place", true, false)?; 3];
         in_place = l.k.clone();
-        forms = [l.form; 3];
         any = Kernel { name: format!("{name}_strided"), ..in_place.clone() };
         // the addresses of matrices are written out, those of vectors are the backend's
         if l.signature.arrays.values().any(|a| a.ty.rank > 1) {
-            build(l, "_strided", true, true)?;
+            strategies[2] = build(l, "_strided", true, true)?;
             any = l.k.clone();
-            forms[2] = l.form;
         }
     }
-    build(l, "", false, false)?;
-    if !pass.domain.is_empty() {
-        forms[0] = l.form;
-    }
+    strategies[0] = build(l, "", false, false)?;
     l.begin_finish();
     l.k.finish = finish::finish(l, pass, scalars)?;
     // what only runs once reads at any stride
     let contiguous = l.finished(pass.domain.is_empty(), stores);
-    let mut versions = Versions { contiguous, in_place: None, strided: None, forms };
+    let mut versions = Versions { contiguous, in_place: None, strided: None, strategies };
     if l.scope.has_cpu() {
         verify::verify(&versions.contiguous)?;
     }
@@ -112,6 +81,29 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
         }
     }
     Ok(versions)
+}
+
+/// The body of one variant.
+fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, staged: bool) -> Result<Vec<Stmt>> {
+    Ok(match plan {
+        Plan::SequentialFold => fold::main(l, pass)?,
+        Plan::Reduction => reduce::main(l, pass, staged)?,
+        Plan::Product(p) => product::main(l, pass, p)?,
+        Plan::Strips(s) => {
+            let long = columns::too_long(l, s);
+            let strips = columns::main(l, pass, s, staged)?;
+            vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
+        }
+        Plan::Batches(s) => {
+            let long = batch::too_long(l, s);
+            let before = l.cost;
+            let short = batch::main(l, pass, s)?;
+            l.cost = before;
+            vec![Stmt::If(long, map::main(l, pass, staged)?, short)]
+        }
+        Plan::Rows => rows::main(l, pass, staged)?,
+        Plan::Map => map::main(l, pass, staged)?,
+    })
 }
 
 /// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied out when the tile is done, so that an

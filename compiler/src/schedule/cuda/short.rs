@@ -5,7 +5,7 @@
 
 use super::elements::{single, stored};
 use super::map::{HEAVY, THREADS};
-use super::{Conditions, bind, thread, wide};
+use super::{bind, thread, wide};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Pays;
@@ -28,10 +28,9 @@ pub fn serves(l: &mut Lower, pass: &Pass, inner: &Inner, cost: u32) -> bool {
         && stencil::stencils(&mut l.g, &pass.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
-/// When it is launched.
-pub fn conditions() -> Conditions {
-    let pays = Pays { most: Some(FEW_BLOCKS), ..Pays::default() };
-    Conditions { contiguous: true, narrow: true, short: true, pays, ..Conditions::default() }
+/// When it is the fastest.
+pub fn profit() -> Pays {
+    Pays { most: Some(FEW_BLOCKS), ..Pays::default() }
 }
 
 pub fn main(l: &mut Lower, pass: &Pass) -> Result<Vec<Stmt>> {

@@ -27,7 +27,7 @@ use crate::schedule::lower::Lower;
 use crate::schedule::nests::{Env, Order};
 use crate::schedule::products::{Product, Side};
 use rectangle::Rectangle;
-pub use versions::{kernels, main_of, squares};
+pub use versions::{Plan, emit, large, variants, whole};
 
 /// What the code of a block is made of.
 struct Block<'a> {

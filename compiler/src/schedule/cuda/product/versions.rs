@@ -4,16 +4,15 @@ use super::rectangle::Rectangle;
 use super::{main, sums};
 use crate::core::NodeId;
 use crate::error::Result;
-use crate::interrupt;
-use crate::kernel::parts::operations;
-use crate::kernel::{Kernel, Stmt};
+use crate::kernel::Stmt;
 use crate::plan::gpu::{Grid, Pays};
-use crate::schedule::cuda::{Conditions, GpuPass, draft, push};
-use crate::schedule::form::Form;
+use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
+use crate::schedule::inside::Inner;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::nests::Order;
 use crate::schedule::products::Product;
+use std::rc::Rc;
 
 /// Squares of 64 by 64 that do not keep a large device busy: panels are spread over it, if there are several.
 const FEW_SQUARES: u32 = 200;
@@ -37,7 +36,7 @@ fn staged(l: &Lower, p: &Product) -> (usize, usize) {
 }
 
 /// The squares that blocks may have, the largest first.
-pub fn squares(l: &Lower, p: &Product) -> Vec<Rectangle> {
+fn squares(l: &Lower, p: &Product) -> Vec<Rectangle> {
     match staged(l, p) {
         (8, _) => vec![Rectangle::square(64, 2)],
         (_, 2) => vec![Rectangle::by_eight(4), Rectangle::square(64, 4)],
@@ -45,28 +44,65 @@ pub fn squares(l: &Lower, p: &Product) -> Vec<Rectangle> {
     }
 }
 
-/// A kernel of these squares.
-pub fn main_of(
-    l: &mut Lower,
-    pass: &Pass,
-    p: &Product,
-    large: bool,
-    strided: bool,
-) -> Result<(Vec<Stmt>, Grid)> {
-    let squares = squares(l, p);
-    let shape = squares[if large { 0 } else { squares.len() - 1 }];
-    l.k.threads = shape.threads() as u32;
-    if !shape.sums_shared {
-        l.k.blocks = 2;
-    }
-    let [rows, cols] = shape.sides.map(|s| s.size as u32);
-    Ok((main(l, pass, p, shape, strided, false)?, Grid::Plane(rows, cols)))
+/// What a launch does for a product.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Split-K: one panel of each result, into scratch.
+    Panel,
+    /// Split-K: adds the panels in order.
+    Sum,
 }
 
-/// The versions of few rows or columns, and those by panels, each with what adds them.
-pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut GpuPass) -> Result<()> {
+/// How one variant computes a product.
+pub struct Plan {
+    product: Rc<Product>,
+    /// What a block computes.
+    tile: Rectangle,
+    pub part: Part,
+    /// Bytes that a load of rows brings into the cache with its own.
+    fetch: u32,
+    /// Blocks at once on a multiprocessor; 0: as many as fit.
+    blocks: u32,
+}
+
+/// By squares that suit every shape.
+pub fn whole(l: &Lower, p: &Rc<Product>) -> Plan {
+    let tile = *squares(l, p).last().expect("a square");
+    of_square(p, tile)
+}
+
+/// By the largest squares, if there are two kinds.
+pub fn large(l: &Lower, p: &Rc<Product>) -> Option<Plan> {
+    let squares = squares(l, p);
+    (squares.len() > 1).then(|| of_square(p, squares[0]))
+}
+
+fn of_square(p: &Rc<Product>, tile: Rectangle) -> Plan {
+    let blocks = if tile.sums_shared { 0 } else { 2 };
+    Plan { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
+}
+
+/// The body of one variant, and its grid.
+pub fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+    let (p, tile) = (&*plan.product, plan.tile);
+    let [rows, cols] = tile.sides.map(|s| s.size as u32);
+    (l.k.fetch, l.k.blocks) = (plan.fetch, plan.blocks);
+    if plan.part == Part::Sum {
+        l.k.threads = sums::THREADS;
+        return Ok((sums::main(l, pass, p, tile, strided)?, Grid::Sums(rows, cols)));
+    }
+    l.k.threads = tile.threads() as u32;
+    let is_panel = plan.part == Part::Panel;
+    let grid = if is_panel { Grid::Panels(rows, cols) } else { Grid::Plane(rows, cols) };
+    Ok((main(l, pass, p, tile, strided, is_panel)?, grid))
+}
+
+/// The variants of few rows or columns, and those that split the sums (split-K), each followed by what adds them.
+pub fn variants(l: &mut Lower, pass: &Pass, p: &Rc<Product>, inner: &Rc<Inner>) -> Vec<Group> {
     if p.of.order != Order::Panels || *l.in_products() > MANY {
-        return Ok(());
+        return Vec::new();
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
     let small = (v, staged(l, p).1) == (4, 2);
@@ -86,58 +122,28 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, p: &Product, out: &mut Gp
             ("", square, FEW_SQUARES, Pays::default()),
         ],
     };
-    for (suffix, shape, few, pays) in list {
-        interrupt::check()?;
-        let [rows, cols] = shape.sides.map(|s| s.size as u32);
-        let mut add = |l: &mut Lower, what: &str, grid: Grid, pays: Pays| -> Result<()> {
-            let c = Conditions { contiguous: true, narrow: true, pays, ..Conditions::default() };
-            l.begin("", false);
-            // rows are read by 64 or 128 bytes each: what follows them is on its way
-            l.k.fetch = match grid {
-                Grid::Sums(..) => 0,
-                _ if shape.sides[1].few && p.sides[0].along_k => 256,
-                _ if shape.sides[0].few || !p.sides[0].along_k => 0,
-                _ => 128,
-            };
-            let mut body = match grid {
-                Grid::Sums(..) => {
-                    l.k.threads = sums::THREADS;
-                    sums::main(l, pass, p, shape, false)?
-                }
-                _ => {
-                    l.k.threads = shape.threads() as u32;
-                    main(l, pass, p, shape, false, matches!(grid, Grid::Panels(..)))?
-                }
-            };
-            let (mut k, flat) = finish(l, &mut body);
-            *l.in_products() += k.main.as_deref().map_or(0, operations);
-            // panels write scratch only
-            let separate = matches!(grid, Grid::Plane(..));
-            if separate {
-                k.scratch.clear();
-            }
-            let noalias = !matches!(grid, Grid::Sums(..));
-            let draft = draft(k, format!("{name}{suffix}{what}"), noalias);
-            push(out, draft, grid, Conditions { separate, ..c }, Form::Product, flat, None);
-            Ok(())
+    let mut groups = Vec::new();
+    for (suffix, tile, few, pays) in list {
+        // rows are read by 64 or 128 bytes each: what follows them is on its way
+        let fetch = match () {
+            _ if tile.sides[1].few && p.sides[0].along_k => 256,
+            _ if tile.sides[0].few || !p.sides[0].along_k => 0,
+            _ => 128,
         };
-        let panels = Pays { most: Some(few), shortest: Some(TWO_PANELS), ..pays };
-        add(l, "_panels", Grid::Panels(rows, cols), panels)?;
-        add(l, "_sums", Grid::Sums(rows, cols), Pays::default())?;
-        if shape.sides.iter().any(|s| s.few) {
-            add(l, "", Grid::Plane(rows, cols), pays)?;
+        let mut add = |what: &str, part: Part, profit: Pays| {
+            let fetch = if part == Part::Sum { 0 } else { fetch };
+            let plan = Plan { product: p.clone(), tile, part, fetch, blocks: 0 };
+            // panels write scratch only
+            let guards = unit(true, part == Part::Whole);
+            let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
+            let variant = Variant { suffix, guards, profit, noalias };
+            groups.push(Group::of(select::Plan::Product(plan), Shape::default(), inner, variant));
+        };
+        add("_panels", Part::Panel, Pays { most: Some(few), shortest: Some(TWO_PANELS), ..pays });
+        add("_sums", Part::Sum, Pays::default());
+        if tile.sides.iter().any(|s| s.few) {
+            add("", Part::Whole, pays);
         }
     }
-    Ok(())
-}
-
-/// The kernel with this body, and the arrays that must have no gaps.
-fn finish(l: &mut Lower, body: &mut Vec<Stmt>) -> (Kernel, Vec<u32>) {
-    let mut all = std::mem::take(&mut l.prologue);
-    all.append(body);
-    l.k.main = Some(all);
-    let accessed = std::mem::take(&mut l.vectors);
-    let mut k = l.finished(false, false);
-    accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
-    (k, l.flat.drain(..).collect())
+    groups
 }

@@ -9,16 +9,20 @@ mod columns;
 mod rows;
 mod warp;
 
-use super::{Conditions, GpuPass, Shape, access, draft, push};
+use super::access;
+use super::select::{self, Group, Guards, Plan, Shape, Variant, any, unit};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::plan::gpu::Grid;
+use crate::plan::gpu::{Grid, Pays};
 use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
+use crate::schedule::products;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{self, Along, Segments};
+use crate::schedule::strategy::Strategy;
+use std::rc::Rc;
 
 /// A segmented reduction being lowered.
 struct Job<'a> {
@@ -34,9 +38,9 @@ fn blocks(way: Way) -> u32 {
     if way == Way::Tiles { 3 } else { 4 }
 }
 
-/// How one version works.
+/// How one variant works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+pub enum Way {
     /// So many lanes take so many segments together.
     Warp(u32, i64),
     /// A thread takes neighbouring segments, side by side with others.
@@ -49,73 +53,74 @@ enum Way {
     Threads,
 }
 
-/// The versions: suffix, conditions, greatest length of a segment, way.
-fn versions(along: Along) -> Vec<(&'static str, Conditions, Option<u32>, Way)> {
-    let unit = |narrow, separate| Conditions { contiguous: true, narrow, separate, ..Conditions::default() };
-    let any = |narrow| Conditions { narrow, ..Conditions::default() };
+/// The variants: suffix, guards, way.
+fn list(along: Along) -> Vec<(&'static str, Guards, Way)> {
+    let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
     if along == Along::Columns {
-        let most = Some(columns::LONGEST);
         return vec![
-            ("_short", unit(true, true), Some(128), Way::Own),
-            ("", unit(true, true), most, Way::Strips),
-            ("_wide", unit(false, false), most, Way::Strips),
-            ("_any", any(true), most, Way::Strips),
-            ("_any_wide", any(false), None, Way::Threads),
+            ("_short", up_to(128, unit(true, true)), Way::Own),
+            ("", up_to(columns::LONGEST, unit(true, true)), Way::Strips),
+            ("_wide", up_to(columns::LONGEST, unit(false, false)), Way::Strips),
+            ("_any", up_to(columns::LONGEST, any(true)), Way::Strips),
+            ("_any_wide", any(false), Way::Threads),
         ];
     }
     vec![
-        ("_8", unit(true, true), Some(32), Way::Warp(8, 4)),
-        ("_16", unit(true, true), Some(64), Way::Warp(16, 4)),
-        ("_short", unit(true, true), Some(256), Way::Warp(32, 4)),
-        ("_warp", unit(true, true), Some(2048), Way::Warp(32, 1)),
-        ("", unit(true, true), None, Way::Tiles),
-        ("_wide", unit(false, false), None, Way::Tiles),
-        ("_any_warp", any(true), Some(2048), Way::Warp(32, 1)),
-        ("_any", any(true), None, Way::Tiles),
-        ("_any_wide", any(false), None, Way::Tiles),
+        ("_8", up_to(32, unit(true, true)), Way::Warp(8, 4)),
+        ("_16", up_to(64, unit(true, true)), Way::Warp(16, 4)),
+        ("_short", up_to(256, unit(true, true)), Way::Warp(32, 4)),
+        ("_warp", up_to(2048, unit(true, true)), Way::Warp(32, 1)),
+        ("", unit(true, true), Way::Tiles),
+        ("_wide", unit(false, false), Way::Tiles),
+        ("_any_warp", up_to(2048, any(true)), Way::Warp(32, 1)),
+        ("_any", any(true), Way::Tiles),
+        ("_any_wide", any(false), Way::Tiles),
     ]
 }
 
-/// All versions of a pass, if it is a segmented reduction.
-pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, cost: u32, out: &mut GpuPass) -> Result<bool> {
-    let Some(s) = l.segments.clone() else { return Ok(false) };
-    for (suffix, conditions, longest, way) in versions(s.along) {
-        if way == Way::Threads {
-            let shape = Shape { v: 1, strided: true, threads: super::map::THREADS, ..Shape::default() };
-            let (k, grid) = super::body(l, (pass, &Inner::everywhere(pass)), &[], shape, cost)?;
-            let draft = draft(k, format!("{name}{suffix}"), false);
-            push(out, draft, grid, conditions, l.form, Vec::new(), longest);
-            continue;
-        }
-        l.begin("", !conditions.contiguous);
-        l.k.threads = rows::THREADS;
-        l.k.blocks = blocks(way);
-        let job = Job::new(l, &s, pass, conditions.contiguous);
-        let mut body = match way {
-            Way::Strips => columns::main(l, &job)?,
-            Way::Own => columns::own(l, &job)?,
-            _ => rows::main(l, &job, way)?,
+/// All variants of a pass, if it is a segmented reduction.
+pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Option<Vec<Group>> {
+    let along = l.segments.as_ref()?.along;
+    let strategy = match along {
+        Along::Rows => Strategy::SegmentedRows,
+        Along::Columns => Strategy::SegmentedColumns,
+    };
+    let inner = Rc::new(Inner::everywhere(pass));
+    let group = |(suffix, guards, way): (&str, Guards, Way)| {
+        let (strided, threads) = (!guards.contiguous, super::map::THREADS);
+        let (shape, plan) = match way {
+            Way::Threads => {
+                let shape = Shape { v: 1, strided, threads, ..Shape::default() };
+                let product = products::plan(l, pass).filter(|p| p.is_matrix).map(Rc::new);
+                (shape, select::plan(l, (pass, &inner), product.as_ref(), shape, cost))
+            }
+            way => (Shape { strided, ..Shape::default() }, Plan::Segmented(way, strategy)),
         };
-        let mut all = std::mem::take(&mut l.prologue);
-        all.append(&mut body);
-        l.k.main = Some(all);
-        let accessed = std::mem::take(&mut l.vectors);
-        let flat: Vec<u32> = l.flat.drain(..).collect();
-        let mut k = l.finished(!conditions.contiguous, false);
-        let grid = match way {
-            Way::Warp(lanes, each) => Grid::Segments(rows::THREADS / lanes * each as u32),
-            Way::Own => Grid::Segments(columns::THREADS * job.v as u32),
-            Way::Tiles => Grid::Chunks(1, rows::MOST_SPAN),
-            _ => Grid::Strips(32 * job.v as u32, 1, columns::MOST_SPAN),
-        };
-        if matches!(way, Way::Warp(..) | Way::Own) {
-            k.scratch.clear();
-        }
-        accessed.into_iter().for_each(|i| k.arrays[i as usize].aligned = true);
-        let draft = draft(k, format!("{name}{suffix}"), conditions.separate);
-        push(out, draft, grid, conditions, l.form_of_elements(), flat, longest);
-    }
-    Ok(true)
+        let (suffix, noalias) = (suffix.to_string(), guards.separate);
+        let variant = Variant { suffix, guards, profit: Pays::default(), noalias };
+        Group::of(plan, shape, &inner, variant)
+    };
+    Some(list(along).into_iter().map(group).collect())
+}
+
+/// The body of one variant, and its grid.
+pub fn main(l: &mut Lower, pass: &Pass, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+    let s = l.segments.clone().expect("a segmented reduction");
+    l.k.threads = rows::THREADS;
+    l.k.blocks = blocks(way);
+    let job = Job::new(l, &s, pass, !strided);
+    let body = match way {
+        Way::Strips => columns::main(l, &job)?,
+        Way::Own => columns::own(l, &job)?,
+        _ => rows::main(l, &job, way)?,
+    };
+    let grid = match way {
+        Way::Warp(lanes, each) => Grid::Segments(rows::THREADS / lanes * each as u32),
+        Way::Own => Grid::Segments(columns::THREADS * job.v as u32),
+        Way::Tiles => Grid::Chunks(1, rows::MOST_SPAN),
+        _ => Grid::Strips(32 * job.v as u32, 1, columns::MOST_SPAN),
+    };
+    Ok((body, grid))
 }
 
 /// Loads what the roots read side by side along an index, at neighbouring values of it, of which `first` is the first.

@@ -41,6 +41,7 @@ const MOST_STEPS: i64 = 8;
 const MOST_OTHERS: usize = 2;
 
 /// How an iteration is done.
+#[derive(Clone)]
 pub struct Plan {
     /// The matrix that the steps change.
     state: NodeId,
@@ -59,7 +60,7 @@ pub struct Plan {
     /// How many steps at once, at most: a version each, the most first.
     pub versions: Vec<i64>,
     /// Of the version that is written.
-    steps: i64,
+    pub steps: i64,
 }
 
 impl Plan {
@@ -120,8 +121,8 @@ impl Plan {
     }
 
     /// For a version of so many steps.
-    pub fn with(self, steps: i64) -> Plan {
-        Plan { steps, ..self }
+    pub fn with(&self, steps: i64) -> Plan {
+        Plan { steps, ..self.clone() }
     }
 
     /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three

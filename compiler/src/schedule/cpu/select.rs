@@ -1,0 +1,58 @@
+//! Which strategy a variant of a kernel has on a CPU.
+
+use super::{batch, columns, rows};
+use crate::schedule::items::{Pass, is_store};
+use crate::schedule::lower::Lower;
+use crate::schedule::products::{self, Product};
+use crate::schedule::segments::Segments;
+use crate::schedule::strategy::Strategy;
+use std::rc::Rc;
+
+/// What the code of a variant is, with all that was decided about it.
+pub enum Plan {
+    /// One loop in index order.
+    SequentialFold,
+    /// The fixed tree over all elements.
+    Reduction,
+    /// A matrix product.
+    Product(Product),
+    /// Strips of neighbouring segments that lie side by side.
+    Strips(Rc<Segments>),
+    /// Many short rows at a time.
+    Batches(Rc<Segments>),
+    /// A map over several dimensions, row by row.
+    Rows,
+    /// One loop over the elements.
+    Map,
+}
+
+/// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a buffer.
+pub fn plan(l: &mut Lower, pass: &Pass, staged: bool) -> Plan {
+    if pass.sequential {
+        return Plan::SequentialFold;
+    }
+    if !pass.items.iter().all(|it| is_store(&l.g, it)) {
+        return Plan::Reduction;
+    }
+    if let Some(p) = products::plan(l, pass).filter(|p| p.is_matrix && !staged) {
+        return Plan::Product(p);
+    }
+    match l.segments.clone() {
+        Some(s) if columns::fits(&s) => Plan::Strips(s),
+        Some(s) if !staged && batch::fits(l, pass, &s) => Plan::Batches(s),
+        _ if rows::matter(l, pass) => Plan::Rows,
+        _ => Plan::Map,
+    }
+}
+
+impl Plan {
+    /// The strategy, in the words of reports.
+    pub fn strategy(&self, l: &Lower) -> Strategy {
+        match self {
+            Plan::SequentialFold => Strategy::SequentialFold,
+            Plan::Reduction => Strategy::Reduction,
+            Plan::Product(_) => Strategy::Product,
+            Plan::Strips(_) | Plan::Batches(_) | Plan::Rows | Plan::Map => l.strategy_of_elements(),
+        }
+    }
+}

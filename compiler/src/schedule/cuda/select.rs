@@ -1,0 +1,326 @@
+//! Which variants a kernel has on a GPU: an ordered list, each with its strategy, with what must hold for its code to
+//! be right (its guards) and with what must hold for it to be the fastest of those that are right (its profit). The
+//! first whose conditions hold runs (`plan/launch.rs`). Nothing is lowered here.
+//!
+//! A new strategy is a file beside this one, an arm of [`Plan`] with its `strategy`, its `emit`, and the place in
+//! [`variants`] where it belongs.
+
+use super::steps;
+use super::{MAX_UNROLLED, choice, fold, map, nest, product, reduce, rows, segments, short};
+use crate::core::StencilHint;
+use crate::plan::gpu::Pays;
+use crate::schedule::Scope;
+use crate::schedule::inside::Inner;
+use crate::schedule::items::{Pass, has_reduction, is_store};
+use crate::schedule::lower::Lower;
+use crate::schedule::products::{self, Product};
+use crate::schedule::stencil::{self, Kept, Stencil};
+use crate::schedule::strategy::Strategy;
+use std::rc::Rc;
+
+/// What the code of a variant is, with all that was decided about it.
+pub enum Plan {
+    /// One thread computes scalars.
+    Scalars,
+    /// Several steps of an iteration in one launch.
+    TemporalBlocking(steps::Plan),
+    /// Reductions of neighbouring sequences.
+    Segmented(segments::Way, Strategy),
+    /// A matrix product, or one of the two launches of a split-K product.
+    Product(product::Plan),
+    /// One block in index order.
+    SequentialFold,
+    /// A map of few elements, one a thread.
+    SmallMap,
+    /// The fixed tree.
+    Reduction,
+    /// Loops of a block's elements through shared memory.
+    CooperativeNest(nest::Tiled),
+    /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
+    Plane(rows::Plan),
+    /// A map or a stencil of vectors. The stencil's storage, if there is one.
+    Map(map::Plan, Option<StencilHint>),
+}
+
+/// How the elements of a pass lie in a thread's registers.
+#[derive(Clone, Copy, Default)]
+pub struct Shape {
+    /// Neighbours of each thread, accessed at once.
+    pub v: i64,
+    /// Of planes: a thread's columns are as far apart as a warp is wide, so that a warp's accesses are one line of memory at any alignment.
+    pub unaligned: bool,
+    /// Strided arrays, else contiguous.
+    pub strided: bool,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks count from the end of the index space.
+    pub descending: bool,
+}
+
+/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps between rows follows
+/// from the code.)
+#[derive(Clone, Copy, Default)]
+pub struct Guards {
+    /// Strides are 1.
+    pub contiguous: bool,
+    /// Indices fit into 31 bits.
+    pub narrow: bool,
+    /// Outputs do not overlap other arrays.
+    pub separate: bool,
+    /// The greatest length of a segment.
+    pub longest: Option<u32>,
+    /// The least length of an axis; 0: any.
+    pub extent: u32,
+}
+
+/// One variant of a kernel.
+pub struct Variant {
+    /// Follows the kernel's name in its own.
+    pub suffix: String,
+    pub guards: Guards,
+    pub profit: Pays,
+    /// What the code may assume of the arrays: no output overlaps another array.
+    pub noalias: bool,
+}
+
+/// Variants with one body: they differ in what may be assumed of it.
+pub struct Group {
+    pub shape: Shape,
+    pub plan: Plan,
+    /// What full blocks compute.
+    pub inner: Rc<Inner>,
+    pub variants: Vec<Variant>,
+    /// Whether variants are left out where a function has too much code already.
+    pub may_be_left_out: bool,
+}
+
+impl Plan {
+    /// The strategy, in the words of reports.
+    pub fn strategy(&self, pass: &Pass, nested: bool) -> Strategy {
+        match self {
+            Plan::Scalars => Strategy::Scalars,
+            Plan::TemporalBlocking(_) => Strategy::TemporalBlocking,
+            Plan::Segmented(_, strategy) => *strategy,
+            Plan::Product(_) => Strategy::Product,
+            Plan::SequentialFold => Strategy::SequentialFold,
+            Plan::SmallMap => Strategy::Map,
+            Plan::Reduction => Strategy::Reduction,
+            Plan::CooperativeNest(_) => Strategy::CooperativeNest,
+            Plan::Plane(plan) => Strategy::Stencil(plan.strategy(), pass.domain.len() as u8),
+            Plan::Map(_, Some(storage)) => Strategy::Stencil(*storage, pass.domain.len() as u8),
+            Plan::Map(_, None) if nested => Strategy::ElementLoops,
+            Plan::Map(_, None) => Strategy::Map,
+        }
+    }
+}
+
+/// Guards of contiguous arrays, and of any strides.
+pub fn unit(narrow: bool, separate: bool) -> Guards {
+    Guards { contiguous: true, narrow, separate, ..Guards::default() }
+}
+
+pub fn any(narrow: bool) -> Guards {
+    Guards { narrow, ..Guards::default() }
+}
+
+/// Blocks whose threads have the most results only where they keep all multiprocessors of a large device busy.
+const MANY_BLOCKS: u32 = 256;
+
+/// All variants, in order of preference. `cost` is the estimated cost of one element.
+pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Vec<Group> {
+    if pass.domain.is_empty() {
+        let variant =
+            Variant { suffix: String::new(), guards: any(false), profit: Pays::default(), noalias: false };
+        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Inner::everywhere(pass)), variant)];
+    }
+    if let Some(groups) = segments::variants(l, pass, cost) {
+        return groups;
+    }
+    let inner = Rc::new(interior(l, pass));
+    let cost = cost.saturating_sub(inner.saved);
+    let mut groups = temporal_blocking(l, pass, &inner);
+    let product = products::plan(l, pass).map(Rc::new);
+    if let Some(p) = &product {
+        groups.extend(product::variants(l, pass, p, &inner));
+    }
+    let product = product.filter(|p| p.is_matrix);
+    groups.extend(elements(l, pass, &inner, product, cost));
+    groups
+}
+
+impl Group {
+    /// Of one variant, which there is however much code a function has.
+    pub fn of(plan: Plan, shape: Shape, inner: &Rc<Inner>, variant: Variant) -> Group {
+        Group { shape, plan, inner: inner.clone(), variants: vec![variant], may_be_left_out: false }
+    }
+}
+
+/// Variants that make several steps of an iteration at once, the most first.
+fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Inner>) -> Vec<Group> {
+    let Some(plan) = steps::Plan::of(l, pass, inner) else { return Vec::new() };
+    let group = |n: i64| {
+        let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
+        let suffix = format!("_steps{n}");
+        let variant = Variant { suffix, guards, profit: Pays::default(), noalias: true };
+        Group::of(Plan::TemporalBlocking(plan.with(n)), Shape::default(), inner, variant)
+    };
+    plan.versions.iter().map(|n| group(*n)).collect()
+}
+
+/// Variants that compute element by element, whatever the shape of the arrays.
+fn elements(
+    l: &mut Lower,
+    pass: &Pass,
+    inner: &Rc<Inner>,
+    product: Option<Rc<Product>>,
+    cost: u32,
+) -> Vec<Group> {
+    let writes = pass.items.iter().any(|it| is_store(&l.g, it));
+    let v = vector_width(l, pass, cost);
+    let threads = match pass.sequential {
+        true => fold::THREADS,
+        false if has_reduction(&l.g, pass) => reduce::THREADS,
+        false => map::THREADS,
+    };
+    let shape = Shape { v, threads, descending: l.follows, ..Shape::default() };
+    let scattered = Shape { v: 1, ..shape };
+    let list = |list: &[(&str, Guards)], profit: Pays| {
+        let variant = |(suffix, guards): &(&str, Guards)| {
+            let noalias = !writes || guards.separate;
+            Variant { suffix: suffix.to_string(), guards: *guards, profit, noalias }
+        };
+        list.iter().map(variant).collect::<Vec<_>>()
+    };
+    let group = |plan: Plan, shape: Shape, variants: Vec<Variant>| Group {
+        shape,
+        plan,
+        inner: inner.clone(),
+        variants,
+        may_be_left_out: true,
+    };
+    let mut groups = Vec::new();
+    let small = v > 1 && short::serves(l, pass, inner, cost);
+    let only_contiguous = matches!(l.scope, Scope::ContiguousGpu | Scope::ShortGpu);
+    if small && l.scope != Scope::ContiguousGpu {
+        groups.push(group(
+            Plan::SmallMap,
+            scattered,
+            list(&[("_short", unit(true, false))], short::profit()),
+        ));
+        if l.scope == Scope::ShortGpu {
+            return groups;
+        }
+    }
+    if !pass.sequential {
+        if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
+            let profit = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
+            groups.push(group(Plan::Product(large), shape, list(&[("_large", unit(true, writes))], profit)));
+        }
+        let mut contiguous = vec![("", unit(true, writes))];
+        // only what is read at the element's own index may be an output, too
+        if writes && !l.pointwise_inputs().is_empty() {
+            contiguous.push(("_in_place", unit(true, false)));
+        }
+        contiguous.push(("_wide", unit(false, false)));
+        let plan = plan(l, (pass, inner), product.as_ref(), shape, cost);
+        groups.push(group(plan, shape, list(&contiguous, Pays::default())));
+        let unaligned = Shape { unaligned: true, ..shape };
+        if v > 1 && product.is_none() && is_plane(l, pass, inner, unaligned) {
+            let plan = self::plan(l, (pass, inner), product.as_ref(), unaligned, cost);
+            let variants = list(&[("_unaligned", unit(true, writes))], Pays::default());
+            groups.push(group(plan, unaligned, variants));
+        }
+    }
+    if !only_contiguous || groups.is_empty() {
+        let strided = Shape { strided: true, ..scattered };
+        let plan = plan(l, (pass, inner), product.as_ref(), strided, cost);
+        let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Pays::default());
+        groups.push(group(plan, strided, variants));
+    }
+    groups
+}
+
+/// How elements are computed that lie in registers so.
+pub fn plan(
+    l: &mut Lower,
+    (pass, inner): (&Pass, &Inner),
+    product: Option<&Rc<Product>>,
+    shape: Shape,
+    cost: u32,
+) -> Plan {
+    if pass.sequential {
+        return Plan::SequentialFold;
+    }
+    if has_reduction(&l.g, pass) {
+        return Plan::Reduction;
+    }
+    if let Some(p) = product {
+        return Plan::Product(product::whole(l, p));
+    }
+    if let Some(tiled) = nest::plan(l, pass) {
+        return Plan::CooperativeNest(tiled);
+    }
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    let (strategy, why) = choice::strategy(l, &stencils, inner.has_margins());
+    let plane = rows::Plan::of(l, (pass, inner), &stencils, strategy, shape);
+    let why = if let Err(Some(why)) = plane { why.into() } else { why };
+    if let Ok(plan) = plane {
+        keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
+        return Plan::Plane(plan);
+    }
+    let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
+    keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
+    let ways: Vec<StencilHint> =
+        stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
+    let storage = ways.iter().find(|s| **s != StencilHint::Direct).or(ways.first()).copied();
+    Plan::Map(plan, storage)
+}
+
+/// Whether a map goes by rows in registers where arrays lie as they may.
+fn is_plane(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape) -> bool {
+    if pass.domain.len() < 2 || has_reduction(&l.g, pass) || nest::plan(l, pass).is_some() {
+        return false;
+    }
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    let strategy = choice::strategy(l, &stencils, false).0;
+    rows::Plan::of(l, (pass, inner), &stencils, strategy, shape).is_ok()
+}
+
+/// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
+fn interior(l: &mut Lower, pass: &Pass) -> Inner {
+    if pass.sequential || !pass.items.iter().all(|it| is_store(&l.g, it)) {
+        return Inner::everywhere(pass);
+    }
+    let inner = Inner::of(&mut l.g, pass);
+    if inner.is_everywhere(pass) {
+        return inner;
+    }
+    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Inner::everywhere(pass) }
+}
+
+/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
+fn vector_width(l: &Lower, pass: &Pass, cost: u32) -> i64 {
+    if pass.sequential || has_reduction(&l.g, pass) {
+        return 1;
+    }
+    let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
+    let widest = reads.chain(pass.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
+    let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
+    (16 / widest as i64).min(1 << affordable.ilog2())
+}
+
+/// Notes what was decided of the stencils of contiguous arrays that lie well.
+fn keep(
+    l: &mut Lower,
+    stencils: &[Stencil],
+    shape: Shape,
+    how: impl Fn(&Lower, &Stencil) -> (StencilHint, f64),
+    why: &str,
+) {
+    for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned) {
+        let (strategy, loaded) = how(l, s);
+        let kept = Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why);
+        l.kept.push(kept);
+    }
+}

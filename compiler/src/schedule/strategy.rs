@@ -1,0 +1,85 @@
+//! What a launch can be, in the field's terms. A target's `select` chooses one for each variant of a kernel before any
+//! code is written; the code, the launch and the reports follow from it.
+
+use crate::core::StencilHint;
+use std::fmt;
+
+/// The strategy of one variant of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strategy {
+    /// Scalars only, no pass over data.
+    #[default]
+    Scalars,
+    /// Every element on its own.
+    Map,
+    /// Every element on its own, each with loops.
+    ElementLoops,
+    /// A map whose elements share what they read of arrays of that rank.
+    Stencil(StencilHint, u8),
+    /// All elements are joined by the fixed tree (semantics 5.1).
+    Reduction,
+    /// Reductions of sequences whose neighbours lie side by side.
+    SegmentedRows,
+    /// Reductions of sequences that lie side by side.
+    SegmentedColumns,
+    /// Loops that the elements of a block walk together, tile by tile through shared memory.
+    CooperativeNest,
+    /// A matrix product: block tiles of results from tiles of both sides.
+    Product,
+    /// In order, one element after another.
+    SequentialFold,
+    /// Several steps of a stencil in one launch, whose elements stay in registers in between.
+    TemporalBlocking,
+}
+
+impl Strategy {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Scalars => "scalars",
+            Strategy::Map => "map",
+            Strategy::ElementLoops => "loops",
+            Strategy::Stencil(StencilHint::Direct, _) => "stencil-direct",
+            Strategy::Stencil(StencilHint::Window, _) => "stencil-window",
+            Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil-tile",
+            Strategy::Stencil(StencilHint::Tile, _) => "stencil-patch",
+            Strategy::Stencil(StencilHint::Rows, _) => "stencil-rows",
+            Strategy::Reduction => "reduction",
+            Strategy::SegmentedRows => "segmented-rows",
+            Strategy::SegmentedColumns => "segmented-columns",
+            Strategy::CooperativeNest => "nest",
+            Strategy::Product => "product",
+            Strategy::SequentialFold => "fold",
+            Strategy::TemporalBlocking => "steps",
+        }
+    }
+
+    /// Whether the code reads whole rows one by one, so that an array's alignment is that of each of its rows.
+    pub fn goes_by_rows(self) -> bool {
+        use Strategy::{CooperativeNest, Product, SegmentedColumns, SegmentedRows};
+        matches!(self, SegmentedRows | SegmentedColumns | CooperativeNest | Product)
+    }
+}
+
+impl fmt::Display for Strategy {
+    /// In words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Strategy::Scalars => "scalars only, no pass over data",
+            Strategy::Map => "map",
+            Strategy::ElementLoops => "map with a loop in each element",
+            Strategy::Stencil(StencilHint::Direct, _) => "stencil, each element with loads of its own",
+            Strategy::Stencil(StencilHint::Window, _) => "stencil by a window of registers",
+            Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a tile of shared memory",
+            Strategy::Stencil(StencilHint::Tile, _) => "stencil by a patch of shared memory",
+            Strategy::Stencil(StencilHint::Rows, _) => "stencil by rows of registers",
+            Strategy::Reduction => "reduction by the fixed tree",
+            Strategy::SegmentedRows => "segmented reduction by rows",
+            Strategy::SegmentedColumns => "segmented reduction by columns",
+            Strategy::CooperativeNest => "tiled loop nest",
+            Strategy::Product => "matrix product by tiles",
+            Strategy::SequentialFold => "sequential fold",
+            Strategy::TemporalBlocking => "several steps of a stencil in registers",
+        })
+    }
+}
