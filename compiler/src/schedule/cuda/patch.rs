@@ -21,6 +21,7 @@ use crate::schedule::lower::Lower;
 const MOST_BYTES: i64 = 48 << 10;
 
 /// Of one array, at these distances along the axes before the last two.
+#[derive(Clone)]
 struct Patch {
     array: NodeId,
     outer: Vec<i64>,
@@ -36,6 +37,7 @@ struct Patch {
 }
 
 /// All of a block.
+#[derive(Clone)]
 pub struct Patches(Vec<Patch>);
 
 impl Patches {
@@ -75,11 +77,18 @@ impl Patches {
             return None;
         }
         for p in &mut all {
-            p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
             let row = warp().times(int32((cut.down * p.columns) as i32));
             p.own = row.plus(lane().times(int32(cut.v as i32)));
         }
         Some(Patches(all))
+    }
+
+    /// The same with shared memory of the kernel that is being written.
+    pub fn declared(mut self, l: &mut Lower) -> Patches {
+        for p in &mut self.0 {
+            p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
+        }
+        self
     }
 
     /// Elements of an array in patches.

@@ -43,6 +43,7 @@ const FEW: usize = 12;
 const BLOCKS: u32 = 4;
 
 /// What of one line of an array is loaded: constants beside the thread's first element.
+#[derive(Clone)]
 pub struct Line {
     /// The array.
     pub array: NodeId,
@@ -66,6 +67,7 @@ impl Line {
 }
 
 /// How a map over a plane is done.
+#[derive(Clone)]
 pub struct Plan {
     /// In the order in which they are loaded.
     lines: Vec<Line>,
@@ -204,6 +206,7 @@ pub fn main(
     plan: &Plan,
 ) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = pass.items.iter().collect();
+    let plan = &Plan { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
     let place = plane::place(l, pass, shape, plan.cut, &mut out);
     let within = (pass, inner.margins.as_slice());
