@@ -38,7 +38,7 @@ operators! {
         ApproxSin "approx_sin", ApproxCos "approx_cos",
         // the same, of several instructions
         ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
-        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate size (`schedule/near.rs`; f32 only)
+        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate size (`schedule/division.rs`; f32 only)
         SqrtNear "sqrt_near",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",

@@ -9,7 +9,7 @@
 
 use super::element::named;
 use super::lower::Lower;
-use super::nested::{Lanes, Place, assign, joining, read};
+use super::nested_loop::{Lanes, Place, assign, joining, read};
 use super::reduction::Reduction;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -11,11 +11,11 @@ pub(super) use region::Region;
 use region::Uses;
 
 use super::items::Pass;
-use super::rare::{self, Rare};
 use super::segments::{Along, Segments};
+use super::slow_path::{self, SlowPath};
 use super::stencil::Kept;
 use super::strategy::Strategy;
-use super::{Scheduler, Scope, approximate, items, near, nested, records};
+use super::{Scheduler, Scope, approximate, division, error_records, items, nested_loop};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ pub struct Lower<'s, 'a> {
     /// The pass as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
     /// What to do with what is hardly ever needed.
-    pub rare: Rare,
+    pub rare: SlowPath,
     /// On a GPU: divisions and roots of f32 are computed without a branch, of any numbers (`near`).
     pub any_numbers: bool,
     /// What was decided of stencils on GPUs.
@@ -141,7 +141,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             warnings: IndexSet::new(),
             grain: TILE as u32,
             segments: None,
-            rare: Rare::default(),
+            rare: SlowPath::default(),
             any_numbers: false,
             kept: Vec::new(),
         }
@@ -230,7 +230,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         let mut r = Region {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
-            conditions: records::conditions(&mut self.g, roots),
+            conditions: error_records::conditions(&mut self.g, roots),
             counter,
             index,
             ..Region::at(at)
@@ -246,7 +246,7 @@ impl<'s, 'a> Lower<'s, 'a> {
                 };
                 r.out.push(Stmt::Record(site, when, at.clone()));
             } else if let Some(n) = r.recorded_later.pop() {
-                nested::record(self, n, &mut r)?;
+                nested_loop::record(self, n, &mut r)?;
             } else {
                 break;
             }
@@ -276,7 +276,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     ) -> Result<Vec<Expr>> {
         let mut all = Vec::new();
         let values = self.region(vars, roots, index, &Expr::int(0), &mut all)?;
-        records::remove(&mut all);
+        error_records::remove(&mut all);
         out.append(&mut all);
         Ok(values)
     }
@@ -291,7 +291,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     ) -> Result<Vec<Expr>> {
         let mut all = Vec::new();
         let values = self.region_at(vars, roots, (None, index), &Expr::int(0), &mut all)?;
-        records::remove(&mut all);
+        error_records::remove(&mut all);
         out.append(&mut all);
         Ok(values)
     }
@@ -350,7 +350,7 @@ impl<'s, 'a> Lower<'s, 'a> {
                 return self.hoisted(n).map(|e| (e, 0));
             }
         }
-        let (e, depth) = match rare::value(self, n, r)? {
+        let (e, depth) = match slow_path::value(self, n, r)? {
             Some(known) => known,
             None => {
                 self.cost = self.cost.saturating_add(cost(self.g.op(n)));
@@ -392,7 +392,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         let rare = std::mem::take(&mut self.rare);
         let e = match self.crossing(n) {
             Some(place) => self.slot_in(n, place)?,
-            None => match rare::value(self, n, &mut r)? {
+            None => match slow_path::value(self, n, &mut r)? {
                 Some(known) => known.0,
                 None => self.compute(n, &mut r)?.0,
             },
@@ -438,7 +438,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
         if self.any_numbers
             && !self.g.is_closed(n)
-            && let Some(m) = near::any(&mut self.g, &op)
+            && let Some(m) = division::any(&mut self.g, &op)
         {
             r.uses.add(m);
             // what a root is made of uses the number several times
@@ -451,7 +451,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             return self.read(n, x, &i, r);
         }
         if op.is_reduction() {
-            return nested::value(self, n, r).map(|e| (e, 0));
+            return nested_loop::value(self, n, r).map(|e| (e, 0));
         }
         if let Op::Within(i, len) = op {
             return self.inside(n, i, len, r).map(|e| (e, 0));

@@ -3,32 +3,29 @@
 //! 1. [`items`] finds what must be computed by a pass over an index space: results and `materialize`d arrays that are stored, reductions, folds.
 //!    Items over one symbolic domain that do not wait for each other share a pass.
 //! 2. Each pass becomes a launch and its kernel versions ([`cpu`]), lowered from core IR by [`lower`].
-//! 3. Iterations ([`repeat`]) call a function that is scheduled by itself; its steps become the plan's.
+//! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the plan's.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
 mod approximate;
-pub mod borders;
+pub mod boundary;
 pub mod counter;
 pub mod cpu;
 pub mod cuda;
-pub mod decisions;
+mod division;
 pub mod element;
-mod everywhere;
+mod error_records;
 pub mod host;
-pub mod inside;
 pub mod items;
+mod iterate;
+pub mod loop_nests;
 pub mod lower;
-mod near;
-pub mod nested;
-pub mod nests;
+pub mod nested_loop;
 pub mod products;
-pub mod rare;
-mod records;
 pub mod reduction;
-mod repeat;
 pub mod scalars;
 pub mod segments;
 mod slots;
+pub mod slow_path;
 pub mod stencil;
 pub mod strategy;
 
@@ -297,8 +294,8 @@ impl Scheduler<'_> {
         if l.nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
             // an element is a loop
             l.segments = segments::of(&mut l, pass).map(Rc::new);
-            let columns = l.segments.as_ref().is_some_and(|s| cpu::columns::fits(s));
-            l.grain = if columns { cpu::columns::STRIP } else { 1 };
+            let columns = l.segments.as_ref().is_some_and(|s| cpu::segmented_columns::fits(s));
+            l.grain = if columns { cpu::segmented_columns::STRIP } else { 1 };
         }
         let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
         let (cost, grain, flat) = (l.cost, l.grain, l.flat.drain(..).collect());

@@ -8,8 +8,8 @@
 //! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k -> a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the result.
 
 use super::items::{Pass, is_store};
+use super::loop_nests::{self, Loop, Order};
 use super::lower::Lower;
-use super::nests::{self, Loop, Order};
 use crate::core::{NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -55,7 +55,7 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     let outer = [sample[0].1, sample[1].1];
     let roots: Vec<NodeId> =
         items.iter().map(|it| open(l, it.node, &outer[..axes])).collect::<Option<_>>()?;
-    let mut nest = nests::find(l, &roots)?;
+    let mut nest = loop_nests::find(l, &roots)?;
     let (k, of) = (nest.k, nest.loops.pop()?);
     let starts = of.order == Order::Panels || of.inner.iter().all(|i| l.g.is_closed(i.init));
     let fits = matches!((of.order, axes), (Order::Panels, _) | (Order::Sequence, 2));
@@ -66,10 +66,10 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
     let mut known = HashSet::default();
     let mut side = |own: NodeId, alone: bool| {
         let parts = of.parts(g, &mut known, |g, n| {
-            let of_k = nests::depends(g, n, &[k]);
-            nests::depends(g, n, &[k, own]) && (alone || !of_k) && nests::reads(g, n)
+            let of_k = loop_nests::depends(g, n, &[k]);
+            loop_nests::depends(g, n, &[k, own]) && (alone || !of_k) && loop_nests::reads(g, n)
         });
-        let invariants = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[own]));
+        let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[own]));
         let last = |n: NodeId| matches!(g.op(n), Op::Elem(_, index) if index.last() == Some(&k));
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }

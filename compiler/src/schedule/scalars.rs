@@ -2,7 +2,7 @@
 
 use super::element::canonical;
 use super::lower::Lower;
-use super::nested::Place;
+use super::nested_loop::Place;
 use super::reduction::Reduction;
 use crate::core::NodeId;
 use crate::error::Result;

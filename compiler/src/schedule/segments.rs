@@ -5,12 +5,12 @@
 //! ```
 //!
 //! Here is only what they are; how a target runs them is the target's. What has folds, records, reductions in reductions, or operators without a value that may stand for
-//! an absent element is left to the loops of [`super::nested`].
+//! an absent element is left to the loops of [`super::nested_loop`].
 
 use super::element::element;
 use super::items::{Pass, is_store};
 use super::lower::Lower;
-use super::nested::Place;
+use super::nested_loop::Place;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;

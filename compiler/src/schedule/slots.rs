@@ -20,7 +20,7 @@
 use super::counter::is;
 use super::element::named;
 use super::lower::Lower;
-use super::nested::{Place, joining, rows};
+use super::nested_loop::{Place, joining, rows};
 use super::reduction::{Reduction, tiles};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;

@@ -6,7 +6,7 @@ use super::claim::{Claim, How};
 pub fn claims() -> Vec<Claim> {
     let root = "sqrt x = 2^-32 sqrt(2^64 x) of every f32 below 2^-96";
     let scaled = Claim::new("near root", "scaled", root, How::Exhaustive(scaled_roots))
-        .at("compiler/src/schedule/near.rs");
+        .at("compiler/src/schedule/division.rs");
     let list = [
         (
             "near division",
@@ -62,7 +62,7 @@ pub fn claims() -> Vec<Claim> {
             "all",
             "an element's code that serves the edges, too, has the same bits",
             "made of the decisions and margins above; random stencils of compiler/tests/gpu_stencil.rs and gpu_padded.rs against the interpreter",
-            "compiler/src/schedule/everywhere.rs, borders.rs",
+            "compiler/src/schedule/boundary/predicated.rs, halo.rs",
         ),
     ];
     let others = list

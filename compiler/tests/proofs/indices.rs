@@ -9,7 +9,7 @@ use arraygpu_compiler::build::{Boundary, Builder};
 use arraygpu_compiler::core::{Function, Graph, NodeId, Op, Output, Param, Rule, Type};
 use arraygpu_compiler::passes::{fuse, simplify};
 use arraygpu_compiler::scalar::Ty;
-use arraygpu_compiler::schedule::decisions::{Answer, DECISIONS};
+use arraygpu_compiler::schedule::boundary::decisions::{Answer, DECISIONS};
 
 /// All claims of this file.
 pub fn claims() -> Vec<Claim> {
@@ -211,7 +211,7 @@ fn decisions() -> Vec<Claim> {
         };
         let says = format!("{name} a b is {is} where {:?} are not negative", d.when);
         Claim::solved("decision", &format!("{i} {name}"), &says, s.prove(&format!("(= {meant} {is})")))
-            .at("compiler/src/schedule/decisions.rs")
+            .at("compiler/src/schedule/boundary/decisions.rs")
     });
     each.collect()
 }
@@ -238,7 +238,7 @@ fn margins() -> Vec<Claim> {
     [("of the first", first), ("of the last", last)]
         .map(|(case, script)| {
             Claim::solved("margin", case, "c + k i >= 0 where i keeps the margin", script)
-                .at("compiler/src/schedule/inside.rs")
+                .at("compiler/src/schedule/boundary/interior.rs")
         })
         .into()
 }

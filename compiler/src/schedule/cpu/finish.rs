@@ -9,7 +9,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::Place;
+use crate::schedule::nested_loop::Place;
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 

@@ -4,8 +4,8 @@
 //! local buffers (see `Stores`).
 
 use super::Stores;
-use super::away::{Away, Part};
-use super::each::each;
+use super::boundary::{Away, Part};
+use super::element_loop::each;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;

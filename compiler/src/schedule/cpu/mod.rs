@@ -1,19 +1,19 @@
 //! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns` with `pile`), many short rows (`batch`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
-mod away;
-mod batch;
-pub mod columns;
-mod each;
+mod boundary;
+mod element_loop;
 mod finish;
 mod fold;
 mod map;
 pub mod nested;
-mod pile;
+mod pairwise;
 mod product;
 mod reduce;
 mod rows;
+pub mod segmented_columns;
 mod select;
+mod short_rows;
 
 use super::Versions;
 use super::element::canonical;
@@ -90,14 +90,14 @@ fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, staged: bool) -> Result<Vec<Stm
         Plan::Reduction => reduce::main(l, pass, staged)?,
         Plan::Product(p) => product::main(l, pass, p)?,
         Plan::Strips(s) => {
-            let long = columns::too_long(l, s);
-            let strips = columns::main(l, pass, s, staged)?;
+            let long = segmented_columns::too_long(l, s);
+            let strips = segmented_columns::main(l, pass, s, staged)?;
             vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
         }
         Plan::Batches(s) => {
-            let long = batch::too_long(l, s);
+            let long = short_rows::too_long(l, s);
             let before = l.cost;
-            let short = batch::main(l, pass, s)?;
+            let short = short_rows::main(l, pass, s)?;
             l.cost = before;
             vec![Stmt::If(long, map::main(l, pass, staged)?, short)]
         }

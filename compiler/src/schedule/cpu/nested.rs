@@ -1,6 +1,6 @@
 //! One tile of a nested reduction on a CPU: the loops over a row's 128 columns are independent and vectorise, as those of [`super::reduce`].
 
-use super::each::each;
+use super::element_loop::each;
 use super::reduce::{short_tree_of, tree_of};
 use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{Place, rows_of};
+use crate::schedule::nested_loop::{Place, rows_of};
 use crate::schedule::reduction::Reduction;
 
 /// The value of the `count` (1 to 2048) elements from `base` on.

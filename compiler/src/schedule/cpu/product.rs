@@ -12,13 +12,13 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::element::named;
 use crate::schedule::items::Pass;
+use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
-use crate::schedule::nests::{Env, Order};
 use crate::schedule::products::Product;
 
 /// Rows and columns of a square.
 const SIZE: i64 = 64;
-/// Inner indices that are packed at once: a part of a panel.
+/// Interior indices that are packed at once: a part of a panel.
 const DEPTH: i64 = 128;
 /// Rows and inner indices that are written out.
 const ROWS: i64 = 4;

@@ -5,7 +5,7 @@
 //! constant bounds; the last, partial tile takes a general path with the same order. Tiles' results go to a scratch array, which `finish`
 //! reduces by the same tree.
 
-use super::each::each;
+use super::element_loop::each;
 use super::nested::rows_by_loops;
 use super::{COLUMNS, Stores, TILE, is_store};
 use crate::core::NodeId;
@@ -15,7 +15,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{element, named};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{Place, rows_of};
+use crate::schedule::nested_loop::{Place, rows_of};
 use crate::schedule::reduction::{Reduction, have_loops};
 
 pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {

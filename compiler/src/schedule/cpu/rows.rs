@@ -4,8 +4,8 @@
 //! Where every array is read at the element's own indices only, and none has gaps between its rows, there are no rows: `map` counts through the elements.
 
 use super::Stores;
-use super::away::{Away, Part};
-use super::each::each;
+use super::boundary::{Away, Part};
+use super::element_loop::each;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};

@@ -1,6 +1,6 @@
 //! Which strategy a variant of a kernel has on a CPU.
 
-use super::{batch, columns, rows};
+use super::{rows, segmented_columns, short_rows};
 use crate::schedule::items::{Pass, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{self, Product};
@@ -38,8 +38,8 @@ pub fn plan(l: &mut Lower, pass: &Pass, staged: bool) -> Plan {
         return Plan::Product(p);
     }
     match l.segments.clone() {
-        Some(s) if columns::fits(&s) => Plan::Strips(s),
-        Some(s) if !staged && batch::fits(l, pass, &s) => Plan::Batches(s),
+        Some(s) if segmented_columns::fits(&s) => Plan::Strips(s),
+        Some(s) if !staged && short_rows::fits(l, pass, &s) => Plan::Batches(s),
         _ if rows::matter(l, pass) => Plan::Rows,
         _ => Plan::Map,
     }

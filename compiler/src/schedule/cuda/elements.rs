@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::kernel::again::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::division;
 use crate::schedule::element::{canonical, element};
 use crate::schedule::items::{Item, domain};
 use crate::schedule::lower::Lower;
-use crate::schedule::near;
-use crate::schedule::rare::{self, Rare};
+use crate::schedule::slow_path::{self, SlowPath};
 
 /// So many elements of a thread leave registers for divisions without branches, each condition where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms
 /// in place of 0.162.
@@ -255,7 +255,7 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
 
 /// The register that becomes true where something unlikely is needed. None: nothing is unlikely.
 fn any_unlikely(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
-    if rare::conditions(l, roots).is_empty() {
+    if slow_path::conditions(l, roots).is_empty() {
         return None;
     }
     let any = l.k.reg("rare", Ty::Bool);
@@ -270,11 +270,11 @@ fn usual(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
-    let conditions = rare::conditions(l, roots);
+    let conditions = slow_path::conditions(l, roots);
     let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    l.rare = if conditions.is_empty() { Rare::default() } else { Rare::skip() };
+    l.rare = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
     let values = l.region(vars, &both, None, &Expr::int(0), out);
-    l.rare = Rare::default();
+    l.rare = SlowPath::default();
     let mut values = values?;
     let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
     Ok((values, any))
@@ -289,10 +289,10 @@ fn noted(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let Some(any) = any else { return l.region(vars, roots, None, &Expr::int(0), out) };
-    let roots = near::usual(l, roots);
-    l.rare = Rare::Note(any, Default::default());
+    let roots = division::usual(l, roots);
+    l.rare = SlowPath::Note(any, Default::default());
     let values = l.region(vars, &roots, None, &Expr::int(0), out);
-    l.rare = Rare::default();
+    l.rare = SlowPath::default();
     values
 }
 

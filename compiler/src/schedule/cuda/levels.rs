@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::Place;
+use crate::schedule::nested_loop::Place;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::scalars as values;
 

@@ -4,18 +4,18 @@
 //! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
 //! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
 
+use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, single, stored, words};
-use super::ends::Ends;
-use super::tile;
-use super::window::{self, Window};
+use super::register_window::{self, Window};
+use super::shared_tile_1d;
 use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
 use crate::core::{NodeId, StencilHint};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::borders::Borders;
+use crate::schedule::boundary::halo::Halo;
+use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
-use crate::schedule::inside::{Inner, Margin};
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
@@ -59,14 +59,14 @@ pub struct Plan {
     /// Elements of a block.
     pub per_block: i64,
     /// What full blocks compute, and how far from the ends they are.
-    inner: Inner,
+    inner: Interior,
 }
 
 impl Plan {
     /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
     pub fn of(
         l: &mut Lower,
-        (pass, inner): (&Pass, &Inner),
+        (pass, inner): (&Pass, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
@@ -75,16 +75,16 @@ impl Plan {
         let mut windows = Vec::new();
         let is_vector = !shape.strided && pass.domain.len() == 1;
         if is_vector && strategy != StencilHint::Direct {
-            windows = window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
+            windows = register_window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
         let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
         let per_block = i64::from(shape.threads) * shape.v * each;
-        if tiled && !tile::place(l, &mut windows, shape.v, per_block) {
+        if tiled && !shared_tile_1d::place(l, &mut windows, shape.v, per_block) {
             return Plan::of(l, (pass, inner), stencils, StencilHint::Window, shape, cost);
         }
         // where elements are counted through rows, blocks keep no distance from the edges
-        let all = Inner::everywhere(pass);
+        let all = Interior::whole(pass);
         let inner = if is_vector { inner.clone() } else { all };
         Plan { windows, per_block, inner }
     }
@@ -94,10 +94,10 @@ impl Plan {
     /// Whether what threads hold in registers may be set by either of two branches.
     fn is_small(&self, l: &Lower) -> bool {
         let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
-        window::words(l, &own) <= MOST_JOINED
+        register_window::words(l, &own) <= MOST_JOINED
     }
 
-    fn margin(&self) -> Margin {
+    fn margin(&self) -> BoundaryWidth {
         self.inner.margins[0]
     }
 
@@ -125,7 +125,7 @@ fn unroll(l: &Lower, windows: &[Window], shape: Shape, cost: u32) -> i64 {
         return 2;
     }
     let alone = l.pointwise.iter().filter(|x| windows.iter().all(|w| w.array != **x));
-    let words = words(l, alone, shape) + window::words(l, windows);
+    let words = words(l, alone, shape) + register_window::words(l, windows);
     let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
     1 << wanted.min(allowed.max(1)).ilog2()
@@ -147,13 +147,13 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     };
     let start = wide(block.clone()).times(Expr::int(plan.per_block));
     let start = bind(l, "start", start, &mut out);
-    let mut work = Work { items: &items, shape, plan, start, end: n, borders: None };
+    let mut work = Work { items: &items, shape, plan, start, end: n, halo: None };
     let shifted = plan.windows.iter().any(|w| w.is_shifted(l));
     let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l);
-    let borders = if joined { Borders::of(l, pass, &plan.inner) } else { None };
-    work.borders = borders.as_ref();
+    let halo = if joined { Halo::of(l, pass, &plan.inner) } else { None };
+    work.halo = halo.as_ref();
     let is_full = work.is_full(l, block, count);
-    if work.borders.is_some() {
+    if work.halo.is_some() {
         let is_full = bind(l, "full", is_full, &mut out);
         work.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
@@ -177,7 +177,7 @@ struct Work<'a> {
     start: Expr,
     end: Expr,
     /// What blocks at the ends read; None: they go element by element.
-    borders: Option<&'a Borders>,
+    halo: Option<&'a Halo>,
 }
 
 impl Work<'_> {
@@ -185,12 +185,12 @@ impl Work<'_> {
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
         let &Work { plan, shape, .. } = self;
         // a block number has 31 bits: cheaper than to compare indices
-        let limit = window::limit(l, &plan.windows, shape.v, (count, plan.margin().1));
+        let limit = register_window::limit(l, &plan.windows, shape.v, (count, plan.margin().1));
         let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(plan.per_block));
         let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
         let tests = [
-            window::inside(&plan.windows, shape.v, plan.margin().0, &self.start),
-            tile::inside(l, &plan.windows, &self.start, plan.per_block),
+            register_window::inside(&plan.windows, shape.v, plan.margin().0, &self.start),
+            shared_tile_1d::inside(l, &plan.windows, &self.start, plan.per_block),
         ];
         for inside in tests.into_iter().flatten() {
             is_full = Expr::binary(BinaryOp::And, is_full, inside);
@@ -259,20 +259,20 @@ impl Work<'_> {
         let groups = (0..plan.per_block / apart).map(|u| u * apart).collect();
         let elements = Elements::new(l, first, groups, shape.v);
         let mut windows = plan.windows.clone();
-        tile::declare(l, &mut windows, shape.v, out);
+        shared_tile_1d::declare(l, &mut windows, shape.v, out);
         let mut full = Vec::new();
-        window::load(l, &windows, &elements, false, &mut full);
+        register_window::load(l, &windows, &elements, false, &mut full);
         let tiles = windows.iter().filter(|w| w.tile.is_some() && !w.is_shifted(l));
         let tiles: Vec<NodeId> = tiles.map(|w| w.array).collect();
         elements.load(l, &tiles, &mut full);
-        tile::fill(l, &windows, &self.start, &mut full);
-        match (&is_full, self.borders) {
-            (Some(is_full), Some(borders)) => {
+        shared_tile_1d::fill(l, &windows, &self.start, &mut full);
+        match (&is_full, self.halo) {
+            (Some(is_full), Some(halo)) => {
                 let mut over = Vec::new();
-                let ends = Ends {
+                let ends = BoundaryBlock {
                     windows: &windows,
                     elements: &elements,
-                    borders,
+                    halo,
                     start: &self.start,
                     shape,
                     per_block: plan.per_block,
@@ -289,7 +289,7 @@ impl Work<'_> {
             vec![elements]
         };
         for elements in parts {
-            window::load(l, &windows, &elements, true, out);
+            register_window::load(l, &windows, &elements, true, out);
             let make = |l: &mut Lower, _, i| plan.inner.arrays.iter().map(|a| element(l, *a, i)).collect();
             let values = elements.values(l, &[], make, out)?;
             let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();

@@ -5,27 +5,27 @@
 //! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
 mod access;
-mod choice;
-mod edges;
+mod boundary_blocks;
+mod boundary_elements;
+mod cooperative_nest;
 mod elements;
-mod ends;
 mod fold;
 mod levels;
 mod map;
-mod nest;
-mod patch;
 mod plane;
 mod product;
 mod reduce;
-mod rows;
+mod register_pressure;
+mod register_tiling;
+mod register_window;
 mod segments;
 mod select;
-mod short;
-mod stages;
-mod steps;
-mod tile;
+mod shared_tile_1d;
+mod shared_tile_2d;
+mod small_map;
+mod stencil_cost;
+mod temporal_blocking;
 mod tree;
-mod window;
 
 use super::Scope;
 use super::element::named as bind;
@@ -139,30 +139,33 @@ fn emit(l: &mut Lower, pass: &Pass, scalars: &[u32], group: &Group, cost: u32) -
     let (body, grid) = match &group.plan {
         Plan::Scalars => return Ok((alone(l, scalars)?, Grid::One)),
         Plan::TemporalBlocking(plan) => {
-            (l.k.threads, l.k.steps, l.k.blocks) = (steps::THREADS, true, plan.blocks(l));
+            (l.k.threads, l.k.steps, l.k.blocks) = (temporal_blocking::THREADS, true, plan.blocks(l));
             let [rows, columns] = plan.block().map(|n| n as u32);
-            (steps::main(l, pass, plan)?, Grid::Plane(rows, columns))
+            (temporal_blocking::main(l, pass, plan)?, Grid::Plane(rows, columns))
         }
         Plan::Segmented(way, _) => segments::main(l, pass, *way, shape.strided)?,
         Plan::Product(plan) => product::emit(l, pass, plan, shape.strided)?,
         Plan::SequentialFold => (fold::main(l, pass, scalars)?, Grid::One),
-        Plan::SmallMap => (short::main(l, pass)?, Grid::Elements(map::THREADS)),
+        Plan::SmallMap => (small_map::main(l, pass)?, Grid::Elements(map::THREADS)),
         Plan::Reduction => {
             let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
             l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
             (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
         }
         Plan::CooperativeNest(tiled) => {
-            l.k.threads = nest::THREADS;
+            l.k.threads = cooperative_nest::THREADS;
             // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6 TFLOP/s of bodies in order, with 74 registers 37.2
             l.k.blocks = 2;
-            (nest::main(l, pass, tiled, shape.strided)?, Grid::Elements(nest::THREADS))
+            (
+                cooperative_nest::main(l, pass, tiled, shape.strided)?,
+                Grid::Elements(cooperative_nest::THREADS),
+            )
         }
         Plan::Plane(plan) => {
             let (rows, columns) = plan.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
             l.k.blocks = plan.blocks(l, inner, shape).unwrap_or(others);
-            (rows::main(l, pass, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
+            (register_tiling::main(l, pass, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
         }
         Plan::Map(plan, _) => {
             l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));

@@ -1,10 +1,10 @@
 //! Maps over rows and columns: which block and thread takes what, and what of it is inside.
 
-use super::{Shape, bind, int32, thread, wide, window};
+use super::{Shape, bind, int32, register_window, thread, wide};
 use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::inside::Margin;
+use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 
@@ -174,7 +174,7 @@ impl Room {
     /// For so many elements along each axis, and what is loaded around them.
     pub fn of(
         l: &mut Lower,
-        (pass, margins): (&Pass, &[Margin]),
+        (pass, margins): (&Pass, &[BoundaryWidth]),
         firsts: &[Expr],
         sizes: &[i64],
         reaches: &[Reach],
@@ -194,7 +194,7 @@ impl Room {
                 }
             }
             let n = l.host(pass.domain[axis]);
-            let end = window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
+            let end = register_window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
             if axis + 1 == rank {
                 last = (first, end);
                 continue;

@@ -5,12 +5,15 @@
 //! A new strategy is a file beside this one, an arm of [`Plan`] with its `strategy`, its `emit`, and the place in
 //! [`variants`] where it belongs.
 
-use super::steps;
-use super::{MAX_UNROLLED, choice, fold, map, nest, product, reduce, rows, segments, short};
+use super::temporal_blocking;
+use super::{
+    MAX_UNROLLED, cooperative_nest, fold, map, product, reduce, register_tiling, segments, small_map,
+    stencil_cost,
+};
 use crate::core::StencilHint;
 use crate::plan::gpu::Pays;
 use crate::schedule::Scope;
-use crate::schedule::inside::Inner;
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::items::{Pass, has_reduction, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{self, Product};
@@ -23,7 +26,7 @@ pub enum Plan {
     /// One thread computes scalars.
     Scalars,
     /// Several steps of an iteration in one launch.
-    TemporalBlocking(steps::Plan),
+    TemporalBlocking(temporal_blocking::Plan),
     /// Reductions of neighbouring sequences.
     Segmented(segments::Way, Strategy),
     /// A matrix product, or one of the two launches of a split-K product.
@@ -35,9 +38,9 @@ pub enum Plan {
     /// The fixed tree.
     Reduction,
     /// Loops of a block's elements through shared memory.
-    CooperativeNest(nest::Tiled),
+    CooperativeNest(cooperative_nest::Tiled),
     /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
-    Plane(rows::Plan),
+    Plane(register_tiling::Plan),
     /// A map or a stencil of vectors. The stencil's storage, if there is one.
     Map(map::Plan, Option<StencilHint>),
 }
@@ -88,7 +91,7 @@ pub struct Group {
     pub shape: Shape,
     pub plan: Plan,
     /// What full blocks compute.
-    pub inner: Rc<Inner>,
+    pub inner: Rc<Interior>,
     pub variants: Vec<Variant>,
     /// Whether variants are left out where a function has too much code already.
     pub may_be_left_out: bool,
@@ -131,7 +134,7 @@ pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Vec<Group> {
     if pass.domain.is_empty() {
         let variant =
             Variant { suffix: String::new(), guards: any(false), profit: Pays::default(), noalias: false };
-        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Inner::everywhere(pass)), variant)];
+        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Interior::whole(pass)), variant)];
     }
     if let Some(groups) = segments::variants(l, pass, cost) {
         return groups;
@@ -150,14 +153,14 @@ pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Vec<Group> {
 
 impl Group {
     /// Of one variant, which there is however much code a function has.
-    pub fn of(plan: Plan, shape: Shape, inner: &Rc<Inner>, variant: Variant) -> Group {
+    pub fn of(plan: Plan, shape: Shape, inner: &Rc<Interior>, variant: Variant) -> Group {
         Group { shape, plan, inner: inner.clone(), variants: vec![variant], may_be_left_out: false }
     }
 }
 
 /// Variants that make several steps of an iteration at once, the most first.
-fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Inner>) -> Vec<Group> {
-    let Some(plan) = steps::Plan::of(l, pass, inner) else { return Vec::new() };
+fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Interior>) -> Vec<Group> {
+    let Some(plan) = temporal_blocking::Plan::of(l, pass, inner) else { return Vec::new() };
     let group = |n: i64| {
         let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
         let suffix = format!("_steps{n}");
@@ -171,7 +174,7 @@ fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Inner>) -> Vec<Group
 fn elements(
     l: &mut Lower,
     pass: &Pass,
-    inner: &Rc<Inner>,
+    inner: &Rc<Interior>,
     product: Option<Rc<Product>>,
     cost: u32,
 ) -> Vec<Group> {
@@ -199,13 +202,13 @@ fn elements(
         may_be_left_out: true,
     };
     let mut groups = Vec::new();
-    let small = v > 1 && short::serves(l, pass, inner, cost);
+    let small = v > 1 && small_map::serves(l, pass, inner, cost);
     let only_contiguous = matches!(l.scope, Scope::ContiguousGpu | Scope::ShortGpu);
     if small && l.scope != Scope::ContiguousGpu {
         groups.push(group(
             Plan::SmallMap,
             scattered,
-            list(&[("_short", unit(true, false))], short::profit()),
+            list(&[("_short", unit(true, false))], small_map::profit()),
         ));
         if l.scope == Scope::ShortGpu {
             return groups;
@@ -243,7 +246,7 @@ fn elements(
 /// How elements are computed that lie in registers so.
 pub fn plan(
     l: &mut Lower,
-    (pass, inner): (&Pass, &Inner),
+    (pass, inner): (&Pass, &Interior),
     product: Option<&Rc<Product>>,
     shape: Shape,
     cost: u32,
@@ -257,12 +260,12 @@ pub fn plan(
     if let Some(p) = product {
         return Plan::Product(product::whole(l, p));
     }
-    if let Some(tiled) = nest::plan(l, pass) {
+    if let Some(tiled) = cooperative_nest::plan(l, pass) {
         return Plan::CooperativeNest(tiled);
     }
     let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-    let (strategy, why) = choice::strategy(l, &stencils, inner.has_margins());
-    let plane = rows::Plan::of(l, (pass, inner), &stencils, strategy, shape);
+    let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
+    let plane = register_tiling::Plan::of(l, (pass, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plane { why.into() } else { why };
     if let Ok(plan) = plane {
         keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
@@ -277,26 +280,26 @@ pub fn plan(
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_plane(l: &mut Lower, pass: &Pass, inner: &Inner, shape: Shape) -> bool {
-    if pass.domain.len() < 2 || has_reduction(&l.g, pass) || nest::plan(l, pass).is_some() {
+fn is_plane(l: &mut Lower, pass: &Pass, inner: &Interior, shape: Shape) -> bool {
+    if pass.domain.len() < 2 || has_reduction(&l.g, pass) || cooperative_nest::plan(l, pass).is_some() {
         return false;
     }
     let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-    let strategy = choice::strategy(l, &stencils, false).0;
-    rows::Plan::of(l, (pass, inner), &stencils, strategy, shape).is_ok()
+    let strategy = stencil_cost::strategy(l, &stencils, false).0;
+    register_tiling::Plan::of(l, (pass, inner), &stencils, strategy, shape).is_ok()
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
-fn interior(l: &mut Lower, pass: &Pass) -> Inner {
+fn interior(l: &mut Lower, pass: &Pass) -> Interior {
     if pass.sequential || !pass.items.iter().all(|it| is_store(&l.g, it)) {
-        return Inner::everywhere(pass);
+        return Interior::whole(pass);
     }
-    let inner = Inner::of(&mut l.g, pass);
-    if inner.is_everywhere(pass) {
+    let inner = Interior::of(&mut l.g, pass);
+    if inner.is_whole(pass) {
         return inner;
     }
     let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Inner::everywhere(pass) }
+    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(pass) }
 }
 
 /// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.

@@ -10,8 +10,8 @@ use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::error_records;
 use crate::schedule::lower::Lower;
-use crate::schedule::records;
 use crate::schedule::reduction::Reduction;
 
 /// Warps that hold a tile's columns.
@@ -184,7 +184,7 @@ fn pair(
 ) -> Result<Expr> {
     let mut body = Vec::new();
     let value = join(l, r, a, b, &mut body)?;
-    let mine = mine.filter(|_| records::any(&body));
+    let mine = mine.filter(|_| error_records::any(&body));
     let Some(condition) = there.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     else {
         out.append(&mut body);

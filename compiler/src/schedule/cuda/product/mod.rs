@@ -5,15 +5,15 @@
 //! registers (4 x 4 of 8-byte elements and in small squares), in groups of four. Which operand is transposed only changes the direction in which it is read. Panels
 //! (semantics 5.7) are summed up every 512 indices.
 //!
-//! Few results do not occupy a device, so blocks may take one panel each and leave its results in scratch; [`sums`], a launch of its own, adds them in order. Of few rows or
+//! Few results do not occupy a device, so blocks may take one panel each and leave its results in scratch; [`split_k_sum`], a launch of its own, adds them in order. Of few rows or
 //! columns, a vector among them, a thread has one long side's row or column and all of the other's.
 
-mod fetch;
-mod rectangle;
-mod results;
-mod sums;
-mod versions;
-mod walk;
+mod block_tile;
+mod epilogue;
+mod k_loop;
+mod split_k_sum;
+mod staging_loads;
+mod variants;
 
 use super::elements::stored;
 use super::{bind, int32, thread, wide};
@@ -23,16 +23,16 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::named;
 use crate::schedule::items::Pass;
+use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
-use crate::schedule::nests::{Env, Order};
 use crate::schedule::products::{Product, Side};
-use rectangle::Rectangle;
-pub use versions::{Plan, emit, large, variants, whole};
+use block_tile::BlockTile;
+pub use variants::{Plan, emit, large, variants, whole};
 
 /// What the code of a block is made of.
 struct Block<'a> {
     p: &'a Product,
-    shape: Rectangle,
+    shape: BlockTile,
     strided: bool,
     /// Of one panel, that goes to scratch.
     panel: Option<Panel>,
@@ -107,7 +107,7 @@ fn up(n: Expr, power: i64) -> Expr {
 /// Where a rectangle lies, by its number (i32): its first row and column.
 fn place_of(
     l: &mut Lower,
-    shape: Rectangle,
+    shape: BlockTile,
     number: Expr,
     extents: &[Expr; 2],
     out: &mut Vec<Stmt>,
@@ -121,7 +121,7 @@ fn place_of(
 }
 
 /// How many rectangles there are (i32).
-fn rectangles(l: &mut Lower, shape: Rectangle, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> Expr {
+fn rectangles(l: &mut Lower, shape: BlockTile, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> Expr {
     let [a, b] = [0, 1].map(|s| up(extents[s].clone(), shape.sides[s].size));
     bind(l, "rectangles", a.times(b), out)
 }
@@ -130,7 +130,7 @@ pub fn main(
     l: &mut Lower,
     pass: &Pass,
     p: &Product,
-    shape: Rectangle,
+    shape: BlockTile,
     strided: bool,
     panel: bool,
 ) -> Result<Vec<Stmt>> {

@@ -16,7 +16,7 @@ use crate::schedule::cuda::levels::{arrive, first};
 use crate::schedule::cuda::tree::{join, variable};
 use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::Place;
+use crate::schedule::nested_loop::Place;
 
 /// Of a block.
 pub const THREADS: u32 = 256;

@@ -15,7 +15,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan::gpu::{Grid, Pays};
-use crate::schedule::inside::Inner;
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::products;
@@ -85,7 +85,7 @@ pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Option<Vec<Group>> {
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
-    let inner = Rc::new(Inner::everywhere(pass));
+    let inner = Rc::new(Interior::whole(pass));
     let group = |(suffix, guards, way): (&str, Guards, Way)| {
         let (strided, threads) = (!guards.contiguous, super::map::THREADS);
         let (shape, plan) = match way {

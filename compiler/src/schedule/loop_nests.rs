@@ -27,7 +27,7 @@ pub enum Order {
 }
 
 /// A nested operation.
-pub struct Inner {
+pub struct Interior {
     /// Itself.
     pub node: NodeId,
     /// Element and accumulator type.
@@ -42,7 +42,7 @@ pub struct Inner {
     pub tree: Option<(NodeId, [NodeId; 2], NodeId)>,
 }
 
-impl Inner {
+impl Interior {
     /// Whether values of a tree join by more than an instruction.
     pub fn is_general(&self, g: &Graph) -> bool {
         let Some((_, pair, joined)) = self.tree else { return false };
@@ -57,7 +57,7 @@ pub struct Loop {
     /// The order.
     pub order: Order,
     /// The operations.
-    pub inner: Vec<Inner>,
+    pub inner: Vec<Interior>,
 }
 
 /// The nested operations of a pass.
@@ -144,7 +144,7 @@ impl Finder<'_, '_, '_> {
         let mut roots = vec![init, next];
         roots.extend(tree.iter().flat_map(|t| [t.0, t.2]));
         let needed = self.walk(&roots)?;
-        let inner = Inner { node, ty, init, acc, next, tree };
+        let inner = Interior { node, ty, init, acc, next, tree };
         let fits = |of: &&mut Loop| {
             let waits = of.inner.iter().any(|i| needed.contains(&i.node));
             of.extent == extent && of.order == order && !waits
@@ -160,7 +160,7 @@ impl Finder<'_, '_, '_> {
 impl Loop {
     /// All values that the loop computes.
     pub fn roots(&self) -> Vec<NodeId> {
-        let of = |i: &Inner| {
+        let of = |i: &Interior| {
             [Some(i.next), i.tree.map(|t| t.0), i.tree.map(|t| t.2)].into_iter().flatten().collect()
         };
         self.inner.iter().flat_map(|i| -> Vec<NodeId> { of(i) }).collect()

@@ -1,4 +1,4 @@
-//! Patches: what the rows and columns of a block read of an array around themselves, loaded once by the block into memory that its threads share.
+//! SharedTiles: what the rows and columns of a block read of an array around themselves, loaded once by the block into memory that its threads share.
 //!
 //! ```text
 //! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]     barrier     a thread reads its lines (`rows`) from there
@@ -8,12 +8,12 @@
 
 use super::elements::bind_all;
 use super::plane::{self, Cut, Place, Reach, Room, lane, warp};
-use super::rows::Line;
-use super::{bind, int32, thread, wide, window};
+use super::register_tiling::Line;
+use super::{bind, int32, register_window, thread, wide};
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::inside::Margin;
+use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 
@@ -22,7 +22,7 @@ const MOST_BYTES: i64 = 48 << 10;
 
 /// Of one array, at these distances along the axes before the last two.
 #[derive(Clone)]
-struct Patch {
+struct SharedTile {
     array: NodeId,
     outer: Vec<i64>,
     mem: Mem,
@@ -38,15 +38,15 @@ struct Patch {
 
 /// All of a block.
 #[derive(Clone)]
-pub struct Patches(Vec<Patch>);
+pub struct SharedTiles(Vec<SharedTile>);
 
-impl Patches {
+impl SharedTiles {
     /// None: they are too large.
-    pub fn of(l: &mut Lower, lines: &[Line], cut: Cut) -> Option<Patches> {
-        let mut all: Vec<Patch> = Vec::new();
+    pub fn of(l: &mut Lower, lines: &[Line], cut: Cut) -> Option<SharedTiles> {
+        let mut all: Vec<SharedTile> = Vec::new();
         for line in lines {
             let (row, outer) = line.at.split_last()?;
-            let width = window::widest(l, line.array, cut.v);
+            let width = register_window::widest(l, line.array, cut.v);
             let (start, end) = line.columns();
             let start = start.div_euclid(width) * width;
             let end = (end - cut.v + cut.columns + width - 1).div_euclid(width) * width;
@@ -58,7 +58,7 @@ impl Patches {
                     p.rows = rows_end.max(below) - p.first.0;
                     p.columns = columns_end.max(end) - p.first.1;
                 }
-                None => all.push(Patch {
+                None => all.push(SharedTile {
                     array: line.array,
                     outer: outer.to_vec(),
                     mem: Mem::Shared(0),
@@ -72,7 +72,7 @@ impl Patches {
         }
         // what is read by one thread only needs no patch
         all.retain(|p| p.rows > cut.rows || p.columns > cut.columns);
-        let bytes = |p: &Patch| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
+        let bytes = |p: &SharedTile| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
         if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MOST_BYTES {
             return None;
         }
@@ -80,11 +80,11 @@ impl Patches {
             let row = warp().times(int32((cut.down * p.columns) as i32));
             p.own = row.plus(lane().times(int32(cut.v as i32)));
         }
-        Some(Patches(all))
+        Some(SharedTiles(all))
     }
 
     /// The same with shared memory of the kernel that is being written.
-    pub fn declared(mut self, l: &mut Lower) -> Patches {
+    pub fn declared(mut self, l: &mut Lower) -> SharedTiles {
         for p in &mut self.0 {
             p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
         }
@@ -105,7 +105,7 @@ impl Patches {
     }
 
     /// Whether all elements of a block are inside, and what is loaded around them.
-    pub fn inside(&self, l: &mut Lower, pass: (&Pass, &[Margin]), cut: Cut, place: &Place) -> Expr {
+    pub fn inside(&self, l: &mut Lower, pass: (&Pass, &[BoundaryWidth]), cut: Cut, place: &Place) -> Expr {
         let mut sizes = vec![1; pass.0.domain.len() - 2];
         sizes.extend([cut.rows, cut.columns]);
         let mut reaches = Vec::new();

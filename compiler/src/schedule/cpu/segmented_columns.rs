@@ -9,7 +9,7 @@
 //! Tiles go in the order of the columns of the next level: two levels serve segments of up to 2^22 elements, longer ones go by themselves (`nested`).
 
 use super::Stores;
-use super::pile::Pile;
+use super::pairwise::Pile;
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

@@ -3,7 +3,7 @@
 //! Of few panels a thread adds all. Else `span` threads of a block read a result's panels, so many apart, and leave them in shared memory, where one of them adds all. The next ones are on their way meanwhile
 //! (two buffers). Absent panels count as the sum of nothing.
 
-use super::results::store;
+use super::epilogue::store;
 use super::{and, bind, int32, thread, wide};
 use super::{extents, in_scratch, panels, place_of};
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::schedule::items::Pass;
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
 
-use super::rectangle::Rectangle;
+use super::block_tile::BlockTile;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
@@ -41,7 +41,7 @@ struct Adder {
     panels: Expr,
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, p: &Product, shape: Rectangle, strided: bool) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, pass: &Pass, p: &Product, shape: BlockTile, strided: bool) -> Result<Vec<Stmt>> {
     let items = stored(l, pass);
     l.loaded = None;
     let mut out = Vec::new();

@@ -9,27 +9,27 @@
 
 use super::Shape;
 use super::elements::Elements;
-use super::tile::{self, over_end};
-use super::window::{self, Window};
+use super::register_window::{self, Window};
+use super::shared_tile_1d::{self, over_end};
 use crate::core::linear;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Lit;
-use crate::schedule::borders::Borders;
+use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::Lower;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A block's elements, and what stands around them.
-pub struct Ends<'a> {
+pub struct BoundaryBlock<'a> {
     pub windows: &'a [Window],
     pub elements: &'a Elements,
-    pub borders: &'a Borders,
+    pub halo: &'a Halo,
     pub start: &'a Expr,
     pub shape: Shape,
     pub per_block: i64,
 }
 
-impl Ends<'_> {
+impl BoundaryBlock<'_> {
     /// Makes what `full` has loaded variables that either branch sets.
     pub fn load(
         &self,
@@ -41,16 +41,16 @@ impl Ends<'_> {
         let mut known: Vec<_> = l.loaded.take().unwrap_or_default().into_iter().collect();
         known.sort_by_key(|(_, e)| if let Expr::Reg(r) = e { r.0 } else { 0 });
         let mut own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
-        own.iter_mut().for_each(|w| w.tile = Some(tile::Tile::default()));
-        tile::place(l, &mut own, self.shape.v, self.per_block);
-        tile::declare(l, &mut own, self.shape.v, out);
-        tile::fill_over_ends(l, self.windows, self.borders, self.start, over)?;
-        tile::fill_over_ends(l, &own, self.borders, self.start, over)?;
+        own.iter_mut().for_each(|w| w.tile = Some(shared_tile_1d::Tile::default()));
+        shared_tile_1d::place(l, &mut own, self.shape.v, self.per_block);
+        shared_tile_1d::declare(l, &mut own, self.shape.v, out);
+        shared_tile_1d::fill_over_ends(l, self.windows, self.halo, self.start, over)?;
+        shared_tile_1d::fill_over_ends(l, &own, self.halo, self.start, over)?;
         if !own.is_empty() {
             over.push(Stmt::Barrier);
         }
         l.loaded = Some(HashMap::default());
-        window::load(l, &own, self.elements, true, over);
+        register_window::load(l, &own, self.elements, true, over);
         let tiled = l.loaded.take().unwrap_or_default();
         for ((array, index), e) in &mut known {
             let ty = l.g.ty(*array).elem;
@@ -62,7 +62,7 @@ impl Ends<'_> {
                 None => {
                     let by = linear::sub(&mut l.g, index[0], base);
                     let at = first.clone().plus(l.host(by));
-                    over_end(l, *array, self.borders, &at, over)?
+                    over_end(l, *array, self.halo, &at, over)?
                 }
             };
             over.push(Stmt::Assign(var, e));

@@ -1,6 +1,6 @@
 //! Values of a strip's segments joined as a binary counter counts: level k of the pile holds the values of 2^k neighbours.
 
-use super::columns::Strip;
+use super::segmented_columns::Strip;
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};

@@ -8,7 +8,7 @@
 //! A row has a power of two of columns, 2 to 128; what may stand for an absent pair fills it up, once for all batches. Rows of several tiles go by themselves (`nested`).
 
 use super::Stores;
-use super::each::each;
+use super::element_loop::each;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

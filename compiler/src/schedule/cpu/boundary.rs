@@ -8,14 +8,14 @@
 use crate::core::NodeId;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{named, opened};
-use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 
 /// Elements that have such code.
 pub struct Away {
-    inner: Inner,
+    inner: Interior,
 }
 
 /// A part of a row.
@@ -31,7 +31,7 @@ pub struct Part {
 impl Away {
     /// None: nothing would be simpler away from the edges.
     pub fn of(l: &mut Lower, pass: &Pass, items: &[&Item]) -> Option<Away> {
-        let inner = Inner::of(&mut l.g, pass);
+        let inner = Interior::of(&mut l.g, pass);
         (items.len() == pass.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
             .then_some(Away { inner })
     }

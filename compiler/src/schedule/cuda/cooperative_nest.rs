@@ -15,9 +15,9 @@ use crate::schedule::counter::Counters;
 use crate::schedule::element::element;
 use crate::schedule::element::named;
 use crate::schedule::items::Pass;
+use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
 use crate::schedule::lower::Lower;
-use crate::schedule::nested::{self, Lanes, assign, read};
-use crate::schedule::nests::{self, Env, Loop, Nest, Order};
+use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
 /// Of a block.
@@ -66,7 +66,7 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
     }
     let (_, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
-    let nest = nests::find(l, &roots)?;
+    let nest = loop_nests::find(l, &roots)?;
     let budget = SHARED / nest.loops.len() as i64;
     let staged =
         nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
@@ -76,8 +76,8 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
 fn stage_of(l: &Lower, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
     let (g, k) = (&l.g, nest.k);
     let mut known = HashSet::default();
-    let parts = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[k]) && nests::reads(g, n));
-    let invariants = of.parts(g, &mut known, |g, n| nests::depends(g, n, &[index]));
+    let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
+    let invariants = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[index]));
     // what is left is computed for each pair, and reads nothing
     let reads = of.parts(g, &mut known, |g, n| matches!(g.op(n), Op::Elem(..)));
     let words: usize = of.inner.iter().map(|i| i.ty.size().div_ceil(4)).sum();
@@ -217,16 +217,17 @@ impl Walk<'_> {
         let general = self.of.inner.iter().any(|o| o.is_general(&l.g));
         let mut lanes = Lanes { types: self.types(), join, general };
         let mut body = Vec::new();
-        let values = nested::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
-            let value = lanes.variables(l, "whole", out);
-            let (mut full, mut short) = (Vec::new(), Vec::new());
-            let values = self.tile(l, lanes, &base, &mut full)?;
-            assign(l, &value, values, &mut full);
-            let values = self.short_tile(l, lanes, &base, &left, &mut short)?;
-            assign(l, &value, values, &mut short);
-            out.push(Stmt::If(Expr::binary(BinaryOp::Eq, left, Expr::int(TILE)), full, short));
-            Ok(read(&value))
-        })?;
+        let values =
+            nested_loop::tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
+                let value = lanes.variables(l, "whole", out);
+                let (mut full, mut short) = (Vec::new(), Vec::new());
+                let values = self.tile(l, lanes, &base, &mut full)?;
+                assign(l, &value, values, &mut full);
+                let values = self.short_tile(l, lanes, &base, &left, &mut short)?;
+                assign(l, &value, values, &mut short);
+                out.push(Stmt::If(Expr::binary(BinaryOp::Eq, left, Expr::int(TILE)), full, short));
+                Ok(read(&value))
+            })?;
         let joined = lanes.join(l, &read(&result), &values, &mut body)?;
         assign(l, &result, joined, &mut body);
         out.push(Stmt::If(Expr::binary(BinaryOp::Gt, count, Expr::int(0)), body, vec![]));
@@ -322,15 +323,23 @@ impl Walk<'_> {
         let first = bind(l, "first", wide(Expr::Reg(group)).times(Expr::int(columns)), &mut body);
         let last = bind(l, "last", first.clone().plus(Expr::int(columns)).min(width.clone()), &mut body);
         let mut inner = Vec::new();
-        nested::column(l, lanes, left, Expr::Reg(c), &mut counter, &mut inner, &mut |l, i, acc, out| {
-            let i = named(l, "i", i, out);
-            let row = Expr::binary(BinaryOp::Shr, i.clone(), Expr::int(COLUMNS.ilog2().into()));
-            let column = Expr::binary(BinaryOp::And, i.clone(), Expr::int(COLUMNS - 1));
-            let s = row.times(Expr::int(columns)).plus(column).minus(first.clone());
-            let s = named(l, "s", s, out);
-            let parts = self.shared.iter().map(|m| Expr::load(*m, s.clone())).collect();
-            self.step(l, parts, base.clone().plus(i), acc, out)
-        })?;
+        nested_loop::column(
+            l,
+            lanes,
+            left,
+            Expr::Reg(c),
+            &mut counter,
+            &mut inner,
+            &mut |l, i, acc, out| {
+                let i = named(l, "i", i, out);
+                let row = Expr::binary(BinaryOp::Shr, i.clone(), Expr::int(COLUMNS.ilog2().into()));
+                let column = Expr::binary(BinaryOp::And, i.clone(), Expr::int(COLUMNS - 1));
+                let s = row.times(Expr::int(columns)).plus(column).minus(first.clone());
+                let s = named(l, "s", s, out);
+                let parts = self.shared.iter().map(|m| Expr::load(*m, s.clone())).collect();
+                self.step(l, parts, base.clone().plus(i), acc, out)
+            },
+        )?;
         body.push(Stmt::Seq(c, first, last, inner));
         out.push(Stmt::Seq(group, int32(0), int32((COLUMNS / columns) as i32), body));
         counter.total(l, lanes, width, out)

@@ -11,7 +11,7 @@
 
 use super::access;
 use super::elements::Elements;
-use super::tile::Tile;
+use super::shared_tile_1d::Tile;
 use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, StencilHint};
 use crate::kernel::{Expr, Stmt};

@@ -13,17 +13,17 @@
 //! element (`edges`). Axes before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns are 32 apart and each is loaded by itself;
 //! with arrays of any strides a lane has one column.
 
-use super::patch::Patches;
 use super::plane::{self, Cut, Place, Reach, Room};
-use super::window::{self, pieces};
-use super::{Shape, access, bind, edges, stages};
+use super::register_window::{self, pieces};
+use super::shared_tile_2d::SharedTiles;
+use super::{Shape, access, bind, boundary_elements, register_pressure};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::inside::Inner;
 use crate::schedule::items::{Item, Pass};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
@@ -73,7 +73,7 @@ pub struct Plan {
     lines: Vec<Line>,
     cut: Cut,
     /// Where the block keeps what is read; None: each thread loads its own.
-    patches: Option<Patches>,
+    patches: Option<SharedTiles>,
     /// Elements of arrays that an element reads.
     taps: usize,
     /// The stencil has many rows.
@@ -84,7 +84,7 @@ impl Plan {
     /// Or why not.
     pub fn of(
         l: &mut Lower,
-        (pass, inner): (&Pass, &Inner),
+        (pass, inner): (&Pass, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
@@ -114,13 +114,13 @@ impl Plan {
             return Err(Some("the lines that are needed at once take too many registers"));
         }
         let tiled = strategy == StencilHint::Tile && !shape.strided && !shape.unaligned;
-        let patches = if tiled { Patches::of(l, &lines, cut) } else { None };
+        let patches = if tiled { SharedTiles::of(l, &lines, cut) } else { None };
         Ok(Plan { lines, cut, patches, taps, high: height >= HIGH })
     }
 
     /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink to one value an element before the next line comes, and only where
     /// they got faster: not of few rows by one or two columns.
-    pub fn blocks(&self, l: &mut Lower, inner: &Inner, shape: Shape) -> Option<u32> {
+    pub fn blocks(&self, l: &mut Lower, inner: &Interior, shape: Shape) -> Option<u32> {
         let axes = self.lines.first()?.at.len() + 1;
         let index: Vec<NodeId> = (0..axes).map(|_| l.g.fresh_var(Ty::I64).1).collect();
         let roots: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut l.g, *a, &index)).collect();
@@ -189,7 +189,7 @@ fn lines(l: &Lower, s: &Stencil, cut: Cut) -> Vec<Line> {
         at.iter_mut().next_back().into_iter().for_each(|row| *row += r);
         columns.entry(at).or_default().push(*column);
     }
-    let width = if cut.apart == 1 { window::widest(l, s.array, cut.v) } else { 1 };
+    let width = if cut.apart == 1 { register_window::widest(l, s.array, cut.v) } else { 1 };
     let line = |(at, taps): (Vec<i64>, Vec<i64>)| {
         let lanes = taps.iter().flat_map(|t| cut.columns().map(move |k| t + k)).collect();
         Line { array: s.array, at, pieces: pieces(&lanes, width) }
@@ -201,7 +201,7 @@ fn lines(l: &Lower, s: &Stencil, cut: Cut) -> Vec<Line> {
 pub fn main(
     l: &mut Lower,
     pass: &Pass,
-    inner: &Inner,
+    inner: &Interior,
     shape: Shape,
     plan: &Plan,
 ) -> error::Result<Vec<Stmt>> {
@@ -227,7 +227,7 @@ pub fn main(
         }
     };
     elements(l, &work, &mut full)?;
-    let edge = edges::elements(l, (pass, &items), plan.cut, &place, room.as_ref())?;
+    let edge = boundary_elements::elements(l, (pass, &items), plan.cut, &place, room.as_ref())?;
     out.push(Stmt::If(fits, full, vec![]));
     out.push(Stmt::If(all_fit, vec![], edge));
     Ok(out)
@@ -264,7 +264,7 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
             ready.insert((line.array, place.index(l, &at)), line.row());
         }
     }
-    let mut stages = stages::Stages::of(l, &roots, &ready);
+    let mut stages = register_pressure::Stages::of(l, &roots, &ready);
     let mut vars = place.vars.clone();
     let per_row = plan.cut.v as usize * items.len();
     let mut stored = 0;

@@ -7,20 +7,20 @@
 //! If all reads of an array read it alike, an element at an edge is computed as any other once what it reads is there: the same code serves both, and each
 //! element beyond an edge is found once for all that read it. Arrays that are read inside only are read so, too: what lies outside is read by no one who matters.
 
-use super::element::opened;
-use super::inside::{self, Inner};
-use super::items::Pass;
-use super::lower::Lower;
-use super::stencil;
+use super::interior::{self, Interior};
 use crate::core::linear;
 use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::opened;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::Lower;
+use crate::schedule::stencil;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// An array's element at any indices.
-struct Border {
+struct HaloElement {
     at: Vec<NodeId>,
     value: NodeId,
     /// Nothing but the array.
@@ -28,7 +28,7 @@ struct Border {
 }
 
 /// Of all arrays that a pass reads.
-pub struct Borders(IndexMap<NodeId, Border>);
+pub struct Halo(IndexMap<NodeId, HaloElement>);
 
 /// A read of an array at a constant distance: the node that stands for it in the original.
 struct Read {
@@ -37,26 +37,26 @@ struct Read {
     tap: Vec<i64>,
 }
 
-impl Borders {
+impl Halo {
     /// None: the elements at the edges are not made as others are, or may leave a record.
-    pub fn of(l: &mut Lower, pass: &Pass, inner: &Inner) -> Option<Borders> {
+    pub fn of(l: &mut Lower, pass: &Pass, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
         let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
         let wanted: Vec<NodeId> = inner.arrays.iter().map(|a| opened(g, *a, &index)).collect();
         let memo = match wanted == roots {
             true => HashMap::default(),
-            false => inside::decided(g, &index, &pass.domain, &roots).0,
+            false => interior::decided(g, &index, &pass.domain, &roots).0,
         };
         let reads = reads(g, &index, &roots, &memo)?;
         // nothing else was decided but what is read
         let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
-        let made = inside::rebuilt(g, &roots, seeds, &mut |_, _| None);
+        let made = interior::rebuilt(g, &roots, seeds, &mut |_, _| None);
         let same = roots.iter().zip(&wanted).all(|(n, w)| made.get(n).unwrap_or(n) == w);
         if !same {
             return None;
         }
-        let mut found: IndexMap<NodeId, Border> = IndexMap::new();
+        let mut found: IndexMap<NodeId, HaloElement> = IndexMap::new();
         for read in reads {
             let at: Vec<NodeId> = match found.get(&read.array) {
                 Some(border) => border.at.clone(),
@@ -64,7 +64,7 @@ impl Borders {
             };
             let value = moved(&mut l.g, &read, &index, &at);
             let plain = l.g.add(Op::Elem(read.array, at.clone()));
-            let border = found.entry(read.array).or_insert(Border { at, value, is_plain: false });
+            let border = found.entry(read.array).or_insert(HaloElement { at, value, is_plain: false });
             if border.value == plain {
                 border.value = value;
             }
@@ -73,7 +73,7 @@ impl Borders {
             }
         }
         let all = found.iter_mut().all(|(array, border)| border.settle(l, *array));
-        all.then_some(Borders(found))
+        all.then_some(Halo(found))
     }
 
     /// What stands at these indices; None: the array itself, and outside of it there is nothing to load.
@@ -83,7 +83,7 @@ impl Borders {
     }
 }
 
-impl Border {
+impl HaloElement {
     /// Whether it is the array itself inside, and reads nothing else; it then never reads outside.
     fn settle(&mut self, l: &mut Lower, array: NodeId) -> bool {
         let other = |n: &NodeId| {
@@ -95,13 +95,13 @@ impl Border {
             return false;
         }
         let extents: Vec<NodeId> = (0..self.at.len() as u8).map(|axis| l.extent(array, axis)).collect();
-        let (inner, margins) = inside::away(&mut l.g, &self.at, &extents, &[self.value]);
+        let (inner, margins) = interior::away(&mut l.g, &self.at, &extents, &[self.value]);
         let plain = l.g.add(Op::Elem(array, self.at.clone()));
         self.is_plain = self.value == plain;
         if inner != [plain] || margins.iter().any(|m| *m != (0, 0)) {
             return false;
         }
-        let made = inside::rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {
+        let made = interior::rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {
             let Op::Elem(x, index) = op else { return None };
             let index = index.iter().zip(&extents).map(|(i, n)| clamped(g, *i, *n)).collect();
             Some(g.add(Op::Elem(*x, index)))
@@ -160,7 +160,7 @@ fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId 
         }
     }
     let n = g.substitute(read.node, &env);
-    let made = inside::rebuilt(g, &[n], HashMap::default(), &mut |g, op| {
+    let made = interior::rebuilt(g, &[n], HashMap::default(), &mut |g, op| {
         let op = match *op {
             Op::Binary(o, a, b) if o.is_commutative() && b < a => Op::Binary(o, b, a),
             _ => op.clone(),

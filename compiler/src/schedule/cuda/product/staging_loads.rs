@@ -1,6 +1,6 @@
 //! From memory into shared memory.
 
-use super::results::address;
+use super::epilogue::address;
 use super::{Block, and};
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
@@ -8,8 +8,8 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::{access, bind, int32, thread, wide};
 use crate::schedule::element::named;
+use crate::schedule::loop_nests::{self, Env};
 use crate::schedule::lower::Lower;
-use crate::schedule::nests::{self, Env};
 
 /// What a thread has read of a step: for each side, and each of its vectors, and each part, neighbouring values.
 pub type Fetched = [Vec<Vec<Vec<Expr>>>; 2];
@@ -87,7 +87,7 @@ impl Block<'_> {
         }
         // a part of the inner index alone is one node for all rows, those behind the last one included: it must be the same value for them, too
         let own_parts = |moves: bool| {
-            let depends = |n: &NodeId| !nests::depends(&l.g, *n, &[self.p.k]);
+            let depends = |n: &NodeId| !loop_nests::depends(&l.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
         };
         let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
@@ -174,8 +174,9 @@ impl Block<'_> {
         for n in l.g.reachable(side.parts.iter().copied()) {
             let Op::Elem(x, index) = l.g.op(n).clone() else { continue };
             let (last, outer) = index.split_last().expect("an index an axis");
-            let moves =
-                |n: &NodeId| nests::depends(&l.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along;
+            let moves = |n: &NodeId| {
+                loop_nests::depends(&l.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along
+            };
             if *last != along || outer.iter().any(moves) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! What is hardly ever needed: arms of a `select` whose condition is `unlikely` (the reduction of huge arguments of `sin`, say).
 //!
 //! A kernel computes both arms of an ordinary `select`. Of an unlikely one the first arm is left out where all conditions of several elements are looked at
-//! together (a tile on a CPU, `cpu/each.rs`; a thread's elements on a GPU, `cuda/elements.rs`). Should one hold, or elsewhere, it is computed: in a branch if
+//! together (a tile on a CPU, `cpu/element_loop.rs`; a thread's elements on a GPU, `cuda/elements.rs`). Should one hold, or elsewhere, it is computed: in a branch if
 //! it is dear, else as any other.
 
 use super::lower::{Lower, Region, cost};
@@ -15,7 +15,7 @@ use indexmap::IndexSet;
 const DEAR: u32 = 24;
 
 /// What to do with unlikely arms.
-pub enum Rare {
+pub enum SlowPath {
     /// Compute them. True: a dear one has taken a branch.
     Compute(bool),
     /// Leave them out; these conditions are then assumed not to hold.
@@ -24,23 +24,23 @@ pub enum Rare {
     Note(Reg, IndexSet<NodeId>),
 }
 
-impl Default for Rare {
-    fn default() -> Rare {
-        Rare::Compute(false)
+impl Default for SlowPath {
+    fn default() -> SlowPath {
+        SlowPath::Compute(false)
     }
 }
 
-impl Rare {
+impl SlowPath {
     /// Nothing is assumed yet.
-    pub fn skip() -> Rare {
-        Rare::Skip(IndexSet::default())
+    pub fn skip() -> SlowPath {
+        SlowPath::Skip(IndexSet::default())
     }
 
     /// The conditions that were assumed not to hold.
     pub fn assumed(self) -> Vec<NodeId> {
         match self {
-            Rare::Skip(conditions) | Rare::Note(_, conditions) => conditions.into_iter().collect(),
-            Rare::Compute(_) => vec![],
+            SlowPath::Skip(conditions) | SlowPath::Note(_, conditions) => conditions.into_iter().collect(),
+            SlowPath::Compute(_) => vec![],
         }
     }
 }
@@ -77,18 +77,18 @@ pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
     let Some((condition, _, usual)) = arms(l, n) else { return Ok(None) };
     match &mut l.rare {
-        Rare::Skip(assumed) => {
+        SlowPath::Skip(assumed) => {
             assumed.insert(condition);
             return l.value(usual, r).map(Some);
         }
-        Rare::Note(any, seen) => {
+        SlowPath::Note(any, seen) => {
             if seen.insert(condition) {
                 let any = *any;
                 note(l, any, condition, r)?;
             }
             return l.value(usual, r).map(Some);
         }
-        Rare::Compute(_) => {}
+        SlowPath::Compute(_) => {}
     }
     if !is_dear(l, n) {
         return Ok(None);
@@ -97,7 +97,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     if group.iter().any(|m| leaves_record(l, *m, r)) {
         return Ok(None);
     }
-    l.rare = Rare::Compute(true);
+    l.rare = SlowPath::Compute(true);
     // what is usual comes first, so that the branch finds it
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();

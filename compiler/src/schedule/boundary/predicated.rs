@@ -8,7 +8,7 @@
 //!
 //! A read at an index that is no element of the domain may give anything there: it is not selected. Extents are so long that no index is near both ends.
 
-use super::inside::{Margin, away};
+use super::interior::{BoundaryWidth, away};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
@@ -20,7 +20,7 @@ const ENDLESS: i64 = 1 << 40;
 
 /// An element.
 #[derive(Clone)]
-pub struct Everywhere {
+pub struct Predicated {
     /// Its value.
     pub value: NodeId,
     /// How long each axis must be.
@@ -38,7 +38,7 @@ pub struct Domain<'a> {
 }
 
 /// The element as it is wanted, if it can be had.
-pub fn everywhere(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Everywhere> {
+pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicated> {
     let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
     let root = edges.selected(g, root);
     let value = edges.rewritten(g, root)?;
@@ -49,7 +49,7 @@ pub fn everywhere(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Everyw
     if g.reachable([value]).into_iter().any(bad) {
         return None;
     }
-    Some(Everywhere { value, least: edges.least })
+    Some(Predicated { value, least: edges.least })
 }
 
 struct Edges<'a> {
@@ -86,7 +86,7 @@ impl Edges<'_> {
     }
 
     /// A value where the indices keep these margins.
-    fn within(&self, g: &mut Graph, n: NodeId, margins: &[Margin]) -> Option<NodeId> {
+    fn within(&self, g: &mut Graph, n: NodeId, margins: &[BoundaryWidth]) -> Option<NodeId> {
         let (values, needed) = away(g, self.domain.index, self.domain.extents, &[n]);
         let narrower = needed.iter().zip(margins).all(|(n, m)| n.0 <= m.0 && n.1 <= m.1);
         narrower.then(|| self.proven(g, values[0], margins, &mut HashMap::default()))
@@ -97,7 +97,7 @@ impl Edges<'_> {
         &self,
         g: &mut Graph,
         n: NodeId,
-        margins: &[Margin],
+        margins: &[BoundaryWidth],
         memo: &mut HashMap<NodeId, NodeId>,
     ) -> NodeId {
         if g.is_closed(n) || g.op(n).lambda().is_some() {
@@ -117,7 +117,7 @@ impl Edges<'_> {
         made
     }
 
-    fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], margins: &[Margin]) -> bool {
+    fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], margins: &[BoundaryWidth]) -> bool {
         let Domain { index, extents, .. } = *self.domain;
         at.len() == index.len()
             && (0..at.len()).all(|axis| {

@@ -11,61 +11,61 @@
 //! call knows nothing is decided: the sum might wrap.
 
 use super::decisions::{Answer, DECISIONS};
-use super::element::opened;
-use super::items::Pass;
-use super::lower::cost;
 use crate::core::linear::{self, Linear, is_i64};
 use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::element::opened;
+use crate::schedule::items::Pass;
+use crate::schedule::lower::cost;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Of one axis: how many of the first and of the last indices are not meant.
-pub type Margin = (i64, i64);
+pub type BoundaryWidth = (i64, i64);
 
 /// A margin has so many indices at most: what is decided behind wider ones is no edge.
 const MOST: i64 = 64;
 
 /// A pass whose elements keep margins.
 #[derive(Clone)]
-pub struct Inner {
+pub struct Interior {
     /// The arrays that its items store, in their order, right within the margins.
     pub arrays: Vec<NodeId>,
     /// An axis each.
-    pub margins: Vec<Margin>,
+    pub margins: Vec<BoundaryWidth>,
     /// Operations that an element has less.
     pub saved: u32,
 }
 
-impl Inner {
+impl Interior {
     /// Of a pass as it is, right everywhere.
-    pub fn everywhere(pass: &Pass) -> Inner {
+    pub fn whole(pass: &Pass) -> Interior {
         let arrays = pass.items.iter().map(|it| it.node).collect();
-        Inner { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
+        Interior { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
     }
 
     /// Whether it is the pass as it is.
-    pub fn is_everywhere(&self, pass: &Pass) -> bool {
+    pub fn is_whole(&self, pass: &Pass) -> bool {
         self.arrays.iter().eq(pass.items.iter().map(|it| &it.node))
     }
 
     /// Whether it differs from the pass at the edges.
-    pub fn has_margins(&self) -> bool {
+    pub fn has_boundary(&self) -> bool {
         self.margins.iter().any(|m| *m != (0, 0))
     }
 
     /// Of a pass that stores arrays and nothing else.
-    pub fn of(g: &mut Graph, pass: &Pass) -> Inner {
+    pub fn of(g: &mut Graph, pass: &Pass) -> Interior {
         let elements = pass.items.iter().map(|it| it.node);
         if !g.reachable(elements).into_iter().any(|n| question(g, g.op(n)).is_some()) {
-            return Inner::everywhere(pass);
+            return Interior::whole(pass);
         }
         let vars = g.sample_index(pass.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
         let (inner, margins) = away(g, &index, &pass.domain, &roots);
         if inner == roots {
-            return Inner::everywhere(pass);
+            return Interior::whole(pass);
         }
         let saved = operations(g, &roots).saturating_sub(operations(g, &inner));
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
@@ -73,7 +73,7 @@ impl Inner {
             let lambda = g.close(&binders, body);
             g.add(Op::Generate(pass.domain.clone(), lambda))
         };
-        Inner { arrays: inner.into_iter().map(&mut array).collect(), margins, saved }
+        Interior { arrays: inner.into_iter().map(&mut array).collect(), margins, saved }
     }
 }
 
@@ -88,7 +88,7 @@ pub fn away(
     index: &[NodeId],
     extents: &[NodeId],
     roots: &[NodeId],
-) -> (Vec<NodeId>, Vec<Margin>) {
+) -> (Vec<NodeId>, Vec<BoundaryWidth>) {
     let (memo, margins) = decided(g, index, extents, roots);
     (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), margins)
 }
@@ -99,7 +99,7 @@ pub fn decided(
     index: &[NodeId],
     extents: &[NodeId],
     roots: &[NodeId],
-) -> (HashMap<NodeId, NodeId>, Vec<Margin>) {
+) -> (HashMap<NodeId, NodeId>, Vec<BoundaryWidth>) {
     let forms = extents.iter().map(|n| Linear::of(g, *n)).collect();
     let mut facts = Facts { index, extents: forms, margins: vec![(0, 0); index.len()] };
     let memo = rebuilt(g, roots, HashMap::default(), &mut |g, op| facts.decide(g, op));
@@ -164,7 +164,7 @@ fn margin(missing: i64, k: i64) -> i64 {
 struct Facts<'a> {
     index: &'a [NodeId],
     extents: Vec<Linear>,
-    margins: Vec<Margin>,
+    margins: Vec<BoundaryWidth>,
 }
 
 impl Facts<'_> {
@@ -204,7 +204,12 @@ impl Facts<'_> {
     }
 
     /// The margins made so wide that a form of one index is not negative.
-    fn widened(&self, g: &Graph, mut margins: Vec<Margin>, form: &Linear) -> Option<Vec<Margin>> {
+    fn widened(
+        &self,
+        g: &Graph,
+        mut margins: Vec<BoundaryWidth>,
+        form: &Linear,
+    ) -> Option<Vec<BoundaryWidth>> {
         let mut own = self.index.iter().enumerate().filter(|(_, i)| form.terms.contains_key(i));
         let Some((axis, i)) = own.next() else {
             return form.at_least(g, 0).then_some(margins);
@@ -242,18 +247,18 @@ impl Facts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::core::parse;
     use crate::passes::pipeline;
     use crate::schedule::items;
     use crate::schedule::stencil::stencils;
+    use super::*;
 
     /// Of the only pass of a function: margins, and the taps that are seen within them.
-    fn of(text: &str) -> (Vec<Margin>, Vec<Vec<i64>>) {
+    fn of(text: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
         let pass = items::passes(&f).unwrap().remove(0);
         let mut g = f.graph.clone();
-        let inner = Inner::of(&mut g, &pass);
+        let inner = Interior::of(&mut g, &pass);
         let found = stencils(&mut g, &pass.domain, &inner.arrays);
         let mut taps: Vec<_> = found.iter().flat_map(|s| s.taps.iter().cloned()).collect();
         taps.sort();
@@ -261,7 +266,7 @@ mod tests {
     }
 
     /// Of elements of a vector of `n` that are made of `body` at %i.
-    fn vector(body: &str) -> (Vec<Margin>, Vec<Vec<i64>>) {
+    fn vector(body: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {
         of(&format!(
             "func @f(%x: [f32], %k: i64) -> (r: [f32]) {{
   %n = len %x

@@ -8,8 +8,8 @@
 use super::counter::Counters;
 use super::cpu;
 use super::element::{element, named};
+use super::error_records;
 use super::lower::{Lower, Region};
-use super::records;
 use super::reduction::{Reduction, tiles};
 use super::slots;
 use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
@@ -52,14 +52,14 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     }
     r.computing.push(n);
     let (value, mut out) = loops(l, n, r)?;
-    if let Some(condition) = r.condition(n).filter(|_| records::any(&out)) {
+    if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
         // a condition that follows from a value which is not known yet has to wait for it
         if l.g.reachable([condition]).iter().any(|m| r.computing.contains(m)) {
-            records::remove(&mut out);
+            error_records::remove(&mut out);
             r.recorded_later.push(n);
         } else {
             let needed = l.value(condition, r)?.0;
-            records::guard(&mut out, &needed);
+            error_records::guard(&mut out, &needed);
         }
     }
     r.computing.pop();
@@ -72,7 +72,7 @@ pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
     let Some(condition) = r.condition(n) else { return Ok(()) };
     let needed = l.value(condition, r)?.0;
     let mut out = loops(l, n, r)?.1;
-    records::guard(&mut out, &needed);
+    error_records::guard(&mut out, &needed);
     r.out.append(&mut out);
     Ok(())
 }

@@ -8,8 +8,8 @@ use crate::scalar::BinaryOp;
 use crate::schedule::cuda::{bind, int32, wide};
 use crate::schedule::element::{canonical, named};
 use crate::schedule::items::Item;
+use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::Lower;
-use crate::schedule::nests::Env;
 use crate::schedule::products::Product;
 
 /// Where an element lies.

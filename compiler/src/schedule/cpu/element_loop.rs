@@ -11,21 +11,21 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
-use crate::schedule::rare::Rare;
+use crate::schedule::slow_path::SlowPath;
 
 /// Writes the body of a loop for its counter: everything, or (given conditions) only the values of these.
 pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it. `body` must use the same variables each time.
 pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
-    let mut variant = |l: &mut Lower, rare: Rare, conditions: Option<&[NodeId]>| {
+    let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
         let mut out = Vec::new();
         l.rare = rare;
         let values = body(l, &Expr::Reg(counter), conditions, &mut out)?;
         Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.rare)))
     };
-    let (i, usual, _, assumed) = variant(l, Rare::skip(), None)?;
+    let (i, usual, _, assumed) = variant(l, SlowPath::skip(), None)?;
     let conditions = assumed.assumed();
     let has_loops = usual.iter().any(Stmt::has_loop);
     let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
@@ -36,20 +36,20 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let cost = l.cost;
     // it does not vectorise anyhow: written once, loops inside of loops take no more than their own code
     if has_loops {
-        let (i, all, _, _) = variant(l, Rare::default(), None)?;
+        let (i, all, _, _) = variant(l, SlowPath::default(), None)?;
         l.cost = cost;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);
     }
     let rare = l.k.reg("rare", Ty::U32);
-    let (i, mut look, values, _) = variant(l, Rare::skip(), Some(&conditions))?;
+    let (i, mut look, values, _) = variant(l, SlowPath::skip(), Some(&conditions))?;
     for value in values {
         let bit = Expr::Cast(Ty::U32, Box::new(value));
         look.push(Stmt::Assign(rare, Expr::binary(BinaryOp::Or, Expr::Reg(rare), bit)));
     }
     let look = Stmt::For(i, lo.clone(), hi.clone(), look);
-    let (i, all, _, branches) = variant(l, Rare::default(), None)?;
+    let (i, all, _, branches) = variant(l, SlowPath::default(), None)?;
     let all = match branches {
-        Rare::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
+        SlowPath::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
         _ => Stmt::Seq(i, lo.clone(), hi.clone(), all),
     };
     l.cost = cost;

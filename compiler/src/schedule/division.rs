@@ -3,7 +3,7 @@
 //!
 //! Black-Scholes by a polynomial, four quotients and a root of each element, on an H200: 0.519 -> 0.486 ms, and the driver's compiler takes 48 ms in place of 63.
 
-use super::inside::rebuilt;
+use super::boundary::interior::rebuilt;
 use super::lower::Lower;
 use crate::core::{Graph, NodeId, Op, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};

@@ -8,13 +8,13 @@
 //! so that the tile begins where it would without a shift, and windows are read from it by the same accesses.
 
 use super::elements::bind_all;
-use super::window::{self, Window};
+use super::register_window::{self, Window};
 use super::{bind, int32, thread, wide};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::borders::Borders;
+use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::Lower;
 
 /// Bytes of shared memory that every device gives a block.
@@ -56,7 +56,7 @@ impl Tile {
 pub fn place(l: &mut Lower, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
-        let width = window::widest(l, w.array, v);
+        let width = register_window::widest(l, w.array, v);
         let (first, end) = w.reach();
         let first = first.div_euclid(width) * width;
         let end = (end + per_block - v + width - 1).div_euclid(width) * width;
@@ -125,7 +125,7 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
 pub fn fill_over_ends(
     l: &mut Lower,
     windows: &[Window],
-    borders: &Borders,
+    halo: &Halo,
     start: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
@@ -137,7 +137,7 @@ pub fn fill_over_ends(
         let place = Expr::Reg(number);
         let at = start.clone().plus(Expr::int(tile.first)).plus(wide(place.clone()));
         let at = bind(l, "at", at, &mut body);
-        let e = over_end(l, w.array, borders, &at, &mut body)?;
+        let e = over_end(l, w.array, halo, &at, &mut body)?;
         body.push(Stmt::Store(mem, place, e));
         body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.threads as i32))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), int32(tile.len as i32)), body));
@@ -146,15 +146,9 @@ pub fn fill_over_ends(
 }
 
 /// What is read at an index that may be outside.
-pub fn over_end(
-    l: &mut Lower,
-    array: NodeId,
-    borders: &Borders,
-    at: &Expr,
-    out: &mut Vec<Stmt>,
-) -> Result<Expr> {
+pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, index) = l.g.fresh_var(Ty::I64);
-    if let Some(node) = borders.value(l, array, &[index]) {
+    if let Some(node) = halo.value(l, array, &[index]) {
         return Ok(l.region(&[(index, at.clone())], &[node], None, &Expr::int(0), out)?.remove(0));
     }
     let (mem, n) = (l.input(array, true), l.extent(array, 0));

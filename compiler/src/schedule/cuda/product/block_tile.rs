@@ -2,9 +2,9 @@
 
 /// A block's results: rows (side 0) and columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Rectangle {
+pub struct BlockTile {
     pub sides: [Edge; 2],
-    /// Inner indices of a step.
+    /// Indices of the sum in a step.
     pub depth: i64,
     /// Neighbours of one access.
     pub v: i64,
@@ -29,26 +29,26 @@ impl Edge {
     }
 }
 
-impl Rectangle {
+impl BlockTile {
     /// A square by 16 x 16 threads, each of which reads one vector of each side a step.
-    pub fn square(size: i64, v: i64) -> Rectangle {
+    pub fn square(size: i64, v: i64) -> BlockTile {
         let side = Edge { size, threads: 16, few: false };
-        Rectangle { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
+        BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
     }
 
     /// A square of 64 by 8 x 8 threads, which have 8 x 8 results each.
-    pub fn by_eight(v: i64) -> Rectangle {
+    pub fn by_eight(v: i64) -> BlockTile {
         let side = Edge { size: 64, threads: 8, few: false };
-        Rectangle { sides: [side; 2], depth: 16, v, sums_shared: true }
+        BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true }
     }
 
     /// A thread a row (`long` = 0), or `v` columns: of the other side there are few.
     /// Rows are read by 128 bytes each: by 64 a pass over memory takes half as long again.
-    pub fn thin(long: usize, few: i64, v: i64, depth: i64) -> Rectangle {
+    pub fn thin(long: usize, few: i64, v: i64, depth: i64) -> BlockTile {
         let mut sides = [Edge { size: few, threads: 1, few: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
         sides[long] = Edge { size, threads: 64, few: false };
-        Rectangle { sides, depth, v, sums_shared: false }
+        BlockTile { sides, depth, v, sums_shared: false }
     }
 
     /// Threads of a block.

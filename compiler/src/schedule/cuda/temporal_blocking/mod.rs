@@ -21,9 +21,9 @@ pub use body::main;
 use crate::core::{NodeId, Op};
 use crate::kernel::WARP;
 use crate::scalar::Ty;
+use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
+use crate::schedule::boundary::predicated::{self, Domain, Predicated};
 use crate::schedule::element::opened;
-use crate::schedule::everywhere::{self, Domain, Everywhere};
-use crate::schedule::inside::{Inner, Margin};
 use crate::schedule::items::{Pass, is_nested, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
@@ -55,8 +55,8 @@ pub struct Plan {
     v: i64,
     /// An element right within margins, and one that is right everywhere.
     inner: NodeId,
-    margins: Vec<Margin>,
-    edge: Everywhere,
+    margins: Vec<BoundaryWidth>,
+    edge: Predicated,
     /// How many steps at once, at most: a version each, the most first.
     pub versions: Vec<i64>,
     /// Of the version that is written.
@@ -65,7 +65,7 @@ pub struct Plan {
 
 impl Plan {
     /// None: it is no such stencil, or it would not pay.
-    pub fn of(l: &mut Lower, pass: &Pass, inner: &Inner) -> Option<Plan> {
+    pub fn of(l: &mut Lower, pass: &Pass, inner: &Interior) -> Option<Plan> {
         let ([item], [rows, columns]) = (&pass.items[..], &pass.domain[..]) else { return None };
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
@@ -107,11 +107,11 @@ impl Plan {
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let root = opened(&mut l.g, item.node, &index);
         let domain = Domain { index: &index, extents: &pass.domain, reach: &hull };
-        let edge = everywhere::everywhere(&mut l.g, &domain, root)?;
+        let edge = predicated::element(&mut l.g, &domain, root)?;
         // as an array, so that it can be opened at any indices
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let lambda = l.g.close(&binders, edge.value);
-        let edge = Everywhere { value: l.g.add(Op::Generate(pass.domain.clone(), lambda)), ..edge };
+        let edge = Predicated { value: l.g.add(Op::Generate(pass.domain.clone(), lambda)), ..edge };
         // at the edges there may be other distances
         let there = stencil::stencils(&mut l.g, &pass.domain, &[edge.value]);
         let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
@@ -182,7 +182,7 @@ fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
 }
 
 /// Whether an element reads these arrays at these places, and nothing else.
-fn only_reads(l: &mut Lower, inner: &Inner, stencils: &[Stencil]) -> bool {
+fn only_reads(l: &mut Lower, inner: &Interior, stencils: &[Stencil]) -> bool {
     let mut taps = 0;
     let reads = l.g.reachable(inner.arrays.iter().copied());
     for n in reads {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Pays;
 use crate::scalar::BinaryOp;
-use crate::schedule::inside::Inner;
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::items::{Pass, has_reduction};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil;
@@ -19,7 +19,7 @@ use crate::schedule::stencil;
 const FEW_BLOCKS: u32 = 512;
 
 /// Whether a map has such a version: its body takes more time than its memory, and reads nothing around its elements.
-pub fn serves(l: &mut Lower, pass: &Pass, inner: &Inner, cost: u32) -> bool {
+pub fn serves(l: &mut Lower, pass: &Pass, inner: &Interior, cost: u32) -> bool {
     if cost < HEAVY || pass.sequential || l.nested || has_reduction(&l.g, pass) {
         return false;
     }

@@ -1,16 +1,16 @@
 //! Which rectangles a product's blocks have, and for which shapes.
 
-use super::rectangle::Rectangle;
-use super::{main, sums};
+use super::block_tile::BlockTile;
+use super::{main, split_k_sum};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::Stmt;
 use crate::plan::gpu::{Grid, Pays};
+use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
-use crate::schedule::inside::Inner;
 use crate::schedule::items::Pass;
+use crate::schedule::loop_nests::Order;
 use crate::schedule::lower::Lower;
-use crate::schedule::nests::Order;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
@@ -36,11 +36,11 @@ fn staged(l: &Lower, p: &Product) -> (usize, usize) {
 }
 
 /// The squares that blocks may have, the largest first.
-fn squares(l: &Lower, p: &Product) -> Vec<Rectangle> {
+fn squares(l: &Lower, p: &Product) -> Vec<BlockTile> {
     match staged(l, p) {
-        (8, _) => vec![Rectangle::square(64, 2)],
-        (_, 2) => vec![Rectangle::by_eight(4), Rectangle::square(64, 4)],
-        _ => vec![Rectangle::square(64, 4)],
+        (8, _) => vec![BlockTile::square(64, 2)],
+        (_, 2) => vec![BlockTile::by_eight(4), BlockTile::square(64, 4)],
+        _ => vec![BlockTile::square(64, 4)],
     }
 }
 
@@ -59,7 +59,7 @@ pub enum Part {
 pub struct Plan {
     product: Rc<Product>,
     /// What a block computes.
-    tile: Rectangle,
+    tile: BlockTile,
     pub part: Part,
     /// Bytes that a load of rows brings into the cache with its own.
     fetch: u32,
@@ -79,7 +79,7 @@ pub fn large(l: &Lower, p: &Rc<Product>) -> Option<Plan> {
     (squares.len() > 1).then(|| of_square(p, squares[0]))
 }
 
-fn of_square(p: &Rc<Product>, tile: Rectangle) -> Plan {
+fn of_square(p: &Rc<Product>, tile: BlockTile) -> Plan {
     let blocks = if tile.sums_shared { 0 } else { 2 };
     Plan { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
 }
@@ -90,8 +90,8 @@ pub fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, strided: bool) -> Result<(V
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
     (l.k.fetch, l.k.blocks) = (plan.fetch, plan.blocks);
     if plan.part == Part::Sum {
-        l.k.threads = sums::THREADS;
-        return Ok((sums::main(l, pass, p, tile, strided)?, Grid::Sums(rows, cols)));
+        l.k.threads = split_k_sum::THREADS;
+        return Ok((split_k_sum::main(l, pass, p, tile, strided)?, Grid::Sums(rows, cols)));
     }
     l.k.threads = tile.threads() as u32;
     let is_panel = plan.part == Part::Panel;
@@ -100,16 +100,16 @@ pub fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, strided: bool) -> Result<(V
 }
 
 /// The variants of few rows or columns, and those that split the sums (split-K), each followed by what adds them.
-pub fn variants(l: &mut Lower, pass: &Pass, p: &Rc<Product>, inner: &Rc<Inner>) -> Vec<Group> {
+pub fn variants(l: &mut Lower, pass: &Pass, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<Group> {
     if p.of.order != Order::Panels || *l.in_products() > MANY {
         return Vec::new();
     }
     let v = 16 / staged(l, p).0.max(4) as i64;
     let small = (v, staged(l, p).1) == (4, 2);
-    let square = if small { Rectangle::by_eight(v) } else { Rectangle::square(64, v) };
+    let square = if small { BlockTile::by_eight(v) } else { BlockTile::square(64, v) };
     let thin = |long: usize, few: i64| {
         let depth = if long == 0 { 32 } else { 16 };
-        Rectangle::thin(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
+        BlockTile::thin(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };
     let [few_rows, few_columns] = [[Some(FEW as u32), None], [None, Some(FEW as u32)]]
         .map(|[rows, columns]| Pays { rows, columns, shortest: Some(THIN_FROM), ..Pays::default() });
