@@ -6,7 +6,7 @@ use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{INTERNAL, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel};
-use arraygpu_compiler::schedule::cuda::{Draft, GpuPass};
+use arraygpu_compiler::schedule::cuda::{Draft, GpuVariants};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
@@ -102,7 +102,7 @@ impl Images {
     }
 
     /// Of a program that was compiled in this process.
-    pub fn made(passes: Vec<GpuPass>) -> Images {
+    pub fn made(passes: Vec<GpuVariants>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.launch, p.kernels)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
         Images { sources, ..Images::of(kernels) }

@@ -1,4 +1,4 @@
-//! What the elements of a pass are made of: operations by loop and by the author's lines, what is taken out of loops, and which parts of arrays are read.
+//! What the elements of a fused group are made of: operations by loop and by the author's lines, what is taken out of loops, and which parts of arrays are read.
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
@@ -35,7 +35,7 @@ pub struct Out {
 /// Where the author wrote an item, with operations by their names.
 type Lines = BTreeMap<Place, BTreeMap<&'static str, u64>>;
 
-/// The code of a pass.
+/// The code of a fused group.
 #[derive(Default)]
 pub struct Body {
     /// The author's lines, an item each.

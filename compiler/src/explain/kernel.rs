@@ -8,20 +8,20 @@ use super::{predicted, reason, versions};
 use crate::core::{NodeId, Op, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
-use crate::schedule::items::{self, Item, Pass};
+use crate::schedule::groups::{self, FusedGroup, Item};
 
 /// The kernel of launch `at`; the bytes that all of its launches move, and how many these are.
 pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>) -> (Kernel, Sum, Sum) {
     let unit = &units.list[at];
     let (index, l) = (unit.scope, unit.launch);
-    let none = Pass { domain: Vec::new(), sequential: false, iteration: None, items: Vec::new() };
+    let none = FusedGroup { domain: Vec::new(), sequential: false, iteration: None, items: Vec::new() };
     let scope = &mut units.scopes[index];
-    let mut pass = unit.pass.map_or(none, |p| scope.passes[p].clone());
+    let mut fused = unit.fused.map_or(none, |p| scope.fused_groups[p].clone());
     if let Some(copies) = &unit.copies {
-        pass.domain.clone_from(&copies.extents);
+        fused.domain.clone_from(&copies.extents);
     }
-    let body = Body::of(&mut scope.formulas.g, pass.items.iter().map(|it| it.node), &pass.domain);
-    let read: Vec<Vec<NodeId>> = l.arrays.iter().map(|a| extents(scope, a, &pass, &body)).collect();
+    let body = Body::of(&mut scope.formulas.g, fused.items.iter().map(|it| it.node), &fused.domain);
+    let read: Vec<Vec<NodeId>> = l.arrays.iter().map(|a| extents(scope, a, &fused, &body)).collect();
 
     let (unit, scope) = (&units.list[at], &units.scopes[index]);
     let (arrays, bytes) = arrays(units, unit, &read);
@@ -40,14 +40,14 @@ pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>
     let kernel = Kernel {
         name: l.name.clone(),
         launches,
-        index_space: pass.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
-        apart: unit.pass.filter(|p| *p > 0).map(|p| reason(g, &scope.passes[..p], &pass)),
-        computes: computes(units, unit, &pass, &body),
-        hoisted: hoisted(scope, &pass, &body),
+        index_space: fused.domain.iter().map(|n| scope.formulas.amount(*n)).collect(),
+        apart: unit.fused.filter(|p| *p > 0).map(|p| reason(g, &scope.fused_groups[..p], &fused)),
+        computes: computes(units, unit, &fused, &body),
+        hoisted: hoisted(scope, &fused, &body),
         arrays,
-        bytes_per_element: match pass.domain.is_empty() {
+        bytes_per_element: match fused.domain.is_empty() {
             true => None,
-            false => bytes.per(&scope.formulas, &pass.domain),
+            false => bytes.per(&scope.formulas, &fused.domain),
         },
         predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, bandwidth),
         bytes: each,
@@ -63,8 +63,8 @@ pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>
     (kernel, all, times)
 }
 
-/// The items of the pass, and the scalars that its end computes.
-fn computes(units: &Units, unit: &Unit, pass: &Pass, body: &Body) -> Vec<Computed> {
+/// The items of the fused group, and the scalars that its end computes.
+fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<Computed> {
     let f = &units.scopes[unit.scope].f;
     let result = |it: &Item| {
         let index = it.result.map(|r| r as usize).or(f.results.iter().position(|r| r.value == it.node))?;
@@ -82,7 +82,7 @@ fn computes(units: &Units, unit: &Unit, pass: &Pass, body: &Body) -> Vec<Compute
         };
         Computed { what, value, lines: lines.clone() }
     };
-    let mut out: Vec<Computed> = pass.items.iter().zip(&body.lines).map(item).collect();
+    let mut out: Vec<Computed> = fused.items.iter().zip(&body.lines).map(item).collect();
     if unit.copies.is_some() {
         out.push(Computed {
             what: "copies",
@@ -102,7 +102,7 @@ fn computes(units: &Units, unit: &Unit, pass: &Pass, body: &Body) -> Vec<Compute
 }
 
 /// What the elements' code has taken out of its loops.
-fn hoisted(scope: &Scope, pass: &Pass, body: &Body) -> Vec<Hoisted> {
+fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     let (f, g) = (&scope.formulas, &scope.formulas.g);
     let mut list: Vec<(NodeId, Hoisted)> = Vec::new();
     let mut add = |n: NodeId, to: String| {
@@ -126,8 +126,8 @@ fn hoisted(scope: &Scope, pass: &Pass, body: &Body) -> Vec<Hoisted> {
             add(n, "loop".into());
             continue;
         }
-        // a reduction that depends on no element is a pass of its own
-        for needed in items::needs(g, n).into_iter().filter(|n| g.ty(*n).is_scalar()) {
+        // a reduction that depends on no element is a fused group of its own
+        for needed in groups::needs(g, n).into_iter().filter(|n| g.ty(*n).is_scalar()) {
             if let Some(launch) = scope.launch_of(needed) {
                 add(needed, launch.name.clone());
             }
@@ -135,9 +135,9 @@ fn hoisted(scope: &Scope, pass: &Pass, body: &Body) -> Vec<Hoisted> {
         add(n, if verify::runs_on_host(g, n) { "host" } else { "thread" }.into());
     }
     // one that depends on some of the indices is stored for each value of those
-    for array in body.arrays().filter(|n| body.read(*n).as_ref() != Some(&pass.domain)) {
+    for array in body.arrays().filter(|n| body.read(*n).as_ref() != Some(&fused.domain)) {
         let Op::Materialize(x) = *g.op(array) else { continue };
-        let nested = items::is_nested(g, &Item { node: array, result: None });
+        let nested = groups::is_nested(g, &Item { node: array, result: None });
         if let (true, Some(lambda), Some(launch)) = (nested, g.op(x).lambda(), scope.launch_of(array)) {
             add(lambda.body, launch.name.clone());
         }
@@ -166,10 +166,15 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum)
 }
 
 /// The extents of what is accessed of an array: the index space, or the one region that all reads have, or else all of it. Copies read what they write.
-fn extents(scope: &mut Scope, (place, access): &(Place, Access), pass: &Pass, body: &Body) -> Vec<NodeId> {
+fn extents(
+    scope: &mut Scope,
+    (place, access): &(Place, Access),
+    fused: &FusedGroup,
+    body: &Body,
+) -> Vec<NodeId> {
     let node = scope.stored.get(place).copied();
     match (access, node) {
-        (Access::Pointwise | Access::Write, _) | (_, None) => pass.domain.clone(),
+        (Access::Pointwise | Access::Write, _) | (_, None) => fused.domain.clone(),
         (_, Some(node)) => body.read(node).unwrap_or_else(|| scope.formulas.extents(node)),
     }
 }

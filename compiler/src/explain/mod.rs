@@ -16,7 +16,7 @@ use crate::driver::{Compiled, on_big_stack};
 use crate::error::{Error, Result};
 use crate::loc::Loc;
 use crate::plan::{Plan, Slot, Step};
-use crate::schedule::items::{self, Pass};
+use crate::schedule::groups::{self, FusedGroup};
 use formula::{Formulas, Sum, enclosed};
 use model::{Amount, Check, Predicted, Report, Temporary};
 use scope::Units;
@@ -167,10 +167,10 @@ fn checks(units: &Units) -> Vec<Check> {
     scope.f.requires.iter().map(of).collect()
 }
 
-/// Why a pass is not part of an earlier one.
-fn reason(g: &Graph, before: &[Pass], p: &Pass) -> String {
+/// Why a fused group is not part of an earlier one.
+fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
-    let waits = p.items.iter().flat_map(|it| items::needs_of_item(g, it)).find(|n| earlier.contains(n));
+    let waits = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).find(|n| earlier.contains(n));
     match waits {
         Some(n) => {
             let at = g.node(n).loc.first().map(|l| format!(" of {}", Loc::short(l))).unwrap_or_default();
@@ -183,9 +183,9 @@ fn reason(g: &Graph, before: &[Pass], p: &Pass) -> String {
         }
         None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
             "the budget of a pass is {} results, {} operations and {} arrays",
-            items::MAX_ITEMS,
-            items::MAX_NODES,
-            items::MAX_ARRAYS
+            groups::MAX_ITEMS,
+            groups::MAX_NODES,
+            groups::MAX_ARRAYS
         ),
         None if p.sequential => "a fold runs in order, the other pass does not".into(),
         None => "its index space is another one: the lengths are not known to be equal".into(),

@@ -1,4 +1,4 @@
-//! The launches of a plan beside what they were made of: passes of the function, and of the steps that its iterations call.
+//! The launches of a plan beside what they were made of: fused groups of the function, and of the steps that its iterations call.
 
 use super::formula::Formulas;
 use super::model::Amount;
@@ -6,15 +6,15 @@ use crate::core::{Function, NodeId, Op};
 use crate::driver::Compiled;
 use crate::error::Result;
 use crate::plan::{Access, Launch, Place, Plan, Repeat, Slot, Step};
-use crate::schedule::items::{self, Pass};
+use crate::schedule::groups::{self, FusedGroup};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
 /// A function, or the step of an iteration, in the terms of the function.
 pub struct Scope<'a> {
     pub f: Arc<Function>,
-    pub passes: Vec<Pass>,
-    /// The launch of each pass.
+    pub fused_groups: Vec<FusedGroup>,
+    /// The launch of each fused group.
     pub launches: Vec<Option<&'a Launch>>,
     pub formulas: Formulas,
     /// What is stored at which place.
@@ -28,8 +28,8 @@ pub struct Unit<'a> {
     pub launch: &'a Launch,
     /// Index into [`Units::scopes`].
     pub scope: usize,
-    /// Index into the passes of its scope; None: no pass over data, or a copy.
-    pub pass: Option<usize>,
+    /// Index into the fused groups of its scope; None: no pass over data, or a copy.
+    pub fused: Option<usize>,
     /// It copies states.
     pub copies: Option<Copies>,
 }
@@ -65,7 +65,7 @@ impl<'a> Units<'a> {
         let mut units =
             Units { compiled, plan, names: HashMap::default(), scopes: Vec::new(), list: Vec::new() };
         let scope = Scope {
-            passes: items::passes(&f)?,
+            fused_groups: groups::fused_groups(&f)?,
             launches: Vec::new(),
             f,
             formulas,
@@ -76,27 +76,27 @@ impl<'a> Units<'a> {
         Ok(units)
     }
 
-    /// The passes of a scope and the steps that they became, in one order.
+    /// The fused groups of a scope and the steps that they became, in one order.
     fn walk(&mut self, scope: Scope<'a>, steps: &'a [Step]) -> Result<()> {
         let at = self.scopes.len();
         self.scopes.push(scope);
-        let (mut next, mut pass) = (0, 0);
+        let (mut next, mut fused) = (0, 0);
         while let Some(step) = steps.get(next) {
             next += 1;
-            let current = Some(pass).filter(|p| *p < self.scopes[at].passes.len());
+            let current = Some(fused).filter(|p| *p < self.scopes[at].fused_groups.len());
             match step {
                 Step::Alloc(_) | Step::Free(_) => continue,
                 Step::Launch(launch) => {
-                    self.scopes[at].launched(launch, pass);
-                    self.list.push(Unit { launch, scope: at, pass: current, copies: None });
+                    self.scopes[at].launched(launch, fused);
+                    self.list.push(Unit { launch, scope: at, fused: current, copies: None });
                 }
                 Step::Repeat(r) => {
                     let (body, others) = steps[next..].split_at(r.body as usize);
-                    self.repeat(at, pass, r, body, &others[..r.otherwise as usize])?;
+                    self.repeat(at, fused, r, body, &others[..r.otherwise as usize])?;
                     next += r.inside();
                 }
             }
-            pass += 1;
+            fused += 1;
         }
         Ok(())
     }
@@ -105,14 +105,15 @@ impl<'a> Units<'a> {
     fn repeat(
         &mut self,
         at: usize,
-        pass: usize,
+        fused: usize,
         r: &Repeat,
         body: &'a [Step],
         otherwise: &'a [Step],
     ) -> Result<()> {
         let outer = &mut self.scopes[at];
         outer.launches.push(None);
-        let Some((step, count, args)) = outer.passes.get(pass).and_then(|p| p.iteration.clone()) else {
+        let Some((step, count, args)) = outer.fused_groups.get(fused).and_then(|p| p.iteration.clone())
+        else {
             return Ok(());
         };
         let f = outer.f.steps[step as usize].clone();
@@ -142,15 +143,15 @@ impl<'a> Units<'a> {
         };
         let each = self.steps_of(body, turns.value);
         times.push(at_once(turns, each));
-        let passes = items::passes(&f)?;
-        self.walk(Scope { f, passes, launches: Vec::new(), formulas, stored, times }, body)?;
+        let fused_groups = groups::fused_groups(&f)?;
+        self.walk(Scope { f, fused_groups, launches: Vec::new(), formulas, stored, times }, body)?;
         for step in otherwise {
             let Step::Launch(launch) = step else { continue };
             let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
             let state = r.states.iter().position(|s| writes(Place::Temp(s.next)));
             let extents = state.map(|s| self.scopes[at].formulas.extents(args[s])).unwrap_or_default();
             let copies = Some(Copies { when: when.clone(), extents });
-            self.list.push(Unit { launch, scope: at, pass: None, copies });
+            self.list.push(Unit { launch, scope: at, fused: None, copies });
         }
         Ok(())
     }
@@ -177,15 +178,15 @@ impl<'a> Units<'a> {
 impl<'a> Scope<'a> {
     /// The launch that computes a reduction or a stored array.
     pub fn launch_of(&self, n: NodeId) -> Option<&'a Launch> {
-        let pass = self.passes.iter().position(|p| p.items.iter().any(|it| it.node == n))?;
-        self.launches.get(pass).copied().flatten()
+        let fused = self.fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n))?;
+        self.launches.get(fused).copied().flatten()
     }
 
-    /// Notes the launch of a pass, and where it stores what.
-    fn launched(&mut self, launch: &'a Launch, pass: usize) {
+    /// Notes the launch of a fused group, and where it stores what.
+    fn launched(&mut self, launch: &'a Launch, fused: usize) {
         self.launches.push(Some(launch));
-        let Some(pass) = self.passes.get(pass) else { return };
-        let items = pass.items.iter().filter(|it| items::is_store(&self.f.graph, it));
+        let Some(fused) = self.fused_groups.get(fused) else { return };
+        let items = fused.items.iter().filter(|it| groups::is_store(&self.f.graph, it));
         let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
         self.stored.extend(written.zip(items).map(|((place, _), it)| (*place, it.node)));
     }

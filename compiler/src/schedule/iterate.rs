@@ -5,10 +5,10 @@
 //!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
 //! ```
 //!
-//! The step's host scalars follow from lengths that do not change, so that they are the function's own. So do its shape rules, which the passes have made rules of the
+//! The step's host scalars follow from lengths that do not change, so that they are the function's own. So do its shape rules, which the fused groups have made rules of the
 //! function: they are checked before anything runs.
 
-use super::items::{Iteration, Pass};
+use super::groups::{FusedGroup, Iteration};
 use super::{Scheduled, Scheduler, scheduled};
 use crate::core::{Function, NodeId, Op, Output, Type};
 use crate::error::Result;
@@ -94,7 +94,12 @@ impl Scheduler<'_> {
     }
 
     /// The steps of an iteration. `kernel`: the number of its first kernel.
-    pub(super) fn repeat(&mut self, pass: &Pass, (step, count, args): &Iteration, kernel: u32) -> Result<()> {
+    pub(super) fn repeat(
+        &mut self,
+        fused: &FusedGroup,
+        (step, count, args): &Iteration,
+        kernel: u32,
+    ) -> Result<()> {
         self.before = Vec::new();
         let before = self.kernels.len() as u32;
         let step = self.f.steps[*step as usize].clone();
@@ -106,7 +111,7 @@ impl Scheduler<'_> {
         let copies = pipeline::run(&copies, &mut |_, _| ())?;
         let next = kernel + self.kernels.len() as u32 - before;
         let otherwise = self.called(&copies, format!("{name}_copy"), next, false)?;
-        let states = self.states(pass, args, step.results.len());
+        let states = self.states(fused, args, step.results.len());
         for s in &states {
             let to = if let Place::Temp(t) = s.to { Some(Step::Alloc(t)) } else { None };
             self.plan.steps.extend(to.into_iter().chain([Step::Alloc(s.spare)]));
@@ -147,14 +152,14 @@ impl Scheduler<'_> {
     }
 
     /// Where each state is, before, after, and in between.
-    fn states(&mut self, pass: &Pass, args: &[NodeId], count: usize) -> Vec<State> {
+    fn states(&mut self, fused: &FusedGroup, args: &[NodeId], count: usize) -> Vec<State> {
         let mut states = Vec::new();
         for (which, from) in (0..).zip(&args[..count]) {
             let (ty, extents) = (self.f.graph.ty(*from), self.extents(*from));
             let temp = |s: &mut Self, what: &str| s.view(what, ty, &extents);
             let is_this =
                 |n: NodeId| matches!(self.f.graph.op(n), Op::Iterate { which: w, .. } if *w == which);
-            let item = pass.items.iter().find(|it| is_this(it.node)).cloned();
+            let item = fused.items.iter().find(|it| is_this(it.node)).cloned();
             let to = match item.as_ref().and_then(|it| it.result) {
                 Some(r) => Place::Result(r),
                 None => Place::Temp(temp(self, "state")),

@@ -1,4 +1,4 @@
-//! Which nested operations of a pass make loops that all its elements can walk together, as templates over variables for the element, the inner index and the
+//! Which nested operations of a fused group make loops that all its elements can walk together, as templates over variables for the element, the inner index and the
 //! accumulators.
 //!
 //! ```text
@@ -60,7 +60,7 @@ pub struct Loop {
     pub inner: Vec<Interior>,
 }
 
-/// The nested operations of a pass.
+/// The nested operations of a fused group.
 pub struct Nest {
     /// The inner index's variable.
     pub k: NodeId,

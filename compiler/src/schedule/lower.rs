@@ -10,12 +10,12 @@ mod signature;
 pub(super) use region::Region;
 use region::Uses;
 
-use super::items::Pass;
+use super::groups::FusedGroup;
 use super::segments::{Along, Segments};
 use super::slow_path::{self, SlowPath};
 use super::stencil::Kept;
 use super::strategy::Strategy;
-use super::{Scheduler, Scope, approximate, division, error_records, items, nested_loop};
+use super::{Scheduler, Scope, approximate, division, error_records, groups, nested_loop};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ pub struct Lower<'s, 'a> {
     pub strided: bool,
     /// Arrays of more than one dimension whose elements the kernel counts through, so that they must be flat.
     pub flat: IndexSet<u32>,
-    /// The launch before read an array that this pass reads, too.
+    /// The launch before read an array that this fused group reads, too.
     pub follows: bool,
     /// Arrays that the kernel accesses by several neighbours at once.
     pub vectors: IndexSet<u32>,
@@ -112,9 +112,9 @@ pub struct Lower<'s, 'a> {
 }
 
 impl<'s, 'a> Lower<'s, 'a> {
-    /// For one pass.
-    pub fn new(scheduler: &'s mut Scheduler<'a>, pass: &Pass) -> Self {
-        let nested = pass.items.iter().any(|it| items::is_nested(&scheduler.f.graph, it));
+    /// For one fused group.
+    pub fn new(scheduler: &'s mut Scheduler<'a>, fused: &FusedGroup) -> Self {
+        let nested = fused.items.iter().any(|it| groups::is_nested(&scheduler.f.graph, it));
         // what is opened for an element, and for a look at it
         let g = scheduler.f.graph.with_room(2 * scheduler.f.graph.len());
         Lower {
@@ -132,7 +132,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             loaded: None,
             host_memo: HashMap::default(),
             record_memo: HashMap::default(),
-            domain: pass.domain.clone(),
+            domain: fused.domain.clone(),
             nested,
             strided: false,
             flat: IndexSet::new(),

@@ -1,8 +1,8 @@
 //! The schedule: what is a kernel, in which strategy, and the plan that runs it. Every decision is made here; backends print.
 //!
-//! 1. [`items`] finds what must be computed by a pass over an index space: results and `materialize`d arrays that are stored, reductions, folds.
-//!    Items over one symbolic domain that do not wait for each other share a pass.
-//! 2. Each pass becomes a launch and its kernel versions ([`cpu`]), lowered from core IR by [`lower`].
+//! 1. [`groups`] finds what must be computed over an index space: results and `materialize`d arrays that are stored, reductions, folds.
+//!    Items over one symbolic domain that do not wait for each other share a fused group.
+//! 2. Each fused group becomes a launch and its kernel versions ([`cpu`], [`cuda`]), lowered from core IR by [`lower`].
 //! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the plan's.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
@@ -14,8 +14,8 @@ pub mod cuda;
 mod division;
 pub mod element;
 mod error_records;
+pub mod groups;
 pub mod host;
-pub mod items;
 mod iterate;
 pub mod loop_nests;
 pub mod lower;
@@ -35,7 +35,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostId, HostRule, Launch, Place, Plan, Slot, Step};
-use items::{Item, Pass};
+use groups::{FusedGroup, Item};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 use strategy::Strategy;
@@ -101,7 +101,7 @@ pub struct Scheduled {
     /// One entry a launch, in order.
     pub kernels: Vec<Versions>,
     /// The same for GPUs, if asked for.
-    pub gpu: Vec<cuda::GpuPass>,
+    pub gpu: Vec<cuda::GpuVariants>,
     /// What the author should know.
     pub warnings: Vec<String>,
 }
@@ -120,7 +120,7 @@ fn scheduled(
     scope: Scope,
     repeated: bool,
 ) -> Result<Scheduled> {
-    let mut passes = items::passes(f)?;
+    let mut fused_groups = groups::fused_groups(f)?;
     let mut equations = Equations::default();
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
         equations.add(&f.graph, r.a, r.b);
@@ -136,7 +136,7 @@ fn scheduled(
         equations,
         scope,
         // only what is alone can be done several times in one launch
-        repeated: repeated && passes.len() == 1,
+        repeated: repeated && fused_groups.len() == 1,
         kernels: Vec::new(),
         gpu: Vec::new(),
         before: Vec::new(),
@@ -146,21 +146,21 @@ fn scheduled(
         in_products: 0,
     };
     s.head();
-    let (mut scalars, alone) = s.assign_scalars(&passes);
-    if passes.is_empty() || !alone.is_empty() {
-        passes.push(Pass { domain: vec![], sequential: false, iteration: None, items: vec![] });
+    let (mut scalars, alone) = s.assign_scalars(&fused_groups);
+    if fused_groups.is_empty() || !alone.is_empty() {
+        fused_groups.push(FusedGroup { domain: vec![], sequential: false, iteration: None, items: vec![] });
         scalars.push(alone);
     }
-    s.declare_temps(&passes, &scalars);
-    for (i, pass) in passes.iter().enumerate() {
+    s.declare_temps(&fused_groups, &scalars);
+    for (i, fused) in fused_groups.iter().enumerate() {
         interrupt::check()?;
         let next = first_kernel + s.kernels.len() as u32;
-        if let Some(iteration) = &pass.iteration {
-            s.repeat(pass, iteration, next)?;
+        if let Some(iteration) = &fused.iteration {
+            s.repeat(fused, iteration, next)?;
             continue;
         }
         let name = format!("{}_{i}", s.name);
-        let (launch, versions) = s.launch(name, pass, &scalars[i], next)?;
+        let (launch, versions) = s.launch(name, fused, &scalars[i], next)?;
         s.step(launch);
         s.kernels.push(versions);
     }
@@ -180,16 +180,16 @@ pub struct Scheduler<'a> {
     host: host::Hosts,
     /// Where arrays are that kernels read: parameters and stored temporaries.
     places: HashMap<NodeId, Place>,
-    /// Reductions that other passes need: their scalar temporaries.
+    /// Reductions that other fused groups need: their scalar temporaries.
     slots: HashMap<NodeId, Place>,
     /// What the shape rules say about lengths.
     equations: Equations,
     /// Which code is wanted.
     scope: Scope,
-    /// The function is the step of an iteration, in one pass.
+    /// The function is the step of an iteration, in one fused group.
     repeated: bool,
     kernels: Vec<Versions>,
-    gpu: Vec<cuda::GpuPass>,
+    gpu: Vec<cuda::GpuVariants>,
     /// The arrays of the launch before, if it goes from their beginning to their end.
     before: Vec<Place>,
     warnings: Vec<String>,
@@ -227,19 +227,20 @@ impl Scheduler<'_> {
         }
     }
 
-    /// For each pass the scalar results that its `finish` computes: those whose last reduction it has. What waits for no reduction goes to the last pass.
+    /// For each fused group the scalar results that its `finish` computes: those whose last reduction it has. What waits for no reduction goes to the last group.
     /// The threads of a GPU's map do not wait for one another, so what would go to a map needs a launch of its own: the second part.
-    fn assign_scalars(&self, passes: &[Pass]) -> (Vec<Vec<u32>>, Vec<u32>) {
+    fn assign_scalars(&self, fused_groups: &[FusedGroup]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
-        let (mut out, mut alone) = (vec![Vec::new(); passes.len()], Vec::new());
+        let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
         for (r, i) in self.f.results.iter().zip(0..) {
             if !g.ty(r.value).is_scalar() {
                 continue;
             }
-            let needs = items::needs(g, r.value);
-            let last = passes.iter().rposition(|p| p.items.iter().any(|it| needs.contains(&it.node)));
-            let at = last.or(passes.len().checked_sub(1));
-            match at.filter(|at| passes[*at].sequential || items::has_reduction(g, &passes[*at])) {
+            let needs = groups::needs(g, r.value);
+            let last = fused_groups.iter().rposition(|p| p.items.iter().any(|it| needs.contains(&it.node)));
+            let at = last.or(fused_groups.len().checked_sub(1));
+            match at.filter(|at| fused_groups[*at].sequential || groups::has_reduction(g, &fused_groups[*at]))
+            {
                 Some(at) => out[at].push(i),
                 None => alone.push(i),
             }
@@ -247,13 +248,13 @@ impl Scheduler<'_> {
         (out, alone)
     }
 
-    /// Temporaries: materialized vectors, and reductions that cross passes.
-    fn declare_temps(&mut self, passes: &[Pass], scalars: &[Vec<u32>]) {
+    /// Temporaries: materialized vectors, and reductions that cross fused groups.
+    fn declare_temps(&mut self, fused_groups: &[FusedGroup], scalars: &[Vec<u32>]) {
         let g = &self.f.graph;
-        let owner = |n: NodeId| passes.iter().position(|p| p.items.iter().any(|it| it.node == n));
-        for (i, pass) in passes.iter().enumerate() {
-            let bodies = pass.items.iter().flat_map(|it| items::needs_of_item(g, it));
-            let results = scalars[i].iter().flat_map(|r| items::needs(g, self.f.results[*r as usize].value));
+        let owner = |n: NodeId| fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n));
+        for (i, fused) in fused_groups.iter().enumerate() {
+            let bodies = fused.items.iter().flat_map(|it| groups::needs_of_item(g, it));
+            let results = scalars[i].iter().flat_map(|r| groups::needs(g, self.f.results[*r as usize].value));
             for n in bodies.chain(results).filter(|n| owner(*n) != Some(i)) {
                 if g.ty(n).is_scalar() && !self.slots.contains_key(&n) {
                     let place = self.temp(format!("s{}", self.plan.temps.len()), g.ty(n), Vec::new());
@@ -261,8 +262,8 @@ impl Scheduler<'_> {
                 }
             }
             // an iteration declares its own
-            for it in pass.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
-                let extents = pass.domain.iter().map(|n| self.host.of(g, *n)).collect();
+            for it in fused.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
+                let extents = fused.domain.iter().map(|n| self.host.of(g, *n)).collect();
                 let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
                 self.places.insert(it.node, place);
             }
@@ -285,25 +286,25 @@ impl Scheduler<'_> {
     fn launch(
         &mut self,
         name: String,
-        pass: &Pass,
+        fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.before));
-        let mut l = lower::Lower::new(self, pass);
-        if l.nested && pass.items.iter().all(|it| items::is_store(&l.g, it)) {
+        let mut l = lower::Lower::new(self, fused);
+        if l.nested && fused.items.iter().all(|it| groups::is_store(&l.g, it)) {
             // an element is a loop
-            l.segments = segments::of(&mut l, pass).map(Rc::new);
+            l.segments = segments::of(&mut l, fused).map(Rc::new);
             let columns = l.segments.as_ref().is_some_and(|s| cpu::segmented_columns::fits(s));
             l.grain = if columns { cpu::segmented_columns::STRIP } else { 1 };
         }
-        let versions = cpu::kernels(&mut l, &name, pass, scalars)?;
+        let versions = cpu::kernels(&mut l, &name, fused, scalars)?;
         let (cost, grain, flat) = (l.cost, l.grain, l.flat.drain(..).collect());
         // what the launch before read last is still in the caches
         let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
         l.follows = before.iter().any(|p| arrays.contains(p));
         let gpu = match scope.has_gpu() {
-            true => Some(cuda::kernels(&mut l, &name, pass, scalars, cost)?),
+            true => Some(cuda::kernels(&mut l, &name, fused, scalars, cost)?),
             false => None,
         };
         let gpu = gpu.map(|mut g| {
@@ -313,20 +314,20 @@ impl Scheduler<'_> {
             g
         });
         let segment = l.segments.as_ref().map(|s| s.length);
-        let segment = segment.or_else(|| products::length(&mut l, pass));
+        let segment = segment.or_else(|| products::length(&mut l, fused));
         let warnings: Vec<String> = l.warnings.drain(..).collect();
         let (signature, turned) = (l.signature, l.follows);
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
-        let computes = self.computes(pass, scalars);
+        let computes = self.computes(fused, scalars);
         self.before = if turned { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);
         let launch = Launch {
             kernel,
             name,
-            domain: pass.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
+            domain: fused.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
             segment,
-            sequential: pass.sequential,
+            sequential: fused.sequential,
             cost,
             grain,
             arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
@@ -342,11 +343,11 @@ impl Scheduler<'_> {
     }
 
     /// What a launch computes, and where the author wrote it: the items that go to memory, and scalar results.
-    fn computes(&self, pass: &Pass, scalars: &[u32]) -> Vec<(Place, String)> {
+    fn computes(&self, fused: &FusedGroup, scalars: &[u32]) -> Vec<(Place, String)> {
         let g = &self.f.graph;
         let line = |n: NodeId| g.node(n).loc.first().map(|loc| loc.to_string());
         let of_item = |it: &Item| {
-            let stored = items::is_store(g, it);
+            let stored = groups::is_store(g, it);
             let place = if stored { Some(self.destination(it)) } else { self.slots.get(&it.node).copied() };
             let array = if let Op::Materialize(x) = *g.op(it.node) { x } else { it.node };
             let element = g.op(array).lambda().filter(|_| stored).and_then(|l| line(l.body));
@@ -356,7 +357,7 @@ impl Scheduler<'_> {
             let value = self.f.results[*r as usize].value;
             (Place::Result(*r), line(value).unwrap_or_default())
         });
-        pass.items.iter().filter_map(of_item).chain(results).collect()
+        fused.items.iter().filter_map(of_item).chain(results).collect()
     }
 
     /// The launch, with the temporaries that it writes allocated before.

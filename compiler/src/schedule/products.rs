@@ -1,4 +1,4 @@
-//! Passes that are products: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j), in order or by panels. Matrix products, distances of
+//! Fused groups that are products: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j), in order or by panels. Matrix products, distances of
 //! all pairs of points.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!
 //! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k -> a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the result.
 
-use super::items::{Pass, is_store};
+use super::groups::{FusedGroup, is_store};
 use super::loop_nests::{self, Loop, Order};
 use super::lower::Lower;
 use crate::core::{NodeId, Op};
@@ -18,7 +18,7 @@ const MAX_PARTS: usize = 2;
 /// Operations of a step at most: it is written out for many results.
 const MAX_BODY: usize = 12;
 
-/// A pass as a product.
+/// A fused group as a product.
 pub struct Product {
     /// Variables of the element's row and column.
     pub outer: [NodeId; 2],
@@ -45,10 +45,10 @@ pub struct Side {
 }
 
 /// The pass as a product, if it is one.
-pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
-    let items = pass.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
-    let axes = pass.domain.len();
-    if !l.nested || items.len() < pass.items.len() || !(1..=2).contains(&axes) {
+pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Product> {
+    let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
+    let axes = fused.domain.len();
+    if !l.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
         return None;
     }
     let sample = l.g.sample_index(2);
@@ -93,8 +93,8 @@ pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Product> {
 }
 
 /// How many inner indices a product by panels has: a GPU chooses by it.
-pub fn length(l: &mut Lower, pass: &Pass) -> Option<NodeId> {
-    plan(l, pass).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
+pub fn length(l: &mut Lower, fused: &FusedGroup) -> Option<NodeId> {
+    plan(l, fused).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
 }
 
 /// The element of an item at these indices.

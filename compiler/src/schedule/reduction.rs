@@ -1,13 +1,13 @@
 //! What a reduction is made of, for every target: how a column begins, goes on, and joins another (semantics 5.1 and 5.3).
 
 use super::element::element;
-use super::items::Pass;
+use super::groups::FusedGroup;
 use super::lower::Lower;
 use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var};
 use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// One reduction of a pass.
+/// One reduction of a fused group.
 pub struct Reduction {
     /// The node.
     pub node: NodeId,
@@ -24,9 +24,9 @@ enum Kind {
 }
 
 impl Reduction {
-    /// The reductions of a pass, in order.
-    pub fn all(l: &mut Lower, pass: &Pass) -> Vec<Reduction> {
-        let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    /// The reductions of a fused group, in order.
+    pub fn all(l: &mut Lower, fused: &FusedGroup) -> Vec<Reduction> {
+        let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
         let mut out = Vec::new();
         for node in nodes {
             let kind = match l.g.op(node) {
@@ -51,7 +51,7 @@ impl Reduction {
         Reduction { node, ty: l.g.ty(node).elem, scratch: Mem::Scratch(u32::MAX), kind }
     }
 
-    /// The same with a scratch array for the results of tiles: the `at`-th of its pass.
+    /// The same with a scratch array for the results of tiles: the `at`-th of its fused group.
     pub fn segmented(l: &mut Lower, node: NodeId, at: usize) -> Reduction {
         let r = Reduction::nested(l, node);
         Reduction { scratch: l.scratch(at, r.ty), ..r }

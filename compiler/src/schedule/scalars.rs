@@ -1,4 +1,4 @@
-//! Scalars that follow from reductions and folds, for every target: what runs once at the end of a pass.
+//! Scalars that follow from reductions and folds, for every target: what runs once at the end of a fused group.
 
 use super::element::canonical;
 use super::lower::Lower;
@@ -31,7 +31,7 @@ pub fn join_initial(
     Ok(Expr::Reg(value))
 }
 
-/// Stores what other passes need of the `known` reductions and folds, and the scalar results that are known now.
+/// Stores what other fused groups need of the `known` reductions and folds, and the scalar results that are known now.
 pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut Vec<Stmt>) -> Result<()> {
     for (node, value) in known {
         if let Some(place) = l.crossing(*node) {

@@ -8,7 +8,7 @@
 //! an absent element is left to the loops of [`super::nested_loop`].
 
 use super::element::element;
-use super::items::{Pass, is_store};
+use super::groups::{FusedGroup, is_store};
 use super::lower::Lower;
 use super::nested_loop::Place;
 use super::reduction::Reduction;
@@ -29,7 +29,7 @@ pub enum Along {
     Columns,
 }
 
-/// A pass that is a segmented reduction.
+/// A fused group that is a segmented reduction.
 pub struct Segments {
     /// The index of an element (a fresh variable).
     pub index: NodeId,
@@ -66,12 +66,12 @@ impl Segments {
 }
 
 /// The pass as a segmented reduction, if it is one.
-pub fn of(l: &mut Lower, pass: &Pass) -> Option<Segments> {
-    if pass.items.is_empty() || !pass.items.iter().all(|it| is_store(&l.g, it)) {
+pub fn of(l: &mut Lower, fused: &FusedGroup) -> Option<Segments> {
+    if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
     }
     let (var, index) = l.g.fresh_var(Ty::I64);
-    let bodies: Vec<NodeId> = pass.items.iter().map(|it| element(l, it.node, index)).collect();
+    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(l, it.node, index)).collect();
     if l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g)) {
         return None;
     }

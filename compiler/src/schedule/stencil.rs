@@ -191,15 +191,15 @@ mod tests {
     use super::*;
     use crate::core::parse;
     use crate::passes::pipeline;
-    use crate::schedule::items;
+    use crate::schedule::groups;
 
     /// Of the only pass of a function: name, taps, whether static, whether total.
     fn of_text(text: &str) -> Vec<(String, Vec<Vec<i64>>, bool, bool)> {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
-        let passes = items::passes(&f).unwrap();
+        let fused_groups = groups::fused_groups(&f).unwrap();
         let mut g = f.graph.clone();
-        let arrays: Vec<NodeId> = passes[0].items.iter().map(|it| it.node).collect();
-        let all = stencils(&mut g, &passes[0].domain, &arrays);
+        let arrays: Vec<NodeId> = fused_groups[0].items.iter().map(|it| it.node).collect();
+        let all = stencils(&mut g, &fused_groups[0].domain, &arrays);
         let name = |n: NodeId| match g.op(n) {
             Op::Param(i) => f.params[*i as usize].name.clone(),
             op => format!("{op:?}"),

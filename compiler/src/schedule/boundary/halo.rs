@@ -13,7 +13,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil;
 use indexmap::IndexMap;
@@ -27,7 +27,7 @@ struct HaloElement {
     is_plain: bool,
 }
 
-/// Of all arrays that a pass reads.
+/// Of all arrays that a fused group reads.
 pub struct Halo(IndexMap<NodeId, HaloElement>);
 
 /// A read of an array at a constant distance: the node that stands for it in the original.
@@ -39,14 +39,14 @@ struct Read {
 
 impl Halo {
     /// None: the elements at the edges are not made as others are, or may leave a record.
-    pub fn of(l: &mut Lower, pass: &Pass, inner: &Interior) -> Option<Halo> {
+    pub fn of(l: &mut Lower, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
-        let index: Vec<NodeId> = pass.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
-        let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
+        let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
+        let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
         let wanted: Vec<NodeId> = inner.arrays.iter().map(|a| opened(g, *a, &index)).collect();
         let memo = match wanted == roots {
             true => HashMap::default(),
-            false => interior::decided(g, &index, &pass.domain, &roots).0,
+            false => interior::decided(g, &index, &fused.domain, &roots).0,
         };
         let reads = reads(g, &index, &roots, &memo)?;
         // nothing else was decided but what is read

@@ -16,7 +16,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::cost;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -26,7 +26,7 @@ pub type BoundaryWidth = (i64, i64);
 /// A margin has so many indices at most: what is decided behind wider ones is no edge.
 const MOST: i64 = 64;
 
-/// A pass whose elements keep margins.
+/// A fused group whose elements keep margins.
 #[derive(Clone)]
 pub struct Interior {
     /// The arrays that its items store, in their order, right within the margins.
@@ -38,40 +38,40 @@ pub struct Interior {
 }
 
 impl Interior {
-    /// Of a pass as it is, right everywhere.
-    pub fn whole(pass: &Pass) -> Interior {
-        let arrays = pass.items.iter().map(|it| it.node).collect();
-        Interior { arrays, margins: vec![(0, 0); pass.domain.len()], saved: 0 }
+    /// Of a fused group as it is, right everywhere.
+    pub fn whole(fused: &FusedGroup) -> Interior {
+        let arrays = fused.items.iter().map(|it| it.node).collect();
+        Interior { arrays, margins: vec![(0, 0); fused.domain.len()], saved: 0 }
     }
 
-    /// Whether it is the pass as it is.
-    pub fn is_whole(&self, pass: &Pass) -> bool {
-        self.arrays.iter().eq(pass.items.iter().map(|it| &it.node))
+    /// Whether it is the fused group as it is.
+    pub fn is_whole(&self, fused: &FusedGroup) -> bool {
+        self.arrays.iter().eq(fused.items.iter().map(|it| &it.node))
     }
 
-    /// Whether it differs from the pass at the edges.
+    /// Whether it differs from the fused group at the edges.
     pub fn has_boundary(&self) -> bool {
         self.margins.iter().any(|m| *m != (0, 0))
     }
 
-    /// Of a pass that stores arrays and nothing else.
-    pub fn of(g: &mut Graph, pass: &Pass) -> Interior {
-        let elements = pass.items.iter().map(|it| it.node);
+    /// Of a fused group that stores arrays and nothing else.
+    pub fn of(g: &mut Graph, fused: &FusedGroup) -> Interior {
+        let elements = fused.items.iter().map(|it| it.node);
         if !g.reachable(elements).into_iter().any(|n| question(g, g.op(n)).is_some()) {
-            return Interior::whole(pass);
+            return Interior::whole(fused);
         }
-        let vars = g.sample_index(pass.domain.len());
+        let vars = g.sample_index(fused.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
-        let roots: Vec<NodeId> = pass.items.iter().map(|it| opened(g, it.node, &index)).collect();
-        let (inner, margins) = away(g, &index, &pass.domain, &roots);
+        let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
+        let (inner, margins) = away(g, &index, &fused.domain, &roots);
         if inner == roots {
-            return Interior::whole(pass);
+            return Interior::whole(fused);
         }
         let saved = operations(g, &roots).saturating_sub(operations(g, &inner));
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let mut array = |body: NodeId| {
             let lambda = g.close(&binders, body);
-            g.add(Op::Generate(pass.domain.clone(), lambda))
+            g.add(Op::Generate(fused.domain.clone(), lambda))
         };
         Interior { arrays: inner.into_iter().map(&mut array).collect(), margins, saved }
     }
@@ -247,19 +247,19 @@ impl Facts<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::core::parse;
     use crate::passes::pipeline;
-    use crate::schedule::items;
+    use crate::schedule::groups;
     use crate::schedule::stencil::stencils;
-    use super::*;
 
     /// Of the only pass of a function: margins, and the taps that are seen within them.
     fn of(text: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
-        let pass = items::passes(&f).unwrap().remove(0);
+        let fused = groups::fused_groups(&f).unwrap().remove(0);
         let mut g = f.graph.clone();
-        let inner = Interior::of(&mut g, &pass);
-        let found = stencils(&mut g, &pass.domain, &inner.arrays);
+        let inner = Interior::of(&mut g, &fused);
+        let found = stencils(&mut g, &fused.domain, &inner.arrays);
         let mut taps: Vec<_> = found.iter().flat_map(|s| s.taps.iter().cloned()).collect();
         taps.sort();
         (inner.margins, taps)

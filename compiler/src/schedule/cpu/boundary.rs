@@ -10,7 +10,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{named, opened};
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 
 /// Elements that have such code.
@@ -30,9 +30,9 @@ pub struct Part {
 
 impl Away {
     /// None: nothing would be simpler away from the edges.
-    pub fn of(l: &mut Lower, pass: &Pass, items: &[&Item]) -> Option<Away> {
-        let inner = Interior::of(&mut l.g, pass);
-        (items.len() == pass.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
+    pub fn of(l: &mut Lower, fused: &FusedGroup, items: &[&Item]) -> Option<Away> {
+        let inner = Interior::of(&mut l.g, fused);
+        (items.len() == fused.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
             .then_some(Away { inner })
     }
 

@@ -7,20 +7,20 @@ use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::nested_loop::Place;
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
 /// The statements, or None when there is nothing to do.
-pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
+pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
     let mut out = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
-    if pass.sequential {
-        folds(l, pass, &mut known, &mut out)?;
+    if fused.sequential {
+        folds(l, fused, &mut known, &mut out)?;
     } else {
-        for r in Reduction::all(l, pass) {
+        for r in Reduction::all(l, fused) {
             let value = reduction(l, &r, &mut out)?;
             known.push((r.node, value));
         }
@@ -30,8 +30,13 @@ pub(super) fn finish(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Opti
 }
 
 /// The accumulator of a fold, or its initial value when nothing was folded.
-fn folds(l: &mut Lower, pass: &Pass, known: &mut Vec<(NodeId, Expr)>, out: &mut Vec<Stmt>) -> Result<()> {
-    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+fn folds(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    known: &mut Vec<(NodeId, Expr)>,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for (node, at) in nodes.into_iter().zip(0..) {
         let Op::Fold { init, .. } = *l.g.op(node) else { continue };
         let ty = l.g.ty(node).elem;

@@ -6,16 +6,16 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::element;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
-pub(super) fn main(l: &mut Lower, pass: &Pass) -> Result<Vec<Stmt>> {
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
     let n = l.count();
     let (_, index) = l.g.fresh_var(Ty::I64);
     let i = l.k.reg("i", Ty::I64);
     let (mut out, mut body, mut end) = (Vec::new(), Vec::new(), Vec::new());
     let (mut vars, mut roots, mut accumulators) = (vec![(index, Expr::Reg(i))], Vec::new(), Vec::new());
-    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for (node, at) in nodes.into_iter().zip(0..) {
         let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
         let ty = l.g.ty(node).elem;

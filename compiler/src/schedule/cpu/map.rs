@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::element::element;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 
-pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().collect();
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().collect();
     let n = l.count();
     let grain = i64::from(l.grain);
     let stores = Stores::new(l, &items);
@@ -24,7 +24,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let away = if pass.domain.len() == 1 { Away::of(l, pass, &items) } else { None };
+        let away = if fused.domain.len() == 1 { Away::of(l, fused, &items) } else { None };
         let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &[index]));
         let (mut elements, mut looks) = (Vec::new(), false);
         let whole = (Expr::Reg(lo), Expr::Reg(hi));

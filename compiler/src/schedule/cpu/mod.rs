@@ -1,4 +1,4 @@
-//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns` with `pile`), many short rows (`batch`), one pass with the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
+//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns` with `pile`), many short rows (`batch`), the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
 //! at the end (`finish`).
 
 mod boundary;
@@ -17,7 +17,7 @@ mod short_rows;
 
 use super::Versions;
 use super::element::canonical;
-use super::items::{Item, Pass, domain, is_store};
+use super::groups::{FusedGroup, Item, domain, is_store};
 use super::lower::Lower;
 use super::strategy::Strategy;
 use crate::core::{COLUMNS, NodeId, TILE};
@@ -26,17 +26,17 @@ use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
 use crate::scalar::{Lit, Ty};
 use select::Plan;
 
-/// All versions of the kernel of one pass. `scalars` are the scalar results that its `finish` computes.
-pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Result<Versions> {
-    let stores = pass.items.iter().any(|it| is_store(&l.g, it));
+/// All versions of the kernel of one fused group. `scalars` are the scalar results that its `finish` computes.
+pub fn kernels(l: &mut Lower, name: &str, fused: &FusedGroup, scalars: &[u32]) -> Result<Versions> {
+    let stores = fused.items.iter().any(|it| is_store(&l.g, it));
     let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<Strategy> {
         let before = l.cost;
         l.begin(&format!("{name}{suffix}"), strided);
         let mut strategy = Strategy::Scalars;
-        if !pass.domain.is_empty() {
-            let plan = select::plan(l, pass, staged);
+        if !fused.domain.is_empty() {
+            let plan = select::plan(l, fused, staged);
             strategy = plan.strategy(l);
-            let mut body = emit(l, pass, &plan, staged)?;
+            let mut body = emit(l, fused, &plan, staged)?;
             let mut all = std::mem::take(&mut l.prologue);
             all.append(&mut body);
             l.k.main = Some(all);
@@ -50,7 +50,7 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
     let mut strategies = [Strategy::default(); 3];
     // without code for processors one version tells what an element costs and what a kernel gets
-    let staged = l.scope.has_cpu() && !pass.domain.is_empty();
+    let staged = l.scope.has_cpu() && !fused.domain.is_empty();
     if staged {
         strategies = [build(l, "_in_place", true, false)?; 3];
         in_place = l.k.clone();
@@ -63,9 +63,9 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
     }
     strategies[0] = build(l, "", false, false)?;
     l.begin_finish();
-    l.k.finish = finish::finish(l, pass, scalars)?;
+    l.k.finish = finish::finish(l, fused, scalars)?;
     // what only runs once reads at any stride
-    let contiguous = l.finished(pass.domain.is_empty(), stores);
+    let contiguous = l.finished(fused.domain.is_empty(), stores);
     let mut versions = Versions { contiguous, in_place: None, strided: None, strategies };
     if l.scope.has_cpu() {
         verify::verify(&versions.contiguous)?;
@@ -84,25 +84,25 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32]) -> Resul
 }
 
 /// The body of one variant.
-fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, staged: bool) -> Result<Vec<Stmt>> {
+fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match plan {
-        Plan::SequentialFold => fold::main(l, pass)?,
-        Plan::Reduction => reduce::main(l, pass, staged)?,
-        Plan::Product(p) => product::main(l, pass, p)?,
+        Plan::SequentialFold => fold::main(l, fused)?,
+        Plan::Reduction => reduce::main(l, fused, staged)?,
+        Plan::Product(p) => product::main(l, fused, p)?,
         Plan::Strips(s) => {
             let long = segmented_columns::too_long(l, s);
-            let strips = segmented_columns::main(l, pass, s, staged)?;
-            vec![Stmt::If(long, map::main(l, pass, staged)?, strips)]
+            let strips = segmented_columns::main(l, fused, s, staged)?;
+            vec![Stmt::If(long, map::main(l, fused, staged)?, strips)]
         }
         Plan::Batches(s) => {
             let long = short_rows::too_long(l, s);
             let before = l.cost;
-            let short = short_rows::main(l, pass, s)?;
+            let short = short_rows::main(l, fused, s)?;
             l.cost = before;
-            vec![Stmt::If(long, map::main(l, pass, staged)?, short)]
+            vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
-        Plan::Rows => rows::main(l, pass, staged)?,
-        Plan::Map => map::main(l, pass, staged)?,
+        Plan::Rows => rows::main(l, fused, staged)?,
+        Plan::Map => map::main(l, fused, staged)?,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
 use crate::schedule::element::named;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
@@ -27,9 +27,9 @@ const STEPS: i64 = 4;
 const LEAST: i64 = 8;
 
 /// The pass, contiguous.
-pub(super) fn main(l: &mut Lower, pass: &Pass, p: &Product) -> Result<Vec<Stmt>> {
-    let elements = map::main(l, pass, false)?;
-    let [rows, cols] = [pass.domain[0], pass.domain[1]].map(|n| l.host(n));
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
+    let elements = map::main(l, fused, false)?;
+    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.host(n));
     let n = l.count();
     let mut out = Vec::new();
     let across = named(l, "across", up(&cols, SIZE), &mut out);
@@ -55,7 +55,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, p: &Product) -> Result<Vec<Stmt>>
     let packed = types.into_iter().map(|ty| local(l, "packed", ty, DEPTH * SIZE)).collect();
     let square = Square { p, first, counts, chains, sums, packed };
     square.compute(l, &mut body)?;
-    square.store(l, pass, &mut body)?;
+    square.store(l, fused, &mut body)?;
     out.push(Stmt::Seq(t, from, to, body));
     let wide = Expr::binary(BinaryOp::Ge, cols, Expr::int(LEAST));
     Ok(vec![Stmt::If(wide, out, elements)])
@@ -253,7 +253,7 @@ impl Square<'_> {
     }
 
     /// The elements, from the loop's results.
-    fn store(&self, l: &mut Lower, pass: &Pass, out: &mut Vec<Stmt>) -> Result<()> {
+    fn store(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
         let inner = &self.p.of.inner[0];
         let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
@@ -272,7 +272,7 @@ impl Square<'_> {
         vars.push((env.of(&mut l.g, inner.node), value));
         let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.g, *n)).collect();
         let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
-        for (item, e) in pass.items.iter().zip(values) {
+        for (item, e) in fused.items.iter().zip(values) {
             let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
             let to = at[0].clone().times(l.stride(mem, 0)).plus(at[1].clone());
             let e = canonical(e, ty, &mut l.k, &mut body);

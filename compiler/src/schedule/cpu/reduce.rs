@@ -1,4 +1,4 @@
-//! Reduce: one pass with the fixed tree of semantics 5.1, for any number of reductions and stored vectors over one domain.
+//! Reduce: the fixed tree of semantics 5.1, for any number of reductions and stored vectors over one domain.
 //!
 //! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 columns; the loop over a row's columns is
 //! independent and vectorises; rows follow in order. Then 128 columns join as a tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles have
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{element, named};
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested_loop::{Place, rows_of};
 use crate::schedule::reduction::{Reduction, have_loops};
 
-pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().filter(|it| is_store(&l.g, it)).collect();
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.g, it)).collect();
     let n = l.count();
-    let reductions = Reduction::all(l, pass);
+    let reductions = Reduction::all(l, fused);
     let stores = Stores::new(l, &items);
     let t = l.k.reg("t", Ty::I64);
     let base = l.k.reg("base", Ty::I64);

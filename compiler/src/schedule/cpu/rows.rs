@@ -11,17 +11,17 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::{element, named, opened};
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Whether rows matter: the elements need their indices, or the arrays may have gaps.
-pub(super) fn matter(l: &mut Lower, pass: &Pass) -> bool {
-    if pass.domain.len() < 2 || l.strided {
-        return pass.domain.len() > 1;
+pub(super) fn matter(l: &mut Lower, fused: &FusedGroup) -> bool {
+    if fused.domain.len() < 2 || l.strided {
+        return fused.domain.len() > 1;
     }
     let (_, k) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = pass.items.iter().map(|it| element(l, it.node, k)).collect();
+    let roots: Vec<NodeId> = fused.items.iter().map(|it| element(l, it.node, k)).collect();
     let (mut stack, mut seen) = (roots, HashSet::default());
     while let Some(n) = stack.pop() {
         if !seen.insert(n) || l.g.is_closed(n) {
@@ -39,13 +39,13 @@ pub(super) fn matter(l: &mut Lower, pass: &Pass) -> bool {
     false
 }
 
-pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().collect();
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().collect();
     let (n, grain) = (l.count(), i64::from(l.grain));
     let stores = Stores::new(l, &items);
-    let index: Vec<NodeId> = pass.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+    let index: Vec<NodeId> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
-    let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
+    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.host(*n)).collect();
     let (lo, hi) = (l.k.reg("lo", Ty::I64), l.k.reg("hi", Ty::I64));
     let range = |begin: Expr, end: Expr| {
         let end = end.times(Expr::int(grain)).min(n.clone());
@@ -73,7 +73,7 @@ pub(super) fn main(l: &mut Lower, pass: &Pass, staged: bool) -> Result<Vec<Stmt>
         }
     };
     // what is staged is at its edges all the time
-    let away = if staged || l.strided { None } else { Away::of(l, pass, &items) };
+    let away = if staged || l.strided { None } else { Away::of(l, fused, &items) };
     let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &index));
     walk.rows(l, &mut body, &mut |l, piece, out| {
         let parts = match &away {

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::named;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::{Along, Segments, neighbours};
@@ -25,7 +25,7 @@ pub const STRIP: u32 = 128;
 /// Bytes of a strip's accumulators, all reductions together, at most; a block has four times as many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
-/// Whether a pass goes by strips.
+/// Whether a fused group goes by strips.
 pub fn fits(s: &Segments) -> bool {
     s.along == Along::Columns
 }
@@ -36,8 +36,8 @@ pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
 }
 
-pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().collect();
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.count(), l.host(s.length));
     let stores = Stores::new(l, &items);
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();

@@ -1,7 +1,7 @@
 //! Which strategy a variant of a kernel has on a CPU.
 
 use super::{rows, segmented_columns, short_rows};
-use crate::schedule::items::{Pass, is_store};
+use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{self, Product};
 use crate::schedule::segments::Segments;
@@ -27,20 +27,20 @@ pub enum Plan {
 }
 
 /// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a buffer.
-pub fn plan(l: &mut Lower, pass: &Pass, staged: bool) -> Plan {
-    if pass.sequential {
+pub fn plan(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Plan {
+    if fused.sequential {
         return Plan::SequentialFold;
     }
-    if !pass.items.iter().all(|it| is_store(&l.g, it)) {
+    if !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return Plan::Reduction;
     }
-    if let Some(p) = products::plan(l, pass).filter(|p| p.is_matrix && !staged) {
+    if let Some(p) = products::plan(l, fused).filter(|p| p.is_matrix && !staged) {
         return Plan::Product(p);
     }
     match l.segments.clone() {
         Some(s) if segmented_columns::fits(&s) => Plan::Strips(s),
-        Some(s) if !staged && short_rows::fits(l, pass, &s) => Plan::Batches(s),
-        _ if rows::matter(l, pass) => Plan::Rows,
+        Some(s) if !staged && short_rows::fits(l, fused, &s) => Plan::Batches(s),
+        _ if rows::matter(l, fused) => Plan::Rows,
         _ => Plan::Map,
     }
 }

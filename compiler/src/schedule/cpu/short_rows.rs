@@ -14,14 +14,14 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::named;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{Along, Segments};
 
-/// Whether a pass goes so.
-pub fn fits(l: &Lower, pass: &Pass, s: &Segments) -> bool {
-    s.along == Along::Rows && pass.domain.len() == 1 && !l.strided
+/// Whether a fused group goes so.
+pub fn fits(l: &Lower, fused: &FusedGroup, s: &Segments) -> bool {
+    s.along == Along::Rows && fused.domain.len() == 1 && !l.strided
 }
 
 /// Segments of more elements than a tile has.
@@ -30,8 +30,8 @@ pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE))
 }
 
-pub(super) fn main(l: &mut Lower, pass: &Pass, s: &Segments) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().collect();
+pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Vec<Stmt>> {
+    let items: Vec<&Item> = fused.items.iter().collect();
     let (n, length) = (l.count(), l.host(s.length));
     let stores = Stores::new(l, &items);
     let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();

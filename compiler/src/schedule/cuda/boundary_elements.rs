@@ -16,18 +16,18 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 
 /// The elements of a warp whose lanes do not all have room, but for those of lanes that have it. None: no lane has it.
 pub fn elements(
     l: &mut Lower,
-    (pass, items): (&Pass, &[&Item]),
+    (fused, items): (&FusedGroup, &[&Item]),
     cut: Cut,
     place: &Place,
     room: Option<&Room>,
 ) -> Result<Vec<Stmt>> {
-    let rank = pass.domain.len();
+    let rank = fused.domain.len();
     let mut out = Vec::new();
     let (before, from) = match room {
         Some(room) => lanes(l, cut, place, room, &mut out),
@@ -53,7 +53,7 @@ pub fn elements(
     let own = if cut.apart == 1 { own } else { own.times(int32(cut.apart as i32)) };
     let right = of.times(int32(cut.step() as i32)).plus(own);
     index[rank - 1] = bind(l, "j", place.block[rank - 1].clone().plus(wide(right)), &mut body);
-    let extents: Vec<Expr> = pass.domain.iter().map(|n| l.host(*n)).collect();
+    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.host(*n)).collect();
     let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
     let is_inside = Expr::binary(BinaryOp::And, inside(rank - 2), inside(rank - 1));
     body.push(Stmt::If(is_inside, element(l, items, &index, &extents)?, vec![]));

@@ -14,7 +14,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counters;
 use crate::schedule::element::element;
 use crate::schedule::element::named;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
@@ -33,7 +33,7 @@ const MAX_UNROLLED: i64 = 16;
 /// Words of accumulators: a tree has 24 registers for each.
 const MAX_WORDS: usize = 8;
 
-/// A pass as a nest.
+/// A fused group as a nest.
 pub struct Tiled {
     /// The element's index.
     index: NodeId,
@@ -59,9 +59,9 @@ struct Staged {
 }
 
 /// The pass as a nest, if it is one.
-pub fn plan(l: &mut Lower, pass: &Pass) -> Option<Tiled> {
-    let items = stored(l, pass);
-    if !l.nested || items.len() < pass.items.len() {
+pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Tiled> {
+    let items = stored(l, fused);
+    if !l.nested || items.len() < fused.items.len() {
         return None;
     }
     let (_, index) = l.g.fresh_var(Ty::I64);
@@ -104,8 +104,8 @@ struct Element {
     known: Vec<(NodeId, Expr)>,
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
+    let items = stored(l, fused);
     let n = l.count();
     let mut out = Vec::new();
     let at = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(wide(thread()));

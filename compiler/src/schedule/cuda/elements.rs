@@ -9,7 +9,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::division;
 use crate::schedule::element::{canonical, element};
-use crate::schedule::items::{Item, domain};
+use crate::schedule::groups::{Item, domain};
 use crate::schedule::lower::Lower;
 use crate::schedule::slow_path::{self, SlowPath};
 
@@ -346,8 +346,8 @@ pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr
 }
 
 /// The arrays that items are stored to.
-pub fn stored<'p>(l: &Lower, pass: &'p crate::schedule::items::Pass) -> Vec<&'p Item> {
-    pass.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
+pub fn stored<'p>(l: &Lower, fused: &'p crate::schedule::groups::FusedGroup) -> Vec<&'p Item> {
+    fused.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
 /// Words of registers that one group of neighbours takes, over these arrays.

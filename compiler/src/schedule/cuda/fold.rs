@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::scalars as values;
 
@@ -24,12 +24,12 @@ struct Fold {
     acc: Reg,
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32]) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<Stmt>> {
     let n = l.count();
     let mut out = Vec::new();
     let leader = bind(l, "leader", Expr::binary(BinaryOp::Eq, thread(), int32(0)), &mut out);
     let (mut folds, mut start) = (Vec::new(), Vec::new());
-    let nodes: Vec<NodeId> = pass.items.iter().map(|it| it.node).collect();
+    let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for node in nodes {
         let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
         let ty = l.g.ty(node).elem;

@@ -2,7 +2,7 @@
 //!
 //! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
 //! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
-//! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the pass before read the same array, blocks run from its end: the end is what the caches hold.
+//! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the launch before read the same array, blocks run from its end: the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, single, stored, words};
@@ -16,7 +16,7 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::Stencil;
 
@@ -66,14 +66,14 @@ impl Plan {
     /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
     pub fn of(
         l: &mut Lower,
-        (pass, inner): (&Pass, &Interior),
+        (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
         cost: u32,
     ) -> Plan {
         let mut windows = Vec::new();
-        let is_vector = !shape.strided && pass.domain.len() == 1;
+        let is_vector = !shape.strided && fused.domain.len() == 1;
         if is_vector && strategy != StencilHint::Direct {
             windows = register_window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
@@ -81,10 +81,10 @@ impl Plan {
         let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
         let per_block = i64::from(shape.threads) * shape.v * each;
         if tiled && !shared_tile_1d::place(l, &mut windows, shape.v, per_block) {
-            return Plan::of(l, (pass, inner), stencils, StencilHint::Window, shape, cost);
+            return Plan::of(l, (fused, inner), stencils, StencilHint::Window, shape, cost);
         }
         // where elements are counted through rows, blocks keep no distance from the edges
-        let all = Interior::whole(pass);
+        let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
         Plan { windows, per_block, inner }
     }
@@ -136,8 +136,8 @@ fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
+    let items = stored(l, fused);
     let count = l.count_node();
     let n = l.host(count);
     let mut out = Vec::new();
@@ -150,7 +150,7 @@ pub fn main(l: &mut Lower, pass: &Pass, shape: Shape, plan: &Plan) -> Result<Vec
     let mut work = Work { items: &items, shape, plan, start, end: n, halo: None };
     let shifted = plan.windows.iter().any(|w| w.is_shifted(l));
     let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l);
-    let halo = if joined { Halo::of(l, pass, &plan.inner) } else { None };
+    let halo = if joined { Halo::of(l, fused, &plan.inner) } else { None };
     work.halo = halo.as_ref();
     let is_full = work.is_full(l, block, count);
     if work.halo.is_some() {

@@ -29,7 +29,7 @@ mod tree;
 
 use super::Scope;
 use super::element::named as bind;
-use super::items::Pass;
+use super::groups::FusedGroup;
 use super::lower::Lower;
 use super::reduction::tiles;
 use super::scalars;
@@ -50,8 +50,8 @@ const MAX_UNROLLED: u32 = 512;
 /// Bytes of parameters that a kernel may have on every device that we serve; each of ours takes 8.
 const MAX_PARAMETERS: usize = 4096 / 8;
 
-/// The GPU's side of one pass.
-pub struct GpuPass {
+/// The GPU's side of one fused group.
+pub struct GpuVariants {
     /// How its versions are launched.
     pub launch: GpuKernel,
     /// Their code, in the same order.
@@ -76,7 +76,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The kernel behind the passes over kernels, verified.
+    /// The kernel after the passes over kernels, verified.
     pub fn finish(self) -> Result<Kernel> {
         let mut k = Kernel { name: self.name, ins: self.ins, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
@@ -90,19 +90,25 @@ impl Draft {
     }
 }
 
-/// All variants of the kernel of one pass. `cost` is the estimated cost of one element.
-pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u32) -> Result<GpuPass> {
+/// All variants of the kernel of one fused group. `cost` is the estimated cost of one element.
+pub fn kernels(
+    l: &mut Lower,
+    name: &str,
+    fused: &FusedGroup,
+    scalars: &[u32],
+    cost: u32,
+) -> Result<GpuVariants> {
     let launch = GpuKernel { name: name.into(), absent: absent(l), ..GpuKernel::default() };
-    let mut out = GpuPass { launch, kernels: vec![], stencils: vec![] };
+    let mut out = GpuVariants { launch, kernels: vec![], stencils: vec![] };
     if out.launch.absent.is_some() {
         return Ok(out);
     }
-    let groups = select::variants(l, pass, cost);
+    let groups = select::variants(l, fused, cost);
     let mut written = 0;
     for group in groups {
         interrupt::check()?;
-        let strategy = group.plan.strategy(pass, l.nested);
-        let (k, grid) = emit(l, pass, scalars, &group, cost.saturating_sub(group.inner.saved))?;
+        let strategy = group.plan.strategy(fused, l.nested);
+        let (k, grid) = emit(l, fused, scalars, &group, cost.saturating_sub(group.inner.saved))?;
         let k = Arc::new(k);
         let flat: Vec<u32> = l.flat.drain(..).collect();
         // a product's registers are written out because that pays
@@ -132,7 +138,13 @@ pub fn kernels(l: &mut Lower, name: &str, pass: &Pass, scalars: &[u32], cost: u3
 }
 
 /// The kernel of a group of variants, without a name, and its grid.
-fn emit(l: &mut Lower, pass: &Pass, scalars: &[u32], group: &Group, cost: u32) -> Result<(Kernel, Grid)> {
+fn emit(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    scalars: &[u32],
+    group: &Group,
+    cost: u32,
+) -> Result<(Kernel, Grid)> {
     let (shape, inner) = (group.shape, &*group.inner);
     l.begin("", shape.strided);
     l.k.threads = shape.threads;
@@ -141,23 +153,23 @@ fn emit(l: &mut Lower, pass: &Pass, scalars: &[u32], group: &Group, cost: u32) -
         Plan::TemporalBlocking(plan) => {
             (l.k.threads, l.k.steps, l.k.blocks) = (temporal_blocking::THREADS, true, plan.blocks(l));
             let [rows, columns] = plan.block().map(|n| n as u32);
-            (temporal_blocking::main(l, pass, plan)?, Grid::Plane(rows, columns))
+            (temporal_blocking::main(l, fused, plan)?, Grid::Plane(rows, columns))
         }
-        Plan::Segmented(way, _) => segments::main(l, pass, *way, shape.strided)?,
-        Plan::Product(plan) => product::emit(l, pass, plan, shape.strided)?,
-        Plan::SequentialFold => (fold::main(l, pass, scalars)?, Grid::One),
-        Plan::SmallMap => (small_map::main(l, pass)?, Grid::Elements(map::THREADS)),
+        Plan::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
+        Plan::Product(plan) => product::emit(l, fused, plan, shape.strided)?,
+        Plan::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
+        Plan::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Plan::Reduction => {
-            let sizes = pass.items.iter().map(|it| l.g.ty(it.node).elem.size());
+            let sizes = fused.items.iter().map(|it| l.g.ty(it.node).elem.size());
             l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
-            (reduce::main(l, pass, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
+            (reduce::main(l, fused, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
         }
         Plan::CooperativeNest(tiled) => {
             l.k.threads = cooperative_nest::THREADS;
             // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6 TFLOP/s of bodies in order, with 74 registers 37.2
             l.k.blocks = 2;
             (
-                cooperative_nest::main(l, pass, tiled, shape.strided)?,
+                cooperative_nest::main(l, fused, tiled, shape.strided)?,
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
@@ -165,11 +177,11 @@ fn emit(l: &mut Lower, pass: &Pass, scalars: &[u32], group: &Group, cost: u32) -
             let (rows, columns) = plan.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
             l.k.blocks = plan.blocks(l, inner, shape).unwrap_or(others);
-            (register_tiling::main(l, pass, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
+            (register_tiling::main(l, fused, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
         }
         Plan::Map(plan, _) => {
             l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
-            (map::main(l, pass, shape, plan)?, Grid::Elements(plan.per_block as u32))
+            (map::main(l, fused, shape, plan)?, Grid::Elements(plan.per_block as u32))
         }
     };
     let mut k = finished(l, body, shape.strided);
@@ -182,7 +194,7 @@ fn emit(l: &mut Lower, pass: &Pass, scalars: &[u32], group: &Group, cost: u32) -
 /// Adds a variant.
 #[allow(clippy::too_many_arguments, reason = "what a variant is, once")]
 fn push(
-    out: &mut GpuPass,
+    out: &mut GpuVariants,
     k: &Arc<Kernel>,
     name: &str,
     plan: &Plan,
@@ -220,7 +232,7 @@ fn push(
     });
 }
 
-/// Operations of a function's kernels, from which on no pass has versions of its own for 32-bit indices or for outputs apart from all else: what they save is little
+/// Operations of a function's kernels, from which on no fused group has versions of its own for 32-bit indices or for outputs apart from all else: what they save is little
 /// of a long body.
 const MANY: usize = 24_000;
 /// And a body of more than this has none for contiguous arrays.
@@ -233,7 +245,7 @@ fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
     !is_last && so_far > MANY && (has_conditions || size > LONG)
 }
 
-/// Why a pass has no code for GPUs: too many parameters.
+/// Why a fused group has no code for GPUs: too many parameters.
 fn absent(l: &Lower) -> Option<String> {
     let s = &l.signature;
     // an address and a stride for each array; counters, records and span come on top

@@ -5,7 +5,7 @@ use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::BoundaryWidth;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
 /// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and columns of a block.
@@ -97,19 +97,19 @@ pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
 }
 
 /// The thread's first indices, from its number and its block's.
-pub fn place(l: &mut Lower, pass: &Pass, shape: Shape, cut: Cut, out: &mut Vec<Stmt>) -> Place {
+pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mut Vec<Stmt>) -> Place {
     let mut number = Expr::Place(Gpu::Block);
     if shape.descending {
         number = Expr::Place(Gpu::Blocks).minus(int32(1)).minus(number);
     }
-    let rank = pass.domain.len();
+    let rank = fused.domain.len();
     let (mut vars, mut block) = (Vec::new(), Vec::new());
     // neighbouring blocks are neighbours along the columns
     for axis in (0..rank).rev() {
         let each = [cut.columns, cut.rows, 1][(rank - 1 - axis).min(2)];
         let mut own = number.clone();
         if axis > 0 {
-            let blocks = l.host(pass.domain[axis]).plus(Expr::int(each - 1));
+            let blocks = l.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let blocks = bind(l, "blocks", Expr::Cast(Ty::U32, Box::new(blocks)), out);
             let unsigned = Expr::Cast(Ty::U32, Box::new(number.clone()));
@@ -121,7 +121,7 @@ pub fn place(l: &mut Lower, pass: &Pass, shape: Shape, cut: Cut, out: &mut Vec<S
         }
         if axis + 2 == rank {
             // the last rows come first: at the end of the launch no block is left with edges, which take longer
-            let blocks = l.host(pass.domain[axis]).plus(Expr::int(each - 1));
+            let blocks = l.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));
             let blocks = Expr::Select(
@@ -174,7 +174,7 @@ impl Room {
     /// For so many elements along each axis, and what is loaded around them.
     pub fn of(
         l: &mut Lower,
-        (pass, margins): (&Pass, &[BoundaryWidth]),
+        (fused, margins): (&FusedGroup, &[BoundaryWidth]),
         firsts: &[Expr],
         sizes: &[i64],
         reaches: &[Reach],
@@ -193,8 +193,8 @@ impl Room {
                     None => needs.push((r.array, beyond)),
                 }
             }
-            let n = l.host(pass.domain[axis]);
-            let end = register_window::end(l, (pass.domain[axis], margin.1), axis as u8, &needs);
+            let n = l.host(fused.domain[axis]);
+            let end = register_window::end(l, (fused.domain[axis], margin.1), axis as u8, &needs);
             if axis + 1 == rank {
                 last = (first, end);
                 continue;

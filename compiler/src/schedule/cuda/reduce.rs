@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 
@@ -39,7 +39,7 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     }
 }
 
-/// The greatest span for a pass.
+/// The greatest span for a fused group.
 pub fn most_span(l: &Lower, shape: Shape) -> u32 {
     if words(l, &l.pointwise, shape) > 1 { 8 } else { MOST_SPAN }
 }
@@ -54,10 +54,16 @@ struct Tile<'a> {
     n: Expr,
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, scalars: &[u32], shape: Shape, cost: u32) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    scalars: &[u32],
+    shape: Shape,
+    cost: u32,
+) -> Result<Vec<Stmt>> {
+    let items = stored(l, fused);
     let n = l.count();
-    let reductions = Reduction::all(l, pass);
+    let reductions = Reduction::all(l, fused);
     let mut out = Vec::new();
     let column = Column::new(l, &mut out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));

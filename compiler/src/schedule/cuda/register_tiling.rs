@@ -24,7 +24,7 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
 use rustc_hash::FxHashMap as HashMap;
@@ -84,20 +84,20 @@ impl Plan {
     /// Or why not.
     pub fn of(
         l: &mut Lower,
-        (pass, inner): (&Pass, &Interior),
+        (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
     ) -> Result<Plan, Option<&'static str>> {
         let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
-        let shared = pass.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
+        let shared = fused.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
         if !shared || strategy == StencilHint::Direct {
             return Err(None);
         }
-        if stencil::may_record(&mut l.g, &pass.domain, &inner.arrays, &mine) {
+        if stencil::may_record(&mut l.g, &fused.domain, &inner.arrays, &mine) {
             return Err(Some("an element may leave a record where it is not at an edge"));
         }
-        let widest = mine.iter().map(|s| s.reach(pass.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
+        let widest = mine.iter().map(|s| s.reach(fused.domain.len() - 2)).map(|(a, b)| b - a + 1).max();
         let height = widest.unwrap_or(1);
         let taps = mine.iter().map(|s| s.taps.len()).sum::<usize>();
         let v = if shape.unaligned && taps > FEW { shape.v.min(2) } else { shape.v };
@@ -200,16 +200,16 @@ fn lines(l: &Lower, s: &Stencil, cut: Cut) -> Vec<Line> {
 /// The body of one thread.
 pub fn main(
     l: &mut Lower,
-    pass: &Pass,
+    fused: &FusedGroup,
     inner: &Interior,
     shape: Shape,
     plan: &Plan,
 ) -> error::Result<Vec<Stmt>> {
-    let items: Vec<&Item> = pass.items.iter().collect();
+    let items: Vec<&Item> = fused.items.iter().collect();
     let plan = &Plan { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
-    let place = plane::place(l, pass, shape, plan.cut, &mut out);
-    let within = (pass, inner.margins.as_slice());
+    let place = plane::place(l, fused, shape, plan.cut, &mut out);
+    let within = (fused, inner.margins.as_slice());
     let work = Work { items: &items, arrays: &inner.arrays, plan, place: &place };
     let (fits, all_fit, room) = match &plan.patches {
         Some(patches) => {
@@ -227,7 +227,7 @@ pub fn main(
         }
     };
     elements(l, &work, &mut full)?;
-    let edge = boundary_elements::elements(l, (pass, &items), plan.cut, &place, room.as_ref())?;
+    let edge = boundary_elements::elements(l, (fused, &items), plan.cut, &place, room.as_ref())?;
     out.push(Stmt::If(fits, full, vec![]));
     out.push(Stmt::If(all_fit, vec![], edge));
     Ok(out)

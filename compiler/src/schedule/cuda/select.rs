@@ -14,7 +14,7 @@ use crate::core::StencilHint;
 use crate::plan::gpu::Pays;
 use crate::schedule::Scope;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::items::{Pass, has_reduction, is_store};
+use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{self, Product};
 use crate::schedule::stencil::{self, Kept, Stencil};
@@ -45,7 +45,7 @@ pub enum Plan {
     Map(map::Plan, Option<StencilHint>),
 }
 
-/// How the elements of a pass lie in a thread's registers.
+/// How the elements of a fused group lie in a thread's registers.
 #[derive(Clone, Copy, Default)]
 pub struct Shape {
     /// Neighbours of each thread, accessed at once.
@@ -99,7 +99,7 @@ pub struct Group {
 
 impl Plan {
     /// The strategy, in the words of reports.
-    pub fn strategy(&self, pass: &Pass, nested: bool) -> Strategy {
+    pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {
             Plan::Scalars => Strategy::Scalars,
             Plan::TemporalBlocking(_) => Strategy::TemporalBlocking,
@@ -109,8 +109,8 @@ impl Plan {
             Plan::SmallMap => Strategy::Map,
             Plan::Reduction => Strategy::Reduction,
             Plan::CooperativeNest(_) => Strategy::CooperativeNest,
-            Plan::Plane(plan) => Strategy::Stencil(plan.strategy(), pass.domain.len() as u8),
-            Plan::Map(_, Some(storage)) => Strategy::Stencil(*storage, pass.domain.len() as u8),
+            Plan::Plane(plan) => Strategy::Stencil(plan.strategy(), fused.domain.len() as u8),
+            Plan::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
             Plan::Map(_, None) if nested => Strategy::ElementLoops,
             Plan::Map(_, None) => Strategy::Map,
         }
@@ -130,24 +130,24 @@ pub fn any(narrow: bool) -> Guards {
 const MANY_BLOCKS: u32 = 256;
 
 /// All variants, in order of preference. `cost` is the estimated cost of one element.
-pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Vec<Group> {
-    if pass.domain.is_empty() {
+pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Vec<Group> {
+    if fused.domain.is_empty() {
         let variant =
             Variant { suffix: String::new(), guards: any(false), profit: Pays::default(), noalias: false };
-        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Interior::whole(pass)), variant)];
+        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Interior::whole(fused)), variant)];
     }
-    if let Some(groups) = segments::variants(l, pass, cost) {
+    if let Some(groups) = segments::variants(l, fused, cost) {
         return groups;
     }
-    let inner = Rc::new(interior(l, pass));
+    let inner = Rc::new(interior(l, fused));
     let cost = cost.saturating_sub(inner.saved);
-    let mut groups = temporal_blocking(l, pass, &inner);
-    let product = products::plan(l, pass).map(Rc::new);
+    let mut groups = temporal_blocking(l, fused, &inner);
+    let product = products::plan(l, fused).map(Rc::new);
     if let Some(p) = &product {
-        groups.extend(product::variants(l, pass, p, &inner));
+        groups.extend(product::variants(l, fused, p, &inner));
     }
     let product = product.filter(|p| p.is_matrix);
-    groups.extend(elements(l, pass, &inner, product, cost));
+    groups.extend(elements(l, fused, &inner, product, cost));
     groups
 }
 
@@ -159,8 +159,8 @@ impl Group {
 }
 
 /// Variants that make several steps of an iteration at once, the most first.
-fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Interior>) -> Vec<Group> {
-    let Some(plan) = temporal_blocking::Plan::of(l, pass, inner) else { return Vec::new() };
+fn temporal_blocking(l: &mut Lower, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<Group> {
+    let Some(plan) = temporal_blocking::Plan::of(l, fused, inner) else { return Vec::new() };
     let group = |n: i64| {
         let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
         let suffix = format!("_steps{n}");
@@ -173,16 +173,16 @@ fn temporal_blocking(l: &mut Lower, pass: &Pass, inner: &Rc<Interior>) -> Vec<Gr
 /// Variants that compute element by element, whatever the shape of the arrays.
 fn elements(
     l: &mut Lower,
-    pass: &Pass,
+    fused: &FusedGroup,
     inner: &Rc<Interior>,
     product: Option<Rc<Product>>,
     cost: u32,
 ) -> Vec<Group> {
-    let writes = pass.items.iter().any(|it| is_store(&l.g, it));
-    let v = vector_width(l, pass, cost);
-    let threads = match pass.sequential {
+    let writes = fused.items.iter().any(|it| is_store(&l.g, it));
+    let v = vector_width(l, fused, cost);
+    let threads = match fused.sequential {
         true => fold::THREADS,
-        false if has_reduction(&l.g, pass) => reduce::THREADS,
+        false if has_reduction(&l.g, fused) => reduce::THREADS,
         false => map::THREADS,
     };
     let shape = Shape { v, threads, descending: l.follows, ..Shape::default() };
@@ -202,7 +202,7 @@ fn elements(
         may_be_left_out: true,
     };
     let mut groups = Vec::new();
-    let small = v > 1 && small_map::serves(l, pass, inner, cost);
+    let small = v > 1 && small_map::serves(l, fused, inner, cost);
     let only_contiguous = matches!(l.scope, Scope::ContiguousGpu | Scope::ShortGpu);
     if small && l.scope != Scope::ContiguousGpu {
         groups.push(group(
@@ -214,7 +214,7 @@ fn elements(
             return groups;
         }
     }
-    if !pass.sequential {
+    if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
             let profit = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
             groups.push(group(Plan::Product(large), shape, list(&[("_large", unit(true, writes))], profit)));
@@ -225,18 +225,18 @@ fn elements(
             contiguous.push(("_in_place", unit(true, false)));
         }
         contiguous.push(("_wide", unit(false, false)));
-        let plan = plan(l, (pass, inner), product.as_ref(), shape, cost);
+        let plan = plan(l, (fused, inner), product.as_ref(), shape, cost);
         groups.push(group(plan, shape, list(&contiguous, Pays::default())));
         let unaligned = Shape { unaligned: true, ..shape };
-        if v > 1 && product.is_none() && is_plane(l, pass, inner, unaligned) {
-            let plan = self::plan(l, (pass, inner), product.as_ref(), unaligned, cost);
+        if v > 1 && product.is_none() && is_plane(l, fused, inner, unaligned) {
+            let plan = self::plan(l, (fused, inner), product.as_ref(), unaligned, cost);
             let variants = list(&[("_unaligned", unit(true, writes))], Pays::default());
             groups.push(group(plan, unaligned, variants));
         }
     }
     if !only_contiguous || groups.is_empty() {
         let strided = Shape { strided: true, ..scattered };
-        let plan = plan(l, (pass, inner), product.as_ref(), strided, cost);
+        let plan = plan(l, (fused, inner), product.as_ref(), strided, cost);
         let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Pays::default());
         groups.push(group(plan, strided, variants));
     }
@@ -246,32 +246,32 @@ fn elements(
 /// How elements are computed that lie in registers so.
 pub fn plan(
     l: &mut Lower,
-    (pass, inner): (&Pass, &Interior),
+    (fused, inner): (&FusedGroup, &Interior),
     product: Option<&Rc<Product>>,
     shape: Shape,
     cost: u32,
 ) -> Plan {
-    if pass.sequential {
+    if fused.sequential {
         return Plan::SequentialFold;
     }
-    if has_reduction(&l.g, pass) {
+    if has_reduction(&l.g, fused) {
         return Plan::Reduction;
     }
     if let Some(p) = product {
         return Plan::Product(product::whole(l, p));
     }
-    if let Some(tiled) = cooperative_nest::plan(l, pass) {
+    if let Some(tiled) = cooperative_nest::plan(l, fused) {
         return Plan::CooperativeNest(tiled);
     }
-    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
-    let plane = register_tiling::Plan::of(l, (pass, inner), &stencils, strategy, shape);
+    let plane = register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plane { why.into() } else { why };
     if let Ok(plan) = plane {
         keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
         return Plan::Plane(plan);
     }
-    let plan = map::Plan::of(l, (pass, inner), &stencils, strategy, shape, cost);
+    let plan = map::Plan::of(l, (fused, inner), &stencils, strategy, shape, cost);
     keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
     let ways: Vec<StencilHint> =
         stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
@@ -280,35 +280,35 @@ pub fn plan(
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_plane(l: &mut Lower, pass: &Pass, inner: &Interior, shape: Shape) -> bool {
-    if pass.domain.len() < 2 || has_reduction(&l.g, pass) || cooperative_nest::plan(l, pass).is_some() {
+fn is_plane(l: &mut Lower, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
+    if fused.domain.len() < 2 || has_reduction(&l.g, fused) || cooperative_nest::plan(l, fused).is_some() {
         return false;
     }
-    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let strategy = stencil_cost::strategy(l, &stencils, false).0;
-    register_tiling::Plan::of(l, (pass, inner), &stencils, strategy, shape).is_ok()
+    register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
-fn interior(l: &mut Lower, pass: &Pass) -> Interior {
-    if pass.sequential || !pass.items.iter().all(|it| is_store(&l.g, it)) {
-        return Interior::whole(pass);
+fn interior(l: &mut Lower, fused: &FusedGroup) -> Interior {
+    if fused.sequential || !fused.items.iter().all(|it| is_store(&l.g, it)) {
+        return Interior::whole(fused);
     }
-    let inner = Interior::of(&mut l.g, pass);
-    if inner.is_whole(pass) {
+    let inner = Interior::of(&mut l.g, fused);
+    if inner.is_whole(fused) {
         return inner;
     }
-    let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
-    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(pass) }
+    let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
+    if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(fused) }
 }
 
 /// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
-fn vector_width(l: &Lower, pass: &Pass, cost: u32) -> i64 {
-    if pass.sequential || has_reduction(&l.g, pass) {
+fn vector_width(l: &Lower, fused: &FusedGroup, cost: u32) -> i64 {
+    if fused.sequential || has_reduction(&l.g, fused) {
         return 1;
     }
     let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
-    let widest = reads.chain(pass.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
+    let widest = reads.chain(fused.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
     let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
     (16 / widest as i64).min(1 << affordable.ilog2())
 }

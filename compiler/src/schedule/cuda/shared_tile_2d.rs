@@ -14,7 +14,7 @@ use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::BoundaryWidth;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
 /// Bytes of shared memory that every device gives a block.
@@ -105,8 +105,14 @@ impl SharedTiles {
     }
 
     /// Whether all elements of a block are inside, and what is loaded around them.
-    pub fn inside(&self, l: &mut Lower, pass: (&Pass, &[BoundaryWidth]), cut: Cut, place: &Place) -> Expr {
-        let mut sizes = vec![1; pass.0.domain.len() - 2];
+    pub fn inside(
+        &self,
+        l: &mut Lower,
+        fused: (&FusedGroup, &[BoundaryWidth]),
+        cut: Cut,
+        place: &Place,
+    ) -> Expr {
+        let mut sizes = vec![1; fused.0.domain.len() - 2];
         sizes.extend([cut.rows, cut.columns]);
         let mut reaches = Vec::new();
         for p in &self.0 {
@@ -116,7 +122,7 @@ impl SharedTiles {
                 reaches.push(Reach { array: p.array, axis, first, end });
             }
         }
-        let room = Room::of(l, pass, &place.block, &sizes, &reaches);
+        let room = Room::of(l, fused, &place.block, &sizes, &reaches);
         room.holds(&place.block[place.block.len() - 1], cut.columns)
     }
 

@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Pays;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::items::{Pass, has_reduction};
+use crate::schedule::groups::{FusedGroup, has_reduction};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil;
 
@@ -19,13 +19,13 @@ use crate::schedule::stencil;
 const FEW_BLOCKS: u32 = 512;
 
 /// Whether a map has such a version: its body takes more time than its memory, and reads nothing around its elements.
-pub fn serves(l: &mut Lower, pass: &Pass, inner: &Interior, cost: u32) -> bool {
-    if cost < HEAVY || pass.sequential || l.nested || has_reduction(&l.g, pass) {
+pub fn serves(l: &mut Lower, fused: &FusedGroup, inner: &Interior, cost: u32) -> bool {
+    if cost < HEAVY || fused.sequential || l.nested || has_reduction(&l.g, fused) {
         return false;
     }
     // a record names its element, which one path is for
     l.signature.sites.is_empty()
-        && stencil::stencils(&mut l.g, &pass.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
+        && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
 /// When it is the fastest.
@@ -33,8 +33,8 @@ pub fn profit() -> Pays {
     Pays { most: Some(FEW_BLOCKS), ..Pays::default() }
 }
 
-pub fn main(l: &mut Lower, pass: &Pass) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
+    let items = stored(l, fused);
     let count = l.count_node();
     let n = l.host(count);
     let (mut out, mut body) = (Vec::new(), Vec::new());

@@ -34,7 +34,7 @@ fn instructions(strategy: StencilHint) -> (f64, f64) {
     }
 }
 
-/// The predicted milliseconds of a pass that reads and writes one element of 4 bytes an element, and reads so many taps.
+/// The predicted milliseconds of a fused group that reads and writes one element of 4 bytes an element, and reads so many taps.
 pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     let (fixed, each) = instructions(strategy);
     let computing = (fixed + each * taps as f64).max(0.0);
@@ -44,7 +44,7 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
 /// Taps from which on windows are not for vectors with padded ends.
 const MANY: usize = 18;
 
-/// The strategy of a pass, and why. `padded`: elements at the edges are other than those that keep a margin.
+/// The strategy of a fused group, and why. `padded`: elements at the edges are other than those that keep a margin.
 pub fn strategy(l: &Lower, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.wanted() {
         return (wanted, format!("the author asked for {wanted}"));

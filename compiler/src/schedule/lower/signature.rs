@@ -6,7 +6,7 @@ use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::Ty;
-use crate::schedule::items::Item;
+use crate::schedule::groups::Item;
 
 impl Lower<'_, '_> {
     /// The "in" scalar of a host scalar.
@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
         self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
     }
 
-    /// The scalar temporary of a reduction that other passes need.
+    /// The scalar temporary of a reduction that other fused groups need.
     pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
         self.scheduler.slots.get(&reduction).copied()
     }

@@ -7,7 +7,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::cuda::{bind, int32, wide};
 use crate::schedule::element::{canonical, named};
-use crate::schedule::items::Item;
+use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::named;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{Product, Side};
@@ -93,8 +93,8 @@ enum Sums {
 }
 
 /// How many rows and columns there are: a vector is one column.
-fn extents(l: &mut Lower, pass: &Pass) -> [Expr; 2] {
-    let mut extents = pass.domain.iter().map(|n| l.host(*n)).collect::<Vec<_>>().into_iter();
+fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
+    let mut extents = fused.domain.iter().map(|n| l.host(*n)).collect::<Vec<_>>().into_iter();
     [0, 1].map(|_| extents.next().unwrap_or(Expr::int(1)))
 }
 
@@ -128,16 +128,16 @@ fn rectangles(l: &mut Lower, shape: BlockTile, extents: &[Expr; 2], out: &mut Ve
 
 pub fn main(
     l: &mut Lower,
-    pass: &Pass,
+    fused: &FusedGroup,
     p: &Product,
     shape: BlockTile,
     strided: bool,
     panel: bool,
 ) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+    let items = stored(l, fused);
     l.loaded = None;
     let mut out = Vec::new();
-    let extents = extents(l, pass);
+    let extents = extents(l, fused);
     let length = |l: &mut Lower, out: &mut Vec<Stmt>| -> Result<Expr> {
         Ok(l.region(&[], &[p.of.extent], None, &Expr::int(0), out)?.remove(0))
     };

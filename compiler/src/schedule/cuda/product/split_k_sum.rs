@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::elements::stored;
 use crate::schedule::cuda::levels::first;
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
 
@@ -41,12 +41,18 @@ struct Adder {
     panels: Expr,
 }
 
-pub fn main(l: &mut Lower, pass: &Pass, p: &Product, shape: BlockTile, strided: bool) -> Result<Vec<Stmt>> {
-    let items = stored(l, pass);
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    p: &Product,
+    shape: BlockTile,
+    strided: bool,
+) -> Result<Vec<Stmt>> {
+    let items = stored(l, fused);
     l.loaded = None;
     let mut out = Vec::new();
     let ty = p.of.inner[0].ty;
-    let extents = extents(l, pass);
+    let extents = extents(l, fused);
     let div = |a: Expr, b: Expr| Expr::binary(BinaryOp::Div, a, b);
     let span = bind(l, "threads", Expr::Place(Gpu::Span), &mut out);
     let width = bind(l, "width", div(int32(THREADS as i32), span.clone()), &mut out);

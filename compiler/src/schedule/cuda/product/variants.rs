@@ -8,7 +8,7 @@ use crate::kernel::Stmt;
 use crate::plan::gpu::{Grid, Pays};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
@@ -85,22 +85,22 @@ fn of_square(p: &Rc<Product>, tile: BlockTile) -> Plan {
 }
 
 /// The body of one variant, and its grid.
-pub fn emit(l: &mut Lower, pass: &Pass, plan: &Plan, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+pub fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
     let (p, tile) = (&*plan.product, plan.tile);
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
     (l.k.fetch, l.k.blocks) = (plan.fetch, plan.blocks);
     if plan.part == Part::Sum {
         l.k.threads = split_k_sum::THREADS;
-        return Ok((split_k_sum::main(l, pass, p, tile, strided)?, Grid::Sums(rows, cols)));
+        return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums(rows, cols)));
     }
     l.k.threads = tile.threads() as u32;
     let is_panel = plan.part == Part::Panel;
     let grid = if is_panel { Grid::Panels(rows, cols) } else { Grid::Plane(rows, cols) };
-    Ok((main(l, pass, p, tile, strided, is_panel)?, grid))
+    Ok((main(l, fused, p, tile, strided, is_panel)?, grid))
 }
 
 /// The variants of few rows or columns, and those that split the sums (split-K), each followed by what adds them.
-pub fn variants(l: &mut Lower, pass: &Pass, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<Group> {
+pub fn variants(l: &mut Lower, fused: &FusedGroup, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<Group> {
     if p.of.order != Order::Panels || *l.in_products() > MANY {
         return Vec::new();
     }
@@ -114,7 +114,7 @@ pub fn variants(l: &mut Lower, pass: &Pass, p: &Rc<Product>, inner: &Rc<Interior
     let [few_rows, few_columns] = [[Some(FEW as u32), None], [None, Some(FEW as u32)]]
         .map(|[rows, columns]| Pays { rows, columns, shortest: Some(THIN_FROM), ..Pays::default() });
     let any = Pays { shortest: Some(THIN_FROM), ..Pays::default() };
-    let list = match pass.domain.len() {
+    let list = match fused.domain.len() {
         1 => vec![("_column", thin(0, 1), FEW_THIN[0], any)],
         _ => vec![
             ("_column", thin(0, FEW), FEW_THIN[0], few_columns),

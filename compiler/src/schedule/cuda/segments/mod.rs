@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan::gpu::{Grid, Pays};
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::items::{Item, Pass};
+use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 use crate::schedule::products;
 use crate::schedule::reduction::Reduction;
@@ -78,21 +78,21 @@ fn list(along: Along) -> Vec<(&'static str, Guards, Way)> {
     ]
 }
 
-/// All variants of a pass, if it is a segmented reduction.
-pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Option<Vec<Group>> {
+/// All variants of a fused group, if it is a segmented reduction.
+pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Option<Vec<Group>> {
     let along = l.segments.as_ref()?.along;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
     };
-    let inner = Rc::new(Interior::whole(pass));
+    let inner = Rc::new(Interior::whole(fused));
     let group = |(suffix, guards, way): (&str, Guards, Way)| {
         let (strided, threads) = (!guards.contiguous, super::map::THREADS);
         let (shape, plan) = match way {
             Way::Threads => {
                 let shape = Shape { v: 1, strided, threads, ..Shape::default() };
-                let product = products::plan(l, pass).filter(|p| p.is_matrix).map(Rc::new);
-                (shape, select::plan(l, (pass, &inner), product.as_ref(), shape, cost))
+                let product = products::plan(l, fused).filter(|p| p.is_matrix).map(Rc::new);
+                (shape, select::plan(l, (fused, &inner), product.as_ref(), shape, cost))
             }
             way => (Shape { strided, ..Shape::default() }, Plan::Segmented(way, strategy)),
         };
@@ -104,11 +104,11 @@ pub fn variants(l: &mut Lower, pass: &Pass, cost: u32) -> Option<Vec<Group>> {
 }
 
 /// The body of one variant, and its grid.
-pub fn main(l: &mut Lower, pass: &Pass, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.segments.clone().expect("a segmented reduction");
     l.k.threads = rows::THREADS;
     l.k.blocks = blocks(way);
-    let job = Job::new(l, &s, pass, !strided);
+    let job = Job::new(l, &s, fused, !strided);
     let body = match way {
         Way::Strips => columns::main(l, &job)?,
         Way::Own => columns::own(l, &job)?,
@@ -145,10 +145,10 @@ fn load(
 }
 
 impl<'a> Job<'a> {
-    fn new(l: &mut Lower, s: &'a Segments, pass: &'a Pass, vectors: bool) -> Job<'a> {
+    fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions: Vec<Reduction> =
             s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l, *n, at)).collect();
-        let mut job = Job { s, items: pass.items.iter().collect(), reductions, v: 1 };
+        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1 };
         if vectors {
             let (_, k) = l.g.fresh_var(crate::scalar::Ty::I64);
             let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l, k)).collect();

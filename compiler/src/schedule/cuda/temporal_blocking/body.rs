@@ -8,22 +8,22 @@ use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, opened};
-use crate::schedule::items::Pass;
+use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The body of one thread.
-pub fn main(l: &mut Lower, pass: &Pass, plan: &Plan) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &Plan) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
-    let first = place(l, pass, plan, &mut out);
-    let fits = fits(l, pass, plan, &first);
+    let first = place(l, fused, plan, &mut out);
+    let fits = fits(l, fused, plan, &first);
     let own = own(l, &first, plan, &mut out);
     let shown = plan.region()[1] * 2 * plan.reach[0].max(1) * WARPS * 2;
     let area = l.k.share("shown", l.g.ty(plan.state).elem, shown as u32);
     let mut ways = Vec::new();
     for inside in [true, false] {
         let mut body = Vec::new();
-        way(l, pass, plan, &Way { own: own.clone(), area, inside }, &mut body)?;
+        way(l, fused, plan, &Way { own: own.clone(), area, inside }, &mut body)?;
         ways.push(body);
     }
     let edge = ways.pop().unwrap_or_default();
@@ -32,9 +32,9 @@ pub fn main(l: &mut Lower, pass: &Pass, plan: &Plan) -> Result<Vec<Stmt>> {
 }
 
 /// First row and column of the block's region.
-fn place(l: &mut Lower, pass: &Pass, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr; 2] {
+fn place(l: &mut Lower, fused: &FusedGroup, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let (block, halo) = (plan.block(), plan.halo());
-    let columns = l.host(pass.domain[1]).plus(Expr::int(block[1] - 1));
+    let columns = l.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
     let across = Expr::binary(BinaryOp::Div, columns, Expr::int(block[1]));
     let across = bind(l, "across", Expr::Cast(Ty::I32, Box::new(across)), out);
     let number = Expr::Place(Gpu::Block);
@@ -48,14 +48,14 @@ fn place(l: &mut Lower, pass: &Pass, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr;
 }
 
 /// Whether the whole region is inside, and what it computes first is within the margins.
-fn fits(l: &mut Lower, pass: &Pass, plan: &Plan, first: &[Expr; 2]) -> Expr {
+fn fits(l: &mut Lower, fused: &FusedGroup, plan: &Plan, first: &[Expr; 2]) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
             [plan.margins[axis].0, plan.margins[axis].1].map(|m| (m - plan.reach[axis]).max(0));
         let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
         let end = plus(first.clone(), plan.region()[axis] + behind);
-        let high = Expr::binary(BinaryOp::Le, end, l.host(pass.domain[axis]));
+        let high = Expr::binary(BinaryOp::Le, end, l.host(fused.domain[axis]));
         for test in [low, high] {
             all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
         }
@@ -84,12 +84,12 @@ struct Way {
 /// Elements of a lane, in registers.
 type Grid = Vec<Vec<Reg>>;
 
-fn way(l: &mut Lower, pass: &Pass, plan: &Plan, way: &Way, out: &mut Vec<Stmt>) -> Result<()> {
+fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<Stmt>) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> = way.own.iter().map(|e| (l.g.fresh_var(Ty::I64).1, e.clone())).collect();
-    let now = load(l, pass, plan, way, plan.state, true, out);
+    let now = load(l, fused, plan, way, plan.state, true, out);
     l.loaded = Some(HashMap::default());
     for other in &plan.others {
-        let held = load(l, pass, plan, way, *other, false, out);
+        let held = load(l, fused, plan, way, *other, false, out);
         for (r, row) in (0..).zip(&held) {
             keep(l, *other, &vars, r, 0, row);
         }
@@ -114,7 +114,7 @@ fn way(l: &mut Lower, pass: &Pass, plan: &Plan, way: &Way, out: &mut Vec<Stmt>) 
     }
     out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
     l.loaded = None;
-    store(l, pass, plan, way, &now, out);
+    store(l, fused, plan, way, &now, out);
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
 /// The lane's part of an array: outside of it, 0. `changes`: the registers are assigned to.
 fn load(
     l: &mut Lower,
-    pass: &Pass,
+    fused: &FusedGroup,
     plan: &Plan,
     way: &Way,
     array: NodeId,
@@ -156,7 +156,7 @@ fn load(
 ) -> Grid {
     // at which places it is read was said when the CPU's kernels were written
     let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
-    let extents = [0, 1].map(|axis| l.host(pass.domain[axis]));
+    let extents = [0, 1].map(|axis| l.host(fused.domain[axis]));
     let (mut grid, mut inits) = (Grid::new(), Vec::new());
     for r in 0..ROWS {
         let row = plus(way.own[0].clone(), r);
@@ -263,10 +263,10 @@ fn shuffled(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], by: [i64; 2], e
 }
 
 /// Stores what no step spoiled.
-fn store(l: &mut Lower, pass: &Pass, plan: &Plan, way: &Way, now: &Grid, out: &mut Vec<Stmt>) {
-    let item = &pass.items[0];
+fn store(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, now: &Grid, out: &mut Vec<Stmt>) {
+    let item = &fused.items[0];
     let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-    let extents = [0, 1].map(|axis| l.host(pass.domain[axis]));
+    let extents = [0, 1].map(|axis| l.host(fused.domain[axis]));
     let (halo, region) = (plan.halo(), plan.region());
     let within = |e: Expr, halo: i64, end: i64| {
         let low = Expr::binary(BinaryOp::Ge, e.clone(), int32(halo as i32));

@@ -24,7 +24,7 @@ use crate::scalar::Ty;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::boundary::predicated::{self, Domain, Predicated};
 use crate::schedule::element::opened;
-use crate::schedule::items::{Pass, is_nested, is_store};
+use crate::schedule::groups::{FusedGroup, is_nested, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::stencil::{self, Stencil};
 use std::collections::BTreeSet;
@@ -65,8 +65,8 @@ pub struct Plan {
 
 impl Plan {
     /// None: it is no such stencil, or it would not pay.
-    pub fn of(l: &mut Lower, pass: &Pass, inner: &Interior) -> Option<Plan> {
-        let ([item], [rows, columns]) = (&pass.items[..], &pass.domain[..]) else { return None };
+    pub fn of(l: &mut Lower, fused: &FusedGroup, inner: &Interior) -> Option<Plan> {
+        let ([item], [rows, columns]) = (&fused.items[..], &fused.domain[..]) else { return None };
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
         let ty = l.g.ty(state);
@@ -74,12 +74,12 @@ impl Plan {
         if !same || !is_store(&l.g, item) || is_nested(&l.g, item) || !matches!(ty.elem.size(), 4 | 8) {
             return None;
         }
-        let stencils = stencil::stencils(&mut l.g, &pass.domain, &inner.arrays);
+        let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
         if stencils.iter().any(|s| !s.is_static(&l.g)) {
             return None;
         }
         let refs: Vec<&Stencil> = stencils.iter().collect();
-        if stencil::may_record(&mut l.g, &pass.domain, &inner.arrays, &refs)
+        if stencil::may_record(&mut l.g, &fused.domain, &inner.arrays, &refs)
             || !only_reads(l, inner, &stencils)
         {
             return None;
@@ -103,17 +103,17 @@ impl Plan {
             true => reach.map(|r| (-r, r)).to_vec(),
             false => vec![(0, 0); 2],
         };
-        let vars: Vec<_> = pass.domain.iter().map(|_| l.g.fresh_var(Ty::I64)).collect();
+        let vars: Vec<_> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64)).collect();
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let root = opened(&mut l.g, item.node, &index);
-        let domain = Domain { index: &index, extents: &pass.domain, reach: &hull };
+        let domain = Domain { index: &index, extents: &fused.domain, reach: &hull };
         let edge = predicated::element(&mut l.g, &domain, root)?;
         // as an array, so that it can be opened at any indices
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let lambda = l.g.close(&binders, edge.value);
-        let edge = Predicated { value: l.g.add(Op::Generate(pass.domain.clone(), lambda)), ..edge };
+        let edge = Predicated { value: l.g.add(Op::Generate(fused.domain.clone(), lambda)), ..edge };
         // at the edges there may be other distances
-        let there = stencil::stencils(&mut l.g, &pass.domain, &[edge.value]);
+        let there = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
         let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
         let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, margins) = (inner.arrays[0], inner.margins.clone());

@@ -1,14 +1,14 @@
-//! What must be computed by a pass over an index space, and which items share a pass.
+//! What must be computed by a launch over an index space, and which items are fused into one.
 
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A pass computes at most so many results: registers and the C compiler's patience are finite.
+/// A fused group computes at most so many results: registers and the C compiler's patience are finite.
 pub const MAX_ITEMS: usize = 8;
-/// Several results share a pass only up to so many nodes of core IR together: more would not stay in registers.
+/// Several results share a fused group only up to so many nodes of core IR together: more would not stay in registers.
 pub const MAX_NODES: usize = 1500;
-/// Several results share a pass only up to so many arrays: a kernel for GPUs takes 4096 bytes of parameters.
+/// Several results share a fused group only up to so many arrays: a kernel for GPUs takes 4096 bytes of parameters.
 pub const MAX_ARRAYS: usize = 64;
 
 /// A stored vector, a reduction or a fold.
@@ -36,12 +36,12 @@ pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
-/// Whether a pass joins values of different elements, other than in order.
-pub fn has_reduction(g: &Graph, pass: &Pass) -> bool {
-    pass.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
+/// Whether a fused group joins values of different elements, other than in order.
+pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
+    fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
-/// Whether anything in the graph, needed or not, takes a pass of its own or a loop: mostly nothing does, which is found soon.
+/// Whether anything in the graph, needed or not, takes a fused group of its own or a loop: mostly nothing does, which is found soon.
 fn has_passes(g: &Graph) -> bool {
     (0..g.len() as u32).any(|n| g.op(NodeId(n)).is_pass())
 }
@@ -67,7 +67,7 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
 
 /// One pass over one index space.
 #[derive(Clone, Debug)]
-pub struct Pass {
+pub struct FusedGroup {
     /// The extents of the index space, outermost first; none for a kernel that only has a `finish`.
     pub domain: Vec<NodeId>,
     /// In order, on one thread.
@@ -78,12 +78,12 @@ pub struct Pass {
     pub items: Vec<Item>,
 }
 
-/// All passes of a function, in an order in which they can run.
-pub fn passes(f: &Function) -> Result<Vec<Pass>> {
+/// All fused groups of a function, in an order in which they can run.
+pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let g = &f.graph;
     let items = items(f)?;
     let mut levels: HashMap<NodeId, u32> = HashMap::default();
-    let mut passes: Vec<(u32, Pass, Option<Size>)> = Vec::new();
+    let mut fused_groups: Vec<(u32, FusedGroup, Option<Size>)> = Vec::new();
     for it in items {
         let level =
             needs_of_item(g, &it).iter().map(|n| levels.get(n).map_or(0, |l| l + 1)).max().unwrap_or(0);
@@ -93,9 +93,9 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
         let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
-        // asked for once there is something to share a pass with
+        // asked for once there is something to share a fused group with
         let mut own: Option<Size> = None;
-        let mut fits = |p: &mut (u32, Pass, Option<Size>)| {
+        let mut fits = |p: &mut (u32, FusedGroup, Option<Size>)| {
             let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
             let same = same && p.1.iteration == iteration;
             // the states of an iteration come from one plan, however many there are
@@ -105,20 +105,22 @@ pub fn passes(f: &Function) -> Result<Vec<Pass>> {
                     p.2.get_or_insert_with(|| Size::of(g, &p.1.items[0])).has_room_for(g, own)
                 })
         };
-        match passes.iter_mut().position(&mut fits) {
+        match fused_groups.iter_mut().position(&mut fits) {
             Some(i) => {
-                let p = &mut passes[i];
+                let p = &mut fused_groups[i];
                 p.1.items.push(it);
                 p.2.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
             }
-            None => passes.push((level, Pass { domain, sequential, iteration, items: vec![it] }, own)),
+            None => {
+                fused_groups.push((level, FusedGroup { domain, sequential, iteration, items: vec![it] }, own))
+            }
         }
     }
-    passes.sort_by_key(|p| p.0);
-    Ok(passes.into_iter().map(|p| p.1).collect())
+    fused_groups.sort_by_key(|p| p.0);
+    Ok(fused_groups.into_iter().map(|p| p.1).collect())
 }
 
-/// How large a pass is: which nodes are part of it.
+/// How large a fused group is: which nodes are part of it.
 struct Size(Vec<bool>);
 
 impl Size {
