@@ -4,7 +4,6 @@ use crate::backend;
 use crate::backend::ptx::shared::Shared;
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
-use crate::explain;
 use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
 use crate::passes::pipeline;
@@ -191,11 +190,6 @@ impl Compiled {
                 return Err(Error::user("E0106", format!("there is no stage `{other}`; there are {list}")));
             }
         })
-    }
-
-    /// What was decided for each function, and why.
-    pub fn explain(&self, options: &explain::Options, format: explain::Format) -> Result<String> {
-        explain::print(self, options, format)
     }
 }
 

@@ -14,9 +14,9 @@
 //!
 //! Steps of iterations stage, too: of what they get from outside and of the extents of their states, which are the same before each step.
 
+use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require, Rule, rewrite::rewrite_from};
 use crate::loc::LocStack;
-use crate::passes::simplify::{extent, extents, simplify};
 use crate::plan::{HostId, HostOp, Plan, host};
 use crate::scalar::{Lit, Ty};
 use crate::schedule::host::Hosts;

@@ -1,6 +1,5 @@
 //! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that their parsers need.
 
-use crate::core::{MAX_RANK, Type};
 use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{Lit, Ty};
@@ -249,17 +248,6 @@ impl Cursor {
     pub fn elem(&mut self) -> Result<Ty> {
         let error = self.expected("an element type");
         Ty::parse(&self.word()?).ok_or(error)
-    }
-
-    /// Takes a type: `f32`, `[f32]`, `[[f32]]`.
-    pub fn ty(&mut self) -> Result<Type> {
-        let mut rank = 0;
-        while rank < MAX_RANK && self.eat("[") {
-            rank += 1;
-        }
-        let elem = self.elem()?;
-        (0..rank).try_for_each(|_| self.expect("]"))?;
-        Ok(Type::array(elem, rank))
     }
 
     /// Takes a place, empty when none is there.

@@ -10,9 +10,9 @@ mod rules;
 
 pub use pad::Boundary;
 
+use crate::core::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Type};
 use crate::loc::LocStack;
-use crate::passes::simplify;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
 use indexmap::IndexSet;

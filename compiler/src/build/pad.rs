@@ -12,8 +12,8 @@
 use super::Builder;
 use crate::Result;
 use crate::core::linear::{add, sub};
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// What lies beyond the edges of an array.

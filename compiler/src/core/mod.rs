@@ -4,16 +4,24 @@
 //! results, and its shape rules. Sizes are scalar nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical
 //! (see [`graph`]), so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
+pub mod elementary;
 pub mod encode;
 pub mod equations;
 pub mod graph;
+pub mod index_space;
 pub mod infer;
 pub mod interp;
 pub mod linear;
 mod operands;
+pub mod panels;
 pub mod parse;
 pub mod print;
+pub mod prove;
+pub mod recompute;
+pub mod records;
 pub mod rewrite;
+pub mod rules;
+pub mod simplify;
 mod stencil_hint;
 pub mod term;
 pub mod verify;

@@ -75,6 +75,19 @@ fn function(c: &mut Cursor) -> Result<Function> {
     Ok(p.f)
 }
 
+impl Cursor {
+    /// Takes a type: `f32`, `[f32]`, `[[f32]]`.
+    pub fn ty(&mut self) -> Result<Type> {
+        let mut rank = 0;
+        while rank < MAX_RANK && self.eat("[") {
+            rank += 1;
+        }
+        let elem = self.elem()?;
+        (0..rank).try_for_each(|_| self.expect("]"))?;
+        Ok(Type::array(elem, rank))
+    }
+}
+
 fn stencil_hint(c: &mut Cursor) -> Result<StencilHint> {
     let word = c.word()?;
     let found = StencilHint::ALL.iter().find(|s| s.1 == word).map(|s| s.0);

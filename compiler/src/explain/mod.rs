@@ -65,6 +65,13 @@ impl Options {
     }
 }
 
+impl Compiled {
+    /// What was decided for each function, and why.
+    pub fn explain(&self, options: &Options, format: Format) -> Result<String> {
+        print(self, options, format)
+    }
+}
+
 /// The report on a compiled program.
 pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> {
     let report = report(c, options)?;

@@ -9,8 +9,8 @@
 //! So a bound is the same expression wherever it stands, and the length of an array can take the place of `len` where it is a value like any other: there a division by
 //! zero would leave a record.
 
-use super::simplify::simplify;
 use crate::core::rewrite::rewrite_from;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, NodeId, Op, verify};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit};

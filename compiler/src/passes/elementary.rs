@@ -5,16 +5,14 @@
 //! ```
 //!
 //! What the host computes before a launch stays: plans know the functions themselves, by the same definition. So does what is no function of f32 or f64.
-//! As the function is rebuilt for them, every operation takes its simplest form with its operands in order (`cse`).
+//! As the function is rebuilt for them, every operation takes its simplest form with its operands in order (`core/simplify.rs`).
 //! Functions of the same argument share what they have in common (the range reduction of `sin x` and `cos x`), because equal nodes are one node.
 
+use crate::core::elementary::expand;
 use crate::core::rewrite::rewrite_scalars;
-use crate::core::term::{Maker, Term};
-use crate::core::{Function, Graph, NodeId, Op, verify};
+use crate::core::simplify::settle;
+use crate::core::{Function, Op, verify};
 use crate::error::Result;
-use crate::passes::cse;
-use crate::scalar::{Ty, elementary};
-use std::cell::RefCell;
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
@@ -26,24 +24,6 @@ pub fn run(f: Function) -> Result<Function> {
             }
             _ => false,
         };
-        if known { expand(g, &op).unwrap_or_else(|| g.add(op)) } else { cse::settle(g, op) }
+        if known { expand(g, &op).unwrap_or_else(|| g.add(op)) } else { settle(g, op) }
     }))
-}
-
-/// The node that an elementary function is. None: the operation is none.
-pub fn expand(graph: &mut Graph, op: &Op) -> Option<NodeId> {
-    let double = op.operands().any(|n| graph.ty(n).elem == Ty::F64);
-    let maker = RefCell::new(Maker { graph, add: cse::settle });
-    macro_rules! term {
-        ($f:ty) => {{
-            let of = |n: NodeId| Term::<$f>::new(&maker, n);
-            match *op {
-                Op::Unary(op, a) => elementary::unary(op, of(a)),
-                Op::Binary(op, a, b) => elementary::binary(op, of(a), of(b)),
-                _ => None,
-            }
-            .map(|t| t.node)
-        }};
-    }
-    if double { term!(f64) } else { term!(f32) }
 }

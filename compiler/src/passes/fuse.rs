@@ -18,13 +18,14 @@
 //! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
 //! constant that is provably inside, it becomes a plain `elem`.
 
-use super::guard::may_record;
-use super::prove::prove;
-use super::simplify::{extent, extents, simplify};
-use super::{panels, recompute};
 use crate::core::equations::Equations;
+use crate::core::index_space::indices;
 use crate::core::linear;
+use crate::core::prove::prove;
+use crate::core::records::may_record;
+use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite_from};
+use crate::core::{panels, recompute};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -305,20 +306,5 @@ fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId
     let (bound, once) = (g.node(n).bound, g.node(n).once);
     g.keep_marks(bound, once, out);
     memo.insert(n, out);
-    out
-}
-
-/// The indices of element `k` in row-major order.
-pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
-    let (mut rest, mut out) = (k, Vec::new());
-    // an array with elements has no extent of 0: the divisor says so, lest a record be feared
-    let one = g.lit(Lit::i64(1));
-    for n in extents[1..].iter().rev() {
-        let n = simplify(g, Op::Binary(BinaryOp::Max, *n, one));
-        out.push(simplify(g, Op::Binary(BinaryOp::Rem, rest, n)));
-        rest = simplify(g, Op::Binary(BinaryOp::Div, rest, n));
-    }
-    out.push(rest);
-    out.reverse();
     out
 }

@@ -11,11 +11,12 @@
 //!
 //! What stands outside of closures in the author's program, or depends on no element there, leaves its records in any case ([`crate::core::Node::once`]).
 
-use super::simplify::simplify;
+use crate::core::records::may_record;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, Lambda, NodeId, Op};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::FxHashMap as HashMap;
 
 /// Marks what is computed once for the call in the author's program.
 pub fn mark(f: &mut Function) {
@@ -44,22 +45,6 @@ pub fn run(mut f: Function) -> Result<Function> {
 /// A pass of its own that was none in the author's program, and may leave a record.
 fn is_target(g: &Graph, n: NodeId) -> bool {
     g.op(n).is_pass() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
-}
-
-/// Whether computing a value may leave a record, other than by what is computed once for the call.
-pub fn may_record(g: &Graph, n: NodeId) -> bool {
-    let (mut seen, mut stack) = (HashSet::default(), vec![n]);
-    while let Some(m) = stack.pop() {
-        let op = g.op(m);
-        if g.node(m).once && g.is_closed(m) || !seen.insert(m) {
-            continue;
-        }
-        if op.may_record(g) {
-            return true;
-        }
-        stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
-    }
-    false
 }
 
 /// Where a value stands.

@@ -10,7 +10,7 @@
 //! A cast from a wider type must round once. The nearest f32 of a number could be a tie that the number is not; so the number is rounded to f32 *to odd* first: cut
 //! off, and the last bit set if that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
 
-use super::simplify::simplify;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};

@@ -14,10 +14,10 @@
 //! What may leave a record stays where it is: it might not be needed.
 
 use crate::core::linear::{self, Linear};
+use crate::core::records::may_record;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, MAX_RANK, NodeId, Op, Var, verify};
 use crate::error::Result;
-use crate::passes::guard::may_record;
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -14,10 +14,10 @@
 
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
+use crate::core::simplify::settle;
+use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, NodeId, Op, Rule, rewrite::rewrite_parts};
 use crate::error::Result;
-use crate::passes::cse::settle;
-use crate::passes::simplify::simplify;
 use std::collections::BTreeMap;
 
 /// Runs the pass.

@@ -2,7 +2,6 @@
 //! [`pipeline`] holds the one list.
 
 pub mod bounds;
-pub mod cse;
 pub mod dce;
 pub mod elementary;
 pub mod fast;
@@ -14,8 +13,6 @@ pub mod lengths;
 mod panels;
 pub mod pipeline;
 pub mod prove;
-mod recompute;
-pub mod rules;
 pub mod shapes;
 pub mod simplify;
 pub mod split;

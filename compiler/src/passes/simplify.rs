@@ -7,119 +7,14 @@
 //! %4 = add (sub %n, 14i64), 2i64   ->   sub %n, 12i64
 //! ```
 //!
-//! What becomes of scalars the rules say (`passes/rules`). Their law: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
+//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
 
-use crate::core::linear::{self, Linear, is_i64};
-use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
+use crate::core::Function;
+use crate::core::rewrite::rewrite_scalars;
+use crate::core::simplify::simplify;
 use crate::error::Result;
-use crate::passes::rules;
-use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
 /// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     Ok(rewrite_scalars(&f, true, &mut |g, op, _| simplify(g, op)))
-}
-
-/// The simplest node that means the operation. Its operands are simple already.
-pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
-    let found = match op {
-        Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => scalar(g, &op),
-        Op::Len(x, axis) => Some(extent(g, x, axis)),
-        Op::Reverse(x, axis) => match g.op(x) {
-            // reverse(reverse x) = x
-            Op::Reverse(y, a) if *a == axis => Some(*y),
-            _ => None,
-        },
-        Op::Permute(x, ref axes) if axes.is_sorted() => Some(x),
-        Op::Slice { src, axis, start, stop, stride } => {
-            // the whole of x, forwards, is x
-            let zero = g.as_lit(start).is_some_and(|l| l.bits == 0);
-            let one = g.as_lit(stride).is_some_and(|l| l.bits == 1);
-            (zero && one && extent(g, src, axis) == stop).then_some(src)
-        }
-        // a stored array stored again
-        Op::Materialize(x) => g.is_stored(x).then_some(x),
-        _ => None,
-    };
-    found.unwrap_or_else(|| g.add(op))
-}
-
-/// A scalar operation: of constants their value, of i64 sums a normal form, else what a rule says.
-fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
-    let lit = |n: NodeId| g.as_lit(n);
-    let value = match *op {
-        // the bits of a NaN are whatever they are where they are asked for
-        Op::Unary(o, a) => lit(a).filter(|l| o != UnaryOp::ToBits || !l.is_nan()).map(|l| eval_unary(o, l)),
-        // a division by zero keeps its record
-        Op::Binary(o, a, b) => match (lit(a), lit(b)) {
-            (Some(x), Some(y)) => match eval_binary(o, x, y) {
-                (value, None) => Some(value),
-                _ => return None,
-            },
-            _ => None,
-        },
-        Op::MulAdd(a, b, c) => match (lit(a), lit(b), lit(c)) {
-            (Some(x), Some(y), Some(z)) => Some(eval_mul_add(x, y, z)),
-            _ => None,
-        },
-        Op::Cast(ty, a) => lit(a).map(|l| eval_cast(ty, l)),
-        _ => None,
-    };
-    if let Some(value) = value {
-        return Some(g.lit(value));
-    }
-    if let Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, _) = *op
-        && is_i64(g, a)
-    {
-        return normal(g, op);
-    }
-    let simpler = rules::apply(g, op);
-    match *op {
-        Op::Unary(UnaryOp::Neg, a) if simpler.is_none() && is_i64(g, a) => normal(g, op),
-        _ => simpler,
-    }
-}
-
-/// Wrapping i64 sums and products by constants, in normal form. The form must be another node than the operation
-/// itself, or the rules would not end.
-fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
-    let n = g.add(op.clone());
-    Some(Linear::of(g, n).node(g))
-}
-
-/// All extents of an array expression, outermost first.
-pub fn extents(g: &mut Graph, x: NodeId) -> Vec<NodeId> {
-    (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect()
-}
-
-/// The length of an array expression along an axis, in normal form.
-pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
-    match g.op(x).clone() {
-        Op::Map(_, srcs) => extent(g, srcs[0], axis),
-        Op::Reverse(y, _) | Op::Materialize(y) => extent(g, y, axis),
-        Op::Iterate { which, args, .. } => extent(g, args[which as usize], axis),
-        Op::Generate(extents, _) => extents[axis as usize],
-        Op::Iota(n) | Op::Fill(n, _) => n,
-        Op::Permute(y, axes) => extent(g, y, axes[axis as usize]),
-        Op::Pick { src, axis: a, .. } => extent(g, src, axis + u8::from(axis >= a)),
-        Op::Spread { axis: a, n, .. } if a == axis => n,
-        Op::Spread { src, axis: a, .. } => extent(g, src, axis - u8::from(axis > a)),
-        Op::Slice { src, axis: a, .. } if a != axis => extent(g, src, axis),
-        Op::Slice { start, stop, stride, .. } => {
-            let span = linear::sub(g, stop, start);
-            if g.as_lit(stride).is_some_and(|l| l.bits == 1) {
-                return span;
-            }
-            // ceil(span / stride) for span >= 0, without overflow: 0 or (span - 1) / stride + 1
-            let one = g.lit(Lit::i64(1));
-            let zero = g.lit(Lit::i64(0));
-            let divisor = simplify(g, Op::Binary(BinaryOp::Max, stride, one));
-            let last = linear::sub(g, span, one);
-            let quotient = simplify(g, Op::Binary(BinaryOp::Div, last, divisor));
-            let count = linear::add(g, quotient, one);
-            let some = simplify(g, Op::Binary(BinaryOp::Gt, span, zero));
-            simplify(g, Op::Select(some, count, zero))
-        }
-        _ => g.add(Op::Len(x, axis)),
-    }
 }

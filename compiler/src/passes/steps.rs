@@ -8,7 +8,7 @@
 //! This is the first pass: later ones drop iterations whose states nobody reads, and their rules would go with them.
 //! The step's own passes ran before, so the rules of iterations inside it are among its rules.
 
-use super::simplify::{extent, simplify};
+use crate::core::simplify::{extent, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require};
 use crate::error::Result;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};

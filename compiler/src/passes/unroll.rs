@@ -13,9 +13,9 @@
 //!
 //! Sums of rows and columns, and products, have schedules of their own: reductions that read an array along an axis of its own stay, as do those of the whole call that read anything.
 
-use super::cse::settle;
-use super::simplify::simplify;
 use crate::core::linear::{Linear, is_i64};
+use crate::core::simplify::settle;
+use crate::core::simplify::simplify;
 use crate::core::{COLUMNS, Function, Graph, Lambda, NodeId, Op, Var, rewrite::rewrite};
 use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};

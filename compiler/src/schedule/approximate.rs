@@ -1,7 +1,7 @@
 //! What an approximation of `fast_math` is on each target: on a CPU the precise operation, on a GPU instructions of the hardware.
 
+use crate::core::elementary;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::elementary;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use std::f32::consts::{LN_2, LOG2_E, LOG10_2};
 

@@ -1,9 +1,9 @@
 //! The element of an array, and how it is stored.
 
 use super::lower::Lower;
+use crate::core::index_space::indices;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
-use crate::passes::fuse::indices;
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The element of a `generate` (or of the array that an item stores) at an index into its elements in row-major order.

@@ -3,9 +3,9 @@
 //! The arms of a `select` are needed only on its side; a value needed in several places is needed if any of them is. Kernels compute all values without
 //! branches, so each recording place gets the condition under which the program would have computed it.
 
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Stmt};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -12,7 +12,6 @@ use super::groups::{FusedGroup, Iteration};
 use super::{Scheduled, Scheduler, scheduled};
 use crate::core::{Function, NodeId, Op, Output, Type};
 use crate::error::Result;
-use crate::passes::pipeline;
 use crate::plan::{HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
 
@@ -72,7 +71,10 @@ fn copy_of(step: &Function) -> Function {
     let states = step.results.len();
     let mut f = Function::new(&format!("{}_copy", step.name), step.params[..states].to_vec());
     for (r, i) in step.results.iter().zip(0..) {
-        let value = f.graph.add(Op::Param(i));
+        let (state, rank) = (f.graph.add(Op::Param(i)), step.params[i as usize].ty.rank);
+        let extents = (0..rank).map(|axis| f.graph.add(Op::Len(state, axis))).collect();
+        let element = f.graph.lambda(&vec![Ty::I64; rank.into()], |g, k| g.add(Op::Elem(state, k.to_vec())));
+        let value = f.graph.add(Op::Generate(extents, element));
         f.results.push(Output { name: r.name.clone(), value });
     }
     f
@@ -108,7 +110,6 @@ impl Scheduler<'_> {
         self.steps += 1;
         let body = self.called(&step, name.clone(), kernel, true)?;
         let copies = copy_of(&step);
-        let copies = pipeline::run(&copies, &mut |_, _| ())?;
         let next = kernel + self.kernels.len() as u32 - before;
         let otherwise = self.called(&copies, format!("{name}_copy"), next, false)?;
         let states = self.states(fused, args, step.results.len());

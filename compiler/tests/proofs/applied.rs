@@ -1,7 +1,7 @@
 //! The compiler applies what is proven: each rule is the first that fits what it finds, on each of its types.
 
+use arraygpu_compiler::core::rules::{self, Pattern, Rule};
 use arraygpu_compiler::core::{Graph, NodeId, Op, Type};
-use arraygpu_compiler::passes::rules::{self, Pattern, Rule};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
 /// A pattern as nodes; operands are parameters of the types that they have in it.

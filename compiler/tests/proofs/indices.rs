@@ -6,6 +6,7 @@
 use super::claim::Claim;
 use super::graphs::Integers;
 use arraygpu_compiler::build::{Boundary, Builder};
+use arraygpu_compiler::core::index_space::indices;
 use arraygpu_compiler::core::{Function, Graph, NodeId, Op, Output, Param, Rule, Type};
 use arraygpu_compiler::passes::{fuse, simplify};
 use arraygpu_compiler::scalar::Ty;
@@ -151,7 +152,7 @@ fn flat() -> Vec<Claim> {
         let g = builder.graph();
         let k = g.fresh_var(Ty::I64).1;
         let extents: Vec<NodeId> = (0..rank).map(|_| g.fresh_var(Ty::I64).1).collect();
-        let index = fuse::indices(g, k, &extents);
+        let index = indices(g, k, &extents);
         let mut s = Integers::default();
         let (mut size, mut place, mut inside) = ("1".to_string(), "0".to_string(), Vec::new());
         for (n, name) in extents.iter().zip(["n0", "n1", "n2"].map(|n| n.replace('n', "len"))) {

@@ -2,7 +2,7 @@
 
 use super::claim::Claim;
 use super::smt::{Script, Value, bits, literal};
-use arraygpu_compiler::passes::rules::{self, Condition, Format, Pattern, Rule};
+use arraygpu_compiler::core::rules::{self, Condition, Format, Pattern, Rule};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 /// Of all rules.

@@ -2,7 +2,7 @@
 //!
 //! Floats are of the solver's sorts, whose equality is that of results: -0 is not +0, and there is one NaN (semantics 2.4). The bits of a NaN are any NaN's.
 
-use arraygpu_compiler::passes::rules::Format;
+use arraygpu_compiler::core::rules::Format;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt::Write;
 

@@ -9,8 +9,8 @@
 
 use super::interior::{self, Interior};
 use crate::core::linear;
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
 use crate::schedule::groups::FusedGroup;

@@ -12,8 +12,8 @@
 
 use super::decisions::{Answer, DECISIONS};
 use crate::core::linear::{self, Linear, is_i64};
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
 use crate::schedule::groups::FusedGroup;

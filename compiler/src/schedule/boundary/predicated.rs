@@ -10,8 +10,8 @@
 
 use super::interior::{BoundaryWidth, away};
 use crate::core::linear::{self, Linear};
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 

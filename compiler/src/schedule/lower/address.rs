@@ -1,11 +1,11 @@
 //! Reads and addresses: where the element at given indices lies, and which reads share a load.
 
 use super::{Lower, Region, bind};
+use crate::core::index_space::indices;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
-use crate::passes::fuse::indices;
 use crate::plan::ScalarArg;
 use crate::scalar::{BinaryOp, Lit, Ty};
 

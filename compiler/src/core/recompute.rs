@@ -1,4 +1,4 @@
-//! Which arrays are cheaper stored than computed wherever they are read: what [`super::fuse`] asks.
+//! Which arrays are cheaper stored than computed wherever they are read: what fusion (`passes/fuse.rs`) asks.
 //!
 //! An array whose elements are read at k places for each element of another is computed k times; on a GPU a thread that has a square of 4 by 4 elements (8 of a vector) computes
 //! the square and what is around it once. Against that stands a round trip through memory: 8 bytes an element, in which an H200 makes about 60 operations (2026-11-21:
@@ -6,7 +6,7 @@
 //!
 //! An element with reductions of its own is stored where it is read at two places.
 
-use crate::core::{Graph, NodeId, Op};
+use super::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

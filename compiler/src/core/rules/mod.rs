@@ -82,7 +82,7 @@ const BITS_ARE: Types = Types::of(&[Ty::U32, Ty::U64]);
 /// Rules, one a line, with the equation above.
 macro_rules! rules {
     ($(#[doc = $equation:literal] $name:ident: $types:expr, $from:tt => $to:tt $(if $when:ident)?;)*) => {
-        &[$($crate::passes::rules::Rule {
+        &[$($crate::core::rules::Rule {
             name: stringify!($name),
             equation: $equation,
             types: $types,
@@ -92,61 +92,61 @@ macro_rules! rules {
         }),*]
     };
     (@when) => { None };
-    (@when $when:ident) => { Some($crate::passes::rules::Condition::$when) };
+    (@when $when:ident) => { Some($crate::core::rules::Condition::$when) };
 }
 
 /// A pattern as an S-expression.
 macro_rules! pat {
     (x) => {
-        $crate::passes::rules::Pattern::Operand(0)
+        $crate::core::rules::Pattern::Operand(0)
     };
     (y) => {
-        $crate::passes::rules::Pattern::Operand(1)
+        $crate::core::rules::Pattern::Operand(1)
     };
     (z) => {
-        $crate::passes::rules::Pattern::Operand(2)
+        $crate::core::rules::Pattern::Operand(2)
     };
     (c) => {
-        $crate::passes::rules::Pattern::Constant
+        $crate::core::rules::Pattern::Constant
     };
     (reciprocal_of_c) => {
-        $crate::passes::rules::Pattern::Reciprocal
+        $crate::core::rules::Pattern::Reciprocal
     };
     (0) => {
-        $crate::passes::rules::Pattern::Zero
+        $crate::core::rules::Pattern::Zero
     };
     (1) => {
-        $crate::passes::rules::Pattern::One
+        $crate::core::rules::Pattern::One
     };
     (minus_zero) => {
-        $crate::passes::rules::Pattern::MinusZero
+        $crate::core::rules::Pattern::MinusZero
     };
     (minus_one) => {
-        $crate::passes::rules::Pattern::MinusOne
+        $crate::core::rules::Pattern::MinusOne
     };
     (all) => {
-        $crate::passes::rules::Pattern::AllBits
+        $crate::core::rules::Pattern::AllBits
     };
     (true) => {
-        $crate::passes::rules::Pattern::Truth(true)
+        $crate::core::rules::Pattern::Truth(true)
     };
     (false) => {
-        $crate::passes::rules::Pattern::Truth(false)
+        $crate::core::rules::Pattern::Truth(false)
     };
     ((Cast $a:tt)) => {
-        $crate::passes::rules::Pattern::Cast(&pat!($a))
+        $crate::core::rules::Pattern::Cast(&pat!($a))
     };
     ((MulAdd $a:tt $b:tt $c:tt)) => {
-        $crate::passes::rules::Pattern::MulAdd(&[pat!($a), pat!($b), pat!($c)])
+        $crate::core::rules::Pattern::MulAdd(&[pat!($a), pat!($b), pat!($c)])
     };
     ((Select $a:tt $b:tt $c:tt)) => {
-        $crate::passes::rules::Pattern::Select(&[pat!($a), pat!($b), pat!($c)])
+        $crate::core::rules::Pattern::Select(&[pat!($a), pat!($b), pat!($c)])
     };
     (($op:ident $a:tt)) => {
-        $crate::passes::rules::Pattern::Unary($crate::scalar::UnaryOp::$op, &pat!($a))
+        $crate::core::rules::Pattern::Unary($crate::scalar::UnaryOp::$op, &pat!($a))
     };
     (($op:ident $a:tt $b:tt)) => {
-        $crate::passes::rules::Pattern::Binary($crate::scalar::BinaryOp::$op, &[pat!($a), pat!($b)])
+        $crate::core::rules::Pattern::Binary($crate::scalar::BinaryOp::$op, &[pat!($a), pat!($b)])
     };
 }
 

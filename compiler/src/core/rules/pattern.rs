@@ -1,7 +1,7 @@
 //! Patterns of scalar operations: finding them in a graph, and making what they say.
 
+use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
-use crate::passes::simplify::simplify;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};
 use std::fmt;
 

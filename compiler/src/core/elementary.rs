@@ -1,0 +1,25 @@
+//! What an elementary function is made of (`arraygpu-math`), as nodes.
+
+use super::simplify::settle;
+use super::term::{Maker, Term};
+use super::{Graph, NodeId, Op};
+use crate::scalar::{Ty, elementary};
+use std::cell::RefCell;
+
+/// The node that an elementary function is. None: the operation is none.
+pub fn expand(graph: &mut Graph, op: &Op) -> Option<NodeId> {
+    let double = op.operands().any(|n| graph.ty(n).elem == Ty::F64);
+    let maker = RefCell::new(Maker { graph, add: settle });
+    macro_rules! term {
+        ($f:ty) => {{
+            let of = |n: NodeId| Term::<$f>::new(&maker, n);
+            match *op {
+                Op::Unary(op, a) => elementary::unary(op, of(a)),
+                Op::Binary(op, a, b) => elementary::binary(op, of(a), of(b)),
+                _ => None,
+            }
+            .map(|t| t.node)
+        }};
+    }
+    if double { term!(f64) } else { term!(f32) }
+}

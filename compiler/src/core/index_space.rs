@@ -1,0 +1,20 @@
+//! Index spaces: the elements of an array in row-major order.
+
+use super::simplify::simplify;
+use super::{Graph, NodeId, Op};
+use crate::scalar::{BinaryOp, Lit};
+
+/// The indices of element `k` in row-major order.
+pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
+    let (mut rest, mut out) = (k, Vec::new());
+    // an array with elements has no extent of 0: the divisor says so, lest a record be feared
+    let one = g.lit(Lit::i64(1));
+    for n in extents[1..].iter().rev() {
+        let n = simplify(g, Op::Binary(BinaryOp::Max, *n, one));
+        out.push(simplify(g, Op::Binary(BinaryOp::Rem, rest, n)));
+        rest = simplify(g, Op::Binary(BinaryOp::Div, rest, n));
+    }
+    out.push(rest);
+    out.reverse();
+    out
+}

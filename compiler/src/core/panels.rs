@@ -1,0 +1,37 @@
+//! Inner products in panels (semantics 5.7) as sums of panels.
+
+use super::simplify::simplify;
+use super::{Graph, Lambda, NodeId, Op, PANEL, linear};
+use crate::scalar::{BinaryOp, Lit, Ty};
+
+/// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum is a fold (semantics 5.7).
+pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
+    let (Op::Generate(extents, of_a), Op::Generate(_, of_b)) = (g.op(a).clone(), g.op(b).clone()) else {
+        unreachable!("sequences are generated")
+    };
+    let ty = g.ty(init).elem;
+    let panel = g.lit(Lit::i64(PANEL));
+    let before = g.lit(Lit::i64(PANEL - 1));
+    let up = linear::add(g, extents[0], before);
+    let count = simplify(g, Op::Binary(BinaryOp::Div, up, panel));
+    // the sum of nothing, exactly
+    let nothing = g.lit(Lit::no_sum(ty));
+    let each = g.lambda(&[Ty::I64], |g, p| {
+        let first = linear::mul(g, p[0], panel);
+        let left = linear::sub(g, extents[0], first);
+        let len = simplify(g, Op::Binary(BinaryOp::Min, left, panel));
+        let mut part = |of: &Lambda| {
+            let lambda = g.lambda(&[Ty::I64], |g, q| {
+                let k = linear::add(g, first, q[0]);
+                g.open(of, &[k])
+            });
+            g.add(Op::Generate(vec![len], lambda))
+        };
+        let (a, b) = (part(&of_a), part(&of_b));
+        g.add(Op::PanelDot { init: nothing, a, b })
+    });
+    let src = g.add(Op::Generate(vec![count], each));
+    let step = g.lambda(&[ty, ty], |g, v| g.add(Op::Binary(BinaryOp::Add, v[0], v[1])));
+    let sum = g.add(Op::Fold { step, init: nothing, src });
+    g.add(Op::Binary(BinaryOp::Add, init, sum))
+}

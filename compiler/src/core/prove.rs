@@ -1,0 +1,101 @@
+//! Reads at an index (`at`) that are provably inside: that of a `generate` plus a constant, where what shape rules say of
+//! lengths bounds it.
+
+use super::equations::Equations;
+use super::linear::Linear;
+use super::simplify::settle;
+use super::{Function, Graph, NodeId, Op};
+use crate::scalar::Ty;
+use rustc_hash::FxHashMap as HashMap;
+
+/// All results of a function, by what its shape rules say.
+pub fn prove_all(f: &mut Function, rules: &Equations) {
+    let mut prover = Prover { rules, known: Vec::new(), closed: Some(HashMap::default()) };
+    for r in &mut f.results {
+        r.value = prover.node(&mut f.graph, r.value, &mut HashMap::default());
+    }
+}
+
+/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of one inside, and 0 <= c and n + c <= len(x).
+pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
+    let is_total = |n| matches!(g.op(n), Op::At(..));
+    if !g.has_total_reads() || !g.reachable([generate]).into_iter().any(is_total) {
+        return generate;
+    }
+    Prover { rules, known: Vec::new(), closed: None }.inside(g, generate)
+}
+
+struct Prover<'a> {
+    /// What shape rules say of lengths.
+    rules: &'a Equations,
+    /// The indices around, each with how far it goes.
+    known: Vec<(NodeId, NodeId)>,
+    /// What became of nodes that depend on no index. None: they are left as they are.
+    closed: Option<HashMap<NodeId, NodeId>>,
+}
+
+impl Prover<'_> {
+    /// A `generate` in the scope of others.
+    fn inside(&mut self, g: &mut Graph, generate: NodeId) -> NodeId {
+        let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
+        let before = g.set_loc(g.node(generate).loc.clone());
+        let outer = self.known.len();
+        let lambda = g.lambda(&vec![Ty::I64; extents.len()], |g, i| {
+            self.known.extend(i.iter().copied().zip(extents.iter().copied()));
+            let body = g.open(&lambda, i);
+            self.node(g, body, &mut HashMap::default())
+        });
+        self.known.truncate(outer);
+        let out = g.add(Op::Generate(extents, lambda));
+        g.set_loc(before);
+        out
+    }
+
+    /// The node with its proven reads replaced.
+    fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
+        let closed = g.is_closed(n);
+        let known = if closed { self.closed.as_ref().map(|all| all.get(&n)) } else { Some(memo.get(&n)) };
+        match known {
+            Some(Some(m)) => return *m,
+            Some(None) => {}
+            None => return n,
+        }
+        let mut out = n;
+        if !matches!(g.op(n), Op::Param(_) | Op::Const(_) | Op::Var(..)) {
+            let op = g.op(n).clone();
+            if matches!(op, Op::Generate(..)) {
+                out = self.inside(g, n);
+            } else {
+                let operands: Vec<_> = op.operands().map(|o| self.node(g, o, memo)).collect();
+                let before = g.set_loc(g.node(n).loc.clone());
+                out = match op.with(&operands, op.lambda().cloned()) {
+                    Op::At(x, index) if self.is_proven(g, x, &index) => g.add(Op::Elem(x, index)),
+                    op => settle(g, op),
+                };
+                g.set_loc(before);
+                let (bound, once) = (g.node(n).bound, g.node(n).once);
+                g.keep_marks(bound, once, out);
+            }
+        }
+        match &mut self.closed {
+            Some(all) if closed => all.insert(n, out),
+            _ => memo.insert(n, out),
+        };
+        out
+    }
+
+    /// Whether every index of a read of a parameter is a known one plus a constant that keeps it inside.
+    fn is_proven(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> bool {
+        matches!(g.op(x), Op::Param(_))
+            && index.iter().zip(0..).all(|(at, axis)| {
+                let form = Linear::of(g, *at);
+                self.known.iter().any(|(i, n)| {
+                    let offset = form.minus(&Linear { constant: 0, terms: [(*i, 1)].into() });
+                    let len = g.add(Op::Len(x, axis));
+                    let room = Linear::of(g, len).minus(&Linear::of(g, *n)).minus(&offset);
+                    let [offset, room] = [offset, room].map(|l| self.rules.resolve(&l));
+                    offset.at_least(g, 0) && room.at_least(g, 0)
+                })
+            })
+    }
+}
