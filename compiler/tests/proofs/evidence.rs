@@ -48,7 +48,7 @@ pub fn claims() -> Vec<Claim> {
             "all",
             "an operation on constants is its value",
             "no rewrite: scalar::eval itself; a NaN's bits and a division by zero are left",
-            "compiler/src/passes/simplify.rs",
+            "compiler/src/core/simplify.rs",
         ),
         (
             "linear form",

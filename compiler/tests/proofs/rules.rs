@@ -10,7 +10,7 @@ pub fn claims() -> Vec<Claim> {
     let each = rules::all().flat_map(|rule| rule.types.iter().map(move |ty| (rule, ty)));
     each.map(|(rule, ty)| {
         Claim::solved(&format!("rule {}", rule.name), ty.name(), &rule.to_string(), script(rule, ty))
-            .at("compiler/src/passes/rules")
+            .at("compiler/src/core/rules")
     })
     .chain(commutative())
     .collect()
