@@ -1,8 +1,10 @@
-//! What is hardly ever needed: arms of a `select` whose condition is `unlikely` (the reduction of huge arguments of `sin`, say).
+//! Fast path and slow path: what to do with the first arm of a `select` whose condition is `unlikely`
+//! (the reduction of huge arguments of `sin`, say).
 //!
-//! A kernel computes both arms of an ordinary `select`. Of an unlikely one the first arm is left out where all conditions of several elements are looked at
-//! together (a tile on a CPU, `cpu/element_loop.rs`; a thread's elements on a GPU, `cuda/elements.rs`). Should one hold, or elsewhere, it is computed: in a branch if
-//! it is dear, else as any other.
+//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left out where
+//! one test looks at the conditions of several elements together: a tile on a CPU (`cpu/element_loop.rs`),
+//! a thread's elements on a GPU (`cuda/elements.rs`). Where the test holds, or where there is no such test,
+//! the arm is computed: in a branch if it is expensive, else like any other operand.
 
 use super::lower::{Lower, Region, cost};
 use crate::core::{NodeId, Op};
@@ -11,16 +13,17 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, UnaryOp};
 use indexmap::IndexSet;
 
-/// Operations of an arm from which on a branch costs less.
+/// From so many operations of an arm on, a branch costs less than computing the arm always.
 const DEAR: u32 = 24;
 
-/// What to do with unlikely arms.
+/// What the code that is being written does with unlikely arms.
 pub enum SlowPath {
-    /// Compute them. True: a dear one has taken a branch.
+    /// The slow path: compute them. True: an expensive one became a branch.
     Compute(bool),
-    /// Leave them out; these conditions are then assumed not to hold.
+    /// The fast path: leave them out, and collect the conditions that are assumed not to hold.
     Skip(IndexSet<NodeId>),
-    /// The same, and the register becomes true where one of these conditions holds: each is looked at where its operands are at hand, lest they be kept for it.
+    /// The fast path, which sets the register where one of the conditions holds. Each condition is tested
+    /// where its operands are in registers anyway.
     Note(Reg, IndexSet<NodeId>),
 }
 

@@ -1,5 +1,5 @@
-//! What a launch can be, in the field's terms. A target's `select` chooses one for each variant of a kernel before any
-//! code is written; the code, the launch and the reports follow from it.
+//! What a launch can be, in the field's terms. A target's `select` chooses a strategy for each variant of
+//! a kernel before any code is written; the code, the launch and the reports follow from the choice.
 
 use crate::core::StencilHint;
 use std::fmt;

@@ -1,11 +1,12 @@
-//! What stands beyond the edges of arrays that are read around an element's own indices.
+//! The halo: the values beyond the edges of arrays that are read around an element's own indices.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]    ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
 //! ```
 //!
-//! If all reads of an array read it alike, an element at an edge is computed as any other once what it reads is there: the same code serves both, and each
-//! element beyond an edge is found once for all that read it. Arrays that are read inside only are read so, too: what lies outside is read by no one who matters.
+//! If all reads of an array agree on what stands beyond its edges, the interior's code serves every
+//! element once the halo is filled, and each value of the halo is found once for all elements that read
+//! it. An array that is only read inside of its bounds gets a plain halo: nothing reads what is in it.
 
 use super::interior::{self, Interior};
 use crate::core::linear;
@@ -19,18 +20,18 @@ use crate::schedule::stencil;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// An array's element at any indices.
+/// An array's element at any index, inside or beyond an edge.
 struct HaloElement {
     at: Vec<NodeId>,
     value: NodeId,
-    /// Nothing but the array.
+    /// The array is read inside of its bounds only.
     is_plain: bool,
 }
 
-/// Of all arrays that a fused group reads.
+/// The halos of all arrays that a fused group reads.
 pub struct Halo(IndexMap<NodeId, HaloElement>);
 
-/// A read of an array at a constant distance: the node that stands for it in the original.
+/// A read of an array at a constant distance, with the node that it is in the program's element.
 struct Read {
     node: NodeId,
     array: NodeId,
@@ -38,7 +39,7 @@ struct Read {
 }
 
 impl Halo {
-    /// None: the elements at the edges are not made as others are, or may leave a record.
+    /// None: elements at the edges are computed in another way than interior ones, or may leave an error record.
     pub fn of(l: &mut Lower, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();

@@ -1,14 +1,17 @@
-//! Elements away from the edges: an element's code where its indices keep a margin, in which clamps, reflections and wraps of an index are the index.
+//! The interior: an element's code where its indices keep a distance from the edges, so that clamps,
+//! reflections and wraps of an index are the index.
 //!
 //! ```text
-//! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           margin 1 before, 0 behind
-//! select(0 < i && i < n - 1, x[i - 1] + .., y)    ->   x[i - 1] + ..      margin 1 before, 1 behind
-//! x[(i + 2) % n]                                  ->   x[i + 2]           margin 0 before, 2 behind
+//! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           width 1 before, 0 behind
+//! select(0 < i && i < n - 1, x[i - 1] + .., y)    ->   x[i - 1] + ..      width 1 before, 1 behind
+//! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 behind
 //! ```
 //!
-//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where margins that depend on no call decide them; the margins are the least that do. The
-//! code has the same bits there and leaves no record that the original does not leave. Elsewhere the original is what counts. Of an index that is shifted by what only the
-//! call knows nothing is decided: the sum might wrap.
+//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where boundary widths that
+//! depend on no call decide them. The widths are the least for which that works. In the interior the code
+//! has the bits of the program's element and leaves no error record that the program does not leave; at
+//! the edges the program's element counts. Nothing is decided about an index that is shifted by a value
+//! which only the call knows, because the sum might wrap.
 
 use super::decisions::{Answer, DECISIONS};
 use crate::core::linear::{self, Linear, is_i64};
@@ -20,41 +23,41 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::cost;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Of one axis: how many of the first and of the last indices are not meant.
+/// How many of the first and of the last indices of an axis are not interior.
 pub type BoundaryWidth = (i64, i64);
 
-/// A margin has so many indices at most: what is decided behind wider ones is no edge.
+/// The greatest boundary width. A decision that needs a wider one is not about an edge.
 const MOST: i64 = 64;
 
-/// A fused group whose elements keep margins.
+/// The interior of a fused group.
 #[derive(Clone)]
 pub struct Interior {
-    /// The arrays that its items store, in their order, right within the margins.
+    /// The arrays that its items store, in their order, with elements that are right in the interior.
     pub arrays: Vec<NodeId>,
-    /// An axis each.
+    /// The boundary widths, one pair an axis.
     pub margins: Vec<BoundaryWidth>,
-    /// Operations that an element has less.
+    /// How many operations an interior element saves.
     pub saved: u32,
 }
 
 impl Interior {
-    /// Of a fused group as it is, right everywhere.
+    /// The fused group as it is: every element is interior.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
         Interior { arrays, margins: vec![(0, 0); fused.domain.len()], saved: 0 }
     }
 
-    /// Whether it is the fused group as it is.
+    /// Whether every element is interior because nothing was decided.
     pub fn is_whole(&self, fused: &FusedGroup) -> bool {
         self.arrays.iter().eq(fused.items.iter().map(|it| &it.node))
     }
 
-    /// Whether it differs from the fused group at the edges.
+    /// Whether some axis has a boundary.
     pub fn has_boundary(&self) -> bool {
         self.margins.iter().any(|m| *m != (0, 0))
     }
 
-    /// Of a fused group that stores arrays and nothing else.
+    /// Finds the interior of a fused group that stores arrays and does nothing else.
     pub fn of(g: &mut Graph, fused: &FusedGroup) -> Interior {
         let elements = fused.items.iter().map(|it| it.node);
         if !g.reachable(elements).into_iter().any(|n| question(g, g.op(n)).is_some()) {
@@ -82,7 +85,7 @@ fn operations(g: &Graph, roots: &[NodeId]) -> u32 {
     open.map(|n| cost(g.op(n))).sum()
 }
 
-/// The values of an element at `index`, in a domain of these extents, and the margins within which they are the roots' values.
+/// The values of an interior element at `index`, and the boundary widths outside of which they are the roots' values.
 pub fn away(
     g: &mut Graph,
     index: &[NodeId],
@@ -93,7 +96,7 @@ pub fn away(
     (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), margins)
 }
 
-/// The same of all nodes that are others within the margins.
+/// Maps every node that becomes another one in the interior, and gives the boundary widths.
 pub fn decided(
     g: &mut Graph,
     index: &[NodeId],

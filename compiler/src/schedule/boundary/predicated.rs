@@ -1,12 +1,14 @@
-//! An element's code that is right at the edges, too, and reads arrays only at constant distances from its own indices: what is kept around an element in
-//! registers then serves every element.
+//! The predicated form of an element: code that is right at the edges, too, and reads arrays only at
+//! constant distances from its own indices. What a thread keeps in registers around an element then
+//! serves every element.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)]                          ->   select(i == 0, x[i], x[i - 1])
 //! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
 //! ```
 //!
-//! A read at an index that is no element of the domain may give anything there: it is not selected. Extents are so long that no index is near both ends.
+//! A read beyond the array may give any value, because no `select` takes it. The form assumes extents so
+//! long that no index is near both ends of an axis ([`Predicated::least`]).
 
 use super::interior::{BoundaryWidth, away};
 use crate::core::linear::{self, Linear};
@@ -15,15 +17,15 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// Longer than any axis; what a length is compared with that must not be thought short.
+/// Longer than any axis: stands for a length that must not be taken for a short one.
 const ENDLESS: i64 = 1 << 40;
 
-/// An element.
+/// The predicated form of an element.
 #[derive(Clone)]
 pub struct Predicated {
     /// Its value.
     pub value: NodeId,
-    /// How long each axis must be.
+    /// The least length of each axis for which the form is right.
     pub least: i64,
 }
 
@@ -37,7 +39,7 @@ pub struct Domain<'a> {
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
 }
 
-/// The element as it is wanted, if it can be had.
+/// The predicated form of `root`. None: the element has loops, may leave an error record, or reads at distances that are not constant.
 pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicated> {
     let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
     let root = edges.selected(g, root);

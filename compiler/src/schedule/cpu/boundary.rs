@@ -1,8 +1,9 @@
-//! A row's elements away from the edges, by code of their own: there clamps, reflections and wraps of indices are gone (`inside`), so that the C compiler sees neighbours.
+//! Rows cut at their edges: the interior part of a row has code of its own, in which clamps, reflections
+//! and wraps of indices are gone (`boundary/interior.rs`), so that the C compiler vectorises it.
 //!
 //! ```text
 //! begin           first                                   last       end
-//!   | as it is     |  where indices keep their margins     | as it is |        a row at an edge: first = last = end
+//!   | as it is     |               interior                | as it is |        a row at an edge: first = last = end
 //! ```
 
 use crate::core::NodeId;
