@@ -14,6 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const MAX_LINES: usize = 600;
+/// The longest file of `compiler/src`.
+const MAX_LINES_OF_COMPILER: usize = 400;
 /// Source files; the C header is generated.
 const SOURCES: [&str; 6] = ["rs", "hpp", "cpp", "c", "cmake", "py"];
 
@@ -85,8 +87,9 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 fn check(name: &str, text: &str) -> Vec<String> {
     let mut bad = Vec::new();
     let extension = name.rsplit('.').next().unwrap_or("");
-    if SOURCES.contains(&extension) && text.lines().count() > MAX_LINES {
-        bad.push(format!("longer than {MAX_LINES} lines"));
+    let most = if name.contains("compiler/src/") { MAX_LINES_OF_COMPILER } else { MAX_LINES };
+    if SOURCES.contains(&extension) && text.lines().count() > most {
+        bad.push(format!("longer than {most} lines"));
     }
     if extension == "rs" {
         if !text.starts_with("//!") {

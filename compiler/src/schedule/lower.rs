@@ -6,20 +6,22 @@
 mod address;
 mod region;
 mod signature;
+mod values;
 
 pub(super) use region::Region;
 use region::Uses;
+use values::bind;
 
 use super::groups::FusedGroup;
 use super::segments::{Along, Segments};
-use super::slow_path::{self, SlowPath};
+use super::slow_path::SlowPath;
 use super::stencil::Kept;
 use super::strategy::Strategy;
-use super::{Scheduler, Scope, approximate, division, error_records, groups, nested_loop};
+use super::{Scheduler, Scope, error_records, groups, nested_loop};
 use crate::core::index_space::indices;
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -329,81 +331,6 @@ impl<'s, 'a> Lower<'s, 'a> {
         h
     }
 
-    /// The value of a node and the depth of its expression.
-    pub(super) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
-        if let Some(known) = r.memo.get(&n) {
-            return Ok(known.clone());
-        }
-        if let Some(l) = self.g.as_lit(n) {
-            return Ok((Expr::Lit(l), 0));
-        }
-        if self.g.is_closed(n) {
-            if self.is_host(n) {
-                return Ok((self.host(n), 0));
-            }
-            if let Some(place) = self.crossing(n)
-                && self.in_finish
-            {
-                return self.slot_in(n, place).map(|e| (e, 0));
-            }
-            if self.crossing(n).is_some() || self.is_invariant(n) {
-                return self.hoisted(n).map(|e| (e, 0));
-            }
-        }
-        let (e, depth) = match slow_path::value(self, n, r)? {
-            Some(known) => known,
-            None => {
-                self.cost = self.cost.saturating_add(cost(self.g.op(n)));
-                self.compute(n, r)?
-            }
-        };
-        let shared = r.uses.of(n) != 1 || self.g.node(n).bound || depth > MAX_DEPTH;
-        if shared {
-            let known = (bind(&mut self.k, &self.g, n, e, &mut r.out), 1);
-            r.memo.insert(n, known.clone());
-            return Ok(known);
-        }
-        // only a record's condition, what is nested, and a branch that serves several selects ask for what is used once: else it is not copied
-        if self.nested || !r.conditions.is_empty() || matches!(self.g.op(n), Op::Select(..)) {
-            r.memo.insert(n, (e.clone(), depth + 1));
-        }
-        Ok((e, depth + 1))
-    }
-
-    fn slot_in(&mut self, n: NodeId, place: Place) -> Result<Expr> {
-        let name = match place {
-            Place::Temp(i) => format!("from_s{i}"),
-            _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
-        };
-        let slot = self.signature.slots.insert_full((place, false), (name, self.g.ty(n).elem)).0;
-        Ok(Expr::Slot(slot as u32))
-    }
-
-    /// Computed once, before the loop.
-    fn hoisted(&mut self, n: NodeId) -> Result<Expr> {
-        if let Some(e) = self.invariant.get(&n) {
-            return Ok(e.clone());
-        }
-        let mut r = Region {
-            memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
-            ..Region::at(&Expr::int(0))
-        };
-        // it is computed in full, whatever the loop leaves out
-        let rare = std::mem::take(&mut self.rare);
-        let e = match self.crossing(n) {
-            Some(place) => self.slot_in(n, place)?,
-            None => match slow_path::value(self, n, &mut r)? {
-                Some(known) => known.0,
-                None => self.compute(n, &mut r)?.0,
-            },
-        };
-        self.rare = rare;
-        let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
-        self.prologue.append(&mut r.out);
-        self.invariant.insert(n, e.clone());
-        Ok(e)
-    }
-
     /// Operations in the versions of the function's GPU kernels so far.
     pub(super) fn in_versions(&mut self) -> &mut usize {
         &mut self.scheduler.in_versions
@@ -412,77 +339,6 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// Operations in the versions of the function's matrix products so far.
     pub(super) fn in_products(&mut self) -> &mut usize {
         &mut self.scheduler.in_products
-    }
-
-    /// Counts an operation that is written.
-    fn written(&mut self, n: NodeId) -> Result<()> {
-        let s = &mut *self.scheduler;
-        let written = &mut s.written[usize::from(self.k.threads > 0)];
-        *written += 1;
-        if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
-            return Ok(());
-        }
-        let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";
-        let advice = "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
-        let message = format!("{}: {what}; {advice}", s.f.name);
-        Err(Error::limit("E0405", message).at(self.g.node(n).loc.first()))
-    }
-
-    fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
-        self.written(n)?;
-        let op = self.g.op(n).clone();
-        if let Some(m) = approximate::of_target(&mut self.g, &op, self.k.threads > 0) {
-            // one more use of it, so that what is used once stays inside its expression
-            r.uses.add(m);
-            return self.value(m, r);
-        }
-        if self.any_numbers
-            && !self.g.is_closed(n)
-            && let Some(m) = division::any(&mut self.g, &op)
-        {
-            r.uses.add(m);
-            // what a root is made of uses the number several times
-            if let Op::Unary(_, x) = op {
-                r.uses.add(x);
-            }
-            return self.value(m, r);
-        }
-        if let Op::At(x, i) | Op::Elem(x, i) = op {
-            return self.read(n, x, &i, r);
-        }
-        if op.is_reduction() {
-            return nested_loop::value(self, n, r).map(|e| (e, 0));
-        }
-        if let Op::Within(i, len) = op {
-            return self.inside(n, i, len, r).map(|e| (e, 0));
-        }
-        let mut depth = 0;
-        let mut operands: [Option<Box<Expr>>; 3] = [None, None, None];
-        for (operand, o) in operands.iter_mut().zip(op.operands()) {
-            let (e, d) = self.value(o, r)?;
-            *operand = Some(Box::new(e));
-            depth = depth.max(d);
-        }
-        let mut it = operands.into_iter().flatten();
-        let mut next = || it.next().unwrap_or_else(|| Box::new(Expr::int(0)));
-        let e = match op {
-            Op::Unary(UnaryOp::Unlikely, _) => *next(),
-            Op::Unary(op, _) => Expr::Unary(op, next()),
-            Op::Binary(op, ..) => {
-                let (a, b) = (next(), next());
-                if self.g.op(n).may_record(&self.g) {
-                    let zero = Expr::Lit(Lit::zero(self.k_ty(&b)));
-                    let bad = Expr::Binary(BinaryOp::Eq, b.clone(), Box::new(zero));
-                    self.record(n, "an integer is divided by zero".into(), bad, r);
-                }
-                Expr::Binary(op, a, b)
-            }
-            Op::MulAdd(..) => Expr::MulAdd(next(), next(), next()),
-            Op::Select(..) => Expr::Select(next(), next(), next()),
-            Op::Cast(ty, _) => Expr::Cast(ty, next()),
-            op => return Err(Error::bug("E0404", format!("{op:?} inside a kernel"))),
-        };
-        Ok((e, depth))
     }
 
     /// The element, if it is in a register.
@@ -520,40 +376,6 @@ impl<'s, 'a> Lower<'s, 'a> {
     pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
     }
-
-    /// 0 <= i < len, with the record if not.
-    fn inside(&mut self, n: NodeId, i: NodeId, len: NodeId, r: &mut Region) -> Result<Expr> {
-        let index = self.value(i, r)?.0;
-        let len = self.value(len, r)?.0;
-        let low = Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(0));
-        let high = Expr::binary(BinaryOp::Lt, index, len);
-        let reg = self.k.reg("inside", Ty::Bool);
-        r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.g.node(n).loc.clone()));
-        let what = match *self.g.op(n) {
-            Op::At(x, _) => format!("a read of {} is out of range", self.array_name(x)),
-            _ => "a read of a computed vector is out of range".into(),
-        };
-        self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
-        Ok(Expr::Reg(reg))
-    }
-
-    /// Notes that `n` leaves a record when `bad` holds on a path that needs it.
-    fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
-        let Some(&condition) = r.conditions.get(&n) else { return };
-        let place = self.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
-        let site = self.signature.sites.insert_full(format!("{what}{place}")).0;
-        r.records.push((site as u32, condition, bad));
-    }
-}
-
-/// Gives an expression a register, unless it is one.
-fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
-        return e;
-    }
-    let reg = k.reg(if g.node(n).bound { "let" } else { "t" }, g.ty(n).elem);
-    out.push(Stmt::Let(reg, e, g.node(n).loc.clone()));
-    Expr::Reg(reg)
 }
 
 /// Rough operations of one node.

@@ -5,16 +5,20 @@
 //! sequences of up to 2^33 elements. An operator with loops of its own is written once for all of them
 //! ([`super::slots`]). CPUs take whole tiles by vectors instead ([`super::cpu::nested`]).
 
-use super::counter::Counters;
+mod tree;
+
+pub use tree::{Lanes, Step, Tile, assign, column, read, rows, rows_of, tree};
+use tree::{columns, level};
+
 use super::cpu;
 use super::element::{element, named};
 use super::error_records;
 use super::lower::{Lower, Region};
-use super::reduction::{Reduction, tiles};
+use super::reduction::Reduction;
 use super::slots;
 use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
-use crate::kernel::{Expr, Reg, Stmt};
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -333,171 +337,4 @@ pub fn joining<'a>(
         vars.extend([(x, a), (y, b)]);
         Ok(place.values(l, &vars, &[root], out)?.remove(0))
     }
-}
-
-/// Reductions that go through the same tree together.
-pub struct Lanes<'a> {
-    /// The type of each.
-    pub types: Vec<Ty>,
-    /// How two values join.
-    pub join: &'a mut Join<'a>,
-    /// The operators are more than an instruction, or stand inside of other loops: they are not written out for each pair.
-    pub general: bool,
-}
-
-impl Lanes<'_> {
-    /// Joins each lane's values.
-    pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let pairs = a.iter().zip(b).enumerate();
-        pairs.map(|(lane, (a, b))| (self.join)(l, lane, a.clone(), b.clone(), out)).collect()
-    }
-
-    /// A register of each lane that may be assigned, 0 for now.
-    pub fn variables(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
-        let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
-        let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
-        out.extend(zeros);
-        regs
-    }
-}
-
-/// Assigns new values, all of which are known before the first is.
-pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
-    let values: Vec<Expr> = match regs {
-        [_] => values,
-        _ => values.into_iter().map(|e| named(l, "next", e, out)).collect(),
-    };
-    out.extend(regs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
-}
-
-/// The registers' values.
-pub fn read(regs: &[Reg]) -> Vec<Expr> {
-    regs.iter().map(|r| Expr::Reg(*r)).collect()
-}
-
-/// What computes the lanes' values of the tile from an element on, of so many elements (at least one).
-pub type Tile<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
-
-/// The values of the whole tree over `count` elements, of which there is at least one.
-pub fn tree(
-    l: &mut Lower,
-    lanes: &mut Lanes,
-    count: &Expr,
-    out: &mut Vec<Stmt>,
-    tile: &mut Tile,
-) -> Result<Vec<Expr>> {
-    let of_sequence = named(l, "tiles", tiles(count.clone()), out);
-    let groups = named(l, "groups", tiles(of_sequence.clone()), out);
-    level(l, lanes, groups, out, &mut |l, lanes, g, column, out| {
-        let first = named(l, "first", g.times(Expr::int(TILE)), out);
-        let left = named(l, "remaining", of_sequence.clone().minus(first.clone()).min(Expr::int(TILE)), out);
-        let values = level(l, lanes, left, out, &mut |l, lanes, t, column, out| {
-            let base = named(l, "base", first.clone().plus(t).times(Expr::int(TILE)), out);
-            let left = named(l, "left", count.clone().minus(base.clone()).min(Expr::int(TILE)), out);
-            let values = tile(l, lanes, base, left, out)?;
-            column.go_on(l, lanes, values, out)
-        })?;
-        column.go_on(l, lanes, values, out)
-    })
-}
-
-/// A column of a level.
-struct Column {
-    /// Its values so far.
-    acc: Vec<Reg>,
-    /// Whether it has none yet.
-    is_first: Expr,
-}
-
-impl Column {
-    /// It begins with these values, or joins them.
-    fn go_on(&self, l: &mut Lower, lanes: &mut Lanes, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
-        let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, out)).collect();
-        let (mut begins, mut joins) = (Vec::new(), Vec::new());
-        let joined = lanes.join(l, &read(&self.acc), &values, &mut joins)?;
-        assign(l, &self.acc, joined, &mut joins);
-        assign(l, &self.acc, values, &mut begins);
-        out.push(Stmt::If(self.is_first.clone(), begins, joins));
-        Ok(())
-    }
-}
-
-type Visit<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, &Column, &mut Vec<Stmt>) -> Result<()> + 'a;
-
-/// One level of the tree over up to 2048 values (at least one), visited column by column.
-fn level(
-    l: &mut Lower,
-    lanes: &mut Lanes,
-    count: Expr,
-    out: &mut Vec<Stmt>,
-    visit: &mut Visit,
-) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
-    let (c, row) = (l.k.reg("c", Ty::I64), l.k.reg("row", Ty::I64));
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
-    let mut body = Vec::new();
-    let acc = lanes.variables(l, "acc", &mut body);
-    let column = Column { acc, is_first: Expr::binary(BinaryOp::Eq, Expr::Reg(row), Expr::int(0)) };
-    let mut inner = Vec::new();
-    let i = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let i = named(l, "at", i, &mut inner);
-    visit(l, lanes, i, &column, &mut inner)?;
-    let rows = named(l, "rows", rows(&count, &Expr::Reg(c)), &mut body);
-    body.push(Stmt::Seq(row, Expr::int(0), rows, inner));
-    counter.push(l, lanes, 0, Expr::Reg(c), read(&column.acc), &mut body)?;
-    out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
-    counter.total(l, lanes, width, out)
-}
-
-/// What computes values at an index, going on from accumulators or not.
-pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
-
-/// The same for the elements of a tile, whose columns may go on by a multiply-add.
-fn columns(
-    l: &mut Lower,
-    lanes: &mut Lanes,
-    count: Expr,
-    out: &mut Vec<Stmt>,
-    step: &mut Step,
-) -> Result<Vec<Expr>> {
-    let mut counter = Counters::new(l, lanes, COLUMNS.trailing_zeros(), out);
-    let c = l.k.reg("c", Ty::I64);
-    let width = named(l, "width", count.clone().min(Expr::int(COLUMNS)), out);
-    let mut body = Vec::new();
-    column(l, lanes, &count, Expr::Reg(c), &mut counter, &mut body, step)?;
-    out.push(Stmt::Seq(c, Expr::int(0), width.clone(), body));
-    counter.total(l, lanes, width, out)
-}
-
-/// Column `c` of a tile of `count` elements, from its first row to its last.
-pub fn column(
-    l: &mut Lower,
-    lanes: &mut Lanes,
-    count: &Expr,
-    c: Expr,
-    counter: &mut Counters,
-    out: &mut Vec<Stmt>,
-    step: &mut Step,
-) -> Result<()> {
-    let first = step(l, c.clone(), None, out)?;
-    let acc: Vec<Reg> = lanes.types.iter().map(|ty| l.k.reg("acc", *ty)).collect();
-    out.extend(acc.iter().zip(first).map(|(r, e)| Stmt::Var(*r, e)));
-    let (row, mut inner) = (l.k.reg("row", Ty::I64), Vec::new());
-    let i = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-    let next = step(l, i, Some(&read(&acc)), &mut inner)?;
-    assign(l, &acc, next, &mut inner);
-    let rows = named(l, "rows", rows(count, &c), out);
-    out.push(Stmt::Seq(row, Expr::int(1), rows, inner));
-    counter.push(l, lanes, 0, c, read(&acc), out)
-}
-
-/// How many rows a column has.
-pub fn rows(count: &Expr, column: &Expr) -> Expr {
-    rows_of(count.clone().minus(column.clone()))
-}
-
-/// How many rows so many elements take.
-pub fn rows_of(count: Expr) -> Expr {
-    let up = count.plus(Expr::int(COLUMNS - 1));
-    Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
 }

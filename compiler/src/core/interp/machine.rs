@@ -1,0 +1,374 @@
+//! Evaluation of a node: by need, each value once for each binding of its variables.
+
+use super::{Array, COLUMNS, TILE, Val, call, for_each_index};
+use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
+use crate::error::{Error, Result};
+use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
+use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Bindings of a lambda's variables, and the values that depend on them.
+#[derive(Default)]
+pub(super) struct Env<'e> {
+    params: &'e [(Var, Ty)],
+    args: &'e [Lit],
+    memo: Memo,
+    outer: Option<&'e Env<'e>>,
+}
+
+type Memo = RefCell<HashMap<NodeId, Lit>>;
+
+impl Env<'_> {
+    fn var(&self, v: Var) -> Lit {
+        match self.params.iter().position(|p| p.0 == v) {
+            Some(i) => self.args[i],
+            None => self.outer.expect("verified: every variable is bound").var(v),
+        }
+    }
+}
+
+pub(super) struct Machine<'a> {
+    f: &'a Function,
+    g: &'a Graph,
+    args: Vec<Val>,
+    closed: HashMap<NodeId, Val>,
+    /// The same for what is computed of bounds.
+    bounds: HashMap<NodeId, Val>,
+    in_bound: bool,
+    /// Empty, for the next lambda.
+    spare: Vec<Memo>,
+    pub(super) recorded: bool,
+    /// The first rule of a step that does not hold.
+    pub(super) failed: Option<Error>,
+}
+
+impl<'a> Machine<'a> {
+    /// For a call, whose shape rules hold.
+    pub(super) fn checked(f: &'a Function, args: Vec<Val>) -> Result<Machine<'a>> {
+        let mut m = Machine {
+            f,
+            g: &f.graph,
+            args,
+            closed: HashMap::default(),
+            bounds: HashMap::default(),
+            in_bound: false,
+            spare: Vec::new(),
+            recorded: false,
+            failed: None,
+        };
+        let env = Env::default();
+        for r in &f.requires {
+            let (a, b) = (m.scalar(r.a, &env).as_i64(), m.scalar(r.b, &env).as_i64());
+            if !r.rule.holds(a, b) {
+                let message = format!("{}: {}: {}", f.name, r.subject, r.rule.violation(a, b));
+                return Err(Error::user("E0302", message).at(r.loc.first()));
+            }
+        }
+        // host scalars leave no record
+        (m.recorded, m.closed) = (false, HashMap::default());
+        Ok(m)
+    }
+
+    /// All states after the steps. The rules of a step hold of the first ones, or it fails, even if there is no step.
+    fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
+        let states = step.results.len();
+        let checked = Machine::checked(step, args.clone()).map(|_| ());
+        let done = checked.and_then(|()| {
+            (0..count).try_for_each(|_| {
+                let (next, recorded) = call(step, args.clone())?;
+                self.recorded |= recorded;
+                next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
+                Ok(())
+            })
+        });
+        self.failed = self.failed.take().or(done.err());
+        args.truncate(states);
+        args
+    }
+    fn scalar(&mut self, n: NodeId, env: &Env) -> Lit {
+        match self.eval(n, env) {
+            Val::Scalar(l) => l,
+            Val::Array(_) => unreachable!("verified: {n:?} is a scalar"),
+        }
+    }
+
+    /// A length or an index of the whole call.
+    fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
+        self.host(n, env).as_i64()
+    }
+
+    /// A host scalar leaves no record in such places (semantics 4.2), and may leave one elsewhere: its values are kept apart.
+    pub(super) fn host(&mut self, n: NodeId, env: &Env) -> Lit {
+        if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
+            return self.scalar(n, env);
+        }
+        let recorded = self.recorded;
+        std::mem::swap(&mut self.closed, &mut self.bounds);
+        self.in_bound = true;
+        let value = self.scalar(n, env);
+        self.in_bound = false;
+        std::mem::swap(&mut self.closed, &mut self.bounds);
+        self.recorded = recorded;
+        value
+    }
+
+    fn array(&mut self, n: NodeId, env: &Env) -> Rc<Array> {
+        match self.eval(n, env) {
+            Val::Array(v) => v,
+            Val::Scalar(_) => unreachable!("verified: {n:?} is an array"),
+        }
+    }
+
+    /// Closed nodes are computed once, open scalars once for each binding.
+    pub(super) fn eval(&mut self, n: NodeId, env: &Env) -> Val {
+        match self.g.op(n) {
+            Op::Const(l) => return Val::Scalar(*l),
+            Op::Var(v, _) => return Val::Scalar(env.var(*v)),
+            _ => {}
+        }
+        if self.g.is_closed(n) {
+            if let Some(v) = self.closed.get(&n) {
+                return v.clone();
+            }
+            let v = self.compute(n, env);
+            self.closed.insert(n, v.clone());
+            return v;
+        }
+        if let Some(l) = env.memo.borrow().get(&n) {
+            return Val::Scalar(*l);
+        }
+        let v = self.compute(n, env);
+        if let Val::Scalar(l) = v {
+            env.memo.borrow_mut().insert(n, l);
+        }
+        v
+    }
+
+    fn apply(&mut self, l: &Lambda, args: &[Lit], env: &Env) -> Lit {
+        let memo = self.spare.pop().unwrap_or_default();
+        let inner = Env { params: &l.params, args, memo, outer: Some(env) };
+        let value = self.scalar(l.body, &inner);
+        inner.memo.borrow_mut().clear();
+        self.spare.push(inner.memo);
+        value
+    }
+
+    fn compute(&mut self, n: NodeId, env: &Env) -> Val {
+        let g = self.g;
+        Val::Scalar(match g.op(n) {
+            Op::Param(i) => return self.args[*i as usize].clone(),
+            Op::Unary(op, a) => eval_unary(*op, self.scalar(*a, env)),
+            Op::Binary(op, a, b) => {
+                let (a, b) = (self.scalar(*a, env), self.scalar(*b, env));
+                let (value, fault) = eval_binary(*op, a, b);
+                self.recorded |= fault.is_some() && g.op(n).may_record(g);
+                value
+            }
+            Op::MulAdd(a, b, c) => {
+                eval_mul_add(self.scalar(*a, env), self.scalar(*b, env), self.scalar(*c, env))
+            }
+            Op::Select(c, a, b) => {
+                let taken = if self.scalar(*c, env).as_bool() { *a } else { *b };
+                self.scalar(taken, env)
+            }
+            Op::Cast(ty, a) => eval_cast(*ty, self.scalar(*a, env)),
+            Op::Stage(a) => self.scalar(*a, env),
+            Op::Len(x, axis) => Lit::i64(self.extent(*x, *axis, env)),
+            Op::At(x, index) | Op::Elem(x, index) => {
+                let array = self.array(*x, env);
+                let index: Vec<i64> = index.iter().map(|i| self.scalar(*i, env).as_i64()).collect();
+                let value = array.position(&index).map(|at| array.elements[at]);
+                self.recorded |= value.is_none();
+                assert!(
+                    value.is_some() || !matches!(g.op(n), Op::Elem(..)),
+                    "elem out of bounds: a pass proved wrongly"
+                );
+                value.unwrap_or(Lit::zero(g.ty(*x).elem))
+            }
+            Op::Within(i, len) => {
+                let (i, len) = (self.scalar(*i, env).as_i64(), self.scalar(*len, env).as_i64());
+                self.recorded |= !(0..len).contains(&i);
+                Lit::bool((0..len).contains(&i))
+            }
+            Op::Reduce { join, init, src } => {
+                let v = self.array(*src, env).elements.clone();
+                let v =
+                    self.tree(v, &mut |m, _, acc, next| m.apply(join, &[acc, next], env), &mut |m, a, b| {
+                        m.apply(join, &[a, b], env)
+                    });
+                let init = self.scalar(*init, env);
+                v.map_or(init, |v| self.apply(join, &[init, v], env))
+            }
+            Op::Dot { init, a, b } => {
+                let (a, b) = (self.array(*a, env), self.array(*b, env));
+                let (a, b) = (&a.elements, &b.elements);
+                let mul = |i: usize| eval_binary(BinaryOp::Mul, a[i], b[i]).0;
+                let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
+                // the first level's values are the products, but a column goes on by multiply-add
+                let products = (0..a.len()).map(mul).collect();
+                let v = self.tree(
+                    products,
+                    &mut |_, i, s, p| i.map_or(plus(s, p), |i| eval_mul_add(a[i], b[i], s)),
+                    &mut |_, a, b| plus(a, b),
+                );
+                let init = self.scalar(*init, env);
+                v.map_or(init, |v| plus(init, v))
+            }
+            Op::PanelDot { init, a, b } => {
+                let (a, b) = (self.array(*a, env), self.array(*b, env));
+                let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
+                let panel = |(a, b): (&[Lit], &[Lit])| {
+                    let first = eval_binary(BinaryOp::Mul, a[0], b[0]).0;
+                    a[1..].iter().zip(&b[1..]).fold(first, |s, (a, b)| eval_mul_add(*a, *b, s))
+                };
+                let panels = a.elements.chunks(PANEL as usize).zip(b.elements.chunks(PANEL as usize));
+                let sum = panels.map(panel).reduce(plus);
+                let init = self.scalar(*init, env);
+                sum.map_or(init, |sum| plus(init, sum))
+            }
+            Op::Fold { step, init, src } => {
+                let init = self.scalar(*init, env);
+                self.array(*src, env).elements.iter().fold(init, |acc, x| self.apply(step, &[acc, *x], env))
+            }
+            Op::Iterate { step, which, count, args } => {
+                let begin = args.iter().map(|a| match g.ty(*a).is_scalar() {
+                    true => Val::Scalar(self.host(*a, env)),
+                    false => Val::Array(self.array(*a, env)),
+                });
+                let (begin, f) = (begin.collect(), self.f);
+                let count_now = self.bound(*count, env);
+                let states = self.iterate(&f.steps[*step as usize], count_now, begin);
+                for (state, i) in states.iter().zip(0..) {
+                    let op = Op::Iterate { step: *step, which: i, count: *count, args: args.clone() };
+                    if let Some(sibling) = g.find(&op) {
+                        self.closed.insert(sibling, state.clone());
+                    }
+                }
+                return states[*which as usize].clone();
+            }
+            _ => return Val::Array(Rc::new(self.elements(n, env))),
+        })
+    }
+
+    /// A length is known without the elements, which may leave records.
+    fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
+        match self.g.op(x) {
+            Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
+            Op::Reverse(y, _) | Op::Materialize(y) => self.extent(*y, axis, env),
+            Op::Iterate { which, args, .. } => self.extent(args[*which as usize], axis, env),
+            Op::Generate(extents, _) => self.bound(extents[axis as usize], env),
+            Op::Iota(n) | Op::Fill(n, _) => self.bound(*n, env),
+            Op::Permute(y, axes) => self.extent(*y, axes[axis as usize], env),
+            Op::Pick { src, axis: a, .. } => self.extent(*src, axis + u8::from(axis >= *a), env),
+            Op::Spread { axis: a, n, .. } if *a == axis => self.bound(*n, env),
+            Op::Spread { src, axis: a, .. } => self.extent(*src, axis - u8::from(axis > *a), env),
+            Op::Slice { src, axis: a, .. } if *a != axis => self.extent(*src, axis, env),
+            Op::Slice { start, stop, stride, .. } => {
+                let [start, stop, stride] = [start, stop, stride].map(|n| self.bound(*n, env));
+                if stop > start { (stop - start - 1) / stride.max(1) + 1 } else { 0 }
+            }
+            _ => self.array(x, env).extents[axis as usize],
+        }
+    }
+
+    pub(super) fn extents(&mut self, x: NodeId, env: &Env) -> Vec<i64> {
+        (0..self.g.ty(x).rank).map(|axis| self.extent(x, axis, env)).collect()
+    }
+
+    fn elements(&mut self, n: NodeId, env: &Env) -> Array {
+        let extents = match self.g.op(n) {
+            // an index that runs over no elements may not be there
+            Op::Map(..) | Op::Materialize(_) => Vec::new(),
+            _ => self.extents(n, env),
+        };
+        match self.g.op(n) {
+            Op::Map(l, srcs) => {
+                let srcs: Vec<_> = srcs.iter().map(|s| self.array(*s, env)).collect();
+                let row = |i: usize| srcs.iter().map(|s| s.elements[i]).collect::<Vec<_>>();
+                let elements = (0..srcs[0].elements.len()).map(|i| self.apply(l, &row(i), env)).collect();
+                Array { extents: srcs[0].extents.clone(), elements }
+            }
+            Op::Generate(_, l) => {
+                let mut elements = Vec::new();
+                for_each_index(&extents, &mut |index| {
+                    let index: Vec<Lit> = index.iter().map(|i| Lit::i64(*i)).collect();
+                    elements.push(self.apply(l, &index, env));
+                });
+                Array { extents, elements }
+            }
+            Op::Slice { src, axis, start, stride, .. } => {
+                let [start, stride] = [start, stride].map(|n| self.bound(*n, env));
+                self.moved(*src, extents, env, &|i| i[*axis as usize] = start + i[*axis as usize] * stride)
+            }
+            Op::Reverse(x, axis) => {
+                let last = extents[*axis as usize] - 1;
+                self.moved(*x, extents, env, &|i| i[*axis as usize] = last - i[*axis as usize])
+            }
+            Op::Permute(x, axes) => self.moved(*x, extents, env, &|i| {
+                let from = i.clone();
+                axes.iter().zip(from).for_each(|(axis, at)| i[*axis as usize] = at);
+            }),
+            Op::Pick { src, axis, index } => {
+                let at = self.bound(*index, env);
+                self.moved(*src, extents, env, &|i| i.insert((*axis).into(), at))
+            }
+            Op::Spread { src, axis, .. } => self.moved(*src, extents, env, &|i| {
+                i.remove((*axis).into());
+            }),
+            Op::Iota(_) => Array::vector((0..extents[0]).map(Lit::i64).collect()),
+            Op::Fill(_, v) => {
+                let n = extents[0];
+                Array::vector(if n == 0 { Vec::new() } else { vec![self.scalar(*v, env); n as usize] })
+            }
+            Op::Materialize(x) => {
+                let x = self.array(*x, env);
+                Array { extents: x.extents.clone(), elements: x.elements.clone() }
+            }
+            op => unreachable!("verified: {op:?} is no array"),
+        }
+    }
+
+    /// The array whose elements are those of `src` at other indices.
+    fn moved(&mut self, src: NodeId, extents: Vec<i64>, env: &Env, to: &dyn Fn(&mut Vec<i64>)) -> Array {
+        let (src, mut elements) = (self.array(src, env), Vec::new());
+        for_each_index(&extents, &mut |index| {
+            let mut index = index.to_vec();
+            to(&mut index);
+            let at = src.position(&index).expect("the shape rules hold");
+            elements.push(src.elements[at]);
+        });
+        Array { extents, elements }
+    }
+
+    /// Semantics 5.1, steps 1 to 4. `fold` continues a column: at the first level it is told the element's index.
+    #[allow(clippy::type_complexity)]
+    fn tree(
+        &mut self,
+        mut v: Vec<Lit>,
+        fold: &mut dyn FnMut(&mut Self, Option<usize>, Lit, Lit) -> Lit,
+        join: &mut dyn FnMut(&mut Self, Lit, Lit) -> Lit,
+    ) -> Option<Lit> {
+        let mut first = true;
+        while first && !v.is_empty() || v.len() > 1 {
+            let mut tiles = Vec::new();
+            for (t, tile) in v.chunks(TILE).enumerate() {
+                let mut columns: Vec<Lit> = tile.iter().take(COLUMNS).copied().collect();
+                for (i, &x) in tile.iter().enumerate().skip(COLUMNS) {
+                    let index = first.then_some(t * TILE + i);
+                    columns[i % COLUMNS] = fold(self, index, columns[i % COLUMNS], x);
+                }
+                while columns.len() > 1 {
+                    columns = columns
+                        .chunks(2)
+                        .map(|p| if p.len() == 2 { join(self, p[0], p[1]) } else { p[0] })
+                        .collect();
+                }
+                tiles.push(columns[0]);
+            }
+            v = tiles;
+            first = false;
+        }
+        v.first().copied()
+    }
+}

@@ -1,0 +1,119 @@
+//! How the values of a strip join: those of a block's warps through shared memory, those of its blocks through scratch
+//! memory, in the last block to arrive.
+
+use super::{MOST_SPAN, Strip, WARPS, j_below};
+use crate::core::COLUMNS;
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt, WARP};
+use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::levels::first;
+use crate::schedule::cuda::segments::warp::pairs;
+use crate::schedule::cuda::tree::join;
+use crate::schedule::cuda::{bind, int32, wide};
+use crate::schedule::lower::Lower;
+
+impl Strip<'_> {
+    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments l, 32 + l ..
+    /// `apart`: of a lane's values.
+    pub(super) fn join(
+        &self,
+        l: &mut Lower,
+        values: &[Vec<Expr>],
+        apart: i64,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let v = self.job.v;
+        // the strip's segments side by side, a row a warp
+        let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
+        let lane_apart = if apart == 1 { v } else { 1 };
+        let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_apart as i32))), out);
+        for (q, of) in (0..).zip(values) {
+            for (m, e) in self.shared.iter().zip(of) {
+                out.push(Stmt::Store(*m, at.clone().plus(int32((q * apart) as i32)), e.clone()));
+            }
+        }
+        out.push(Stmt::Barrier);
+        let mut totals = Vec::new();
+        let mut body = Vec::new();
+        for q in 0..v {
+            let mut of = Vec::new();
+            for (r, m) in self.job.reductions.iter().zip(&self.shared) {
+                let total = l.k.reg("total", r.ty);
+                out.push(Stmt::Var(total, Expr::Lit(Lit::zero(r.ty))));
+                let at = |w: i64| {
+                    self.lane.clone().plus(int32((w * i64::from(WARP) * v + q * i64::from(WARP)) as i32))
+                };
+                let list = (0..WARPS).map(|w| bind(l, "w", Expr::load(*m, at(w)), &mut body)).collect();
+                let joined = pairs(l, r, list, &mut body)?;
+                body.push(Stmt::Assign(total, joined));
+                of.push(Expr::Reg(total));
+            }
+            totals.push(of);
+        }
+        out.push(Stmt::If(first(&self.warp), body, vec![]));
+        Ok(totals)
+    }
+
+    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them. A thread has the segments as [`Strip::join`] takes them.
+    pub(super) fn partials(
+        &self,
+        l: &mut Lower,
+        count: &Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Vec<Expr>>> {
+        let v = self.job.v;
+        let of_warp = i64::from(MOST_SPAN);
+        let c = bind(l, "c", wide(self.warp.clone()).times(Expr::int(of_warp)), out);
+        let mut values = Vec::new();
+        for q in 0..v {
+            let j = self.segment(q, out, l);
+            let inside = bind(l, "inside", j_below(&j, &self.n), out);
+            let mut of = Vec::new();
+            for r in &self.job.reductions {
+                let absent = r.absent(l);
+                let accs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
+                out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
+                let row = l.k.reg("row", Ty::I64);
+                let (mut loads, mut steps) = (Vec::new(), Vec::new());
+                let first = c.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
+                let first = bind(l, "first", first, &mut loads);
+                for (g, acc) in (0..).zip(&accs) {
+                    let p = bind(l, "p", first.clone().plus(Expr::int(g)), &mut loads);
+                    let there = Expr::binary(BinaryOp::Lt, p.clone(), count.clone());
+                    let there = Expr::binary(BinaryOp::And, inside.clone(), there);
+                    let there = bind(l, "there", there, &mut loads);
+                    let at = p.times(self.n.clone()).plus(j.clone());
+                    let e = Expr::LoadIf(r.scratch, Box::new(at), Box::new(there.clone()));
+                    let e = bind(l, "x", e, &mut loads);
+                    let e = Expr::Select(Box::new(there), Box::new(e), Box::new(absent.clone()));
+                    let e = bind(l, "x", e, &mut steps);
+                    let joined = join(l, r, &Expr::Reg(*acc), &e, &mut steps)?;
+                    steps.push(Stmt::Assign(*acc, joined));
+                }
+                loads.append(&mut steps);
+                let up = count.clone().plus(Expr::int(COLUMNS - 1));
+                let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+                let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
+                // none of the warp's lanes has a segment: nothing to wait for
+                let some = j_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
+                out.push(Stmt::If(some, all, vec![]));
+                of.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
+            }
+            values.push(of);
+        }
+        // the warps' places in shared memory are free again
+        out.push(Stmt::Barrier);
+        Ok(values)
+    }
+
+    /// Warp 0 stores the strip's elements.
+    pub(super) fn results(&self, l: &mut Lower, totals: &[Vec<Expr>], out: &mut Vec<Stmt>) -> Result<()> {
+        for (q, totals) in totals.iter().enumerate() {
+            let j = self.segment(q as i64, out, l);
+            let mut body = Vec::new();
+            self.job.store(l, &j, totals, &mut body)?;
+            out.push(Stmt::If(j_below(&j, &self.n), body, vec![]));
+        }
+        Ok(())
+    }
+}
