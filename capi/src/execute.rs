@@ -236,7 +236,7 @@ fn launch_unchecked(
     }
     if tiles > 0 {
         let main = code(loaded, launch, version(launch, ws, contiguous))?;
-        let work = i64::from(launch.grain) * i64::from(launch.cost.max(1));
+        let work = launch.work(launch.segment.map(|n| ws.host[n.0 as usize].as_i64()));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
         unsafe { pool::run(context, main, &args, tiles, (!launch.sequential).then_some(work)) }?;
     }

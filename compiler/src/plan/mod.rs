@@ -110,11 +110,11 @@ pub struct Launch {
     pub name: String,
     /// The extents of the index space, outermost first; its elements are counted in row-major order. Empty: only `finish` runs.
     pub domain: Vec<HostId>,
-    /// The length of the segments that the elements are made of, where a GPU chooses by it.
+    /// The length of the segments that the elements are made of, where variants are chosen by it, or work is divided.
     pub segment: Option<HostId>,
     /// The elements must be visited in order, on one thread (fold).
     pub sequential: bool,
-    /// Estimated cost of one element in arithmetic operations and accesses: how finely to split the work.
+    /// Estimated operations and accesses of one element: how finely to split the work ([`Launch::work`]).
     pub cost: u32,
     /// Elements of a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer where an element is long work. Reductions always have tiles.
     pub grain: u32,
@@ -135,6 +135,19 @@ pub struct Launch {
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,
+}
+
+/// The length that a nested sequence is taken to have in [`Launch::cost`].
+pub const GUESSED_LENGTH: u32 = 1024;
+
+impl Launch {
+    /// Operations of a CPU's unit of work. Where the length of segments is known, it takes the place of
+    /// [`GUESSED_LENGTH`].
+    pub fn work(&self, segment: Option<i64>) -> i64 {
+        let length = segment.unwrap_or(GUESSED_LENGTH.into()).max(1);
+        let of_element = i64::from(self.cost).saturating_mul(length) / i64::from(GUESSED_LENGTH);
+        i64::from(self.grain).saturating_mul(of_element.max(1))
+    }
 }
 
 /// A step of the plan, in order.

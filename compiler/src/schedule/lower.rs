@@ -24,7 +24,7 @@ use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
 use crate::error::Result;
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::plan::{Access, Place, ScalarArg};
-use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::scalar::{BinaryOp, Lit, Ty};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -80,8 +80,6 @@ pub struct Lower<'s, 'a> {
     pub in_finish: bool,
     /// Nested operations around what is being lowered.
     pub depth: u32,
-    /// Estimated operations of one element.
-    pub cost: u32,
     /// Arrays that are read at the element's own index.
     pub pointwise: IndexSet<NodeId>,
     /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
@@ -129,7 +127,6 @@ impl<'s, 'a> Lower<'s, 'a> {
             invariant: HashMap::default(),
             in_finish: false,
             depth: 0,
-            cost: 0,
             pointwise: IndexSet::new(),
             loaded: None,
             host_memo: HashMap::default(),
@@ -375,19 +372,5 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// Indices in linear normal form.
     pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
-    }
-}
-
-/// Rough operations of one node.
-pub(super) fn cost(op: &Op) -> u32 {
-    match op {
-        // a loop
-        Op::Binary(BinaryOp::RemSlow, ..) => 100,
-        Op::Unary(UnaryOp::Unlikely, _) => 0,
-        // what it is made of is counted
-        Op::Unary(op, _) if op.precise().is_some() => 0,
-        Op::Binary(op, ..) if op.precise().is_some() => 0,
-        Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
-        _ => 1,
     }
 }

@@ -29,6 +29,7 @@ pub mod slow_path;
 pub mod stencil;
 pub mod strategy;
 mod temporaries;
+pub mod work;
 
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
@@ -36,6 +37,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
+use boundary::interior::Interior;
 use groups::{FusedGroup, Item};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -272,8 +274,10 @@ impl Scheduler<'_> {
             let columns = l.segments.as_ref().is_some_and(|s| cpu::segmented_columns::fits(s));
             l.grain = if columns { cpu::segmented_columns::STRIP } else { 1 };
         }
+        let interior = Interior::of(&mut l.g, fused);
+        let cost = work::of_element(&mut l.g, fused, &interior.arrays);
         let versions = cpu::kernels(&mut l, &name, fused, scalars)?;
-        let (cost, grain, flat) = (l.cost, l.grain, l.flat.drain(..).collect());
+        let (grain, flat) = (l.grain, l.flat.drain(..).collect());
         // what the launch before read last is still in the caches
         let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
         l.follows = before.iter().any(|p| arrays.contains(p));

@@ -16,7 +16,7 @@ use super::error_records;
 use super::lower::{Lower, Region};
 use super::reduction::Reduction;
 use super::slots;
-use crate::core::{COLUMNS, NodeId, Op, PANEL, TILE, Var};
+use crate::core::{NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -96,7 +96,7 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     let vars: Vec<(NodeId, Expr)> = r.known();
     let at = r.at.clone();
     let place = Place { vars: &vars, at: &at };
-    let (rare, cost) = (std::mem::take(&mut l.rare), l.cost);
+    let rare = std::mem::take(&mut l.rare);
     l.depth += 1;
     let mut out = Vec::new();
     let value = match op {
@@ -104,8 +104,6 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
         Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out)?,
         _ => reduce(l, n, start, count, &place, &mut out)?,
     };
-    // how long it is, nobody knows: as a guess, a row of columns
-    l.cost = cost.saturating_add((l.cost - cost).saturating_mul(COLUMNS as u32));
     l.rare = rare;
     l.depth -= 1;
     Ok((value, out))

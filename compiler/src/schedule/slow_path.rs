@@ -6,8 +6,9 @@
 //! a thread's elements on a GPU (`cuda/elements.rs`). Where the test holds, or where there is no such test,
 //! the arm is computed: in a branch if it is expensive, else like any other operand.
 
-use super::lower::{Lower, Region, cost};
-use crate::core::{NodeId, Op};
+use super::lower::{Lower, Region};
+use super::work;
+use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, UnaryOp};
@@ -49,9 +50,9 @@ impl SlowPath {
 }
 
 /// The condition, both arms, if the node is an unlikely `select`.
-fn arms(l: &Lower, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
-    let Op::Select(c, a, b) = *l.g.op(n) else { return None };
-    match *l.g.op(c) {
+pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
+    let Op::Select(c, a, b) = *g.op(n) else { return None };
+    match *g.op(c) {
         Op::Unary(UnaryOp::Unlikely, condition) => Some((condition, a, b)),
         _ => None,
     }
@@ -65,7 +66,7 @@ pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
         if !seen.insert(n) {
             continue;
         }
-        match arms(l, n) {
+        match arms(&l.g, n) {
             Some((condition, _, usual)) => {
                 found.insert(condition);
                 stack.extend([condition, usual]);
@@ -78,7 +79,7 @@ pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
 
 /// The value of an unlikely `select`. None: it is an ordinary node.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
-    let Some((condition, _, usual)) = arms(l, n) else { return Ok(None) };
+    let Some((condition, _, usual)) = arms(&l.g, n) else { return Ok(None) };
     match &mut l.rare {
         SlowPath::Skip(assumed) => {
             assumed.insert(condition);
@@ -105,13 +106,13 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
     for &m in &group {
-        let Some((_, rare, usual)) = arms(l, m) else { continue };
+        let Some((_, rare, usual)) = arms(&l.g, m) else { continue };
         let ty = l.g.ty(m).elem;
         let e = l.value(usual, r)?.0;
         let var = l.k.reg("rare", ty);
         vars.push((m, rare, var, e));
     }
-    let (memo, loaded, cost) = (r.memo.clone(), l.loaded.clone(), l.cost);
+    let (memo, loaded) = (r.memo.clone(), l.loaded.clone());
     let before = std::mem::take(&mut r.out);
     let mut assigns = Vec::new();
     for (_, rare, var, _) in &vars {
@@ -121,7 +122,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     let mut branch = std::mem::replace(&mut r.out, before);
     branch.append(&mut assigns);
     // what the branch computed is known in it only
-    (r.memo, l.loaded, l.cost) = (memo, loaded, cost);
+    (r.memo, l.loaded) = (memo, loaded);
     for (m, _, var, e) in vars {
         r.out.push(Stmt::Var(var, e));
         r.memo.insert(m, (Expr::Reg(var), 1));
@@ -143,19 +144,19 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
 
 /// Whether the first arm takes many operations that the second does not take.
 fn is_dear(l: &Lower, n: NodeId) -> bool {
-    let Some((_, rare, usual)) = arms(l, n) else { return false };
+    let Some((_, rare, usual)) = arms(&l.g, n) else { return false };
     let own = own(l, rare, usual);
-    own.into_iter().map(|m| cost(l.g.op(m))).sum::<u32>() > DEAR
+    own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > DEAR
 }
 
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.
 fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
     for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {
-        let Some((c, a, b)) = arms(l, m) else { continue };
+        let Some((c, a, b)) = arms(&l.g, m) else { continue };
         let needs = |from: &[NodeId], to: NodeId| l.g.reachable(from.iter().copied()).contains(&to);
         let apart = |k: &NodeId| {
-            let known = arms(l, *k).is_some_and(|(_, x, y)| needs(&[x, y], m));
+            let known = arms(&l.g, *k).is_some_and(|(_, x, y)| needs(&[x, y], m));
             !known && !needs(&[a, b], *k)
         };
         if c == condition && group.iter().all(apart) {
@@ -167,7 +168,7 @@ fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> 
 
 /// Whether the first arm leaves a record that is not left already: a branch has no place for it.
 fn leaves_record(l: &Lower, m: NodeId, r: &Region) -> bool {
-    let Some((_, rare, usual)) = arms(l, m) else { return false };
+    let Some((_, rare, usual)) = arms(&l.g, m) else { return false };
     own(l, rare, usual).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
 }
 

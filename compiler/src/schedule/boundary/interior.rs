@@ -19,8 +19,7 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
-use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::cost;
+use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashMap as HashMap;
 
 /// How many of the first and of the last indices of an axis are not interior.
@@ -36,15 +35,13 @@ pub struct Interior {
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair an axis.
     pub margins: Vec<BoundaryWidth>,
-    /// How many operations an interior element saves.
-    pub saved: u32,
 }
 
 impl Interior {
     /// The fused group as it is: every element is interior.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
-        Interior { arrays, margins: vec![(0, 0); fused.domain.len()], saved: 0 }
+        Interior { arrays, margins: vec![(0, 0); fused.domain.len()] }
     }
 
     /// Whether every element is interior because nothing was decided.
@@ -57,8 +54,11 @@ impl Interior {
         self.margins.iter().any(|m| *m != (0, 0))
     }
 
-    /// Finds the interior of a fused group that stores arrays and does nothing else.
+    /// Finds the interior of a fused group. Only one that stores arrays and does nothing else has a boundary.
     pub fn of(g: &mut Graph, fused: &FusedGroup) -> Interior {
+        if fused.sequential || !fused.items.iter().all(|it| is_store(g, it)) {
+            return Interior::whole(fused);
+        }
         let elements = fused.items.iter().map(|it| it.node);
         if !g.reachable(elements).into_iter().any(|n| question(g, g.op(n)).is_some()) {
             return Interior::whole(fused);
@@ -70,19 +70,13 @@ impl Interior {
         if inner == roots {
             return Interior::whole(fused);
         }
-        let saved = operations(g, &roots).saturating_sub(operations(g, &inner));
         let binders: Vec<_> = vars.iter().map(|v| (v.0, Ty::I64)).collect();
         let mut array = |body: NodeId| {
             let lambda = g.close(&binders, body);
             g.add(Op::Generate(fused.domain.clone(), lambda))
         };
-        Interior { arrays: inner.into_iter().map(&mut array).collect(), margins, saved }
+        Interior { arrays: inner.into_iter().map(&mut array).collect(), margins }
     }
-}
-
-fn operations(g: &Graph, roots: &[NodeId]) -> u32 {
-    let open = g.reachable(roots.iter().copied()).into_iter().filter(|n| !g.is_closed(*n));
-    open.map(|n| cost(g.op(n))).sum()
 }
 
 /// The values of an interior element at `index`, and the boundary widths outside of which they are the roots' values.

@@ -33,11 +33,9 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     if conditions.is_empty() || !l.scope.has_cpu() {
         return Ok(vec![usual]);
     }
-    let cost = l.cost;
     // it does not vectorise anyhow: written once, loops inside of loops take no more than their own code
     if has_loops {
         let (i, all, _, _) = variant(l, SlowPath::default(), None)?;
-        l.cost = cost;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);
     }
     let rare = l.k.reg("rare", Ty::U32);
@@ -52,7 +50,6 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
         SlowPath::Compute(false) => Stmt::For(i, lo.clone(), hi.clone(), all),
         _ => Stmt::Seq(i, lo.clone(), hi.clone(), all),
     };
-    l.cost = cost;
     let zero = Expr::Lit(Lit::u32(0));
     let any = Expr::binary(BinaryOp::Ne, Expr::Reg(rare), zero.clone());
     Ok(vec![Stmt::Var(rare, zero), look, Stmt::If(any, vec![all], vec![usual])])

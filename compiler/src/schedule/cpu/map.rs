@@ -36,7 +36,6 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             None => vec![Part { begin: whole.0, end: whole.1, inner: false }],
         };
         for part in parts {
-            let before = l.cost;
             let roots = if part.inner { &inner } else { &roots };
             let mut loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
                 let vars = [(index, i.clone())];
@@ -49,10 +48,6 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             })?;
             looks |= loops.len() > 1;
             elements.append(&mut loops);
-            // the elements at the edges are few: what an element costs is what it costs away from them
-            if away.is_some() && !part.inner {
-                l.cost = before;
-            }
         }
         let t = l.k.reg("t", Ty::I64);
         // a look ahead goes tile by tile, so that the tile is in the cache when it is computed

@@ -30,7 +30,6 @@ use select::Plan;
 pub fn kernels(l: &mut Lower, name: &str, fused: &FusedGroup, scalars: &[u32]) -> Result<Versions> {
     let stores = fused.items.iter().any(|it| is_store(&l.g, it));
     let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<Strategy> {
-        let before = l.cost;
         l.begin(&format!("{name}{suffix}"), strided);
         let mut strategy = Strategy::Scalars;
         if !fused.domain.is_empty() {
@@ -40,9 +39,6 @@ pub fn kernels(l: &mut Lower, name: &str, fused: &FusedGroup, scalars: &[u32]) -
             let mut all = std::mem::take(&mut l.prologue);
             all.append(&mut body);
             l.k.main = Some(all);
-        }
-        if staged {
-            l.cost = before;
         }
         Ok(strategy)
     };
@@ -96,9 +92,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, staged: bool) -> Result<
         }
         Plan::Batches(s) => {
             let long = short_rows::too_long(l, s);
-            let before = l.cost;
             let short = short_rows::main(l, fused, s)?;
-            l.cost = before;
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
         Plan::Rows => rows::main(l, fused, staged)?,

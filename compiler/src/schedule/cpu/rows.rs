@@ -83,7 +83,6 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             None => vec![Part { begin: piece.begin.clone(), end: piece.end.clone(), inner: false }],
         };
         for part in parts {
-            let before = l.cost;
             let roots = if part.inner { &inner } else { &roots };
             let mut loops = each(l, "j", &part.begin, &part.end, &mut |l, j, conditions, out| {
                 let values = piece.outer.iter().cloned().chain([j.clone()]);
@@ -98,10 +97,6 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
                 Ok(vec![])
             })?;
             out.append(&mut loops);
-            // the elements at the edges are few: what an element costs is what it costs away from them
-            if away.is_some() && !part.inner {
-                l.cost = before;
-            }
         }
         Ok(())
     })?;

@@ -145,13 +145,12 @@ impl Strip<'_> {
         let short = le(count.clone(), Expr::int(COLUMNS));
         let short = both(short, both(le(end, count.clone()), le(Expr::int(4), columns.clone())));
         let (mut by_four, mut usual) = (Vec::new(), Vec::new());
-        let (before, k) = (l.cost, l.k.reg("k", Ty::I64));
+        let k = l.k.reg("k", Ty::I64);
         let mut four = Vec::new();
         self.four(l, &first.clone().plus(begin.clone()), &Expr::Reg(k), &mut four)?;
         let quarter = half(half(columns.clone()));
         by_four.push(Stmt::Seq(k, Expr::int(0), quarter.clone(), four));
         by_four.push(Stmt::Assign(pairs, half(quarter)));
-        l.cost = before;
         self.rows(l, [&first, &begin, &count, &columns], &mut usual)?;
         body.push(Stmt::If(short, by_four, usual));
         self.tree(l, pairs, &mut body)?;
@@ -178,10 +177,8 @@ impl Strip<'_> {
             let go_on = Stmt::Assign(e, Expr::Reg(e).plus(Expr::int(rows * COLUMNS)));
             Ok(vec![Stmt::Seq(k, Expr::int(0), end, body), go_on])
         };
-        let before = l.cost;
         let start = part(l, 2, true, columns.clone())?;
         let two = part(l, 2, false, columns.clone())?;
-        l.cost = before;
         let left = count.clone().minus(Expr::Reg(e)).min(columns.clone());
         let one = part(l, 1, false, left)?;
         let end = Expr::Reg(e).plus(Expr::int(COLUMNS)).plus(columns.clone());

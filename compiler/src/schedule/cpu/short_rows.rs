@@ -56,10 +56,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     let batch = Batch { s, reductions: &reductions, length, present, width, columns, pairs, joined, again };
     batch.fill(l, &mut out);
     let number = |r: Reg| Expr::Reg(base).plus(Expr::Reg(r));
-    let (mut short, mut long, before) = (Vec::new(), Vec::new(), l.cost);
+    let (mut short, mut long) = (Vec::new(), Vec::new());
     batch.short_row(l, number(row), Expr::Reg(row), &mut short)?;
     let short = vec![Stmt::Seq(row, Expr::int(0), rows.clone(), short)];
-    l.cost = before;
     batch.row(l, number(line), Expr::Reg(line), &mut long)?;
     let mut long = vec![Stmt::Seq(line, Expr::int(0), rows.clone(), long)];
     let all = rows.clone().times(batch.width.clone());
@@ -135,9 +134,7 @@ impl Batch<'_> {
                 Ok(vec![])
             })
         };
-        let before = l.cost;
         out.extend(values(l, &both, &Expr::int(0), &pairs)?);
-        l.cost = before;
         // an odd element is a pair by itself
         let odd = Expr::binary(BinaryOp::And, self.present.clone(), Expr::int(1));
         out.extend(values(l, &one, &pairs, &pairs.clone().plus(odd))?);

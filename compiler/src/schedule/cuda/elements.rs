@@ -303,10 +303,10 @@ fn usual_first(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let (cost, loaded) = (l.cost, l.loaded.clone());
+    let loaded = l.loaded.clone();
     let (values, any) = usual(l, vars, roots, out)?;
     let Some(any) = any else { return Ok(values) };
-    (l.cost, l.loaded) = (cost, loaded);
+    l.loaded = loaded;
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();

@@ -108,7 +108,7 @@ pub fn kernels(
     for group in groups {
         interrupt::check()?;
         let strategy = group.plan.strategy(fused, l.nested);
-        let (k, grid) = emit(l, fused, scalars, &group, cost.saturating_sub(group.inner.saved))?;
+        let (k, grid) = emit(l, fused, scalars, &group, cost)?;
         let k = Arc::new(k);
         let flat: Vec<u32> = l.flat.drain(..).collect();
         // a product's registers are written out because that pays

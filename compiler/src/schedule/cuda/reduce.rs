@@ -8,7 +8,7 @@
 use super::elements::{Elements, store_single, stored, words};
 use super::levels::{self, Block};
 use super::tree::{Column, WARPS, variable, warps, width_of};
-use super::{MAX_UNROLLED, Shape, bind, int32, thread, tiles, wide};
+use super::{Shape, bind, int32, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -24,6 +24,8 @@ pub const THREADS: u32 = 256;
 const MOST_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
+/// Operations of the rows that a thread goes through at once.
+const MAX_UNROLLED: i64 = 200;
 /// The same with strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
@@ -33,8 +35,8 @@ pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 /// need registers for addresses. What is assembled in the tests never spills.
 pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
-        (0..=30, 0..=4) if !strided => 4,
-        (0..=40, 0..=8) if !strided => 2,
+        (0..=10, 0..=4) if !strided => 4,
+        (0..=15, 0..=8) if !strided => 2,
         _ => 1,
     }
 }
@@ -92,7 +94,7 @@ pub fn main(
         shared,
     };
 
-    let few = i64::from(MAX_UNROLLED) / i64::from(cost.max(1));
+    let few = MAX_UNROLLED / i64::from(cost.max(1));
     let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
     let batch = (room / words(l, &l.pointwise, shape)).min(few).clamp(1, ROWS);
     let tile = Tile {

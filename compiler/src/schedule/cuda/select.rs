@@ -140,7 +140,6 @@ pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Vec<Group> {
         return groups;
     }
     let inner = Rc::new(interior(l, fused));
-    let cost = cost.saturating_sub(inner.saved);
     let mut groups = temporal_blocking(l, fused, &inner);
     let product = products::plan(l, fused).map(Rc::new);
     if let Some(p) = &product {
@@ -291,9 +290,6 @@ fn is_plane(l: &mut Lower, fused: &FusedGroup, inner: &Interior, shape: Shape) -
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
 fn interior(l: &mut Lower, fused: &FusedGroup) -> Interior {
-    if fused.sequential || !fused.items.iter().all(|it| is_store(&l.g, it)) {
-        return Interior::whole(fused);
-    }
     let inner = Interior::of(&mut l.g, fused);
     if inner.is_whole(fused) {
         return inner;

@@ -1,7 +1,7 @@
 //! Values: a node of core IR as an expression of kernel IR, in a register where it is shared.
 
 use super::region::Region;
-use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, cost};
+use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN};
 use crate::core::{Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Stmt};
@@ -33,10 +33,7 @@ impl Lower<'_, '_> {
         }
         let (e, depth) = match slow_path::value(self, n, r)? {
             Some(known) => known,
-            None => {
-                self.cost = self.cost.saturating_add(cost(self.g.op(n)));
-                self.compute(n, r)?
-            }
+            None => self.compute(n, r)?,
         };
         let shared = r.uses.of(n) != 1 || self.g.node(n).bound || depth > MAX_DEPTH;
         if shared {

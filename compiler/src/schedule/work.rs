@@ -1,0 +1,113 @@
+//! Work: how many operations an element of a fused group takes. A function of the graph alone, the same for every target.
+//!
+//! Each node that depends on the element counts once, however many of the element's values need it. What does not
+//! depend on it is computed before the loop and counts nothing, and neither does what only the slow path needs. The length
+//! of a nested sequence is not known here: [`GUESSED_LENGTH`] stands for it. The number decides how finely a launch is
+//! split among threads, and how many elements a GPU's thread takes at once.
+
+use super::approximate;
+use super::element::opened;
+use super::groups::{FusedGroup, is_store};
+use super::slow_path::arms;
+use crate::core::{Graph, NodeId, Op, Var};
+use crate::plan::GUESSED_LENGTH;
+use crate::scalar::{BinaryOp, Ty, UnaryOp};
+use rustc_hash::FxHashSet as HashSet;
+
+/// An element of a reduction reads its column's accumulator, and writes it.
+const OF_ACCUMULATOR: u32 = 2;
+
+/// Rough operations of one node.
+pub fn of_node(op: &Op) -> u32 {
+    match op {
+        // a loop
+        Op::Binary(BinaryOp::RemSlow, ..) => 100,
+        Op::Unary(UnaryOp::Unlikely, _) => 0,
+        // what it is made of is counted
+        Op::Unary(op, _) if op.precise().is_some() => 0,
+        Op::Binary(op, ..) if op.precise().is_some() => 0,
+        Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
+        _ => 1,
+    }
+}
+
+/// The operations of one element of a fused group, away from the edges: `arrays` are what its stored items are there
+/// ([`super::boundary::interior`]).
+pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
+    let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
+    let mut roots = Vec::new();
+    for (it, array) in fused.items.iter().zip(arrays) {
+        match is_store(g, it) {
+            true => roots.push(opened(g, *array, &index)),
+            false => roots.push(joined(g, it.node, &index).0),
+        }
+    }
+    let joins = fused.items.iter().filter(|it| !is_store(g, it)).count() as u32;
+    of_roots(g, roots, &[]).0.saturating_add(joins * OF_ACCUMULATOR)
+}
+
+/// The accumulator of a reduction or fold after an element, and the accumulator before it.
+fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Var) {
+    let (var, before) = g.fresh_var(g.ty(reduction).elem);
+    let after = match g.op(reduction).clone() {
+        Op::Reduce { join: step, src, .. } | Op::Fold { step, src, .. } => {
+            let element = opened(g, src, index);
+            g.open(&step, &[before, element])
+        }
+        Op::Dot { a, b, .. } | Op::PanelDot { a, b, .. } => {
+            let [a, b] = [a, b].map(|x| opened(g, x, index));
+            g.add(Op::MulAdd(a, b, before))
+        }
+        op => unreachable!("{op:?} is no reduction"),
+    };
+    (after, var)
+}
+
+/// The operations that these values take, and what of them depends on none of a loop's own variables: that is computed
+/// before the loop.
+fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>) {
+    let (mut sum, mut before, mut seen, mut stack) = (0u32, Vec::new(), HashSet::default(), roots);
+    while let Some(n) = stack.pop() {
+        if g.is_closed(n) || matches!(g.op(n), Op::Var(..)) || !seen.insert(n) {
+            continue;
+        }
+        if !own.is_empty() && !g.node(n).free.iter().any(|v| own.contains(v)) {
+            before.push(n);
+            continue;
+        }
+        if let Some((_, _, fast)) = arms(g, n) {
+            stack.push(fast);
+            continue;
+        }
+        let op = g.op(n).clone();
+        sum = sum.saturating_add(of_node(&op));
+        if let Some(made_of) = approximate::of_target(g, &op, false) {
+            stack.push(made_of);
+        } else if op.is_reduction() {
+            let (of_row, outside) = of_nested(g, n, &op);
+            sum = sum.saturating_add(of_row.saturating_mul(GUESSED_LENGTH));
+            stack.extend(outside);
+        } else {
+            let arrays = matches!(op, Op::At(..) | Op::Elem(..)) as usize;
+            stack.extend(op.operands().skip(arrays));
+        }
+    }
+    (sum, before)
+}
+
+/// The operations of one step of a nested reduction, and what it needs from outside.
+fn of_nested(g: &mut Graph, n: NodeId, op: &Op) -> (u32, Vec<NodeId>) {
+    let (init, src) = match *op {
+        Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
+        Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
+        _ => unreachable!("{op:?} is no reduction"),
+    };
+    let (var, index) = g.fresh_var(Ty::I64);
+    let (after, accumulator) = joined(g, n, &[index]);
+    let (step, mut outside) = of_roots(g, vec![after], &[var, accumulator]);
+    outside.push(init);
+    if let Op::Generate(extents, _) = g.op(src) {
+        outside.extend(extents);
+    }
+    (step, outside)
+}
