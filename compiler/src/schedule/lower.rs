@@ -12,6 +12,7 @@ pub(super) use region::Region;
 use region::Uses;
 use values::bind;
 
+use super::accesses::Accesses;
 use super::groups::FusedGroup;
 use super::segments::{Along, Segments};
 use super::slow_path::SlowPath;
@@ -80,8 +81,10 @@ pub struct Lower<'s, 'a> {
     pub in_finish: bool,
     /// Nested operations around what is being lowered.
     pub depth: u32,
-    /// Arrays that are read at the element's own index.
-    pub pointwise: IndexSet<NodeId>,
+    /// What the group reads.
+    pub accesses: Accesses,
+    /// Some element may leave an error record.
+    pub may_record: bool,
     /// Elements that are in registers already: (array, index in linear normal form). None: every read is a load of its own.
     pub loaded: Option<HashMap<(NodeId, Vec<NodeId>), Expr>>,
     host_memo: HashMap<NodeId, bool>,
@@ -127,7 +130,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             invariant: HashMap::default(),
             in_finish: false,
             depth: 0,
-            pointwise: IndexSet::new(),
+            accesses: Accesses::default(),
+            may_record: false,
             loaded: None,
             host_memo: HashMap::default(),
             record_memo: HashMap::default(),
@@ -317,6 +321,12 @@ impl<'s, 'a> Lower<'s, 'a> {
         let g = &self.g;
         let asked = || g.reachable([n]).into_iter().any(|m| g.op(m).may_record(g));
         *self.record_memo.entry(n).or_insert_with(asked)
+    }
+
+    /// Whether an element of an item, or a step of it, may leave a record.
+    pub fn may_record_inside(&self, item: NodeId) -> bool {
+        let g = &self.g;
+        g.reachable([item]).into_iter().any(|n| !g.is_closed(n) && g.op(n).may_record(g))
     }
 
     fn is_host(&mut self, n: NodeId) -> bool {

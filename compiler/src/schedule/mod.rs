@@ -6,6 +6,7 @@
 //! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the plan's.
 //! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
 
+pub mod accesses;
 mod approximate;
 pub mod boundary;
 pub mod counter;
@@ -37,6 +38,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
+use accesses::Accesses;
 use boundary::interior::Interior;
 use groups::{FusedGroup, Item};
 use rustc_hash::FxHashMap as HashMap;
@@ -276,6 +278,8 @@ impl Scheduler<'_> {
         }
         let interior = Interior::of(&mut l.g, fused);
         let cost = work::of_element(&mut l.g, fused, &interior.arrays);
+        l.accesses = Accesses::of(&mut l, fused, &interior.arrays);
+        l.may_record = fused.items.iter().any(|it| l.may_record_inside(it.node));
         let versions = cpu::kernels(&mut l, &name, fused, scalars)?;
         let (grain, flat) = (l.grain, l.flat.drain(..).collect());
         // what the launch before read last is still in the caches

@@ -16,7 +16,7 @@ use super::error_records;
 use super::lower::{Lower, Region};
 use super::reduction::Reduction;
 use super::slots;
-use crate::core::{NodeId, Op, PANEL, TILE, Var};
+use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -111,31 +111,38 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
 
 /// Computes what the operation's elements and its function need that depends on none of their own variables.
 fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
-    let lambdas: Vec<_> =
-        op.operands().filter_map(|o| l.g.op(o).lambda().cloned()).chain(op.lambda().cloned()).collect();
-    for lambda in lambdas {
-        let vars: Vec<((Var, NodeId), Ty)> =
-            lambda.params.iter().map(|p| (l.g.fresh_var(p.1), p.1)).collect();
-        let nodes: Vec<NodeId> = vars.iter().map(|v| v.0.1).collect();
-        let body = l.g.open(&lambda, &nodes);
-        let own: Vec<Var> = vars.iter().map(|v| v.0.0).collect();
-        let (mut stack, mut seen, mut list) = (vec![body], HashSet::default(), Vec::new());
-        while let Some(n) = stack.pop() {
-            if !seen.insert(n) || l.g.is_closed(n) {
-                continue;
-            }
-            if l.g.node(n).free.iter().any(|v| own.contains(v)) {
-                stack.extend(l.g.op(n).operands());
-            } else if l.g.ty(n).is_scalar() && !matches!(l.g.op(n), Op::Var(..)) && !l.may_record(n) {
-                list.push(n);
-            }
-        }
-        list.sort_unstable();
-        for n in list {
+    for n in invariant_nodes(&mut l.g, op) {
+        if !l.may_record(n) {
             l.value(n, r)?;
         }
     }
     Ok(())
+}
+
+/// The scalars that a nested operation's elements and its function need, and that depend on none of their own
+/// variables.
+pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
+    let mut list = Vec::new();
+    let lambdas: Vec<_> =
+        op.operands().filter_map(|o| g.op(o).lambda().cloned()).chain(op.lambda().cloned()).collect();
+    for lambda in lambdas {
+        let vars: Vec<(Var, NodeId)> = lambda.params.iter().map(|p| g.fresh_var(p.1)).collect();
+        let nodes: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
+        let body = g.open(&lambda, &nodes);
+        let (mut stack, mut seen, begin) = (vec![body], HashSet::default(), list.len());
+        while let Some(n) = stack.pop() {
+            if !seen.insert(n) || g.is_closed(n) {
+                continue;
+            }
+            if g.node(n).free.iter().any(|v| vars.iter().any(|own| own.0 == *v)) {
+                stack.extend(g.op(n).operands());
+            } else if g.ty(n).is_scalar() && !matches!(g.op(n), Op::Var(..)) {
+                list.push(n);
+            }
+        }
+        list[begin..].sort_unstable();
+    }
+    list
 }
 
 /// A strict left fold: one loop.

@@ -47,7 +47,7 @@ pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
 }
 
 /// The accumulator of a reduction or fold after an element, and the accumulator before it.
-fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Var) {
+pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Var) {
     let (var, before) = g.fresh_var(g.ty(reduction).elem);
     let after = match g.op(reduction).clone() {
         Op::Reduce { join: step, src, .. } | Op::Fold { step, src, .. } => {

@@ -6,38 +6,13 @@
 use super::Stores;
 use super::boundary::{Away, Part};
 use super::element_loop::each;
-use crate::core::{NodeId, Op};
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::{element, named, opened};
+use crate::schedule::element::{named, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
-use rustc_hash::FxHashSet as HashSet;
-
-/// Whether rows matter: the elements need their indices, or the arrays may have gaps.
-pub(super) fn matter(l: &mut Lower, fused: &FusedGroup) -> bool {
-    if fused.domain.len() < 2 || l.strided {
-        return fused.domain.len() > 1;
-    }
-    let (_, k) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = fused.items.iter().map(|it| element(l, it.node, k)).collect();
-    let (mut stack, mut seen) = (roots, HashSet::default());
-    while let Some(n) = stack.pop() {
-        if !seen.insert(n) || l.g.is_closed(n) {
-            continue;
-        }
-        if n == k {
-            return true;
-        }
-        let op = l.g.op(n).clone();
-        match op {
-            Op::Elem(x, index) if l.is_flat(x, &index) => {}
-            op => stack.extend(op.operands().chain(op.lambda().map(|l| l.body))),
-        }
-    }
-    false
-}
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();

@@ -1,6 +1,7 @@
 //! Which strategy a variant of a kernel has on a CPU.
 
-use super::{rows, segmented_columns, short_rows};
+use super::{segmented_columns, short_rows};
+use crate::schedule::accesses::needs_indices;
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{self, Product};
@@ -40,7 +41,7 @@ pub fn plan(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Plan {
     match l.segments.clone() {
         Some(s) if segmented_columns::fits(&s) => Plan::Strips(s),
         Some(s) if !staged && short_rows::fits(l, fused, &s) => Plan::Batches(s),
-        _ if rows::matter(l, fused) => Plan::Rows,
+        _ if fused.domain.len() > 1 && (l.strided || needs_indices(l, fused)) => Plan::Rows,
         _ => Plan::Map,
     }
 }

@@ -80,7 +80,8 @@ impl Elements {
 
     /// Loads what is read at the elements' own indices, unless it is there already, or will come from elsewhere.
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
-        let arrays: Vec<NodeId> = l.pointwise.iter().filter(|x| !elsewhere.contains(x)).copied().collect();
+        let arrays: Vec<NodeId> =
+            l.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
         let mut loaded = l.loaded.take().unwrap_or_default();
         for x in arrays {
             // a matrix of any strides has an address for each element

@@ -124,7 +124,7 @@ fn unroll(l: &Lower, windows: &[Window], shape: Shape, cost: u32) -> i64 {
     if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 && windows.is_empty() {
         return 2;
     }
-    let alone = l.pointwise.iter().filter(|x| windows.iter().all(|w| w.array != **x));
+    let alone = l.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
     let words = words(l, alone, shape) + register_window::words(l, windows);
     let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
@@ -222,7 +222,7 @@ impl Work<'_> {
             out.push(Stmt::If(is_full, full, rest));
             return Ok(());
         };
-        let fits = words(l, &l.pointwise, shape) <= MOST_WORDS_LOADED;
+        let fits = words(l, l.accesses.pointwise(), shape) <= MOST_WORDS_LOADED;
         if elements.are_few() && l.k.blocks > 0 && fits {
             l.k.blocks = BLOCKS_WITHOUT_BRANCHES;
         }

@@ -36,14 +36,14 @@ pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
-        (0..=15, 0..=8) if !strided => 2,
+        (0..=20, 0..=8) if !strided => 2,
         _ => 1,
     }
 }
 
 /// The greatest span for a fused group.
 pub fn most_span(l: &Lower, shape: Shape) -> u32 {
-    if words(l, &l.pointwise, shape) > 1 { 8 } else { MOST_SPAN }
+    if words(l, l.accesses.pointwise(), shape) > 1 { 8 } else { MOST_SPAN }
 }
 
 /// What the code of one tile is made of.
@@ -96,7 +96,7 @@ pub fn main(
 
     let few = MAX_UNROLLED / i64::from(cost.max(1));
     let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / words(l, &l.pointwise, shape)).min(few).clamp(1, ROWS);
+    let batch = (room / words(l, l.accesses.pointwise(), shape)).min(few).clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,

@@ -220,7 +220,7 @@ fn elements(
         }
         let mut contiguous = vec![("", unit(true, writes))];
         // only what is read at the element's own index may be an output, too
-        if writes && !l.pointwise_inputs().is_empty() {
+        if writes && product.is_none() && l.accesses.may_be_in_place() {
             contiguous.push(("_in_place", unit(true, false)));
         }
         contiguous.push(("_wide", unit(false, false)));
@@ -303,7 +303,7 @@ fn vector_width(l: &Lower, fused: &FusedGroup, cost: u32) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;
     }
-    let reads = l.pointwise.iter().map(|x| l.g.ty(*x).elem.size());
+    let reads = l.accesses.pointwise().map(|x| l.g.ty(*x).elem.size());
     let widest = reads.chain(fused.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
     let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
     (16 / widest as i64).min(1 << affordable.ilog2())

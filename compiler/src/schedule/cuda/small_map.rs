@@ -27,7 +27,7 @@ pub fn serves(l: &mut Lower, fused: &FusedGroup, inner: &Interior, cost: u32) ->
         return false;
     }
     // a record names its element, which one path is for
-    l.signature.sites.is_empty()
+    !l.may_record
         && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 

@@ -23,9 +23,6 @@ impl Lower<'_, '_> {
             return Ok((e, 1));
         }
         let mut pointwise = !total && r.index == index;
-        if pointwise && index.len() == 1 {
-            self.pointwise.insert(x);
-        }
         if !total && let Some(k) = self.flat(x, index) {
             pointwise |= r.counter == Some(k);
             return self.read_flat(n, x, k, pointwise, r);
@@ -148,14 +145,15 @@ impl Lower<'_, '_> {
         sum.unwrap_or(Expr::int(0))
     }
 
-    /// Whether a read counts through the elements of an array that may be taken as flat.
-    pub fn is_flat(&mut self, x: NodeId, index: &[NodeId]) -> bool {
-        self.flat(x, index).is_some()
+    /// The number of the element that is read, in row-major order, if the array may be taken as dense and that number
+    /// is what the indices are made of.
+    pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        if self.strided { None } else { self.number(x, index) }
     }
 
-    /// The index into the elements in row-major order, if that is what the indices are made of and the array may be taken as flat.
-    pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
-        if index.len() < 2 || self.strided {
+    /// The number, in row-major order, of the element at these indices, if that is what they are made of.
+    pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        if index.len() < 2 {
             return None;
         }
         // from the last index, which is `k % n`, the others follow
@@ -184,9 +182,6 @@ impl Lower<'_, '_> {
         let mem = self.input(x, pointwise);
         if let Mem::Array(i) = mem {
             self.flat.insert(i);
-        }
-        if r.counter == Some(k) {
-            self.pointwise.insert(x);
         }
         let (at, depth) = self.value(k, r)?;
         Ok((Expr::load(mem, at), depth))
