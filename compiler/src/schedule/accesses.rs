@@ -5,7 +5,7 @@
 
 use super::element::{element, opened};
 use super::groups::{FusedGroup, is_store};
-use super::lower::Lower;
+use super::lower::LaunchContext;
 use super::nested_loop::invariant_nodes;
 use super::products;
 use super::slow_path::arms;
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 /// Whether a map over several dimensions goes row by row, because its elements need their indices. Else it counts
 /// through the elements, and what is read at the element's own indices is read at its number.
-pub fn goes_by_rows(l: &mut Lower, fused: &FusedGroup) -> bool {
+pub fn goes_by_rows(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
     fused.domain.len() > 1
         && is_map
@@ -26,9 +26,9 @@ pub fn goes_by_rows(l: &mut Lower, fused: &FusedGroup) -> bool {
 }
 
 /// Whether the elements of an index space of several dimensions need their indices.
-pub fn needs_indices(l: &mut Lower, fused: &FusedGroup) -> bool {
+pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
-    let mut stack: Vec<NodeId> = fused.items.iter().map(|it| element(l, it.node, k)).collect();
+    let mut stack: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, k)).collect();
     let mut seen = HashSet::default();
     while let Some(n) = stack.pop() {
         if !seen.insert(n) || l.g.is_closed(n) {
@@ -48,7 +48,7 @@ pub fn needs_indices(l: &mut Lower, fused: &FusedGroup) -> bool {
 
 /// Whether an array of the index space's rank is read at the element's indices, or one of several dimensions at the
 /// element's number.
-fn is_own(l: &mut Lower, x: NodeId, at: &[NodeId], index: &[NodeId]) -> bool {
+fn is_own(l: &mut LaunchContext, x: NodeId, at: &[NodeId], index: &[NodeId]) -> bool {
     at == index || index.len() == 1 && l.number(x, at) == Some(index[0])
 }
 
@@ -66,7 +66,7 @@ pub struct Accesses {
 
 impl Accesses {
     /// Of a fused group; `arrays` are what its stored items are in the interior.
-    pub fn of(l: &mut Lower, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
         let by_rows = goes_by_rows(l, fused);
         let g = &mut l.g;
         let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
@@ -94,7 +94,7 @@ impl Accesses {
     }
 
     /// Reads at the element's own index, with or without what only the slow path needs.
-    fn own_of(&mut self, l: &mut Lower, roots: &[NodeId], index: &[NodeId], slow: bool) {
+    fn own_of(&mut self, l: &mut LaunchContext, roots: &[NodeId], index: &[NodeId], slow: bool) {
         let (mut stack, mut seen) = (roots.to_vec(), HashSet::default());
         stack.reverse();
         while let Some(n) = stack.pop() {
@@ -120,7 +120,7 @@ impl Accesses {
     }
 
     /// All other reads.
-    fn elsewhere_of(&mut self, l: &mut Lower, mut stack: Vec<NodeId>, index: &[NodeId]) {
+    fn elsewhere_of(&mut self, l: &mut LaunchContext, mut stack: Vec<NodeId>, index: &[NodeId]) {
         let mut seen = HashSet::default();
         while let Some(n) = stack.pop() {
             if !seen.insert(n) {

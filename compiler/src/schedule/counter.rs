@@ -36,7 +36,7 @@ impl Counters {
     /// For up to 2^`levels` columns.
     pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
         let len = levels as usize + 1;
-        let bits = if lanes.general && l.k.threads == 0 {
+        let bits = if lanes.general && !l.k.is_gpu() {
             let arrays = lanes.types.iter().map(|ty| l.k.local("bits", *ty, len as u32, out));
             Bits::Arrays(arrays.collect())
         } else {
@@ -188,7 +188,7 @@ pub struct Counter(Counters);
 impl Counter {
     /// For up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
-        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l));
+        let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l.launch));
         Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, out))
     }
 
@@ -202,7 +202,7 @@ impl Counter {
         value: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
         self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
     }
 
@@ -215,7 +215,7 @@ impl Counter {
         width: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let (join, general) = (&mut joining(r, place), r.is_general(l));
+        let (join, general) = (&mut joining(r, place), r.is_general(l.launch));
         Ok(self.0.total(l, &mut Lanes { types: vec![r.ty], join, general }, width, out)?.remove(0))
     }
 }

@@ -15,7 +15,7 @@ use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, near};
 
 /// The roots for the usual path.
 pub fn usual(l: &mut Lower, roots: &[NodeId]) -> Vec<NodeId> {
-    let memo = rebuilt(&mut l.g, roots, Default::default(), &mut |g, op| {
+    let memo = rebuilt(&mut l.launch.g, roots, Default::default(), &mut |g, op| {
         let (usual, outside) = match *op {
             Op::Binary(_, x, _) | Op::Unary(_, x) if !is_single(g, x) => return None,
             Op::Binary(BinaryOp::Div, a, b) => {

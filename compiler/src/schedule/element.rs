@@ -7,13 +7,13 @@ use crate::kernel::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// The element of a `generate` (or of the array that an item stores) at an index into its elements in row-major order.
-pub fn element(l: &mut Lower, array: NodeId, index: NodeId) -> NodeId {
-    match l.g.op(array).clone() {
+pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
+    match g.op(array).clone() {
         Op::Generate(extents, lambda) => {
-            let index = indices(&mut l.g, index, &extents);
-            l.g.open(&lambda, &index)
+            let index = indices(g, index, &extents);
+            g.open(&lambda, &index)
         }
-        Op::Materialize(x) => element(l, x, index),
+        Op::Materialize(x) => element(g, x, index),
         op => unreachable!("fused: {op:?} is no array"),
     }
 }

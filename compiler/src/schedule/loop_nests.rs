@@ -9,7 +9,7 @@
 //! told apart by the variables that it depends on ([`Loop::parts`]).
 
 use super::element::element;
-use super::lower::Lower;
+use super::lower::LaunchContext;
 use super::reduction::{Reduction, commutative};
 use crate::core::{Graph, NodeId, Op, Var};
 use crate::scalar::{Ty, UnaryOp};
@@ -69,7 +69,7 @@ pub struct Nest {
 }
 
 /// The nested operations in `roots`, the values of an element. None: there are none, or some that leave records, have rare parts, or nest deeper.
-pub fn find(l: &mut Lower, roots: &[NodeId]) -> Option<Nest> {
+pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let unfit = |n: NodeId| {
         l.g.op(n).may_record(&l.g)
             || matches!(l.g.op(n), Op::Unary(UnaryOp::Unlikely, _) | Op::Materialize(_))
@@ -86,7 +86,7 @@ pub fn find(l: &mut Lower, roots: &[NodeId]) -> Option<Nest> {
 }
 
 struct Finder<'l, 's, 'a> {
-    l: &'l mut Lower<'s, 'a>,
+    l: &'l mut LaunchContext<'s, 'a>,
     k: Var,
     node: NodeId,
     known: HashSet<NodeId>,
@@ -124,7 +124,7 @@ impl Finder<'_, '_, '_> {
         let (_, acc) = l.g.fresh_var(ty);
         let (init, src, order, next, tree) = match l.g.op(node).clone() {
             Op::Fold { step, init, src } => {
-                let e = element(l, src, k);
+                let e = element(&mut l.g, src, k);
                 (init, src, Order::Sequence, l.g.open(&step, &[acc, e]), None)
             }
             Op::Reduce { init, src, .. } | Op::Dot { init, a: src, .. } => {
@@ -134,7 +134,7 @@ impl Finder<'_, '_, '_> {
                 (init, src, Order::Tree, r.step(l, acc, k), Some(tree))
             }
             Op::PanelDot { init, a, b } => {
-                let (x, y) = (element(l, a, k), element(l, b, k));
+                let (x, y) = (element(&mut l.g, a, k), element(&mut l.g, b, k));
                 (init, a, Order::Panels, l.g.add(Op::MulAdd(x, y, acc)), None)
             }
             _ => return None,

@@ -38,11 +38,9 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::Kernel;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
-use accesses::Accesses;
-use boundary::interior::Interior;
 use groups::{FusedGroup, Item};
+use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
-use std::rc::Rc;
 use strategy::Strategy;
 
 /// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
@@ -269,39 +267,28 @@ impl Scheduler<'_> {
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.before));
-        let mut l = lower::Lower::new(self, fused);
-        if l.nested && fused.items.iter().all(|it| groups::is_store(&l.g, it)) {
-            // an element is a loop
-            l.segments = segments::of(&mut l, fused).map(Rc::new);
-            let columns = l.segments.as_ref().is_some_and(|s| cpu::segmented_columns::fits(s));
-            l.grain = if columns { cpu::segmented_columns::STRIP } else { 1 };
-        }
-        let interior = Interior::of(&mut l.g, fused);
-        let cost = work::of_element(&mut l.g, fused, &interior.arrays);
-        l.accesses = Accesses::of(&mut l, fused, &interior.arrays);
-        l.may_record = fused.items.iter().any(|it| l.may_record_inside(it.node));
-        let versions = cpu::kernels(&mut l, &name, fused, scalars)?;
-        let (grain, flat) = (l.grain, l.flat.drain(..).collect());
+        let mut c = LaunchContext::new(self, fused);
+        c.find_facts(fused);
+        let (versions, dense) = cpu::kernels(&mut c, &name, fused, scalars)?;
         // what the launch before read last is still in the caches
-        let arrays: Vec<Place> = l.signature.arrays.keys().map(|k| k.0).collect();
-        l.follows = before.iter().any(|p| arrays.contains(p));
+        let arrays: Vec<Place> = c.signature.arrays.keys().map(|k| k.0).collect();
+        c.facts.follows = before.iter().any(|p| arrays.contains(p));
         let gpu = match scope.has_gpu() {
-            true => Some(cuda::kernels(&mut l, &name, fused, scalars, cost)?),
+            true => Some(cuda::kernels(&mut c, &name, fused, scalars)?),
             false => None,
         };
         let gpu = gpu.map(|mut g| {
             // a later version may have asked for a stride that an earlier one does not need: all get the same scalars
-            let ins: Vec<_> = l.signature.ins.values().cloned().collect();
+            let ins: Vec<_> = c.signature.ins.values().cloned().collect();
             g.kernels.iter_mut().for_each(|k| k.takes(&ins));
             g
         });
-        let segment = l.segments.as_ref().map(|s| s.length);
-        let segment = segment.or_else(|| products::length(&mut l, fused));
-        let warnings: Vec<String> = l.warnings.drain(..).collect();
-        let (signature, turned) = (l.signature, l.follows);
+        let segment = c.facts.segments.as_ref().map(|s| s.length);
+        let segment = segment.or_else(|| products::length(&mut c, fused));
+        let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
         let computes = self.computes(fused, scalars);
-        self.before = if turned { Vec::new() } else { arrays };
+        self.before = if facts.follows { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);
         let launch = Launch {
@@ -310,10 +297,10 @@ impl Scheduler<'_> {
             domain: fused.domain.iter().map(|n| self.host.of(&self.f.graph, *n)).collect(),
             segment,
             sequential: fused.sequential,
-            cost,
-            grain,
+            cost: facts.cost,
+            grain: facts.grain,
             arrays: signature.arrays.iter().map(|(k, a)| (k.0, a.access)).collect(),
-            flat,
+            flat: dense,
             scalars: signature.ins.keys().copied().collect(),
             slots: signature.slots.iter().map(|(k, _)| k.0).collect(),
             scratch: signature.scratch.iter().map(|s| s.1).collect(),

@@ -39,9 +39,9 @@ impl Place<'_> {
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        let loaded = l.loaded.clone();
+        let loaded = l.scope.loaded.clone();
         let values = l.region(known, roots, None, self.at, out);
-        l.loaded = loaded;
+        l.scope.loaded = loaded;
         values
     }
 
@@ -51,14 +51,14 @@ impl Place<'_> {
 
 /// The value of a nested reduction or fold.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
-    if l.k.threads > 0 {
-        l.warn_of_loop(n);
+    if l.k.is_gpu() {
+        l.launch.warn_of_loop(n);
     }
     r.computing.push(n);
     let (value, mut out) = loops(l, n, r)?;
     if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
         // a condition that follows from a value which is not known yet has to wait for it
-        if l.g.reachable([condition]).iter().any(|m| r.computing.contains(m)) {
+        if l.launch.g.reachable([condition]).iter().any(|m| r.computing.contains(m)) {
             error_records::remove(&mut out);
             r.recorded_later.push(n);
         } else {
@@ -83,36 +83,36 @@ pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
 
 /// The operation's value, and the loops that compute it.
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
-    let op = l.g.op(n).clone();
+    let op = l.launch.g.op(n).clone();
     let (init, src) = match op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),
         Op::Dot { init, a, .. } | Op::PanelDot { init, a, .. } => (init, a),
         op => unreachable!("{op:?} is no reduction"),
     };
     let start = l.value(init, r)?.0;
-    let Op::Generate(extents, _) = l.g.op(src).clone() else { unreachable!("fused: a sequence") };
+    let Op::Generate(extents, _) = l.launch.g.op(src).clone() else { unreachable!("fused: a sequence") };
     let count = l.value(extents[0], r)?.0;
     invariants(l, &op, r)?;
     let vars: Vec<(NodeId, Expr)> = r.known();
     let at = r.at.clone();
     let place = Place { vars: &vars, at: &at };
-    let rare = std::mem::take(&mut l.rare);
-    l.depth += 1;
+    let rare = std::mem::take(&mut l.scope.path);
+    l.scope.depth += 1;
     let mut out = Vec::new();
     let value = match op {
         Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
         Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out)?,
         _ => reduce(l, n, start, count, &place, &mut out)?,
     };
-    l.rare = rare;
-    l.depth -= 1;
+    l.scope.path = rare;
+    l.scope.depth -= 1;
     Ok((value, out))
 }
 
 /// Computes what the operation's elements and its function need that depends on none of their own variables.
 fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
-    for n in invariant_nodes(&mut l.g, op) {
-        if !l.may_record(n) {
+    for n in invariant_nodes(&mut l.launch.g, op) {
+        if !l.launch.may_record(n) {
             l.value(n, r)?;
         }
     }
@@ -154,13 +154,13 @@ fn fold(
     place: &Place,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let Op::Fold { step, src, .. } = l.g.op(n).clone() else { unreachable!("a fold") };
-    let ty = l.g.ty(n).elem;
+    let Op::Fold { step, src, .. } = l.launch.g.op(n).clone() else { unreachable!("a fold") };
+    let ty = l.launch.g.ty(n).elem;
     let (acc, k) = (l.k.reg("acc", ty), l.k.reg("k", Ty::I64));
-    let (_, index) = l.g.fresh_var(Ty::I64);
-    let (_, before) = l.g.fresh_var(ty);
-    let e = element(l, src, index);
-    let next = l.g.open(&step, &[before, e]);
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let (_, before) = l.launch.g.fresh_var(ty);
+    let e = element(&mut l.launch.g, src, index);
+    let next = l.launch.g.open(&step, &[before, e]);
     let mut vars = place.vars.to_vec();
     vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
     let mut body = Vec::new();
@@ -180,15 +180,15 @@ fn panels(
     place: &Place,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let ty = l.g.ty(factors[0]).elem;
+    let ty = l.launch.g.ty(factors[0]).elem;
     let nothing = Expr::Lit(Lit::no_sum(ty));
     let [sum, acc] = ["sum", "acc"].map(|name| l.k.reg(name, ty));
     let [first, k] = ["first", "k"].map(|name| l.k.reg(name, Ty::I64));
     let count = named(l, "count", count, out);
-    let (_, index) = l.g.fresh_var(Ty::I64);
-    let (_, before) = l.g.fresh_var(ty);
-    let [a, b] = factors.map(|f| element(l, f, index));
-    let next = l.g.add(Op::MulAdd(a, b, before));
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let (_, before) = l.launch.g.fresh_var(ty);
+    let [a, b] = factors.map(|f| element(&mut l.launch.g, f, index));
+    let next = l.launch.g.add(Op::MulAdd(a, b, before));
     let mut vars = place.vars.to_vec();
     vars.extend([(index, Expr::Reg(k)), (before, Expr::Reg(acc))]);
     let mut inner = Vec::new();
@@ -216,8 +216,8 @@ fn reduce(
     place: &Place,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let r = Reduction::nested(l, n);
-    if r.joins_by_loops(l) {
+    let r = Reduction::nested(l.launch, n);
+    if r.joins_by_loops(l.launch) {
         let element =
             &mut |l: &mut Lower, at: Expr, out: &mut Vec<Stmt>| Ok(r.values_at(l, place, at, out)?.remove(0));
         return slots::reduce(l, &r, start, count, place, element, out);
@@ -226,18 +226,18 @@ fn reduce(
     out.push(Stmt::Var(result, start));
     let count = named(l, "count", count, out);
     let join = &mut joining(&r, place);
-    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l) || l.depth > 1 };
+    let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l.launch) || l.scope.depth > 1 };
     let mut body = Vec::new();
     // on a CPU most sequences are one tile; loops inside of loops would be written 2^depth times
-    let by_loops = r.elements_have_loops(l);
+    let by_loops = r.elements_have_loops(l.launch);
     let mut single = Vec::new();
-    if l.k.threads == 0 && !by_loops {
+    if !l.k.is_gpu() && !by_loops {
         let value = cpu::nested::tile(l, &r, place, Expr::int(0), count.clone(), &mut single)?;
         let joined = (lanes.join)(l, 0, Expr::Reg(result), value, &mut single)?;
         single.push(Stmt::Assign(result, joined));
     }
     let value = tree(l, &mut lanes, &count, &mut body, &mut |l, lanes, base, left, out| {
-        if l.k.threads == 0 {
+        if !l.k.is_gpu() {
             let tile = if by_loops { cpu::nested::tile_by_loops } else { cpu::nested::tile };
             return Ok(vec![tile(l, &r, place, base, left, out)?]);
         }
@@ -253,15 +253,15 @@ fn reduce(
         columns(l, lanes, left, out, &mut |l, i, acc, out| {
             let at = base.clone().plus(i);
             let at = named(l, "i", at, out);
-            let (_, index) = l.g.fresh_var(Ty::I64);
+            let (_, index) = l.launch.g.fresh_var(Ty::I64);
             let mut vars = place.vars.to_vec();
             vars.push((index, at));
             let root = match acc {
-                None => r.first(l, index),
+                None => r.first(l.launch, index),
                 Some(acc) => {
-                    let (_, before) = l.g.fresh_var(r.ty);
+                    let (_, before) = l.launch.g.fresh_var(r.ty);
                     vars.push((before, acc[0].clone()));
-                    r.step(l, before, index)
+                    r.step(l.launch, before, index)
                 }
             };
             place.values(l, &vars, &[root], out)
@@ -286,8 +286,8 @@ impl Reduction {
         at: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let elements = self.elements(l, index);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let elements = self.elements(l.launch, index);
         let mut vars = place.vars.to_vec();
         vars.push((index, at));
         place.values(l, &vars, &elements, out)
@@ -308,17 +308,17 @@ impl Reduction {
         let mut known = place.vars.to_vec();
         let mut nodes = Vec::new();
         for e in elements {
-            let (_, node) = l.g.fresh_var(self.ty);
+            let (_, node) = l.launch.g.fresh_var(self.ty);
             known.push((node, named(l, "element", e, out)));
             nodes.push(node);
         }
         let (mut begins, mut goes_on) = (Vec::new(), Vec::new());
-        let first = self.first_of(l, &nodes);
+        let first = self.first_of(l.launch, &nodes);
         let value = place.values(l, &known, &[first], &mut begins)?.remove(0);
         begins.push(set(value));
-        let (_, acc) = l.g.fresh_var(self.ty);
+        let (_, acc) = l.launch.g.fresh_var(self.ty);
         known.push((acc, named(l, "acc", old, &mut goes_on)));
-        let next = self.step_of(l, acc, &nodes);
+        let next = self.step_of(l.launch, acc, &nodes);
         let value = place.values(l, &known, &[next], &mut goes_on)?.remove(0);
         goes_on.push(set(value));
         out.push(Stmt::If(is_first.clone(), begins, goes_on));
@@ -335,9 +335,9 @@ pub fn joining<'a>(
     place: &'a Place<'a>,
 ) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
     move |l, _, a, b, out| {
-        let (_, x) = l.g.fresh_var(r.ty);
-        let (_, y) = l.g.fresh_var(r.ty);
-        let root = r.join(l, x, y);
+        let (_, x) = l.launch.g.fresh_var(r.ty);
+        let (_, y) = l.launch.g.fresh_var(r.ty);
+        let root = r.join(l.launch, x, y);
         let mut vars = place.vars.to_vec();
         vars.extend([(x, a), (y, b)]);
         Ok(place.values(l, &vars, &[root], out)?.remove(0))

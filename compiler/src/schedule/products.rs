@@ -9,7 +9,7 @@
 
 use super::groups::{FusedGroup, is_store};
 use super::loop_nests::{self, Loop, Order};
-use super::lower::Lower;
+use super::lower::LaunchContext;
 use crate::core::{NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -45,10 +45,10 @@ pub struct Side {
 }
 
 /// The pass as a product, if it is one.
-pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Product> {
+pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = fused.domain.len();
-    if !l.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
+    if !l.facts.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
         return None;
     }
     let sample = l.g.sample_index(2);
@@ -93,12 +93,12 @@ pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Product> {
 }
 
 /// How many inner indices a product by panels has: a GPU chooses by it.
-pub fn length(l: &mut Lower, fused: &FusedGroup) -> Option<NodeId> {
+pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     plan(l, fused).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
 }
 
 /// The element of an item at these indices.
-fn open(l: &mut Lower, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
+fn open(l: &mut LaunchContext, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
     match l.g.op(array).clone() {
         Op::Generate(_, lambda) => Some(l.g.open(&lambda, index)),
         Op::Materialize(x) => open(l, x, index),

@@ -2,7 +2,7 @@
 
 use super::element::element;
 use super::groups::FusedGroup;
-use super::lower::Lower;
+use super::lower::LaunchContext;
 use crate::core::{Graph, Lambda, NodeId, Op, TILE, Var};
 use crate::kernel::{Expr, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty};
@@ -25,7 +25,7 @@ enum Kind {
 
 impl Reduction {
     /// The reductions of a fused group, in order.
-    pub fn all(l: &mut Lower, fused: &FusedGroup) -> Vec<Reduction> {
+    pub fn all(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Reduction> {
         let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
         let mut out = Vec::new();
         for node in nodes {
@@ -42,7 +42,7 @@ impl Reduction {
     }
 
     /// A reduction inside of an element: it has no scratch array.
-    pub fn nested(l: &Lower, node: NodeId) -> Reduction {
+    pub fn nested(l: &LaunchContext, node: NodeId) -> Reduction {
         let kind = match l.g.op(node) {
             Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
             Op::Dot { a, b, .. } => Kind::Dot(*a, *b),
@@ -52,13 +52,13 @@ impl Reduction {
     }
 
     /// The same with a scratch array for the results of tiles: the `at`-th of its fused group.
-    pub fn segmented(l: &mut Lower, node: NodeId, at: usize) -> Reduction {
+    pub fn segmented(l: &mut LaunchContext, node: NodeId, at: usize) -> Reduction {
         let r = Reduction::nested(l, node);
         Reduction { scratch: l.scratch(at, r.ty), ..r }
     }
 
     /// The initial value.
-    pub fn init(&self, l: &Lower) -> NodeId {
+    pub fn init(&self, l: &LaunchContext) -> NodeId {
         match *l.g.op(self.node) {
             Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
             _ => unreachable!("{:?} is a reduction", self.node),
@@ -66,7 +66,7 @@ impl Reduction {
     }
 
     /// f(a, b), joining accumulators.
-    pub fn join(&self, l: &mut Lower, a: NodeId, b: NodeId) -> NodeId {
+    pub fn join(&self, l: &mut LaunchContext, a: NodeId, b: NodeId) -> NodeId {
         match &self.kind {
             Kind::Join(join, _) => l.g.open(join, &[a, b]),
             Kind::Dot(..) => l.g.add(Op::Binary(BinaryOp::Add, a, b)),
@@ -74,15 +74,15 @@ impl Reduction {
     }
 
     /// What is read at an index: an element, or those of both factors.
-    pub fn elements(&self, l: &mut Lower, index: NodeId) -> Vec<NodeId> {
+    pub fn elements(&self, l: &mut LaunchContext, index: NodeId) -> Vec<NodeId> {
         match self.kind {
-            Kind::Join(_, src) => vec![element(l, src, index)],
-            Kind::Dot(a, b) => vec![element(l, a, index), element(l, b, index)],
+            Kind::Join(_, src) => vec![element(&mut l.g, src, index)],
+            Kind::Dot(a, b) => vec![element(&mut l.g, a, index), element(&mut l.g, b, index)],
         }
     }
 
     /// The first value of a column, given what is read there.
-    pub fn first_of(&self, l: &mut Lower, elements: &[NodeId]) -> NodeId {
+    pub fn first_of(&self, l: &mut LaunchContext, elements: &[NodeId]) -> NodeId {
         match *elements {
             [a, b] => l.g.add(Op::Binary(BinaryOp::Mul, a, b)),
             _ => elements[0],
@@ -90,7 +90,7 @@ impl Reduction {
     }
 
     /// The column's value after what is read.
-    pub fn step_of(&self, l: &mut Lower, acc: NodeId, elements: &[NodeId]) -> NodeId {
+    pub fn step_of(&self, l: &mut LaunchContext, acc: NodeId, elements: &[NodeId]) -> NodeId {
         match *elements {
             [a, b] => l.g.add(Op::MulAdd(a, b, acc)),
             _ => self.join(l, acc, elements[0]),
@@ -98,43 +98,43 @@ impl Reduction {
     }
 
     /// The first value of a column at an index.
-    pub fn first(&self, l: &mut Lower, index: NodeId) -> NodeId {
+    pub fn first(&self, l: &mut LaunchContext, index: NodeId) -> NodeId {
         let elements = self.elements(l, index);
         self.first_of(l, &elements)
     }
 
     /// The column's value after the element at an index.
-    pub fn step(&self, l: &mut Lower, acc: NodeId, index: NodeId) -> NodeId {
+    pub fn step(&self, l: &mut LaunchContext, acc: NodeId, index: NodeId) -> NodeId {
         let elements = self.elements(l, index);
         self.step_of(l, acc, &elements)
     }
 
     /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its first value replaces it.
-    pub fn absent(&self, l: &Lower) -> Expr {
+    pub fn absent(&self, l: &LaunchContext) -> Expr {
         Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
     }
 
     /// Whether its operator may be more than an instruction.
-    pub fn is_general(&self, l: &Lower) -> bool {
+    pub fn is_general(&self, l: &LaunchContext) -> bool {
         self.identity(l).is_none()
     }
 
     /// Whether its operator has loops of its own: it is then written out as rarely as can be.
-    pub fn joins_by_loops(&self, l: &Lower) -> bool {
+    pub fn joins_by_loops(&self, l: &LaunchContext) -> bool {
         let Kind::Join(join, _) = &self.kind else { return false };
         let g = &l.g;
         g.reachable([join.body]).into_iter().any(|n| g.op(n).is_reduction() && !g.is_closed(n))
     }
 
     /// Whether its elements have loops of their own, inside of other elements.
-    pub fn elements_have_loops(&self, l: &mut Lower) -> bool {
+    pub fn elements_have_loops(&self, l: &mut LaunchContext) -> bool {
         let (var, index) = l.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index);
         have_loops(l, &elements, var)
     }
 
     /// A value that may stand for an absent column, exactly (-0 for float sums).
-    pub fn identity(&self, l: &Lower) -> Option<Lit> {
+    pub fn identity(&self, l: &LaunchContext) -> Option<Lit> {
         let op = match &self.kind {
             Kind::Dot(..) => BinaryOp::Add,
             Kind::Join(join, _) => {
@@ -167,7 +167,7 @@ pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool
 }
 
 /// Whether computing the values runs a nested reduction or fold for each value of the variable.
-pub fn have_loops(l: &mut Lower, values: &[NodeId], of: Var) -> bool {
+pub fn have_loops(l: &mut LaunchContext, values: &[NodeId], of: Var) -> bool {
     let nodes = l.g.reachable(values.iter().copied());
     let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_reduction() && !l.g.is_closed(*n));
     let loops: Vec<NodeId> = loops.collect();

@@ -18,12 +18,12 @@ pub fn join_initial(
     v: Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let start = l.region(place.vars, &[r.init(l)], None, place.at, out)?.remove(0);
+    let start = l.region(place.vars, &[r.init(l.launch)], None, place.at, out)?.remove(0);
     let value = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(value, start));
-    let (_, a) = l.g.fresh_var(r.ty);
-    let (_, b) = l.g.fresh_var(r.ty);
-    let join = r.join(l, a, b);
+    let (_, a) = l.launch.g.fresh_var(r.ty);
+    let (_, b) = l.launch.g.fresh_var(r.ty);
+    let join = r.join(l.launch, a, b);
     let mut body = Vec::new();
     let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], None, place.at, &mut body)?.remove(0);
     body.push(Stmt::Assign(value, joined));
@@ -34,17 +34,17 @@ pub fn join_initial(
 /// Stores what other fused groups need of the `known` reductions and folds, and the scalar results that are known now.
 pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut Vec<Stmt>) -> Result<()> {
     for (node, value) in known {
-        if let Some(place) = l.crossing(*node) {
-            let slot = l.slot_out(place, l.g.ty(*node).elem);
+        if let Some(place) = l.launch.crossing(*node) {
+            let slot = l.launch.slot_out(place, l.launch.g.ty(*node).elem);
             out.push(Stmt::StoreSlot(slot, value.clone()));
         }
     }
-    let roots: Vec<NodeId> = scalars.iter().map(|i| l.result(*i)).collect();
+    let roots: Vec<NodeId> = scalars.iter().map(|i| l.launch.result(*i)).collect();
     let values = l.region(known, &roots, None, &Expr::int(0), out)?;
     for (i, e) in scalars.iter().zip(values) {
-        let ty = l.g.ty(l.result(*i)).elem;
-        let slot = l.slot_out(plan::Place::Result(*i), ty);
-        let e = canonical(e, ty, &mut l.k, out);
+        let ty = l.launch.g.ty(l.launch.result(*i)).elem;
+        let slot = l.launch.slot_out(plan::Place::Result(*i), ty);
+        let e = canonical(e, ty, &mut l.k.kernel, out);
         out.push(Stmt::StoreSlot(slot, e));
     }
     Ok(())

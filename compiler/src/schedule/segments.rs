@@ -9,7 +9,7 @@
 
 use super::element::element;
 use super::groups::{FusedGroup, is_store};
-use super::lower::Lower;
+use super::lower::{LaunchContext, Lower};
 use super::nested_loop::Place;
 use super::reduction::Reduction;
 use super::scalars::join_initial;
@@ -66,12 +66,12 @@ impl Segments {
 }
 
 /// The pass as a segmented reduction, if it is one.
-pub fn of(l: &mut Lower, fused: &FusedGroup) -> Option<Segments> {
+pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
     }
     let (var, index) = l.g.fresh_var(Ty::I64);
-    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(l, it.node, index)).collect();
+    let bodies: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
     if l.g.reachable(bodies.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g)) {
         return None;
     }
@@ -96,7 +96,7 @@ pub fn of(l: &mut Lower, fused: &FusedGroup) -> Option<Segments> {
 }
 
 /// The open reductions of the bodies, not looking into them. None: there are none, or a fold.
-fn nested(l: &Lower, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
+fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     let (mut stack, mut seen, mut found) = (bodies.to_vec(), HashSet::default(), Vec::new());
     while let Some(n) = stack.pop() {
         if !seen.insert(n) || l.g.is_closed(n) {
@@ -112,12 +112,12 @@ fn nested(l: &Lower, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     (!found.is_empty()).then_some(found)
 }
 
-fn has_nested(l: &Lower, roots: &[NodeId]) -> bool {
+fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 
 /// How the reads of the elements lie. None: no array is read by both indices, or an element has reductions of its own.
-fn along(l: &mut Lower, nested: &[NodeId], i: Var) -> Option<Along> {
+fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
         let (k, node) = l.g.fresh_var(Ty::I64);
@@ -141,7 +141,7 @@ fn along(l: &mut Lower, nested: &[NodeId], i: Var) -> Option<Along> {
 }
 
 /// The reads of the elements whose last index is exactly `index`, and whose others do not depend on it: neighbours lie side by side in memory.
-pub fn neighbours(l: &mut Lower, roots: &[NodeId], index: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
+pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
     let Op::Var(var, _) = *l.g.op(index) else { return vec![] };
     let mut list = Vec::new();
     for read in l.g.reachable(roots.iter().copied()) {

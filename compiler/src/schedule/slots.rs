@@ -126,7 +126,7 @@ enum Slots {
 impl Slots {
     fn new(l: &mut Lower, ty: Ty, start: Expr, out: &mut Vec<Stmt>) -> Slots {
         let last = LEVELS * OF_LEVEL;
-        if l.k.threads == 0 {
+        if !l.k.is_gpu() {
             let array = l.k.local("slots", ty, last + 1, out);
             out.push(Stmt::Store(array, Expr::int(last.into()), start));
             return Slots::Array(array);

@@ -6,7 +6,7 @@
 //! a thread's elements on a GPU (`cuda/elements.rs`). Where the test holds, or where there is no such test,
 //! the arm is computed: in a branch if it is expensive, else like any other operand.
 
-use super::lower::{Lower, Region};
+use super::lower::{LaunchContext, Lower, Region};
 use super::work;
 use crate::core::{Graph, NodeId, Op};
 use crate::error::Result;
@@ -59,7 +59,7 @@ pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
 }
 
 /// The conditions under which something unlikely is needed by the roots, or by these conditions themselves.
-pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
+pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
     let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
     while let Some(n) = stack.pop() {
@@ -79,8 +79,8 @@ pub fn conditions(l: &Lower, roots: &[NodeId]) -> Vec<NodeId> {
 
 /// The value of an unlikely `select`. None: it is an ordinary node.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
-    let Some((condition, _, usual)) = arms(&l.g, n) else { return Ok(None) };
-    match &mut l.rare {
+    let Some((condition, _, usual)) = arms(&l.launch.g, n) else { return Ok(None) };
+    match &mut l.scope.path {
         SlowPath::Skip(assumed) => {
             assumed.insert(condition);
             return l.value(usual, r).map(Some);
@@ -94,25 +94,25 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         }
         SlowPath::Compute(_) => {}
     }
-    if !is_dear(l, n) {
+    if !is_dear(l.launch, n) {
         return Ok(None);
     }
-    let group = together(l, n, condition, r);
-    if group.iter().any(|m| leaves_record(l, *m, r)) {
+    let group = together(l.launch, n, condition, r);
+    if group.iter().any(|m| leaves_record(l.launch, *m, r)) {
         return Ok(None);
     }
-    l.rare = SlowPath::Compute(true);
+    l.scope.path = SlowPath::Compute(true);
     // what is usual comes first, so that the branch finds it
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
     for &m in &group {
-        let Some((_, rare, usual)) = arms(&l.g, m) else { continue };
-        let ty = l.g.ty(m).elem;
+        let Some((_, rare, usual)) = arms(&l.launch.g, m) else { continue };
+        let ty = l.launch.g.ty(m).elem;
         let e = l.value(usual, r)?.0;
         let var = l.k.reg("rare", ty);
         vars.push((m, rare, var, e));
     }
-    let (memo, loaded) = (r.memo.clone(), l.loaded.clone());
+    let (memo, loaded) = (r.memo.clone(), l.scope.loaded.clone());
     let before = std::mem::take(&mut r.out);
     let mut assigns = Vec::new();
     for (_, rare, var, _) in &vars {
@@ -122,7 +122,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     let mut branch = std::mem::replace(&mut r.out, before);
     branch.append(&mut assigns);
     // what the branch computed is known in it only
-    (r.memo, l.loaded) = (memo, loaded);
+    (r.memo, l.scope.loaded) = (memo, loaded);
     for (m, _, var, e) in vars {
         r.out.push(Stmt::Var(var, e));
         r.memo.insert(m, (Expr::Reg(var), 1));
@@ -133,7 +133,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
 
 /// Notes a condition, one comparison after another: each is then one instruction.
 fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
-    if let Op::Binary(BinaryOp::Or, a, b) = *l.g.op(condition) {
+    if let Op::Binary(BinaryOp::Or, a, b) = *l.launch.g.op(condition) {
         note(l, any, a, r)?;
         return note(l, any, b, r);
     }
@@ -143,14 +143,14 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
 }
 
 /// Whether the first arm takes many operations that the second does not take.
-fn is_dear(l: &Lower, n: NodeId) -> bool {
+fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
     let Some((_, rare, usual)) = arms(&l.g, n) else { return false };
     let own = own(l, rare, usual);
     own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > DEAR
 }
 
 /// The selects of the region that one branch can serve: of the same condition, none of which needs another.
-fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
+fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
     for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {
         let Some((c, a, b)) = arms(&l.g, m) else { continue };
@@ -167,13 +167,13 @@ fn together(l: &Lower, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> 
 }
 
 /// Whether the first arm leaves a record that is not left already: a branch has no place for it.
-fn leaves_record(l: &Lower, m: NodeId, r: &Region) -> bool {
+fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
     let Some((_, rare, usual)) = arms(&l.g, m) else { return false };
     own(l, rare, usual).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
 }
 
 /// What the first of two nodes needs and the second does not.
-fn own(l: &Lower, first: NodeId, second: NodeId) -> Vec<NodeId> {
+fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
     let mut known = vec![false; l.g.len()];
     l.g.reachable([second]).into_iter().for_each(|n| known[n.0 as usize] = true);
     l.g.reachable_until([first], |n| known[n.0 as usize])

@@ -15,7 +15,7 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::opened;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -40,7 +40,7 @@ struct Read {
 
 impl Halo {
     /// None: elements at the edges are computed in another way than interior ones, or may leave an error record.
-    pub fn of(l: &mut Lower, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
         let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
@@ -78,7 +78,7 @@ impl Halo {
     }
 
     /// What stands at these indices; None: the array itself, and outside of it there is nothing to load.
-    pub fn value(&self, l: &mut Lower, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
+    pub fn value(&self, l: &mut LaunchContext, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
         let border = self.0.get(&array).filter(|b| !b.is_plain)?;
         Some(border.at.iter().zip(index).fold(border.value, |n, (from, to)| l.replace(n, *from, *to)))
     }
@@ -86,7 +86,7 @@ impl Halo {
 
 impl HaloElement {
     /// Whether it is the array itself inside, and reads nothing else; it then never reads outside.
-    fn settle(&mut self, l: &mut Lower, array: NodeId) -> bool {
+    fn settle(&mut self, l: &mut LaunchContext, array: NodeId) -> bool {
         let other = |n: &NodeId| {
             let op = l.g.op(*n);
             let reads = matches!(op, Op::Elem(x, _) if *x != array);

@@ -12,7 +12,7 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{named, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 
 /// Elements that have such code.
 pub struct Away {
@@ -31,14 +31,14 @@ pub struct Part {
 
 impl Away {
     /// None: nothing would be simpler away from the edges.
-    pub fn of(l: &mut Lower, fused: &FusedGroup, items: &[&Item]) -> Option<Away> {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, items: &[&Item]) -> Option<Away> {
         let inner = Interior::of(&mut l.g, fused);
         (items.len() == fused.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
             .then_some(Away { inner })
     }
 
     /// The elements at an index, right within the margins.
-    pub fn roots(&self, l: &mut Lower, index: &[NodeId]) -> Vec<NodeId> {
+    pub fn roots(&self, l: &mut LaunchContext, index: &[NodeId]) -> Vec<NodeId> {
         self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
     }
 

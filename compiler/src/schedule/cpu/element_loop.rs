@@ -21,16 +21,16 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
         let mut out = Vec::new();
-        l.rare = rare;
+        l.scope.path = rare;
         let values = body(l, &Expr::Reg(counter), conditions, &mut out)?;
-        Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.rare)))
+        Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.scope.path)))
     };
     let (i, usual, _, assumed) = variant(l, SlowPath::skip(), None)?;
     let conditions = assumed.assumed();
     let has_loops = usual.iter().any(Stmt::has_loop);
     let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
     // without code for processors an element's operations and its arrays are all that counts
-    if conditions.is_empty() || !l.scope.has_cpu() {
+    if conditions.is_empty() || !l.launch.wanted.has_cpu() {
         return Ok(vec![usual]);
     }
     // it does not vectorise anyhow: written once, loops inside of loops take no more than their own code

@@ -20,7 +20,7 @@ pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Resu
     if fused.sequential {
         folds(l, fused, &mut known, &mut out)?;
     } else {
-        for r in Reduction::all(l, fused) {
+        for r in Reduction::all(l.launch, fused) {
             let value = reduction(l, &r, &mut out)?;
             known.push((r.node, value));
         }
@@ -38,9 +38,9 @@ fn folds(
 ) -> Result<()> {
     let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for (node, at) in nodes.into_iter().zip(0..) {
-        let Op::Fold { init, .. } = *l.g.op(node) else { continue };
-        let ty = l.g.ty(node).elem;
-        let scratch = l.scratch(at, ty);
+        let Op::Fold { init, .. } = *l.launch.g.op(node) else { continue };
+        let ty = l.launch.g.ty(node).elem;
+        let scratch = l.launch.scratch(at, ty);
         let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
         let value = l.k.reg("folded", ty);
         out.push(Stmt::Var(value, start));
@@ -53,8 +53,8 @@ fn folds(
 
 /// Reduces the scratch array (semantics 5.1, steps 4 and 5).
 fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
-    if r.joins_by_loops(l) {
-        let start = l.region(&[], &[r.init(l)], None, &Expr::int(0), out)?.remove(0);
+    if r.joins_by_loops(l.launch) {
+        let start = l.region(&[], &[r.init(l.launch)], None, &Expr::int(0), out)?.remove(0);
         let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch, at));
         return slots::reduce(l, r, start, Expr::TileEnd, &Place::NONE, result, out);
     }
@@ -80,9 +80,9 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
     let mut out = Vec::new();
     let columns = l.k.local("columns", r.ty, COLUMNS as u32, &mut out);
     let [base, rest, width, c, i] = ["base", "rest", "width", "c", "i"].map(|name| l.k.reg(name, Ty::I64));
-    let (_, a) = l.g.fresh_var(r.ty);
-    let (_, b) = l.g.fresh_var(r.ty);
-    let join = r.join(l, a, b);
+    let (_, a) = l.launch.g.fresh_var(r.ty);
+    let (_, b) = l.launch.g.fresh_var(r.ty);
+    let join = r.join(l.launch, a, b);
     let column = Expr::binary(BinaryOp::And, Expr::Reg(i), Expr::int(COLUMNS - 1));
     let at = Expr::Reg(base).plus(Expr::Reg(i));
     let mut body = Vec::new();

@@ -10,31 +10,31 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
-    let n = l.count();
-    let (_, index) = l.g.fresh_var(Ty::I64);
+    let n = l.launch.count();
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
     let i = l.k.reg("i", Ty::I64);
     let (mut out, mut body, mut end) = (Vec::new(), Vec::new(), Vec::new());
     let (mut vars, mut roots, mut accumulators) = (vec![(index, Expr::Reg(i))], Vec::new(), Vec::new());
     let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for (node, at) in nodes.into_iter().zip(0..) {
-        let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
-        let ty = l.g.ty(node).elem;
+        let Op::Fold { step, init, src } = l.launch.g.op(node).clone() else { continue };
+        let ty = l.launch.g.ty(node).elem;
         let acc = l.k.reg("acc", ty);
         let start = l.region(&[], &[init], None, &Expr::int(0), &mut out)?.remove(0);
         out.push(Stmt::Var(acc, start));
-        let (_, var) = l.g.fresh_var(ty);
+        let (_, var) = l.launch.g.fresh_var(ty);
         vars.push((var, Expr::Reg(acc)));
-        let e = element(l, src, index);
-        roots.push(l.g.open(&step, &[var, e]));
+        let e = element(&mut l.launch.g, src, index);
+        roots.push(l.launch.g.open(&step, &[var, e]));
         accumulators.push(acc);
-        let scratch = l.scratch(at, ty);
+        let scratch = l.launch.scratch(at, ty);
         end.push(Stmt::Store(scratch, Expr::int(0), Expr::Reg(acc)));
     }
     let values = l.region(&vars, &roots, Some(index), &Expr::Reg(i), &mut body)?;
     // all new values are computed before any accumulator changes
     let mut new = Vec::new();
     for (acc, e) in accumulators.iter().zip(values) {
-        let ty = l.k.regs[acc.0 as usize].1;
+        let ty = l.k.kernel.regs[acc.0 as usize].1;
         let r = l.k.reg("next", ty);
         body.push(Stmt::Let(r, e, Default::default()));
         new.push(Stmt::Assign(*acc, Expr::Reg(r)));

@@ -15,17 +15,17 @@ use crate::schedule::lower::Lower;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let n = l.count();
-    let grain = i64::from(l.grain);
+    let n = l.launch.count();
+    let grain = i64::from(l.launch.facts.grain);
     let stores = Stores::new(l, &items);
-    let index = l.index();
-    let roots: Vec<_> = items.iter().map(|it| element(l, it.node, index)).collect();
+    let index = l.launch.index();
+    let roots: Vec<_> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
     let mut body = Vec::new();
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let away = if fused.domain.len() == 1 { Away::of(l, fused, &items) } else { None };
-        let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &[index]));
+        let away = if fused.domain.len() == 1 { Away::of(l.launch, fused, &items) } else { None };
+        let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &[index]));
         let (mut elements, mut looks) = (Vec::new(), false);
         let whole = (Expr::Reg(lo), Expr::Reg(hi));
         let parts = match &away {

@@ -18,65 +18,87 @@ mod short_rows;
 use super::Versions;
 use super::element::canonical;
 use super::groups::{FusedGroup, Item, domain, is_store};
-use super::lower::Lower;
+use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::strategy::Strategy;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Kernel, Mem, Stmt, verify};
+use crate::kernel::{Expr, Mem, Stmt, verify};
 use crate::scalar::{Lit, Ty};
+use indexmap::IndexSet;
 use select::Plan;
 
-/// All versions of the kernel of one fused group. `scalars` are the scalar results that its `finish` computes.
-pub fn kernels(l: &mut Lower, name: &str, fused: &FusedGroup, scalars: &[u32]) -> Result<Versions> {
-    let stores = fused.items.iter().any(|it| is_store(&l.g, it));
-    let build = |l: &mut Lower, suffix: &str, staged: bool, strided: bool| -> Result<Strategy> {
-        l.begin(&format!("{name}{suffix}"), strided);
-        let mut strategy = Strategy::Scalars;
-        if !fused.domain.is_empty() {
-            let plan = select::plan(l, fused, staged);
-            strategy = plan.strategy(l);
-            let mut body = emit(l, fused, &plan, staged)?;
-            let mut all = std::mem::take(&mut l.prologue);
-            all.append(&mut body);
-            l.k.main = Some(all);
-        }
-        Ok(strategy)
-    };
-    // the staged versions first: then the signature is complete when the kernels are finished
-    let (mut in_place, mut any) = (Kernel::default(), Kernel::default());
+/// All versions of the kernel of one fused group, and the arrays whose elements the contiguous ones count through.
+/// `scalars` are the scalar results that its `finish` computes.
+pub fn kernels(
+    c: &mut LaunchContext,
+    name: &str,
+    fused: &FusedGroup,
+    scalars: &[u32],
+) -> Result<(Versions, Vec<u32>)> {
+    let stores = fused.items.iter().any(|it| is_store(&c.g, it));
+    // without code for processors one version tells what a kernel gets
+    let staged = c.wanted.has_cpu() && !fused.domain.is_empty();
     let mut strategies = [Strategy::default(); 3];
-    // without code for processors one version tells what an element costs and what a kernel gets
-    let staged = l.scope.has_cpu() && !fused.domain.is_empty();
+    let mut others = None;
     if staged {
-        strategies = [build(l, "_in_place", true, false)?; 3];
-        in_place = l.k.clone();
-        any = Kernel { name: format!("{name}_strided"), ..in_place.clone() };
+        let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
+        strategies = [strategy; 3];
+        let strided = format!("{name}_strided");
         // the addresses of matrices are written out, those of vectors are the backend's
-        if l.signature.arrays.values().any(|a| a.ty.rank > 1) {
-            strategies[2] = build(l, "_strided", true, true)?;
-            any = l.k.clone();
-        }
+        let any = match c.signature.arrays.values().any(|a| a.ty.rank > 1) {
+            true => {
+                let (any, strategy) = build(c, &strided, fused, true, true)?;
+                strategies[2] = strategy;
+                any
+            }
+            false => in_place.clone().for_any_strides(&strided),
+        };
+        others = Some((in_place, any));
     }
-    strategies[0] = build(l, "", false, false)?;
-    l.begin_finish();
-    l.k.finish = finish::finish(l, fused, scalars)?;
+    let (mut contiguous, strategy) = build(c, name, fused, false, false)?;
+    strategies[0] = strategy;
+    contiguous.begin_finish();
+    let mut l = Lower::resume(c, contiguous);
+    l.k.kernel.finish = finish::finish(&mut l, fused, scalars)?;
+    let mut contiguous = l.k;
     // what only runs once reads at any stride
-    let contiguous = l.finished(fused.domain.is_empty(), stores);
-    let mut versions = Versions { contiguous, in_place: None, strided: None, strategies };
-    if l.scope.has_cpu() {
-        verify::verify(&versions.contiguous)?;
-    }
-    if staged {
-        l.k = in_place;
+    contiguous.strided = fused.domain.is_empty();
+    // the signature is complete: now kernels are finished
+    let s = &c.signature;
+    let dense = others.iter().flat_map(|(a, b)| a.dense.iter().chain(&b.dense));
+    let dense: IndexSet<u32> = dense.chain(&contiguous.dense).copied().collect();
+    let mut versions =
+        Versions { contiguous: contiguous.finished(s, stores), in_place: None, strided: None, strategies };
+    if let Some((in_place, any)) = others {
         // without outputs nothing can overlap
-        versions.in_place = stores.then(|| l.finished(false, false));
-        l.k = any;
-        versions.strided = Some(l.finished(true, false));
-        for k in versions.in_place.iter().chain(&versions.strided) {
+        versions.in_place = stores.then(|| in_place.finished(s, false));
+        versions.strided = Some(any.finished(s, false));
+    }
+    if c.wanted.has_cpu() {
+        for k in [&versions.contiguous].into_iter().chain(&versions.in_place).chain(&versions.strided) {
             verify::verify(k)?;
         }
     }
-    Ok(versions)
+    Ok((versions, dense.into_iter().collect()))
+}
+
+/// One version, but for its `finish`. `staged`: outputs may be inputs.
+fn build(
+    c: &mut LaunchContext,
+    name: &str,
+    fused: &FusedGroup,
+    staged: bool,
+    strided: bool,
+) -> Result<(KernelBuilder, Strategy)> {
+    let mut l = Lower::new(c, name, Target::Cpu, strided);
+    if fused.domain.is_empty() {
+        return Ok((l.k, Strategy::Scalars));
+    }
+    let plan = select::plan(l.launch, fused, staged, strided);
+    let strategy = plan.strategy(l.launch);
+    let body = emit(&mut l, fused, &plan, staged)?;
+    l.k.kernel.main = Some(l.k.with_prologue(body));
+    Ok((l.k, strategy))
 }
 
 /// The body of one variant.
@@ -111,10 +133,10 @@ struct Stores {
 impl Stores {
     /// Nothing is declared yet: see [`Stores::begin`].
     fn new(l: &mut Lower, items: &[&Item]) -> Stores {
-        let extents = items.first().map_or(Vec::new(), |it| domain(&l.g, it.node));
+        let extents = items.first().map_or(Vec::new(), |it| domain(&l.launch.g, it.node));
         let target = |it: &&Item| {
-            let ty = l.g.ty(it.node).elem;
-            let array = l.output(it);
+            let ty = l.launch.g.ty(it.node).elem;
+            let array = l.launch.output(it);
             (array, None, ty)
         };
         Stores { targets: items.iter().map(target).collect(), extents }
@@ -122,7 +144,8 @@ impl Stores {
 
     /// Declares the buffers of a tile.
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
-        let target = |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.grain, out)), t.2);
+        let target =
+            |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.launch.facts.grain, out)), t.2);
         Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
     }
 
@@ -137,7 +160,7 @@ impl Stores {
     /// Stores the values of element `i`, which is element `in_tile` of its tile.
     fn store(&self, l: &mut Lower, values: Vec<Expr>, i: &Expr, in_tile: &Expr, out: &mut Vec<Stmt>) {
         for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
-            let e = canonical(e, *ty, &mut l.k, out);
+            let e = canonical(e, *ty, &mut l.k.kernel, out);
             out.push(match buffer {
                 Some(b) => Stmt::Store(*b, in_tile.clone(), e),
                 None => Stmt::Store(*array, l.place(*array, &self.extents, i), e),
@@ -155,7 +178,7 @@ impl Stores {
         out: &mut Vec<Stmt>,
     ) {
         for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
-            let e = canonical(e, *ty, &mut l.k, out);
+            let e = canonical(e, *ty, &mut l.k.kernel, out);
             out.push(match buffer {
                 Some(b) => Stmt::Store(*b, in_tile.clone(), e),
                 None => Stmt::Store(*array, l.place_at(*array, index), e),

@@ -26,9 +26,9 @@ pub fn tile(
     out.push(Stmt::Let(width, count.clone().min(Expr::int(COLUMNS)), Default::default()));
     out.push(Stmt::Let(rows, rows_of(count.clone()), Default::default()));
     let of_row = |l: &mut Lower, first: bool, base: Expr, count: Expr| -> Result<Vec<Stmt>> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let (_, acc) = l.g.fresh_var(r.ty);
-        let root: NodeId = if first { r.first(l, index) } else { r.step(l, acc, index) };
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let (_, acc) = l.launch.g.fresh_var(r.ty);
+        let root: NodeId = if first { r.first(l.launch, index) } else { r.step(l.launch, acc, index) };
         each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
             let mut vars = place.vars.to_vec();
             let i = l.k.reg("i", Ty::I64);
@@ -47,7 +47,7 @@ pub fn tile(
             Ok(vec![])
         })
     };
-    let identity = r.identity(l);
+    let identity = r.identity(l.launch);
     if let Some(identity) = identity {
         // what may stand for absent columns makes all loops of the tree constant, for short sequences too
         let c = l.k.reg("c", Ty::I64);

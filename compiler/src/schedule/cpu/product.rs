@@ -29,12 +29,12 @@ const LEAST: i64 = 8;
 /// The pass, contiguous.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
     let elements = map::main(l, fused, false)?;
-    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.host(n));
-    let n = l.count();
+    let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
+    let n = l.launch.count();
     let mut out = Vec::new();
     let across = named(l, "across", up(&cols, SIZE), &mut out);
     let squares = named(l, "squares", up(&rows, SIZE).times(across.clone()), &mut out);
-    let units = named(l, "units", up(&n, l.grain.into()), &mut out);
+    let units = named(l, "units", up(&n, l.launch.facts.grain.into()), &mut out);
     let share = |e: Expr| Expr::binary(BinaryOp::Div, e.times(squares.clone()), units.clone());
     let [from, to] = [share(Expr::TileBegin), share(Expr::TileEnd)].map(|e| named(l, "share", e, &mut out));
     let t = l.k.reg("t", Ty::I64);
@@ -51,7 +51,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec
     let mut local = |l: &mut Lower, name, ty, len: i64| l.k.local(name, ty, len as u32, &mut body);
     let chains = local(l, "chains", inner, SIZE * SIZE);
     let sums = (p.of.order == Order::Panels).then(|| local(l, "sums", inner, SIZE * SIZE));
-    let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.g.ty(*n).elem).collect();
+    let types: Vec<Ty> = p.sides[1].parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
     let packed = types.into_iter().map(|ty| local(l, "packed", ty, DEPTH * SIZE)).collect();
     let square = Square { p, first, counts, chains, sums, packed };
     square.compute(l, &mut body)?;
@@ -134,9 +134,9 @@ impl Square<'_> {
     fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let side = &self.p.sides[1];
         let [kk, c] = ["kk", "c"].map(|name| l.k.reg(name, Ty::I64));
-        let [j, k] = [(); 2].map(|()| l.g.fresh_var(Ty::I64).1);
-        let env = Env::default().with(&l.g, self.p.outer[1], j).with(&l.g, self.p.k, k);
-        let roots: Vec<NodeId> = side.parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+        let [j, k] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
+        let env = Env::default().with(&l.launch.g, self.p.outer[1], j).with(&l.launch.g, self.p.k, k);
+        let roots: Vec<NodeId> = side.parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
         let column = self.first[1].clone().plus(Expr::Reg(c));
         let vars = [(j, column), (k, base.clone().plus(Expr::Reg(kk)))];
         let mut body = Vec::new();
@@ -160,7 +160,7 @@ impl Square<'_> {
     fn zeros(&self, l: &mut Lower, row: Expr) -> Stmt {
         let z = l.k.reg("z", Ty::I64);
         let at = row.times(Expr::int(SIZE)).plus(Expr::Reg(z));
-        let store = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.mem(*m).1)));
+        let store = |m: &Mem| Stmt::Store(*m, at.clone(), Expr::Lit(Lit::zero(l.k.kernel.mem(*m).1)));
         let body = self.packed.iter().map(store).collect();
         Stmt::For(z, self.counts[1].clone(), Expr::int(SIZE), body)
     }
@@ -201,29 +201,31 @@ impl Square<'_> {
     ) -> Result<()> {
         let inner = &self.p.of.inner[0];
         let c = l.k.reg("c", Ty::I64);
-        let (_, j) = l.g.fresh_var(Ty::I64);
-        let at_column = Env::default().with(&l.g, self.p.outer[1], j);
+        let (_, j) = l.launch.g.fresh_var(Ty::I64);
+        let at_column = Env::default().with(&l.launch.g, self.p.outer[1], j);
         let mut vars = vec![(j, self.first[1].clone().plus(Expr::Reg(c)))];
         let (mut body, mut steps_of, mut rows_of) = (Vec::new(), Vec::new(), Vec::new());
         for s in 0..steps {
-            let (_, k) = l.g.fresh_var(Ty::I64);
+            let (_, k) = l.launch.g.fresh_var(Ty::I64);
             let at = first.clone().plus(Expr::int(s));
             vars.push((k, base.clone().plus(at.clone())));
-            let env = at_column.with(&l.g, self.p.k, k);
+            let env = at_column.with(&l.launch.g, self.p.k, k);
             for (part, m) in self.p.sides[1].parts.iter().zip(&self.packed) {
                 let e = Expr::load(*m, at.clone().times(Expr::int(SIZE)).plus(Expr::Reg(c)));
                 let e = named(l, "b", e, &mut body);
-                vars.push((env.of(&mut l.g, *part), e));
+                vars.push((env.of(&mut l.launch.g, *part), e));
             }
             steps_of.push(k);
         }
         for r in 0..rows {
-            let (_, i) = l.g.fresh_var(Ty::I64);
+            let (_, i) = l.launch.g.fresh_var(Ty::I64);
             let at = self.first[0].clone().plus(row.clone()).plus(Expr::int(r));
             vars.push((i, at.clone()));
             for k in &steps_of {
-                let env = Env::default().with(&l.g, self.p.outer[0], i).with(&l.g, self.p.k, *k);
-                let nodes: Vec<NodeId> = self.p.sides[0].parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+                let env =
+                    Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.k, *k);
+                let nodes: Vec<NodeId> =
+                    self.p.sides[0].parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                 let values = l.region(&vars, &nodes, None, &Expr::int(0), out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
                     let e = named(l, "a", e, out);
@@ -236,10 +238,10 @@ impl Square<'_> {
             let at = row.clone().plus(Expr::int(r)).times(Expr::int(SIZE)).plus(Expr::Reg(c));
             let mut value = named(l, "chain", Expr::load(self.chains, at.clone()), &mut body);
             for k in &steps_of {
-                let (_, before) = l.g.fresh_var(inner.ty);
+                let (_, before) = l.launch.g.fresh_var(inner.ty);
                 vars.push((before, value));
-                let env = at_column.with(&l.g, self.p.outer[0], *i).with(&l.g, self.p.k, *k);
-                let root = env.with(&l.g, inner.acc, before).of(&mut l.g, inner.next);
+                let env = at_column.with(&l.launch.g, self.p.outer[0], *i).with(&l.launch.g, self.p.k, *k);
+                let root = env.with(&l.launch.g, inner.acc, before).of(&mut l.launch.g, inner.next);
                 let next = l.region(&vars, &[root], None, &Expr::int(0), &mut body)?.remove(0);
                 value = named(l, "chain", next, &mut body);
             }
@@ -257,25 +259,25 @@ impl Square<'_> {
         let inner = &self.p.of.inner[0];
         let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
         let mut body = Vec::new();
-        let [i, j] = [(); 2].map(|()| l.g.fresh_var(Ty::I64).1);
+        let [i, j] = [(); 2].map(|()| l.launch.g.fresh_var(Ty::I64).1);
         let at = [self.first[0].clone().plus(Expr::Reg(r)), self.first[1].clone().plus(Expr::Reg(c))];
         let at = at.map(|e| named(l, "at", e, &mut body));
-        let env = Env::default().with(&l.g, self.p.outer[0], i).with(&l.g, self.p.outer[1], j);
+        let env = Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.outer[1], j);
         let mut vars = vec![(i, at[0].clone()), (j, at[1].clone())];
         let from = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
         let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
         if self.sums.is_some() {
-            let init = env.of(&mut l.g, inner.init);
+            let init = env.of(&mut l.launch.g, inner.init);
             value = l.region(&vars, &[init], None, &Expr::int(0), &mut body)?.remove(0).plus(value);
         }
         let value = named(l, "result", value, &mut body);
-        vars.push((env.of(&mut l.g, inner.node), value));
-        let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.g, *n)).collect();
+        vars.push((env.of(&mut l.launch.g, inner.node), value));
+        let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
         let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
         for (item, e) in fused.items.iter().zip(values) {
-            let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-            let to = at[0].clone().times(l.stride(mem, 0)).plus(at[1].clone());
-            let e = canonical(e, ty, &mut l.k, &mut body);
+            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+            let to = at[0].clone().times(l.launch.stride(mem, 0)).plus(at[1].clone());
+            let e = canonical(e, ty, &mut l.k.kernel, &mut body);
             body.push(Stmt::Store(mem, to, e));
         }
         let columns = Stmt::For(c, Expr::int(0), self.counts[1].clone(), body);

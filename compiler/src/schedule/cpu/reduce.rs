@@ -19,9 +19,9 @@ use crate::schedule::nested_loop::{Place, rows_of};
 use crate::schedule::reduction::{Reduction, have_loops};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
-    let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.g, it)).collect();
-    let n = l.count();
-    let reductions = Reduction::all(l, fused);
+    let items: Vec<&Item> = fused.items.iter().filter(|it| is_store(&l.launch.g, it)).collect();
+    let n = l.launch.count();
+    let reductions = Reduction::all(l.launch, fused);
     let stores = Stores::new(l, &items);
     let t = l.k.reg("t", Ty::I64);
     let base = l.k.reg("base", Ty::I64);
@@ -67,7 +67,7 @@ impl Tile<'_> {
         )];
         let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, &mut out));
         let columns: Vec<Mem> = columns.collect();
-        let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l)).collect();
+        let identities: Vec<Option<Lit>> = self.reductions.iter().map(|r| r.identity(l.launch)).collect();
         let mut width = Expr::int(COLUMNS);
         if !full {
             let w = l.k.reg("width", Ty::I64);
@@ -133,15 +133,15 @@ impl Tile<'_> {
 
     /// Whether an element or an operator has loops of its own, so that a row's columns do not vectorise.
     fn has_loops(&self, l: &mut Lower) -> bool {
-        let (var, index) = l.g.fresh_var(Ty::I64);
+        let (var, index) = l.launch.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index).concat();
-        self.reductions.iter().any(|r| r.joins_by_loops(l)) || have_loops(l, &elements, var)
+        self.reductions.iter().any(|r| r.joins_by_loops(l.launch)) || have_loops(l.launch, &elements, var)
     }
 
     /// What is computed for an index: the elements to store, then those of each reduction.
     fn elements(&self, l: &mut Lower, index: NodeId) -> Vec<Vec<NodeId>> {
-        let mut all = vec![self.items.iter().map(|it| element(l, it.node, index)).collect()];
-        all.extend(self.reductions.iter().map(|r| r.elements(l, index)));
+        let mut all = vec![self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect()];
+        all.extend(self.reductions.iter().map(|r| r.elements(l.launch, index)));
         all
     }
 
@@ -156,7 +156,7 @@ impl Tile<'_> {
         let fill = columns.iter().zip(self.reductions).map(zero).collect();
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
         let count = named(l, "count", self.rest.clone().min(Expr::int(TILE)), out);
-        let (_, index) = l.g.fresh_var(Ty::I64);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index);
         let roots = elements.concat();
         rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
@@ -185,7 +185,7 @@ impl Tile<'_> {
     /// behind. Measured (bench/NOTES.md): several streams gain from a hint 2 KiB ahead at any width; a single one from 4 KiB ahead, with 64-byte
     /// vectors only.
     fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
-        let inputs = l.pointwise_inputs();
+        let inputs = l.launch.pointwise_inputs();
         let (rows, wide) = if inputs.len() > 1 { (4, false) } else { (8, true) };
         for (array, ty) in inputs {
             let per_line = 64 / ty.size() as i64;
@@ -199,16 +199,17 @@ impl Tile<'_> {
 
     /// One row: `count` columns from element `row` of the tile on.
     fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Vec<Stmt>> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let mut roots: Vec<NodeId> =
+            self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
         let mut accumulators = Vec::new();
         for reduction in self.reductions {
             roots.push(if first {
-                reduction.first(l, index)
+                reduction.first(l.launch, index)
             } else {
-                let (_, acc) = l.g.fresh_var(reduction.ty);
+                let (_, acc) = l.launch.g.fresh_var(reduction.ty);
                 accumulators.push(acc);
-                reduction.step(l, acc, index)
+                reduction.step(l.launch, acc, index)
             });
         }
         each(l, "c", &Expr::int(0), &count, &mut |l, c, conditions, out| {
@@ -244,7 +245,7 @@ pub(super) fn tree_of(
     columns: Mem,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    if r.joins_by_loops(l) {
+    if r.joins_by_loops(l.launch) {
         return short_tree_of(l, r, place, columns, Expr::int(COLUMNS), out);
     }
     let (mut from, mut width) = (columns, COLUMNS / 2);
@@ -262,14 +263,14 @@ pub(super) fn tree_of(
 
 /// f(m[2k], m[2k + 1])
 fn pair(l: &mut Lower, r: &Reduction, place: &Place, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
-    let (_, a) = l.g.fresh_var(r.ty);
-    let (_, b) = l.g.fresh_var(r.ty);
+    let (_, a) = l.launch.g.fresh_var(r.ty);
+    let (_, b) = l.launch.g.fresh_var(r.ty);
     let even = k.clone().times(Expr::int(2));
     let low = l.k.reg("low", r.ty);
     let high = l.k.reg("high", r.ty);
     body.push(Stmt::Let(low, Expr::load(m, even.clone()), Default::default()));
     body.push(Stmt::Let(high, Expr::load(m, even.plus(Expr::int(1))), Default::default()));
-    let join = r.join(l, a, b);
+    let join = r.join(l.launch, a, b);
     let mut vars = place.vars.to_vec();
     vars.extend([(a, Expr::Reg(low)), (b, Expr::Reg(high))]);
     Ok(l.region(&vars, &[join], None, place.at, body)?.remove(0))

@@ -16,11 +16,11 @@ use crate::schedule::lower::Lower;
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let (n, grain) = (l.count(), i64::from(l.grain));
+    let (n, grain) = (l.launch.count(), i64::from(l.launch.facts.grain));
     let stores = Stores::new(l, &items);
-    let index: Vec<NodeId> = fused.domain.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
-    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &index)).collect();
-    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.host(*n)).collect();
+    let index: Vec<NodeId> = fused.domain.iter().map(|_| l.launch.g.fresh_var(Ty::I64).1).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &index)).collect();
+    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
     let (lo, hi) = (l.k.reg("lo", Ty::I64), l.k.reg("hi", Ty::I64));
     let range = |begin: Expr, end: Expr| {
         let end = end.times(Expr::int(grain)).min(n.clone());
@@ -48,8 +48,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         }
     };
     // what is staged is at its edges all the time
-    let away = if staged || l.strided { None } else { Away::of(l, fused, &items) };
-    let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l, &index));
+    let away = if staged || l.k.strided { None } else { Away::of(l.launch, fused, &items) };
+    let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &index));
     walk.rows(l, &mut body, &mut |l, piece, out| {
         let parts = match &away {
             Some(away) => {

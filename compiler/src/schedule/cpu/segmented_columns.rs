@@ -32,15 +32,15 @@ pub fn fits(s: &Segments) -> bool {
 
 /// Segments of more elements than two levels of the tree have.
 pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
-    let length = l.host(s.length);
+    let length = l.launch.host(s.length);
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
 }
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let (n, length) = (l.count(), l.host(s.length));
+    let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
-    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
+    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
     let [t, base, q] = ["t", "base", "q"].map(|name| l.k.reg(name, Ty::I64));
     let (begin, end) = match staged {
         true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),
@@ -202,7 +202,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let at = named(l, "at", at.clone(), out);
-        let index: Vec<NodeId> = rows.iter().map(|_| l.g.fresh_var(Ty::I64).1).collect();
+        let index: Vec<NodeId> = rows.iter().map(|_| l.launch.g.fresh_var(Ty::I64).1).collect();
         let rows: Vec<Expr> = rows.iter().map(|e| named(l, "row", e.clone(), out)).collect();
         self.prefetch(l, &rows, out)?;
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
@@ -213,13 +213,13 @@ impl Strip<'_> {
         let mut roots = Vec::new();
         for (r, m) in self.reductions.iter().zip(&self.block) {
             let (acc, rest) = if begin {
-                (r.first(l, index[0]), &index[1..])
+                (r.first(l.launch, index[0]), &index[1..])
             } else {
-                let (_, old) = l.g.fresh_var(r.ty);
+                let (_, old) = l.launch.g.fresh_var(r.ty);
                 vars.push((old, named(l, "acc", Expr::load(*m, to.clone()), &mut body)));
                 (old, &index[..])
             };
-            roots.push(rest.iter().fold(acc, |acc, k| r.step(l, acc, *k)));
+            roots.push(rest.iter().fold(acc, |acc, k| r.step(l.launch, acc, *k)));
         }
         let values = l.region(&vars, &roots, None, &i, &mut body)?;
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
@@ -233,14 +233,14 @@ impl Strip<'_> {
         let at = named(l, "at", k.clone().times(self.width.clone()), out);
         let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
         let i = named(l, "i", self.base.clone().plus(Expr::Reg(q)), &mut body);
-        let index: [NodeId; 4] = std::array::from_fn(|_| l.g.fresh_var(Ty::I64).1);
+        let index: [NodeId; 4] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
         let mut vars = vec![(self.s.index, i.clone())];
         vars.extend(index.iter().zip(0..).map(|(n, e)| (*n, row.clone().plus(Expr::int(e)))));
         let mut roots = Vec::new();
         for r in self.reductions {
-            let [a, b, c, d] = index.map(|k| r.first(l, k));
-            let (low, high) = (r.join(l, a, b), r.join(l, c, d));
-            roots.push(r.join(l, low, high));
+            let [a, b, c, d] = index.map(|k| r.first(l.launch, k));
+            let (low, high) = (r.join(l.launch, a, b), r.join(l.launch, c, d));
+            roots.push(r.join(l.launch, low, high));
         }
         let values = l.region(&vars, &roots, None, &i, &mut body)?;
         let to = at.plus(Expr::Reg(q));
@@ -251,21 +251,21 @@ impl Strip<'_> {
 
     /// Hints at the elements that come when these `rows` are done: the hardware's own prefetching does not follow the jump of 128 rows.
     fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
-        if l.strided {
+        if l.k.strided {
             return Ok(());
         }
         let mut hints = Vec::new();
-        let (_, k) = l.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l, k)).collect();
-        for (x, outer) in neighbours(l, &roots, self.s.index) {
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        for (x, outer) in neighbours(l.launch, &roots, self.s.index) {
             // what the address is made of must not be read out of bounds
-            let reads = l.g.reachable(outer.iter().copied());
-            let reads = reads.into_iter().any(|n| matches!(l.g.op(n), Op::Elem(..) | Op::At(..)));
-            let moves = outer.iter().any(|n| !l.g.is_closed(*n));
+            let reads = l.launch.g.reachable(outer.iter().copied());
+            let reads = reads.into_iter().any(|n| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..)));
+            let moves = outer.iter().any(|n| !l.launch.g.is_closed(*n));
             if reads || !moves {
                 continue;
             }
-            let (array, per_line) = (l.input(x, false), 64 / l.g.ty(x).elem.size() as i64);
+            let (array, per_line) = (l.launch.input(x, false), 64 / l.launch.g.ty(x).elem.size() as i64);
             for row in rows {
                 let ahead = row.clone().plus(Expr::int(COLUMNS * rows.len() as i64));
                 let address =
@@ -306,7 +306,7 @@ impl Strip<'_> {
     /// So many values of the block are absent.
     fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
+        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
         let fill = self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(q), e)).collect();
         out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
@@ -333,10 +333,10 @@ impl Strip<'_> {
             let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
             let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &'static str| {
                 let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
-                (l.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
+                (l.launch.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
             };
             let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
-            let root = r.join(l, low.0, high.0);
+            let root = r.join(l.launch, low.0, high.0);
             let joined = l.region(&[low, high], &[root], None, &Expr::int(0), &mut body)?.remove(0);
             body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
             out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));

@@ -3,7 +3,7 @@
 use super::{segmented_columns, short_rows};
 use crate::schedule::accesses::needs_indices;
 use crate::schedule::groups::{FusedGroup, is_store};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
 use crate::schedule::segments::Segments;
 use crate::schedule::strategy::Strategy;
@@ -28,7 +28,7 @@ pub enum Plan {
 }
 
 /// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a buffer.
-pub fn plan(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Plan {
+pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Plan {
     if fused.sequential {
         return Plan::SequentialFold;
     }
@@ -38,17 +38,17 @@ pub fn plan(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Plan {
     if let Some(p) = products::plan(l, fused).filter(|p| p.is_matrix && !staged) {
         return Plan::Product(p);
     }
-    match l.segments.clone() {
+    match l.facts.segments.clone() {
         Some(s) if segmented_columns::fits(&s) => Plan::Strips(s),
-        Some(s) if !staged && short_rows::fits(l, fused, &s) => Plan::Batches(s),
-        _ if fused.domain.len() > 1 && (l.strided || needs_indices(l, fused)) => Plan::Rows,
+        Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Plan::Batches(s),
+        _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Plan::Rows,
         _ => Plan::Map,
     }
 }
 
 impl Plan {
     /// The strategy, in the words of reports.
-    pub fn strategy(&self, l: &Lower) -> Strategy {
+    pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Plan::SequentialFold => Strategy::SequentialFold,
             Plan::Reduction => Strategy::Reduction,

@@ -19,22 +19,22 @@ use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{Along, Segments};
 
-/// Whether a fused group goes so.
-pub fn fits(l: &Lower, fused: &FusedGroup, s: &Segments) -> bool {
-    s.along == Along::Rows && fused.domain.len() == 1 && !l.strided
+/// Whether the contiguous version of a fused group goes so.
+pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {
+    s.along == Along::Rows && fused.domain.len() == 1
 }
 
 /// Segments of more elements than a tile has.
 pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
-    let length = l.host(s.length);
+    let length = l.launch.host(s.length);
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE))
 }
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let (n, length) = (l.count(), l.host(s.length));
+    let (n, length) = (l.launch.count(), l.launch.host(s.length));
     let stores = Stores::new(l, &items);
-    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l, *n)).collect();
+    let reductions: Vec<Reduction> = s.nested.iter().map(|n| Reduction::nested(l.launch, *n)).collect();
     let [base, row, line, q, log] = ["base", "row", "line", "q", "log"].map(|name| l.k.reg(name, Ty::I64));
     let mut out = Vec::new();
     let sizes = [("columns", TILE), ("pairs", TILE / 2), ("joined", TILE / 2), ("again", TILE / 8)];
@@ -99,7 +99,7 @@ impl Batch<'_> {
     /// Pairs without elements.
     fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
-        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l)).collect();
+        let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
         let fill = self.pairs.iter().zip(values).map(|(m, v)| Stmt::Store(*m, Expr::Reg(q), v)).collect();
         let columns = self.width.clone().times(Expr::int(2));
         let some = Expr::binary(BinaryOp::Lt, self.present.clone(), columns);
@@ -111,11 +111,11 @@ impl Batch<'_> {
     fn short_row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = named(l, "i", i, out);
         let at = named(l, "at", number.times(self.width.clone()), out);
-        let index: [NodeId; 2] = std::array::from_fn(|_| l.g.fresh_var(Ty::I64).1);
+        let index: [NodeId; 2] = std::array::from_fn(|_| l.launch.g.fresh_var(Ty::I64).1);
         let (mut both, mut one) = (Vec::new(), Vec::new());
         for r in self.reductions {
-            let [a, b] = index.map(|k| r.first(l, k));
-            both.push(r.join(l, a, b));
+            let [a, b] = index.map(|k| r.first(l.launch, k));
+            both.push(r.join(l.launch, a, b));
             one.push(a);
         }
         let pairs = Expr::binary(BinaryOp::Shr, self.present.clone(), Expr::int(1));
@@ -169,12 +169,12 @@ impl Batch<'_> {
         first: Option<Expr>,
         count: &Expr,
     ) -> Result<Vec<Stmt>> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let old: Vec<NodeId> = self.reductions.iter().map(|r| l.g.fresh_var(r.ty).1).collect();
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let old: Vec<NodeId> = self.reductions.iter().map(|r| l.launch.g.fresh_var(r.ty).1).collect();
         let pairs = self.reductions.iter().zip(&old);
         let roots: Vec<NodeId> = match first {
-            None => self.reductions.iter().map(|r| r.first(l, index)).collect(),
-            Some(_) => pairs.map(|(r, acc)| r.step(l, *acc, index)).collect(),
+            None => self.reductions.iter().map(|r| r.first(l.launch, index)).collect(),
+            Some(_) => pairs.map(|(r, acc)| r.step(l.launch, *acc, index)).collect(),
         };
         each(l, "c", &Expr::int(0), count, &mut |l, c, conditions, out| {
             let k = first.clone().map_or(c.clone(), |e| e.plus(c.clone()));
@@ -229,8 +229,8 @@ impl Batch<'_> {
             let even = Expr::Reg(k).times(Expr::int(2));
             let low = named(l, "low", Expr::load(*from, even.clone()), &mut body);
             let high = named(l, "high", Expr::load(*from, even.plus(Expr::int(1))), &mut body);
-            let (x, y) = (l.g.fresh_var(r.ty).1, l.g.fresh_var(r.ty).1);
-            let root = r.join(l, x, y);
+            let (x, y) = (l.launch.g.fresh_var(r.ty).1, l.launch.g.fresh_var(r.ty).1);
+            let root = r.join(l.launch, x, y);
             let value = l.region(&[(x, low), (y, high)], &[root], None, &Expr::int(0), &mut body)?.remove(0);
             body.push(Stmt::Store(*to, Expr::Reg(k), value));
             out.push(Stmt::For(k, Expr::int(0), pairs.clone(), body));

@@ -10,9 +10,9 @@ const VECTOR: usize = 16;
 /// a strategy computes of neighbours may be narrower than what it reads. The index is a multiple of the number of registers.
 pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stmt>) {
     let Some(first) = regs.first() else { return };
-    let each = VECTOR / l.k.regs[first.0 as usize].1.size();
+    let each = VECTOR / l.k.kernel.regs[first.0 as usize].1.size();
     if regs.len() > 1 {
-        l.vector(mem);
+        l.k.vector(mem);
     }
     for (part, offset) in regs.chunks(each).zip((0..).step_by(each)) {
         let at = if offset == 0 { at.clone() } else { at.clone().plus(int_like(l, &at, offset)) };

@@ -40,36 +40,36 @@ impl BoundaryBlock<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (base, first) = self.elements.base().clone();
-        let mut known: Vec<_> = l.loaded.take().unwrap_or_default().into_iter().collect();
+        let mut known: Vec<_> = l.scope.loaded.take().unwrap_or_default().into_iter().collect();
         known.sort_by_key(|(_, e)| if let Expr::Reg(r) = e { r.0 } else { 0 });
         let mut own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
         own.iter_mut().for_each(|w| w.tile = Some(shared_tile_1d::Tile::default()));
-        shared_tile_1d::place(l, &mut own, self.shape.v, self.per_block);
+        shared_tile_1d::place(l.launch, &mut own, self.shape.v, self.per_block);
         shared_tile_1d::declare(l, &mut own, self.shape.v, out);
         shared_tile_1d::fill_over_ends(l, self.windows, self.halo, self.start, over)?;
         shared_tile_1d::fill_over_ends(l, &own, self.halo, self.start, over)?;
         if !own.is_empty() {
             over.push(Stmt::Barrier);
         }
-        l.loaded = Some(HashMap::default());
+        l.scope.loaded = Some(HashMap::default());
         register_window::load(l, &own, self.elements, true, over);
-        let tiled = l.loaded.take().unwrap_or_default();
+        let tiled = l.scope.loaded.take().unwrap_or_default();
         for ((array, index), e) in &mut known {
-            let ty = l.g.ty(*array).elem;
+            let ty = l.launch.g.ty(*array).elem;
             let var = l.k.reg("x", ty);
             out.push(Stmt::Var(var, Expr::Lit(Lit::zero(ty))));
             full.push(Stmt::Assign(var, std::mem::replace(e, Expr::Reg(var))));
             let e = match tiled.get(&(*array, index.clone())) {
                 Some(e) => e.clone(),
                 None => {
-                    let by = linear::sub(&mut l.g, index[0], base);
-                    let at = first.clone().plus(l.host(by));
+                    let by = linear::sub(&mut l.launch.g, index[0], base);
+                    let at = first.clone().plus(l.launch.host(by));
                     over_end(l, *array, self.halo, &at, over)?
                 }
             };
             over.push(Stmt::Assign(var, e));
         }
-        l.loaded = Some(known.into_iter().collect());
+        l.scope.loaded = Some(known.into_iter().collect());
         Ok(())
     }
 }

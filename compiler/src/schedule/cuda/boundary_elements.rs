@@ -53,7 +53,7 @@ pub fn elements(
     let own = if cut.apart == 1 { own } else { own.times(int32(cut.apart as i32)) };
     let right = of.times(int32(cut.step() as i32)).plus(own);
     index[rank - 1] = bind(l, "j", place.block[rank - 1].clone().plus(wide(right)), &mut body);
-    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.host(*n)).collect();
+    let extents: Vec<Expr> = fused.domain.iter().map(|n| l.launch.host(*n)).collect();
     let inside = |axis: usize| Expr::binary(BinaryOp::Lt, index[axis].clone(), extents[axis].clone());
     let is_inside = Expr::binary(BinaryOp::And, inside(rank - 2), inside(rank - 1));
     body.push(Stmt::If(is_inside, element(l, items, &index, &extents)?, vec![]));
@@ -88,9 +88,10 @@ fn lanes(l: &mut Lower, cut: Cut, place: &Place, room: &Room, out: &mut Vec<Stmt
 
 /// The items' values at these indices, stored.
 fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> Result<Vec<Stmt>> {
-    let vars: Vec<(NodeId, Expr)> = index.iter().map(|e| (l.g.fresh_var(Ty::I64).1, e.clone())).collect();
+    let vars: Vec<(NodeId, Expr)> =
+        index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
-    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.g, it.node, &own)).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &own)).collect();
     // what records name
     let number = index
         .iter()
@@ -100,12 +101,12 @@ fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> 
     let (mut out, mut stores) = (Vec::new(), Vec::new());
     let values = l.region_at(&vars, &roots, (None, own), &number, &mut out)?;
     for (item, e) in items.iter().zip(values) {
-        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
         let e = bind(l, "value", e, &mut out);
         let (last, before) = index.split_last().map_or((Expr::int(0), &[][..]), |(j, i)| (j.clone(), i));
         let to = along(l, mem, before);
-        let last = if l.strided { last.times(l.stride(mem, index.len() as u8 - 1)) } else { last };
-        stores.push(Stmt::Store(mem, to.plus(last), canonical(e, ty, &mut l.k, &mut out)));
+        let last = if l.k.strided { last.times(l.launch.stride(mem, index.len() as u8 - 1)) } else { last };
+        stores.push(Stmt::Store(mem, to.plus(last), canonical(e, ty, &mut l.k.kernel, &mut out)));
     }
     out.append(&mut stores);
     Ok(out)

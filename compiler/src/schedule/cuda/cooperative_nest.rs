@@ -17,7 +17,7 @@ use crate::schedule::element::element;
 use crate::schedule::element::named;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -60,13 +60,13 @@ struct Staged {
 }
 
 /// The pass as a nest, if it is one.
-pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Tiled> {
+pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
     let items = stored(l, fused);
-    if !l.nested || items.len() < fused.items.len() {
+    if !l.facts.nested || items.len() < fused.items.len() {
         return None;
     }
     let (_, index) = l.g.fresh_var(Ty::I64);
-    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
+    let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
     let nest = loop_nests::find(l, &roots)?;
     let budget = SHARED / nest.loops.len() as i64;
     let staged =
@@ -74,7 +74,7 @@ pub fn plan(l: &mut Lower, fused: &FusedGroup) -> Option<Tiled> {
     Some(Tiled { index, roots, nest, staged })
 }
 
-fn stage_of(l: &Lower, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
+fn stage_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
     let (g, k) = (&l.g, nest.k);
     let mut known = HashSet::default();
     let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
@@ -106,15 +106,15 @@ struct Element {
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    let n = l.count();
+    let items = stored(l.launch, fused);
+    let n = l.launch.count();
     let mut out = Vec::new();
     let at = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(wide(thread()));
     let at = bind(l, "at", at, &mut out);
     // threads behind the end help to read: they compute the last element in vain
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
     let mut element = Element { env: Env::default(), known: vec![(tiled.index, i.clone())] };
-    l.loaded = None;
+    l.scope.loaded = None;
     for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
@@ -151,7 +151,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn share(&mut self, l: &mut Lower) {
-        let types: Vec<Ty> = self.staged.parts.iter().map(|n| l.g.ty(*n).elem).collect();
+        let types: Vec<Ty> = self.staged.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         self.shared = types.into_iter().map(|ty| l.k.share("tile", ty, self.staged.len as u32)).collect();
     }
 
@@ -208,14 +208,14 @@ impl Walk<'_> {
         out.extend(result.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
         let join = &mut |l: &mut Lower, lane: usize, a: Expr, b: Expr, out: &mut Vec<Stmt>| {
             let Some((_, pair, joined)) = self.of.inner[lane].tree else { unreachable!("a tree") };
-            let [x, y] = [(); 2].map(|()| l.g.fresh_var(self.of.inner[lane].ty).1);
-            let env = self.element.env.with(&l.g, pair[0], x).with(&l.g, pair[1], y);
-            let root = env.of(&mut l.g, joined);
+            let [x, y] = [(); 2].map(|()| l.launch.g.fresh_var(self.of.inner[lane].ty).1);
+            let env = self.element.env.with(&l.launch.g, pair[0], x).with(&l.launch.g, pair[1], y);
+            let root = env.of(&mut l.launch.g, joined);
             let mut vars = self.element.known.clone();
             vars.extend([(x, a), (y, b)]);
             Ok(l.region(&vars, &[root], None, &Expr::int(0), out)?.remove(0))
         };
-        let general = self.of.inner.iter().any(|o| o.is_general(&l.g));
+        let general = self.of.inner.iter().any(|o| o.is_general(&l.launch.g));
         let mut lanes = Lanes { types: self.types(), join, general };
         let mut body = Vec::new();
         let values =

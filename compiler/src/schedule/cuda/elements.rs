@@ -10,7 +10,7 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::division;
 use crate::schedule::element::{canonical, element};
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::slow_path::{self, SlowPath};
 
 /// So many elements of a thread leave registers for divisions without branches, each condition where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms
@@ -32,11 +32,11 @@ pub struct Elements {
 impl Elements {
     /// The elements `groups[g] + 0..v` from `base`, an i64 register.
     pub fn new(l: &mut Lower, base: Expr, groups: Vec<i64>, v: i64) -> Elements {
-        let (_, node) = l.g.fresh_var(Ty::I64);
+        let (_, node) = l.launch.g.fresh_var(Ty::I64);
         let mut indices = Vec::new();
         for offset in groups.iter().flat_map(|g| (0..v).map(move |k| g + k)) {
-            let offset = l.g.lit(Lit::i64(offset));
-            indices.push(linear::add(&mut l.g, node, offset));
+            let offset = l.launch.g.lit(Lit::i64(offset));
+            indices.push(linear::add(&mut l.launch.g, node, offset));
         }
         Elements { base: (node, base), groups, v, indices }
     }
@@ -72,8 +72,8 @@ impl Elements {
     /// The index so many elements from element `i`: in the kernel, and in the graph.
     pub fn beside(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
         let offset = self.offset(i) + offset;
-        let of = l.g.lit(Lit::i64(offset));
-        let node = linear::add(&mut l.g, self.base.0, of);
+        let of = l.launch.g.lit(Lit::i64(offset));
+        let node = linear::add(&mut l.launch.g, self.base.0, of);
         let base = self.base.1.clone();
         (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
     }
@@ -81,14 +81,14 @@ impl Elements {
     /// Loads what is read at the elements' own indices, unless it is there already, or will come from elsewhere.
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> =
-            l.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
-        let mut loaded = l.loaded.take().unwrap_or_default();
+            l.launch.facts.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
+        let mut loaded = l.scope.loaded.take().unwrap_or_default();
         for x in arrays {
             // a matrix of any strides has an address for each element
-            if l.strided && l.g.ty(x).rank > 1 {
+            if l.k.strided && l.launch.g.ty(x).rank > 1 {
                 continue;
             }
-            let (mem, ty) = (l.input(x, true), l.g.ty(x).elem);
+            let (mem, ty) = (l.launch.input(x, true), l.launch.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
                 if loaded.contains_key(&(x, vec![indices[0]])) {
                     continue;
@@ -99,7 +99,7 @@ impl Elements {
                 access::load(l, mem, regs, at, out);
             }
         }
-        l.loaded = Some(loaded);
+        l.scope.loaded = Some(loaded);
     }
 
     /// For each element the values of the nodes that `roots` makes of its number and index. `vars` are known values beside the index.
@@ -113,8 +113,8 @@ impl Elements {
         let mut vars = vars.to_vec();
         vars.push(self.base.clone());
         let each: Vec<Vec<NodeId>> = self.indices.iter().enumerate().map(|(j, i)| roots(l, j, *i)).collect();
-        if l.signature.sites.is_empty() {
-            let roots = l.shared(&each.concat());
+        if l.launch.signature.sites.is_empty() {
+            let roots = l.launch.shared(&each.concat());
             let mut values = usual_first(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
@@ -135,7 +135,7 @@ impl Elements {
         }
         let others = self.indices[1..].iter().map(|i| roots(l, *i));
         let each: Vec<Vec<NodeId>> = std::iter::once(first).chain(others).collect();
-        let roots = l.shared(&each.concat());
+        let roots = l.launch.shared(&each.concat());
         let vars = std::slice::from_ref(&self.base);
         let (values, any) = if self.are_few() {
             let any = any_unlikely(l, &roots, out);
@@ -154,18 +154,18 @@ impl Elements {
 
     /// Whether the first element reads nothing but what is loaded of its own index: then the others' code is its code with other registers.
     fn is_alone(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
-        let (base, needed) = (self.indices[0], l.g.reachable(roots.iter().copied()));
-        let Some(loaded) = l.loaded.take() else { return false };
-        let mut alone = |n: NodeId| match l.g.op(n).clone() {
-            Op::Elem(x, index) if !l.g.is_closed(n) => {
+        let (base, needed) = (self.indices[0], l.launch.g.reachable(roots.iter().copied()));
+        let Some(loaded) = l.scope.loaded.take() else { return false };
+        let mut alone = |n: NodeId| match l.launch.g.op(n).clone() {
+            Op::Elem(x, index) if !l.launch.g.is_closed(n) => {
                 let flat = if index.len() > 1 { l.flat(x, &index) } else { Some(index[0]) };
                 flat == Some(base) && loaded.contains_key(&(x, vec![base]))
             }
-            Op::At(..) => l.g.is_closed(n),
+            Op::At(..) => l.launch.g.is_closed(n),
             op => op.lambda().is_none(),
         };
         let is_alone = needed.into_iter().all(&mut alone);
-        l.loaded = Some(loaded);
+        l.scope.loaded = Some(loaded);
         is_alone
     }
 
@@ -196,13 +196,13 @@ impl Elements {
         if let (Expr::Reg(base), Expr::Reg(at)) = (&self.base.1, bind(l, "index", self.at(j), out)) {
             renaming.replace(*base, at);
         }
-        for ((x, at), e) in l.loaded.iter().flatten() {
-            let beside = l.loaded.as_ref().and_then(|l| l.get(&(*x, vec![self.indices[j]])));
+        for ((x, at), e) in l.scope.loaded.iter().flatten() {
+            let beside = l.scope.loaded.as_ref().and_then(|l| l.get(&(*x, vec![self.indices[j]])));
             if let (true, Expr::Reg(own), Some(Expr::Reg(other))) = (*at == [self.indices[0]], e, beside) {
                 renaming.replace(*own, *other);
             }
         }
-        renaming.set(&mut l.k, own);
+        renaming.set(&mut l.k.kernel, own);
         renaming
     }
 
@@ -218,15 +218,15 @@ impl Elements {
         let mut stores = Vec::new();
         let width = if end.is_some() { 1 } else { self.v as usize };
         for (which, item) in items.iter().enumerate() {
-            let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-            let extents = domain(&l.g, item.node);
+            let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+            let extents = domain(&l.launch.g, item.node);
             for (g, group) in values.chunks(width).enumerate() {
                 let at = self.at(g * width);
                 let to = l.place(mem, &extents, &at);
                 let list: Vec<Expr> =
-                    group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k, out)).collect();
+                    group.iter().map(|e| canonical(e[which].clone(), ty, &mut l.k.kernel, out)).collect();
                 if width > 1 {
-                    l.vector(mem);
+                    l.k.vector(mem);
                     stores.push(Stmt::StoreVec(mem, to, list));
                     continue;
                 }
@@ -248,7 +248,7 @@ impl Elements {
 
 /// So many neighbours of an array in registers, by one access.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
-    let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
+    let (mem, ty) = (l.launch.input(array, true), l.launch.g.ty(array).elem);
     let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
     access::load(l, mem, regs.clone(), at, out);
     regs
@@ -256,7 +256,7 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
 
 /// The register that becomes true where something unlikely is needed. None: nothing is unlikely.
 fn any_unlikely(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
-    if slow_path::conditions(l, roots).is_empty() {
+    if slow_path::conditions(l.launch, roots).is_empty() {
         return None;
     }
     let any = l.k.reg("rare", Ty::Bool);
@@ -271,11 +271,11 @@ fn usual(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
-    let conditions = slow_path::conditions(l, roots);
+    let conditions = slow_path::conditions(l.launch, roots);
     let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    l.rare = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
+    l.scope.path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
     let values = l.region(vars, &both, None, &Expr::int(0), out);
-    l.rare = SlowPath::default();
+    l.scope.path = SlowPath::default();
     let mut values = values?;
     let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
     Ok((values, any))
@@ -291,9 +291,9 @@ fn noted(
 ) -> Result<Vec<Expr>> {
     let Some(any) = any else { return l.region(vars, roots, None, &Expr::int(0), out) };
     let roots = division::usual(l, roots);
-    l.rare = SlowPath::Note(any, Default::default());
+    l.scope.path = SlowPath::Note(any, Default::default());
     let values = l.region(vars, &roots, None, &Expr::int(0), out);
-    l.rare = SlowPath::default();
+    l.scope.path = SlowPath::default();
     values
 }
 
@@ -304,15 +304,15 @@ fn usual_first(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let loaded = l.loaded.clone();
+    let loaded = l.scope.loaded.clone();
     let (values, any) = usual(l, vars, roots, out)?;
     let Some(any) = any else { return Ok(values) };
-    l.loaded = loaded;
+    l.scope.loaded = loaded;
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
-        let var = l.k.reg("usual", l.g.ty(*root).elem);
+        let var = l.k.reg("usual", l.launch.g.ty(*root).elem);
         out.push(Stmt::Var(var, value));
         complete.push(Stmt::Assign(var, exact));
         vars.push(Expr::Reg(var));
@@ -323,11 +323,11 @@ fn usual_first(
 
 /// One element of the items at an index register, by itself. `unusual`: because it has something unlikely, or divides what has no quotient without a branch.
 pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
-    let index = l.index();
-    let roots: Vec<NodeId> = items.iter().map(|it| element(l, it.node, index)).collect();
-    l.any_numbers = unusual;
+    let index = l.launch.index();
+    let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
+    l.scope.any_number = unusual;
     let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out);
-    l.any_numbers = false;
+    l.scope.any_number = false;
     let values = values?;
     store_single(l, items, values, at, out);
     Ok(())
@@ -337,22 +337,22 @@ pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mu
 pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr, out: &mut Vec<Stmt>) {
     let mut stores = Vec::new();
     for (item, e) in items.iter().zip(values) {
-        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
         let e = bind(l, "value", e, out);
-        let extents = domain(&l.g, item.node);
+        let extents = domain(&l.launch.g, item.node);
         let at = l.place(mem, &extents, at);
-        stores.push(Stmt::Store(mem, at, canonical(e, ty, &mut l.k, out)));
+        stores.push(Stmt::Store(mem, at, canonical(e, ty, &mut l.k.kernel, out)));
     }
     out.append(&mut stores);
 }
 
 /// The arrays that items are stored to.
-pub fn stored<'p>(l: &Lower, fused: &'p crate::schedule::groups::FusedGroup) -> Vec<&'p Item> {
+pub fn stored<'p>(l: &LaunchContext, fused: &'p crate::schedule::groups::FusedGroup) -> Vec<&'p Item> {
     fused.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
 /// Words of registers that one group of neighbours takes, over these arrays.
-pub fn words<'x>(l: &Lower, arrays: impl IntoIterator<Item = &'x NodeId>, shape: Shape) -> i64 {
+pub fn words<'x>(l: &LaunchContext, arrays: impl IntoIterator<Item = &'x NodeId>, shape: Shape) -> i64 {
     let words = |x: &NodeId| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
     arrays.into_iter().map(words).sum::<i64>().max(1)
 }

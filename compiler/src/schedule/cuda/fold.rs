@@ -25,14 +25,14 @@ struct Fold {
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<Stmt>> {
-    let n = l.count();
+    let n = l.launch.count();
     let mut out = Vec::new();
     let leader = bind(l, "leader", Expr::binary(BinaryOp::Eq, thread(), int32(0)), &mut out);
     let (mut folds, mut start) = (Vec::new(), Vec::new());
     let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
     for node in nodes {
-        let Op::Fold { step, init, src } = l.g.op(node).clone() else { continue };
-        let ty = l.g.ty(node).elem;
+        let Op::Fold { step, init, src } = l.launch.g.op(node).clone() else { continue };
+        let ty = l.launch.g.ty(node).elem;
         let acc = l.k.reg("acc", ty);
         out.push(Stmt::Var(acc, Expr::Lit(Lit::zero(ty))));
         let e = l.region(&[], &[init], None, &Expr::int(0), &mut start)?.remove(0);
@@ -40,9 +40,9 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
         folds.push(Fold { node, src, step, acc });
     }
     out.push(Stmt::If(leader.clone(), start, vec![]));
-    let (_, index) = l.g.fresh_var(Ty::I64);
-    let elements: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
-    if l.signature.sites.is_empty() && !may_record(l, &elements) {
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    let elements: Vec<NodeId> = folds.iter().map(|f| element(&mut l.launch.g, f.src, index)).collect();
+    if l.launch.signature.sites.is_empty() && !may_record(l, &elements) {
         chunks(l, &folds, &n, &leader, &mut out)?;
     } else {
         let i = l.k.reg("i", Ty::I64);
@@ -50,7 +50,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
         steps(l, &folds, &elements, vec![(index, Expr::Reg(i))], &Expr::Reg(i), &mut body)?;
         out.push(Stmt::If(leader.clone(), vec![Stmt::Seq(i, Expr::int(0), n, body)], vec![]));
     }
-    l.in_finish = true;
+    l.k.once = true;
     let known: Vec<(NodeId, Expr)> = folds.iter().map(|f| (f.node, Expr::Reg(f.acc))).collect();
     let mut end = Vec::new();
     values::store(l, &known, scalars, &mut end)?;
@@ -60,14 +60,18 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
 
 /// Whether an element may leave a record, needed or not.
 fn may_record(l: &Lower, elements: &[NodeId]) -> bool {
-    l.g.reachable(elements.iter().copied()).into_iter().any(|n| l.g.op(n).may_record(&l.g))
+    l.launch
+        .g
+        .reachable(elements.iter().copied())
+        .into_iter()
+        .any(|n| l.launch.g.op(n).may_record(&l.launch.g))
 }
 
 /// Chunk by chunk through shared memory.
 fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
-    let threads = i64::from(l.k.threads);
+    let threads = i64::from(l.k.kernel.threads);
     let chunk = threads * PER_THREAD;
-    let types: Vec<Ty> = folds.iter().map(|f| l.g.ty(f.src).elem).collect();
+    let types: Vec<Ty> = folds.iter().map(|f| l.launch.g.ty(f.src).elem).collect();
     let shared: Vec<Mem> = types.iter().map(|ty| l.k.share("chunk", *ty, chunk as u32)).collect();
     let base = l.k.reg("base", Ty::I64);
     let mut body = Vec::new();
@@ -75,8 +79,8 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
         let at = wide(thread()).plus(Expr::int(u * threads));
         let at = bind(l, "at", at, &mut body);
         let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = folds.iter().map(|f| element(l, f.src, index)).collect();
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = folds.iter().map(|f| element(&mut l.launch.g, f.src, index)).collect();
         let mut inner = Vec::new();
         let values = l.region(&[(index, i.clone())], &roots, Some(index), &i, &mut inner)?;
         inner.extend(shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
@@ -87,7 +91,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
     let (mut vars, mut elements, mut inner) = (Vec::new(), Vec::new(), Vec::new());
     for (m, ty) in shared.iter().zip(&types) {
         let e = bind(l, "e", Expr::load(*m, Expr::Reg(j)), &mut inner);
-        let (_, node) = l.g.fresh_var(*ty);
+        let (_, node) = l.launch.g.fresh_var(*ty);
         vars.push((node, e));
         elements.push(node);
     }
@@ -113,9 +117,9 @@ fn steps(
     let mut roots = Vec::new();
     let index = vars.first().map(|v| v.0);
     for (f, e) in folds.iter().zip(elements) {
-        let (_, acc) = l.g.fresh_var(l.g.ty(f.node).elem);
+        let (_, acc) = l.launch.g.fresh_var(l.launch.g.ty(f.node).elem);
         vars.push((acc, Expr::Reg(f.acc)));
-        roots.push(l.g.open(&f.step, &[acc, *e]));
+        roots.push(l.launch.g.open(&f.step, &[acc, *e]));
     }
     let values = l.region(&vars, &roots, index, at, out)?;
     // all new values before any accumulator changes

@@ -93,7 +93,7 @@ pub fn complete(
     let some = Expr::binary(BinaryOp::Lt, b.tile(int32(0), int32(0)), b.count.clone());
     out.push(Stmt::If(some, body, vec![]));
 
-    l.in_finish = true;
+    l.k.once = true;
     let mut end = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     for (r, v) in reductions.iter().zip(totals) {

@@ -17,7 +17,7 @@ use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil::Stencil;
 
 /// Of a block.
@@ -65,12 +65,11 @@ pub struct Plan {
 impl Plan {
     /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
     pub fn of(
-        l: &mut Lower,
+        l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
-        cost: u32,
     ) -> Plan {
         let mut windows = Vec::new();
         let is_vector = !shape.strided && fused.domain.len() == 1;
@@ -78,10 +77,10 @@ impl Plan {
             windows = register_window::windows(l, stencils, shape.v, strategy).unwrap_or_default();
         }
         let tiled = windows.iter().any(|w| w.tile.is_some());
-        let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape, cost) };
+        let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape) };
         let per_block = i64::from(shape.threads) * shape.v * each;
         if tiled && !shared_tile_1d::place(l, &mut windows, shape.v, per_block) {
-            return Plan::of(l, (fused, inner), stencils, StencilHint::Window, shape, cost);
+            return Plan::of(l, (fused, inner), stencils, StencilHint::Window, shape);
         }
         // where elements are counted through rows, blocks keep no distance from the edges
         let all = Interior::whole(fused);
@@ -92,7 +91,7 @@ impl Plan {
 
 impl Plan {
     /// Whether what threads hold in registers may be set by either of two branches.
-    fn is_small(&self, l: &Lower) -> bool {
+    fn is_small(&self, l: &LaunchContext) -> bool {
         let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
         register_window::words(l, &own) <= MOST_JOINED
     }
@@ -107,7 +106,7 @@ impl Plan {
     }
 
     /// How a stencil is kept, and the bytes of it that a block loads for each element.
-    pub fn loaded(&self, l: &Lower, s: &Stencil, shape: Shape) -> (StencilHint, f64) {
+    pub fn loaded(&self, l: &LaunchContext, s: &Stencil, shape: Shape) -> (StencilHint, f64) {
         let size = l.g.ty(s.array).elem.size() as f64;
         let own = self.windows.iter().find(|w| w.array == s.array && w.shift == s.shift[0]);
         match own {
@@ -120,11 +119,12 @@ impl Plan {
     }
 }
 
-fn unroll(l: &Lower, windows: &[Window], shape: Shape, cost: u32) -> i64 {
+fn unroll(l: &LaunchContext, windows: &[Window], shape: Shape) -> i64 {
+    let cost = l.facts.cost;
     if (HEAVY..=MOST_HEAVY).contains(&cost) && shape.v > 1 && windows.is_empty() {
         return 2;
     }
-    let alone = l.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
+    let alone = l.facts.accesses.pointwise().filter(|x| windows.iter().all(|w| w.array != **x));
     let words = words(l, alone, shape) + register_window::words(l, windows);
     let wanted = (WORDS_IN_FLIGHT / words.max(1)).min(MOST_ELEMENTS / shape.v).clamp(1, 4);
     let allowed = i64::from(MAX_UNROLLED) / (i64::from(cost.max(1)) * shape.v);
@@ -137,9 +137,9 @@ fn shift(power: i64) -> Expr {
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    let count = l.count_node();
-    let n = l.host(count);
+    let items = stored(l.launch, fused);
+    let count = l.launch.count_node();
+    let n = l.launch.host(count);
     let mut out = Vec::new();
     let block = match shape.descending {
         true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
@@ -148,9 +148,9 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Res
     let start = wide(block.clone()).times(Expr::int(plan.per_block));
     let start = bind(l, "start", start, &mut out);
     let mut work = Work { items: &items, shape, plan, start, end: n, halo: None };
-    let shifted = plan.windows.iter().any(|w| w.is_shifted(l));
-    let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l);
-    let halo = if joined { Halo::of(l, fused, &plan.inner) } else { None };
+    let shifted = plan.windows.iter().any(|w| w.is_shifted(l.launch));
+    let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l.launch);
+    let halo = if joined { Halo::of(l.launch, fused, &plan.inner) } else { None };
     work.halo = halo.as_ref();
     let is_full = work.is_full(l, block, count);
     if work.halo.is_some() {
@@ -158,7 +158,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Res
         work.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
     }
-    if plan.is_even() && l.signature.sites.is_empty() {
+    if plan.is_even() && l.launch.signature.sites.is_empty() {
         work.usual_first(l, is_full, &mut out)?;
         return Ok(out);
     }
@@ -185,7 +185,7 @@ impl Work<'_> {
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
         let &Work { plan, shape, .. } = self;
         // a block number has 31 bits: cheaper than to compare indices
-        let limit = register_window::limit(l, &plan.windows, shape.v, (count, plan.margin().1));
+        let limit = register_window::limit(l.launch, &plan.windows, shape.v, (count, plan.margin().1));
         let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(plan.per_block));
         let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
         let tests = [
@@ -210,11 +210,12 @@ impl Work<'_> {
         let elements = Elements::new(l, first.clone(), groups, shape.v);
         let (mut full, mut stores) = (Vec::new(), Vec::new());
         elements.load(l, &[], &mut full);
-        let make = |l: &mut Lower, i| plan.inner.arrays.iter().map(|a| element(l, *a, i)).collect();
+        let make =
+            |l: &mut Lower, i| plan.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
         let (values, rare) = elements.usual(l, make, &mut full)?;
         let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
         elements.store(l, items, &values, None, &mut stores);
-        l.loaded = None;
+        l.scope.loaded = None;
         let Some(rare) = rare else {
             full.append(&mut stores);
             let mut rest = Vec::new();
@@ -222,9 +223,9 @@ impl Work<'_> {
             out.push(Stmt::If(is_full, full, rest));
             return Ok(());
         };
-        let fits = words(l, l.accesses.pointwise(), shape) <= MOST_WORDS_LOADED;
-        if elements.are_few() && l.k.blocks > 0 && fits {
-            l.k.blocks = BLOCKS_WITHOUT_BRANCHES;
+        let fits = words(l.launch, l.launch.facts.accesses.pointwise(), shape) <= MOST_WORDS_LOADED;
+        if elements.are_few() && l.k.kernel.blocks > 0 && fits {
+            l.k.kernel.blocks = BLOCKS_WITHOUT_BRANCHES;
         }
         let again = l.k.reg("again", Ty::Bool);
         let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));
@@ -262,7 +263,7 @@ impl Work<'_> {
         shared_tile_1d::declare(l, &mut windows, shape.v, out);
         let mut full = Vec::new();
         register_window::load(l, &windows, &elements, false, &mut full);
-        let tiles = windows.iter().filter(|w| w.tile.is_some() && !w.is_shifted(l));
+        let tiles = windows.iter().filter(|w| w.tile.is_some() && !w.is_shifted(l.launch));
         let tiles: Vec<NodeId> = tiles.map(|w| w.array).collect();
         elements.load(l, &tiles, &mut full);
         shared_tile_1d::fill(l, &windows, &self.start, &mut full);
@@ -290,7 +291,9 @@ impl Work<'_> {
         };
         for elements in parts {
             register_window::load(l, &windows, &elements, true, out);
-            let make = |l: &mut Lower, _, i| plan.inner.arrays.iter().map(|a| element(l, *a, i)).collect();
+            let make = |l: &mut Lower, _, i| {
+                plan.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect()
+            };
             let values = elements.values(l, &[], make, out)?;
             let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
             match &is_full {
@@ -305,7 +308,7 @@ impl Work<'_> {
                 None => elements.store(l, items, &values, None, out),
             }
         }
-        l.loaded = None;
+        l.scope.loaded = None;
         Ok(())
     }
 

@@ -30,7 +30,7 @@ mod tree;
 use super::Scope;
 use super::element::named as bind;
 use super::groups::FusedGroup;
-use super::lower::Lower;
+use super::lower::{LaunchContext, Lower, Target};
 use super::reduction::tiles;
 use super::scalars;
 use super::stencil::Kept;
@@ -90,68 +90,73 @@ impl Draft {
     }
 }
 
-/// All variants of the kernel of one fused group. `cost` is the estimated cost of one element.
+/// All variants of the kernel of one fused group.
 pub fn kernels(
-    l: &mut Lower,
+    c: &mut LaunchContext,
     name: &str,
     fused: &FusedGroup,
     scalars: &[u32],
-    cost: u32,
 ) -> Result<GpuVariants> {
-    let launch = GpuKernel { name: name.into(), absent: absent(l), ..GpuKernel::default() };
+    let launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
     let mut out = GpuVariants { launch, kernels: vec![], stencils: vec![] };
     if out.launch.absent.is_some() {
         return Ok(out);
     }
-    let groups = select::variants(l, fused, cost);
+    let groups = select::variants(c, fused);
     let mut written = 0;
-    for group in groups {
+    for mut group in groups {
         interrupt::check()?;
-        let strategy = group.plan.strategy(fused, l.nested);
-        let (k, grid) = emit(l, fused, scalars, &group, cost)?;
-        let k = Arc::new(k);
-        let flat: Vec<u32> = l.flat.drain(..).collect();
+        let strategy = group.plan.strategy(fused, c.facts.nested);
+        let Emitted { kernel, grid, dense } = emit(c, fused, scalars, &group)?;
+        let k = Arc::new(kernel);
         // a product's registers are written out because that pays
         let mut size = k.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
-            *l.in_products() += std::mem::take(&mut size);
+            *c.in_products() += std::mem::take(&mut size);
         }
         for variant in &group.variants {
-            let so_far = *l.in_versions() + 4 * size;
-            if group.may_be_left_out && is_too_much(size, so_far, &variant.guards, l.scope) {
+            let so_far = *c.in_versions() + 4 * size;
+            if group.may_be_left_out && is_too_much(size, so_far, &variant.guards, c.wanted) {
                 continue;
             }
             if group.may_be_left_out {
                 written += size;
             }
-            push(&mut out, &k, name, &group.plan, strategy, grid, variant, flat.clone());
+            push(&mut out, &k, name, &group.plan, strategy, grid, variant, dense.clone());
         }
+        out.stencils.append(&mut group.stencils);
     }
-    *l.in_versions() += written;
-    out.stencils = std::mem::take(&mut l.kept);
+    *c.in_versions() += written;
     // a loop in each thread is the last resort of these: only what no other variant takes goes by it
-    let is_segmented = l.segments.is_some();
+    let is_segmented = c.facts.segments.is_some();
     if is_segmented || out.launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
-        l.warnings.clear();
+        c.warnings.clear();
     }
     Ok(out)
 }
 
-/// The kernel of a group of variants, without a name, and its grid.
-fn emit(
-    l: &mut Lower,
-    fused: &FusedGroup,
-    scalars: &[u32],
-    group: &Group,
-    cost: u32,
-) -> Result<(Kernel, Grid)> {
-    let (shape, inner) = (group.shape, &*group.inner);
-    l.begin("", shape.strided);
-    l.k.threads = shape.threads;
+/// A kernel that was written.
+struct Emitted {
+    /// Without a name.
+    kernel: Kernel,
+    grid: Grid,
+    /// The arrays whose elements it counts through.
+    dense: Vec<u32>,
+}
+
+/// Writes the kernel of a group of variants.
+fn emit(c: &mut LaunchContext, fused: &FusedGroup, scalars: &[u32], group: &Group) -> Result<Emitted> {
+    let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
+    // what only computes scalars may read elements of arrays of any stride
+    let strided = shape.strided || matches!(group.plan, Plan::Scalars);
+    let mut lower = Lower::new(c, "", Target::Gpu, strided);
+    let l = &mut lower;
+    l.k.kernel.threads = shape.threads;
     let (body, grid) = match &group.plan {
-        Plan::Scalars => return Ok((alone(l, scalars)?, Grid::One)),
+        Plan::Scalars => (alone(l, scalars)?, Grid::One),
         Plan::TemporalBlocking(plan) => {
-            (l.k.threads, l.k.steps, l.k.blocks) = (temporal_blocking::THREADS, true, plan.blocks(l));
+            (l.k.kernel.threads, l.k.kernel.steps, l.k.kernel.blocks) =
+                (temporal_blocking::THREADS, true, plan.blocks(l.launch));
             let [rows, columns] = plan.block().map(|n| n as u32);
             (temporal_blocking::main(l, fused, plan)?, Grid::Plane(rows, columns))
         }
@@ -160,14 +165,17 @@ fn emit(
         Plan::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Plan::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Plan::Reduction => {
-            let sizes = fused.items.iter().map(|it| l.g.ty(it.node).elem.size());
-            l.k.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
-            (reduce::main(l, fused, scalars, shape, cost)?, Grid::Tiles(1, reduce::most_span(l, shape)))
+            let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
+            l.k.kernel.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
+            (
+                reduce::main(l, fused, scalars, shape, cost)?,
+                Grid::Tiles(1, reduce::most_span(l.launch, shape)),
+            )
         }
         Plan::CooperativeNest(tiled) => {
-            l.k.threads = cooperative_nest::THREADS;
+            l.k.kernel.threads = cooperative_nest::THREADS;
             // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6 TFLOP/s of bodies in order, with 74 registers 37.2
-            l.k.blocks = 2;
+            l.k.kernel.blocks = 2;
             (
                 cooperative_nest::main(l, fused, tiled, shape.strided)?,
                 Grid::Elements(cooperative_nest::THREADS),
@@ -176,19 +184,21 @@ fn emit(
         Plan::Plane(plan) => {
             let (rows, columns) = plan.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
-            l.k.blocks = plan.blocks(l, inner, shape).unwrap_or(others);
+            l.k.kernel.blocks = plan.blocks(l.launch, inner, shape).unwrap_or(others);
             (register_tiling::main(l, fused, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
         }
         Plan::Map(plan, _) => {
-            l.k.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
+            l.k.kernel.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
             (map::main(l, fused, shape, plan)?, Grid::Elements(plan.per_block as u32))
         }
     };
-    let mut k = finished(l, body, shape.strided);
+    l.k.kernel.main = Some(l.k.with_prologue(body));
+    let dense = l.k.dense.iter().copied().collect();
+    let mut kernel = lower.finished(false);
     if !grid.has_scratch() {
-        k.scratch.clear();
+        kernel.scratch.clear();
     }
-    Ok((k, grid))
+    Ok(Emitted { kernel, grid, dense })
 }
 
 /// Adds a variant.
@@ -246,7 +256,7 @@ fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
 }
 
 /// Why a fused group has no code for GPUs: too many parameters.
-fn absent(l: &Lower) -> Option<String> {
+fn absent(l: &LaunchContext) -> Option<String> {
     let s = &l.signature;
     // an address and a stride for each array; counters, records and span come on top
     let parameters = 2 * s.arrays.len() + s.ins.len() + s.slots.len() + s.scratch.len() + 3;
@@ -255,30 +265,14 @@ fn absent(l: &Lower) -> Option<String> {
         .then(|| format!("it takes up to {parameters} parameters, a kernel has room for {MAX_PARAMETERS}"))
 }
 
-/// The kernel with that body behind what is computed before it.
-fn finished(l: &mut Lower, mut rest: Vec<Stmt>, strided: bool) -> Kernel {
-    let mut all = std::mem::take(&mut l.prologue);
-    all.append(&mut rest);
-    l.k.main = Some(all);
-    let accessed = std::mem::take(&mut l.vectors);
-    let mut k = l.finished(strided, false);
-    for i in accessed {
-        k.arrays[i as usize].aligned = true;
-    }
-    k
-}
-
 /// Scalars only: one thread.
-fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Kernel> {
-    l.begin("", true);
-    l.k.threads = WARP;
-    l.in_finish = true;
+fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
+    l.k.kernel.threads = WARP;
+    l.k.once = true;
     let mut body = Vec::new();
     scalars::store(l, &[], scalars, &mut body)?;
     let first = Expr::binary(BinaryOp::Eq, thread(), int32(0));
-    l.k.main = Some(vec![Stmt::If(first, body, vec![])]);
-    // it may read elements of arrays of any stride
-    Ok(l.finished(true, false))
+    Ok(vec![Stmt::If(first, body, vec![])])
 }
 
 fn thread() -> Expr {

@@ -59,8 +59,8 @@ impl Place {
     /// The indices so far from the first, in the graph.
     pub fn index(&self, l: &mut Lower, at: &[i64]) -> Vec<NodeId> {
         let step = |l: &mut Lower, var: NodeId, by: i64| {
-            let by = l.g.lit(Lit::i64(by));
-            linear::add(&mut l.g, var, by)
+            let by = l.launch.g.lit(Lit::i64(by));
+            linear::add(&mut l.launch.g, var, by)
         };
         self.vars.iter().zip(at).map(|(v, by)| step(l, v.0, *by)).collect()
     }
@@ -75,8 +75,8 @@ impl Place {
     pub fn column(&self, l: &mut Lower, mem: Mem, line: &Expr, by: i64) -> Expr {
         let last = self.vars.len() - 1;
         let column = self.vars[last].1.clone();
-        match l.strided {
-            true => line.clone().plus(plus(column, by).times(l.stride(mem, last as u8))),
+        match l.k.strided {
+            true => line.clone().plus(plus(column, by).times(l.launch.stride(mem, last as u8))),
             false => plus(line.clone().plus(column), by),
         }
     }
@@ -90,7 +90,7 @@ pub fn plus(e: Expr, by: i64) -> Expr {
 pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     let mut sum: Option<Expr> = None;
     for (i, axis) in indices.iter().zip(0..) {
-        let e = i.clone().times(l.stride(mem, axis));
+        let e = i.clone().times(l.launch.stride(mem, axis));
         sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
     }
     sum.unwrap_or(Expr::int(0))
@@ -109,7 +109,7 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
         let each = [cut.columns, cut.rows, 1][(rank - 1 - axis).min(2)];
         let mut own = number.clone();
         if axis > 0 {
-            let blocks = l.host(fused.domain[axis]).plus(Expr::int(each - 1));
+            let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let blocks = bind(l, "blocks", Expr::Cast(Ty::U32, Box::new(blocks)), out);
             let unsigned = Expr::Cast(Ty::U32, Box::new(number.clone()));
@@ -121,7 +121,7 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
         }
         if axis + 2 == rank {
             // the last rows come first: at the end of the launch no block is left with edges, which take longer
-            let blocks = l.host(fused.domain[axis]).plus(Expr::int(each - 1));
+            let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));
             let blocks = Expr::Select(
@@ -143,7 +143,7 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
         block.push(first.clone());
         let name = ["column", "row", "outer"][(rank - 1 - axis).min(2)];
         let first = if in_block == Expr::int(0) { first } else { first.plus(in_block) };
-        vars.push((l.g.fresh_var(Ty::I64).1, bind(l, name, first, out)));
+        vars.push((l.launch.g.fresh_var(Ty::I64).1, bind(l, name, first, out)));
     }
     vars.reverse();
     block.reverse();
@@ -193,8 +193,8 @@ impl Room {
                     None => needs.push((r.array, beyond)),
                 }
             }
-            let n = l.host(fused.domain[axis]);
-            let end = register_window::end(l, (fused.domain[axis], margin.1), axis as u8, &needs);
+            let n = l.launch.host(fused.domain[axis]);
+            let end = register_window::end(l.launch, (fused.domain[axis], margin.1), axis as u8, &needs);
             if axis + 1 == rank {
                 last = (first, end);
                 continue;

@@ -15,7 +15,7 @@ use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::reduction::Reduction;
 
 /// Of a block: two tiles.
@@ -42,8 +42,8 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
 }
 
 /// The greatest span for a fused group.
-pub fn most_span(l: &Lower, shape: Shape) -> u32 {
-    if words(l, l.accesses.pointwise(), shape) > 1 { 8 } else { MOST_SPAN }
+pub fn most_span(l: &LaunchContext, shape: Shape) -> u32 {
+    if words(l, l.facts.accesses.pointwise(), shape) > 1 { 8 } else { MOST_SPAN }
 }
 
 /// What the code of one tile is made of.
@@ -63,9 +63,9 @@ pub fn main(
     shape: Shape,
     cost: u32,
 ) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    let n = l.count();
-    let reductions = Reduction::all(l, fused);
+    let items = stored(l.launch, fused);
+    let n = l.launch.count();
+    let reductions = Reduction::all(l.launch, fused);
     let mut out = Vec::new();
     let column = Column::new(l, &mut out);
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
@@ -96,7 +96,7 @@ pub fn main(
 
     let few = MAX_UNROLLED / i64::from(cost.max(1));
     let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / words(l, l.accesses.pointwise(), shape)).min(few).clamp(1, ROWS);
+    let batch = (room / words(l.launch, l.launch.facts.accesses.pointwise(), shape)).min(few).clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -174,15 +174,16 @@ impl Tile<'_> {
         for row in &rows {
             let mut vars: Vec<(NodeId, Expr)> = Vec::new();
             for (e, r) in acc.iter().flatten().zip(self.reductions) {
-                vars.push((l.g.fresh_var(r.ty).1, e.clone()));
+                vars.push((l.launch.g.fresh_var(r.ty).1, e.clone()));
             }
             let old: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
             let make = |l: &mut Lower, _, i: NodeId| {
-                let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, i)).collect();
+                let mut roots: Vec<NodeId> =
+                    self.items.iter().map(|it| element(&mut l.launch.g, it.node, i)).collect();
                 for (which, r) in self.reductions.iter().enumerate() {
                     roots.push(match old.get(which) {
-                        Some(old) => r.step(l, *old, i),
-                        None => r.first(l, i),
+                        Some(old) => r.step(l.launch, *old, i),
+                        None => r.first(l.launch, i),
                     });
                 }
                 roots
@@ -192,7 +193,7 @@ impl Tile<'_> {
             row.store(l, self.items, &[stores], None, out);
             *acc = Some(sums.iter().map(|e| bind(l, "acc", e.clone(), out)).collect());
         }
-        l.loaded = Some(Default::default());
+        l.scope.loaded = Some(Default::default());
         Ok(())
     }
 
@@ -213,14 +214,14 @@ impl Tile<'_> {
             assign(accs, inner.unwrap_or_default(), &mut body);
             out.push(Stmt::Seq(b, Expr::int(1), Expr::int(ROWS / self.batch), body));
         }
-        l.loaded = None;
+        l.scope.loaded = None;
         Ok(out)
     }
 
     /// The last tile, row by row.
     fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
-        let known = self.reductions.iter().all(|r| r.identity(l).is_some());
+        let known = self.reductions.iter().all(|r| r.identity(l.launch).is_some());
         let first = base.clone().plus(wide(self.column.column.clone()));
         let first = bind(l, "first", first, &mut out);
         if !known {
@@ -239,16 +240,17 @@ impl Tile<'_> {
     /// One element of the last tile, if it is there.
     fn one(&self, l: &mut Lower, at: Expr, accs: &[Reg], first: bool, out: &mut Vec<Stmt>) -> Result<()> {
         let at = bind(l, "at", at, out);
-        let (_, index) = l.g.fresh_var(Ty::I64);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let mut known = vec![(index, at.clone())];
-        let mut roots: Vec<NodeId> = self.items.iter().map(|it| element(l, it.node, index)).collect();
+        let mut roots: Vec<NodeId> =
+            self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
         for (r, acc) in self.reductions.iter().zip(accs) {
             roots.push(if first {
-                r.first(l, index)
+                r.first(l.launch, index)
             } else {
-                let (_, var) = l.g.fresh_var(r.ty);
+                let (_, var) = l.launch.g.fresh_var(r.ty);
                 known.push((var, Expr::Reg(*acc)));
-                r.step(l, var, index)
+                r.step(l.launch, var, index)
             });
         }
         let mut body = Vec::new();

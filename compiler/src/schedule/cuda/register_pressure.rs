@@ -8,7 +8,7 @@ use super::bind;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -35,7 +35,7 @@ pub struct Stages {
 
 impl Stages {
     /// `ready`: in which stage an element is loaded.
-    pub fn of(l: &mut Lower, roots: &[NodeId], ready: &HashMap<Key, i64>) -> Stages {
+    pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> Stages {
         let mut facts: HashMap<NodeId, Facts> = HashMap::default();
         for n in l.g.reachable(roots.iter().copied()) {
             let op = l.g.op(n).clone();
@@ -76,12 +76,12 @@ impl Stages {
             (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {
             let facts = self.facts.get(&n).copied().unwrap_or_default();
-            let read = matches!(l.g.op(n), Op::Elem(..) | Op::At(..));
+            let read = matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
             if self.done.contains(&n) || read || facts.stage.is_none() || !seen.insert(n) {
                 continue;
             }
             if facts.stage > Some(stage) {
-                stack.extend(l.g.op(n).operands());
+                stack.extend(l.launch.g.op(n).operands());
             } else if (facts.reads > 1 || facts.users > 1) && !self.roots.contains(&n) {
                 now.push(n);
             }

@@ -25,7 +25,7 @@ use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil::{self, Stencil};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub struct Plan {
 impl Plan {
     /// Or why not.
     pub fn of(
-        l: &mut Lower,
+        l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
         stencils: &[Stencil],
         strategy: StencilHint,
@@ -120,7 +120,7 @@ impl Plan {
 
     /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink to one value an element before the next line comes, and only where
     /// they got faster: not of few rows by one or two columns.
-    pub fn blocks(&self, l: &mut Lower, inner: &Interior, shape: Shape) -> Option<u32> {
+    pub fn blocks(&self, l: &mut LaunchContext, inner: &Interior, shape: Shape) -> Option<u32> {
         let axes = self.lines.first()?.at.len() + 1;
         let index: Vec<NodeId> = (0..axes).map(|_| l.g.fresh_var(Ty::I64).1).collect();
         let roots: Vec<NodeId> = inner.arrays.iter().map(|a| opened(&mut l.g, *a, &index)).collect();
@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Bytes of an array that are loaded for each element.
-    pub fn loaded(&self, l: &Lower, s: &Stencil) -> f64 {
+    pub fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
         let lines = self.lines.iter().filter(|line| line.array == s.array);
         let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
         let size = l.g.ty(s.array).elem.size() as f64;
@@ -181,7 +181,7 @@ impl Plan {
 }
 
 /// The lines of one array that a thread's rows read.
-fn lines(l: &Lower, s: &Stencil, cut: Cut) -> Vec<Line> {
+fn lines(l: &LaunchContext, s: &Stencil, cut: Cut) -> Vec<Line> {
     let mut columns: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
     for (r, tap) in (0..cut.down).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
         let (column, before) = tap.split_last().unwrap_or((&0, &[]));
@@ -245,16 +245,16 @@ struct Work<'a> {
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
 fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()> {
     let &Work { items, arrays, plan, place, .. } = work;
-    l.loaded = Some(HashMap::default());
+    l.scope.loaded = Some(HashMap::default());
     let mut roots = Vec::new();
     for (r, k) in (0..plan.cut.down).flat_map(|r| plan.cut.columns().map(move |k| (r, k))) {
         let mut at = vec![0; place.vars.len()];
         let rank = at.len();
         (at[rank - 2], at[rank - 1]) = (r, k);
         let index = place.index(l, &at);
-        roots.extend(arrays.iter().map(|a| opened(&mut l.g, *a, &index)));
+        roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
     }
-    let roots = l.shared(&roots);
+    let roots = l.launch.shared(&roots);
     let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();
     rows.dedup();
     let mut ready = HashMap::default();
@@ -264,7 +264,7 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
             ready.insert((line.array, place.index(l, &at)), line.row());
         }
     }
-    let mut stages = register_pressure::Stages::of(l, &roots, &ready);
+    let mut stages = register_pressure::Stages::of(l.launch, &roots, &ready);
     let mut vars = place.vars.clone();
     let per_row = plan.cut.v as usize * items.len();
     let mut stored = 0;
@@ -281,7 +281,7 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
             stored += 1;
         }
     }
-    l.loaded = None;
+    l.scope.loaded = None;
     Ok(())
 }
 
@@ -289,7 +289,7 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
 fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
     let &Work { plan, place, .. } = work;
     // at which places it is read was said when the CPU's kernels were written
-    let (mem, ty) = (l.input(line.array, true), l.g.ty(line.array).elem);
+    let (mem, ty) = (l.launch.input(line.array, true), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {
         let (mem, at) = match plan.patches.as_ref().and_then(|p| p.place(line, *first)) {
@@ -309,7 +309,7 @@ fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
         for (lane, r) in (*first..).zip(&regs) {
             let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
             let key = (line.array, place.index(l, &at));
-            l.loaded.get_or_insert_default().insert(key, Expr::Reg(*r));
+            l.scope.loaded.get_or_insert_default().insert(key, Expr::Reg(*r));
         }
         access::load(l, mem, regs, at, out);
     }
@@ -328,17 +328,17 @@ fn store(
     let mut at = vec![0; place.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
     for (which, item) in items.iter().enumerate() {
-        let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
         let line = place.line(l, mem, &at);
         let each = values.iter().skip(which).step_by(items.len());
-        let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k, out)).collect();
+        let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k.kernel, out)).collect();
         if plan.cut.span() == 1 || plan.cut.apart > 1 {
             for (k, e) in plan.cut.columns().zip(list) {
                 out.push(Stmt::Store(mem, place.column(l, mem, &line, k), e));
             }
         } else {
             let to = place.column(l, mem, &line, 0);
-            l.vector(mem);
+            l.k.vector(mem);
             out.push(Stmt::StoreVec(mem, to, list));
         }
     }

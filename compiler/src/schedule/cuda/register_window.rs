@@ -16,7 +16,7 @@ use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, StencilHint};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil::Stencil;
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub struct Window {
 
 impl Window {
     /// Of a vector that is read at these distances.
-    fn of(l: &Lower, s: &Stencil, v: i64) -> Window {
+    fn of(l: &LaunchContext, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
         let lanes = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
         let pieces = pieces(&lanes, widest(l, s.array, v));
@@ -65,19 +65,19 @@ impl Window {
     }
 
     /// Words of registers.
-    fn words(&self, l: &Lower) -> i64 {
+    fn words(&self, l: &LaunchContext) -> i64 {
         let size = l.g.ty(self.array).elem.size() as i64;
         self.pieces.iter().map(|p| (p.1 * size + 3) / 4).sum()
     }
 
     /// Whether its place relative to the element is known only at the call.
-    pub fn is_shifted(&self, l: &Lower) -> bool {
+    pub fn is_shifted(&self, l: &LaunchContext) -> bool {
         l.g.as_lit(self.shift).is_none()
     }
 }
 
 /// Elements of an array that one access takes, where threads hold `v` neighbours.
-pub fn widest(l: &Lower, array: NodeId, v: i64) -> i64 {
+pub fn widest(l: &LaunchContext, array: NodeId, v: i64) -> i64 {
     v.min(16 / l.g.ty(array).elem.size() as i64)
 }
 
@@ -99,7 +99,12 @@ pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
 
 /// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. In tiles, if that is wanted and neighbours share what they
 /// read; what is shifted by what is known only at the call can be kept in no other way. None: they would take too many registers.
-pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: StencilHint) -> Option<Vec<Window>> {
+pub fn windows(
+    l: &LaunchContext,
+    stencils: &[Stencil],
+    v: i64,
+    strategy: StencilHint,
+) -> Option<Vec<Window>> {
     let mut all = Vec::new();
     for s in stencils.iter().filter(|s| !s.is_pointwise() || !s.is_static(&l.g)) {
         let mut w = Window::of(l, s, v);
@@ -115,34 +120,34 @@ pub fn windows(l: &Lower, stencils: &[Stencil], v: i64, strategy: StencilHint) -
 }
 
 /// Words of registers that the windows of one group of neighbours take.
-pub fn words(l: &Lower, windows: &[Window]) -> i64 {
+pub fn words(l: &LaunchContext, windows: &[Window]) -> i64 {
     windows.iter().map(|w| w.words(l)).sum()
 }
 
 /// Loads the windows of a thread's elements: those in tiles, or the others.
 pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool, out: &mut Vec<Stmt>) {
-    let mut loaded = l.loaded.take().unwrap_or_default();
+    let mut loaded = l.scope.loaded.take().unwrap_or_default();
     for w in windows.iter().filter(|w| w.tile.is_some() == tiled) {
-        let ty = l.g.ty(w.array).elem;
+        let ty = l.launch.g.ty(w.array).elem;
         for group in elements.firsts() {
             for (start, count) in &w.pieces {
                 let (at, node) = elements.beside(l, group, *start);
                 let (mem, at) = match &w.tile {
                     Some(tile) => tile.place(elements.offset(group) + start),
-                    None => (l.input(w.array, true), at),
+                    None => (l.launch.input(w.array, true), at),
                 };
                 let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
                 for (k, r) in regs.iter().enumerate() {
-                    let k = l.g.lit(Lit::i64(k as i64));
-                    let lane = linear::add(&mut l.g, node, k);
-                    let index = linear::add(&mut l.g, lane, w.shift);
+                    let k = l.launch.g.lit(Lit::i64(k as i64));
+                    let lane = linear::add(&mut l.launch.g, node, k);
+                    let index = linear::add(&mut l.launch.g, lane, w.shift);
                     loaded.insert((w.array, vec![index]), Expr::Reg(*r));
                 }
                 access::load(l, mem, regs, at, out);
             }
         }
     }
-    l.loaded = Some(loaded);
+    l.scope.loaded = Some(loaded);
 }
 
 /// Whether nothing is loaded from before an array, by a block whose first element this is, and the margin is kept; None: always.
@@ -152,14 +157,14 @@ pub fn inside(windows: &[Window], v: i64, margin: i64, start: &Expr) -> Option<E
 }
 
 /// The number of elements from the start whose blocks load nothing from behind an array: of `n`, all but the margin at most.
-pub fn limit(l: &mut Lower, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
+pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
     let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
 /// The least of `n` without a margin and, for each array that is read so far behind an element, what its length along an axis has room for.
-pub fn end(l: &mut Lower, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
+pub fn end(l: &mut LaunchContext, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
     let mut beside = margin;
     let mut others = Vec::new();
     for &(array, beyond) in needs {

@@ -15,7 +15,7 @@ use crate::plan::gpu::Pays;
 use crate::schedule::Scope;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
 use crate::schedule::stencil::{self, Kept, Stencil};
 use crate::schedule::strategy::Strategy;
@@ -95,6 +95,8 @@ pub struct Group {
     pub variants: Vec<Variant>,
     /// Whether variants are left out where a function has too much code already.
     pub may_be_left_out: bool,
+    /// What was decided of its stencils.
+    pub stencils: Vec<Kept>,
 }
 
 impl Plan {
@@ -129,14 +131,19 @@ pub fn any(narrow: bool) -> Guards {
 /// Blocks whose threads have the most results only where they keep all multiprocessors of a large device busy.
 const MANY_BLOCKS: u32 = 256;
 
-/// All variants, in order of preference. `cost` is the estimated cost of one element.
-pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Vec<Group> {
+/// All variants, in order of preference.
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
     if fused.domain.is_empty() {
         let variant =
             Variant { suffix: String::new(), guards: any(false), profit: Pays::default(), noalias: false };
-        return vec![Group::of(Plan::Scalars, Shape::default(), &Rc::new(Interior::whole(fused)), variant)];
+        return vec![Group::of(
+            (Plan::Scalars, Vec::new()),
+            Shape::default(),
+            &Rc::new(Interior::whole(fused)),
+            variant,
+        )];
     }
-    if let Some(groups) = segments::variants(l, fused, cost) {
+    if let Some(groups) = segments::variants(l, fused) {
         return groups;
     }
     let inner = Rc::new(interior(l, fused));
@@ -146,45 +153,50 @@ pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Vec<Group> {
         groups.extend(product::variants(l, fused, p, &inner));
     }
     let product = product.filter(|p| p.is_matrix);
-    groups.extend(elements(l, fused, &inner, product, cost));
+    groups.extend(elements(l, fused, &inner, product));
     groups
 }
 
 impl Group {
     /// Of one variant, which there is however much code a function has.
-    pub fn of(plan: Plan, shape: Shape, inner: &Rc<Interior>, variant: Variant) -> Group {
-        Group { shape, plan, inner: inner.clone(), variants: vec![variant], may_be_left_out: false }
+    pub fn of(
+        (plan, stencils): (Plan, Vec<Kept>),
+        shape: Shape,
+        inner: &Rc<Interior>,
+        variant: Variant,
+    ) -> Group {
+        let (inner, variants) = (inner.clone(), vec![variant]);
+        Group { shape, plan, inner, variants, may_be_left_out: false, stencils }
     }
 }
 
 /// Variants that make several steps of an iteration at once, the most first.
-fn temporal_blocking(l: &mut Lower, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<Group> {
+fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<Group> {
     let Some(plan) = temporal_blocking::Plan::of(l, fused, inner) else { return Vec::new() };
     let group = |n: i64| {
         let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Pays::default(), noalias: true };
-        Group::of(Plan::TemporalBlocking(plan.with(n)), Shape::default(), inner, variant)
+        Group::of((Plan::TemporalBlocking(plan.with(n)), Vec::new()), Shape::default(), inner, variant)
     };
     plan.versions.iter().map(|n| group(*n)).collect()
 }
 
 /// Variants that compute element by element, whatever the shape of the arrays.
 fn elements(
-    l: &mut Lower,
+    l: &mut LaunchContext,
     fused: &FusedGroup,
     inner: &Rc<Interior>,
     product: Option<Rc<Product>>,
-    cost: u32,
 ) -> Vec<Group> {
     let writes = fused.items.iter().any(|it| is_store(&l.g, it));
-    let v = vector_width(l, fused, cost);
+    let v = vector_width(l, fused);
     let threads = match fused.sequential {
         true => fold::THREADS,
         false if has_reduction(&l.g, fused) => reduce::THREADS,
         false => map::THREADS,
     };
-    let shape = Shape { v, threads, descending: l.follows, ..Shape::default() };
+    let shape = Shape { v, threads, descending: l.facts.follows, ..Shape::default() };
     let scattered = Shape { v: 1, ..shape };
     let list = |list: &[(&str, Guards)], profit: Pays| {
         let variant = |(suffix, guards): &(&str, Guards)| {
@@ -193,49 +205,54 @@ fn elements(
         };
         list.iter().map(variant).collect::<Vec<_>>()
     };
-    let group = |plan: Plan, shape: Shape, variants: Vec<Variant>| Group {
+    let group = |(plan, stencils): (Plan, Vec<Kept>), shape: Shape, variants: Vec<Variant>| Group {
         shape,
         plan,
         inner: inner.clone(),
         variants,
         may_be_left_out: true,
+        stencils,
     };
     let mut groups = Vec::new();
-    let small = v > 1 && small_map::serves(l, fused, inner, cost);
-    let only_contiguous = matches!(l.scope, Scope::ContiguousGpu | Scope::ShortGpu);
-    if small && l.scope != Scope::ContiguousGpu {
+    let small = v > 1 && small_map::serves(l, fused, inner);
+    let only_contiguous = matches!(l.wanted, Scope::ContiguousGpu | Scope::ShortGpu);
+    if small && l.wanted != Scope::ContiguousGpu {
         groups.push(group(
-            Plan::SmallMap,
+            (Plan::SmallMap, Vec::new()),
             scattered,
             list(&[("_short", unit(true, false))], small_map::profit()),
         ));
-        if l.scope == Scope::ShortGpu {
+        if l.wanted == Scope::ShortGpu {
             return groups;
         }
     }
     if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
             let profit = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
-            groups.push(group(Plan::Product(large), shape, list(&[("_large", unit(true, writes))], profit)));
+            groups.push(group(
+                (Plan::Product(large), Vec::new()),
+                shape,
+                list(&[("_large", unit(true, writes))], profit),
+            ));
         }
         let mut contiguous = vec![("", unit(true, writes))];
         // only what is read at the element's own index may be an output, too
-        if writes && product.is_none() && l.accesses.may_be_in_place() {
+        if writes && product.is_none() && l.facts.accesses.may_be_in_place() {
             contiguous.push(("_in_place", unit(true, false)));
         }
         contiguous.push(("_wide", unit(false, false)));
-        let plan = plan(l, (fused, inner), product.as_ref(), shape, cost);
+        let plan = plan(l, (fused, inner), product.as_ref(), shape);
         groups.push(group(plan, shape, list(&contiguous, Pays::default())));
         let unaligned = Shape { unaligned: true, ..shape };
         if v > 1 && product.is_none() && is_plane(l, fused, inner, unaligned) {
-            let plan = self::plan(l, (fused, inner), product.as_ref(), unaligned, cost);
+            let plan = self::plan(l, (fused, inner), product.as_ref(), unaligned);
             let variants = list(&[("_unaligned", unit(true, writes))], Pays::default());
             groups.push(group(plan, unaligned, variants));
         }
     }
     if !only_contiguous || groups.is_empty() {
         let strided = Shape { strided: true, ..scattered };
-        let plan = plan(l, (fused, inner), product.as_ref(), strided, cost);
+        let plan = plan(l, (fused, inner), product.as_ref(), strided);
         let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Pays::default());
         groups.push(group(plan, strided, variants));
     }
@@ -244,42 +261,41 @@ fn elements(
 
 /// How elements are computed that lie in registers so.
 pub fn plan(
-    l: &mut Lower,
+    l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
     product: Option<&Rc<Product>>,
     shape: Shape,
-    cost: u32,
-) -> Plan {
+) -> (Plan, Vec<Kept>) {
     if fused.sequential {
-        return Plan::SequentialFold;
+        return (Plan::SequentialFold, Vec::new());
     }
     if has_reduction(&l.g, fused) {
-        return Plan::Reduction;
+        return (Plan::Reduction, Vec::new());
     }
     if let Some(p) = product {
-        return Plan::Product(product::whole(l, p));
+        return (Plan::Product(product::whole(l, p)), Vec::new());
     }
     if let Some(tiled) = cooperative_nest::plan(l, fused) {
-        return Plan::CooperativeNest(tiled);
+        return (Plan::CooperativeNest(tiled), Vec::new());
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
     let plane = register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = plane { why.into() } else { why };
     if let Ok(plan) = plane {
-        keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
-        return Plan::Plane(plan);
+        let kept = keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
+        return (Plan::Plane(plan), kept);
     }
-    let plan = map::Plan::of(l, (fused, inner), &stencils, strategy, shape, cost);
-    keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
+    let plan = map::Plan::of(l, (fused, inner), &stencils, strategy, shape);
+    let kept = keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
     let ways: Vec<StencilHint> =
         stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
     let storage = ways.iter().find(|s| **s != StencilHint::Direct).or(ways.first()).copied();
-    Plan::Map(plan, storage)
+    (Plan::Map(plan, storage), kept)
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_plane(l: &mut Lower, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
+fn is_plane(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
     if fused.domain.len() < 2 || has_reduction(&l.g, fused) || cooperative_nest::plan(l, fused).is_some() {
         return false;
     }
@@ -289,7 +305,7 @@ fn is_plane(l: &mut Lower, fused: &FusedGroup, inner: &Interior, shape: Shape) -
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
-fn interior(l: &mut Lower, fused: &FusedGroup) -> Interior {
+fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     let inner = Interior::of(&mut l.g, fused);
     if inner.is_whole(fused) {
         return inner;
@@ -299,27 +315,27 @@ fn interior(l: &mut Lower, fused: &FusedGroup) -> Interior {
 }
 
 /// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
-fn vector_width(l: &Lower, fused: &FusedGroup, cost: u32) -> i64 {
+fn vector_width(l: &LaunchContext, fused: &FusedGroup) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;
     }
-    let reads = l.accesses.pointwise().map(|x| l.g.ty(*x).elem.size());
+    let reads = l.facts.accesses.pointwise().map(|x| l.g.ty(*x).elem.size());
     let widest = reads.chain(fused.items.iter().map(|it| l.g.ty(it.node).elem.size())).max().unwrap_or(4);
-    let affordable = (4 * MAX_UNROLLED / cost.max(1)).max(1);
+    let affordable = (4 * MAX_UNROLLED / l.facts.cost.max(1)).max(1);
     (16 / widest as i64).min(1 << affordable.ilog2())
 }
 
-/// Notes what was decided of the stencils of contiguous arrays that lie well.
+/// What was decided of the stencils of contiguous arrays that lie well.
 fn keep(
-    l: &mut Lower,
+    l: &LaunchContext,
     stencils: &[Stencil],
     shape: Shape,
-    how: impl Fn(&Lower, &Stencil) -> (StencilHint, f64),
+    how: impl Fn(&LaunchContext, &Stencil) -> (StencilHint, f64),
     why: &str,
-) {
-    for s in stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned) {
+) -> Vec<Kept> {
+    let kept = stencils.iter().filter(|s| s.overlaps() && !shape.strided && !shape.unaligned).map(|s| {
         let (strategy, loaded) = how(l, s);
-        let kept = Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why);
-        l.kept.push(kept);
-    }
+        Kept::of(&l.g, s, &l.array_name(s.array), strategy, loaded, why)
+    });
+    kept.collect()
 }

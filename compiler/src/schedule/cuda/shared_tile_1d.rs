@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 
 /// Bytes of shared memory that every device gives a block.
 const MOST_BYTES: i64 = 48 << 10;
@@ -53,7 +53,7 @@ impl Tile {
 }
 
 /// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too large.
-pub fn place(l: &mut Lower, windows: &mut [Window], v: i64, per_block: i64) -> bool {
+pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
         let width = register_window::widest(l, w.array, v);
@@ -73,7 +73,7 @@ pub fn place(l: &mut Lower, windows: &mut [Window], v: i64, per_block: i64) -> b
 pub fn declare(l: &mut Lower, windows: &mut [Window], v: i64, out: &mut Vec<Stmt>) {
     for w in windows.iter_mut() {
         let Some(tile) = &mut w.tile else { continue };
-        let mem = l.k.share("tile", l.g.ty(w.array).elem, tile.size() as u32);
+        let mem = l.k.share("tile", l.launch.g.ty(w.array).elem, tile.size() as u32);
         let own = bind(l, "own", thread().times(int32(v as i32)), out);
         (tile.mem, tile.own) = (Some(mem), Some(own));
     }
@@ -81,10 +81,10 @@ pub fn declare(l: &mut Lower, windows: &mut [Window], v: i64, out: &mut Vec<Stmt
 
 /// Fills the tiles of a block whose first element is `start`; who reads them waits for it.
 pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>) {
-    let threads = i64::from(l.k.threads);
+    let threads = i64::from(l.k.kernel.threads);
     let mut stores = Vec::new();
     for w in windows {
-        let is_shifted = w.is_shifted(l);
+        let is_shifted = w.is_shifted(l.launch);
         let Some((tile, mem)) = w.tile.as_ref().and_then(|t| Some((t, t.mem?))) else { continue };
         let (from, skipped) = match is_shifted {
             true => shifted(l, w.shift, tile, out),
@@ -139,7 +139,7 @@ pub fn fill_over_ends(
         let at = bind(l, "at", at, &mut body);
         let e = over_end(l, w.array, halo, &at, &mut body)?;
         body.push(Stmt::Store(mem, place, e));
-        body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.threads as i32))));
+        body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.kernel.threads as i32))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), int32(tile.len as i32)), body));
     }
     Ok(())
@@ -147,21 +147,21 @@ pub fn fill_over_ends(
 
 /// What is read at an index that may be outside.
 pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let (_, index) = l.g.fresh_var(Ty::I64);
-    if let Some(node) = halo.value(l, array, &[index]) {
+    let (_, index) = l.launch.g.fresh_var(Ty::I64);
+    if let Some(node) = halo.value(l.launch, array, &[index]) {
         return Ok(l.region(&[(index, at.clone())], &[node], None, &Expr::int(0), out)?.remove(0));
     }
-    let (mem, n) = (l.input(array, true), l.extent(array, 0));
+    let (mem, n) = (l.launch.input(array, true), l.launch.extent(array, 0));
     let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
-    let inside = Expr::binary(BinaryOp::And, low, Expr::binary(BinaryOp::Lt, at.clone(), l.host(n)));
+    let inside = Expr::binary(BinaryOp::And, low, Expr::binary(BinaryOp::Lt, at.clone(), l.launch.host(n)));
     Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))
 }
 
 /// Where the loads of a shifted array begin, from the block's first element, and how many elements too early (i32).
 fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (Expr, Option<Expr>) {
-    let first = l.g.lit(Lit::i64(tile.first));
-    let begin = linear::add(&mut l.g, shift, first);
-    let begin = l.host(begin);
+    let first = l.launch.g.lit(Lit::i64(tile.first));
+    let begin = linear::add(&mut l.launch.g, shift, first);
+    let begin = l.launch.host(begin);
     let early = Expr::binary(BinaryOp::And, begin.clone(), Expr::int(tile.width - 1));
     let early = bind(l, "early", early, out);
     let from = begin.minus(early.clone());
@@ -173,12 +173,12 @@ fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (E
 pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -> Option<Expr> {
     let mut all: Option<Expr> = None;
     for w in windows {
-        let (true, Some(tile)) = (w.is_shifted(l), &w.tile) else { continue };
+        let (true, Some(tile)) = (w.is_shifted(l.launch), &w.tile) else { continue };
         let (before, after) = (tile.first - tile.width, tile.beyond + tile.width);
-        let (shift, len) = (l.host(w.shift), l.extent(w.array, 0));
+        let (shift, len) = (l.launch.host(w.shift), l.launch.extent(w.array, 0));
         let at = start.clone().plus(shift);
         let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(-before));
-        let high = Expr::binary(BinaryOp::Le, at, l.host(len).minus(Expr::int(per_block + after)));
+        let high = Expr::binary(BinaryOp::Le, at, l.launch.host(len).minus(Expr::int(per_block + after)));
         let both = Expr::binary(BinaryOp::And, low, high);
         all = Some(all.map_or(both.clone(), |all| Expr::binary(BinaryOp::And, all, both)));
     }

@@ -15,7 +15,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 
 /// Bytes of shared memory that every device gives a block.
 const MOST_BYTES: i64 = 48 << 10;
@@ -42,7 +42,7 @@ pub struct SharedTiles(Vec<SharedTile>);
 
 impl SharedTiles {
     /// None: they are too large.
-    pub fn of(l: &mut Lower, lines: &[Line], cut: Cut) -> Option<SharedTiles> {
+    pub fn of(l: &mut LaunchContext, lines: &[Line], cut: Cut) -> Option<SharedTiles> {
         let mut all: Vec<SharedTile> = Vec::new();
         for line in lines {
             let (row, outer) = line.at.split_last()?;
@@ -86,7 +86,7 @@ impl SharedTiles {
     /// The same with shared memory of the kernel that is being written.
     pub fn declared(mut self, l: &mut Lower) -> SharedTiles {
         for p in &mut self.0 {
-            p.mem = l.k.share("patch", l.g.ty(p.array).elem, (p.rows * p.columns) as u32);
+            p.mem = l.k.share("patch", l.launch.g.ty(p.array).elem, (p.rows * p.columns) as u32);
         }
         self
     }
@@ -128,10 +128,10 @@ impl SharedTiles {
 
     /// Loads them all, and waits for it.
     pub fn fill(&self, l: &mut Lower, place: &Place, out: &mut Vec<Stmt>) {
-        let threads = i64::from(l.k.threads);
+        let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();
         for p in &self.0 {
-            let mem = l.input(p.array, true);
+            let mem = l.launch.input(p.array, true);
             let of_row = p.columns / p.width;
             let accesses = p.rows * of_row;
             for round in 0..(accesses + threads - 1) / threads {

@@ -15,19 +15,19 @@ use crate::plan::gpu::Pays;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil;
 
 /// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an H200, of Black-Scholes by a polynomial eight times as many.
 const FEW_BLOCKS: u32 = 512;
 
 /// Whether a map has such a version: its body takes more time than its memory, and reads nothing around its elements.
-pub fn serves(l: &mut Lower, fused: &FusedGroup, inner: &Interior, cost: u32) -> bool {
-    if cost < HEAVY || fused.sequential || l.nested || has_reduction(&l.g, fused) {
+pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
+    if l.facts.cost < HEAVY || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;
     }
     // a record names its element, which one path is for
-    !l.may_record
+    !l.facts.may_record
         && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
@@ -37,9 +37,9 @@ pub fn profit() -> Pays {
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    let count = l.count_node();
-    let n = l.host(count);
+    let items = stored(l.launch, fused);
+    let count = l.launch.count_node();
+    let n = l.launch.host(count);
     let (mut out, mut body) = (Vec::new(), Vec::new());
     let start = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into()));
     let at = bind(l, "at", start.plus(wide(thread())), &mut out);

@@ -18,7 +18,7 @@
 //! Of matrices, rows: 3 x 3 in 0.132, 5 x 5 in 0.134, 7 x 7 in 0.158, 9 x 9 in 0.212; element by element they take 0.65 to 3.1, so that there is nothing to choose.
 
 use crate::core::StencilHint;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::Stencil;
 
 /// Milliseconds of a copy of 2^26 elements of 4 bytes.
@@ -45,8 +45,8 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
 const MANY: usize = 18;
 
 /// The strategy of a fused group, and why. `padded`: elements at the edges are other than those that keep a margin.
-pub fn strategy(l: &Lower, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
-    if let Some(wanted) = l.wanted() {
+pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
+    if let Some(wanted) = l.hint() {
         return (wanted, format!("the author asked for {wanted}"));
     }
     let rank = stencils.iter().map(|s| s.shift.len()).max().unwrap_or(1);

@@ -46,7 +46,7 @@ impl Column {
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        if r.joins_by_loops(l) {
+        if r.joins_by_loops(l.launch) {
             return self.warp_by_loop(l, r, value, width, out);
         }
         for apart in DISTANCES {
@@ -124,7 +124,7 @@ pub fn warps(
     width: Option<&Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    if r.joins_by_loops(l) {
+    if r.joins_by_loops(l.launch) {
         return warps_by_loop(l, r, shared, first, width, out);
     }
     let mut values = Vec::new();
@@ -199,9 +199,9 @@ fn pair(
 
 /// f(a, b), joining accumulators. A record in it counts as element 0.
 pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
-    let (_, x) = l.g.fresh_var(r.ty);
-    let (_, y) = l.g.fresh_var(r.ty);
-    let joined = r.join(l, x, y);
+    let (_, x) = l.launch.g.fresh_var(r.ty);
+    let (_, y) = l.launch.g.fresh_var(r.ty);
+    let joined = r.join(l.launch, x, y);
     Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], None, &Expr::int(0), out)?.remove(0))
 }
 
@@ -224,8 +224,8 @@ impl Values<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let first = bind(l, "first", self.base.clone().plus(wide(c.column.clone())), out);
-        let start = r.absent(l);
-        let by_loop = r.joins_by_loops(l);
+        let start = r.absent(l.launch);
+        let by_loop = r.joins_by_loops(l.launch);
         let mut loaded = Vec::new();
         for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
@@ -235,7 +235,7 @@ impl Values<'_> {
             out.push(Stmt::If(there.clone(), vec![Stmt::Assign(x, Expr::load(self.memory, at))], vec![]));
             loaded.push((there, x));
         }
-        let known = r.identity(l).is_some();
+        let known = r.identity(l.launch).is_some();
         for (row, (there, x)) in loaded.into_iter().enumerate() {
             if row == 0 {
                 out.push(Stmt::Assign(acc, Expr::Reg(x)));
@@ -270,7 +270,7 @@ impl Values<'_> {
 
 /// A variable that an absent column may keep.
 pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
-    let start = r.absent(l);
+    let start = r.absent(l.launch);
     let acc = l.k.reg("acc", r.ty);
     out.push(Stmt::Var(acc, start));
     acc
@@ -278,5 +278,5 @@ pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
 
 /// `width` where columns may be absent: where no value can stand for them.
 pub fn width_of(l: &Lower, r: &Reduction, width: &Expr) -> Option<Expr> {
-    r.identity(l).is_none().then(|| width.clone())
+    r.identity(l.launch).is_none().then(|| width.clone())
 }

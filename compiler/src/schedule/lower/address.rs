@@ -1,6 +1,6 @@
 //! Reads and addresses: where the element at given indices lies, and which reads share a load.
 
-use super::{Lower, Region, bind};
+use super::{LaunchContext, Lower, Region, bind};
 use crate::core::index_space::indices;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op};
@@ -9,7 +9,7 @@ use crate::kernel::{Expr, Mem, Stmt};
 use crate::plan::ScalarArg;
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-impl Lower<'_, '_> {
+impl Lower<'_, '_, '_> {
     pub(super) fn read(
         &mut self,
         n: NodeId,
@@ -17,7 +17,7 @@ impl Lower<'_, '_> {
         index: &[NodeId],
         r: &mut Region,
     ) -> Result<(Expr, u32)> {
-        let total = matches!(self.g.op(n), Op::At(..));
+        let total = matches!(self.launch.g.op(n), Op::At(..));
         if total && let Some(e) = self.loaded_already(x, index) {
             // what has been loaded lies inside
             return Ok((e, 1));
@@ -27,16 +27,16 @@ impl Lower<'_, '_> {
             pointwise |= r.counter == Some(k);
             return self.read_flat(n, x, k, pointwise, r);
         }
-        if self.loaded.is_some() && !total {
+        if self.scope.loaded.is_some() && !total {
             return self.read_once(n, x, index, r).map(|e| (e, 1));
         }
-        let mem = self.input(x, pointwise);
+        let mem = self.launch.input(x, pointwise);
         if !total {
             return self.address(mem, index, r).map(|(at, depth)| (Expr::load(mem, at), depth));
         }
         let mut inside: Option<Expr> = None;
         for (i, axis) in index.iter().zip(0..) {
-            let len = self.extent(x, axis);
+            let len = self.launch.extent(x, axis);
             let one = self.inside(n, *i, len, r)?;
             inside = Some(inside.map_or(one.clone(), |all| Expr::binary(BinaryOp::And, all, one)));
         }
@@ -52,8 +52,8 @@ impl Lower<'_, '_> {
         for (i, axis) in index.iter().zip(0..) {
             let (mut e, depth) = self.value(*i, r)?;
             most = most.max(depth + 1);
-            if usize::from(axis) < last || last > 0 && self.strided {
-                e = e.times(self.stride(mem, axis));
+            if usize::from(axis) < last || last > 0 && self.k.strided {
+                e = e.times(self.launch.stride(mem, axis));
             }
             sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
         }
@@ -73,12 +73,12 @@ impl Lower<'_, '_> {
             return Ok(last);
         }
         let mut sum = last;
-        if self.strided {
-            sum = sum.times(self.stride(mem, outer.len() as u8));
+        if self.k.strided {
+            sum = sum.times(self.launch.stride(mem, outer.len() as u8));
         }
         let values = self.region(vars, outer, None, &Expr::int(0), out)?;
         for (e, axis) in values.into_iter().zip(0..) {
-            sum = e.times(self.stride(mem, axis)).plus(sum);
+            sum = e.times(self.launch.stride(mem, axis)).plus(sum);
         }
         Ok(sum)
     }
@@ -86,11 +86,119 @@ impl Lower<'_, '_> {
     /// Notes that an element is in a register.
     pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
         let index = outer.iter().copied().chain([last]);
-        let index = index.map(|i| Linear::of(&self.g, i)).collect::<Vec<_>>();
-        let key = (x, index.into_iter().map(|form| form.node(&mut self.g)).collect());
-        self.loaded.get_or_insert_default().insert(key, e);
+        let index = index.map(|i| Linear::of(&self.launch.g, i)).collect::<Vec<_>>();
+        let key = (x, index.into_iter().map(|form| form.node(&mut self.launch.g)).collect());
+        self.scope.loaded.get_or_insert_default().insert(key, e);
     }
 
+    /// Where element `k` (in row-major order) of an item's array lies.
+    pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
+        let Mem::Array(array) = mem else { return k.clone() };
+        if extents.len() < 2 {
+            return k.clone();
+        }
+        if !self.k.strided {
+            self.k.dense.insert(array);
+            return k.clone();
+        }
+        let (mut rest, mut sum) = (k.clone(), None);
+        for (axis, n) in (0..extents.len()).zip(extents).rev() {
+            let mut i = rest.clone();
+            if axis > 0 {
+                let n = self.launch.host(*n);
+                i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
+                rest = Expr::binary(BinaryOp::Div, rest, n);
+            }
+            let e = i.times(self.launch.stride(mem, axis as u8));
+            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
+        }
+        sum.unwrap_or(rest)
+    }
+
+    /// Where the element at these indices lies.
+    pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
+        let last = index.len() - 1;
+        let mut sum: Option<Expr> = None;
+        for (i, axis) in index.iter().zip(0..) {
+            let mut e = i.clone();
+            if last > 0 && (usize::from(axis) < last || self.k.strided) {
+                e = e.times(self.launch.stride(mem, axis));
+            }
+            sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
+        }
+        sum.unwrap_or(Expr::int(0))
+    }
+
+    /// The number of the element that is read, in row-major order, if the array may be taken as dense and that number
+    /// is what the indices are made of.
+    pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
+        if self.k.strided { None } else { self.launch.number(x, index) }
+    }
+
+    /// A read of element `k` of a flat array.
+    fn read_flat(
+        &mut self,
+        n: NodeId,
+        x: NodeId,
+        k: NodeId,
+        pointwise: bool,
+        r: &mut Region,
+    ) -> Result<(Expr, u32)> {
+        if self.scope.loaded.is_some() {
+            let e = self.load_once(n, x, k, r)?;
+            // it is an array of the kernel by now, read at which places was said then
+            if let Some(i) =
+                self.launch.signature.arrays.get_index_of(&(self.launch.scheduler.places[&x], false))
+            {
+                self.k.dense.insert(i as u32);
+            }
+            return Ok((e, 1));
+        }
+        let mem = self.launch.input(x, pointwise);
+        if let Mem::Array(i) = mem {
+            self.k.dense.insert(i);
+        }
+        let (at, depth) = self.value(k, r)?;
+        Ok((Expr::load(mem, at), depth))
+    }
+
+    /// A read that neighbouring elements share.
+    fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
+        if let [i] = index {
+            return self.load_once(n, x, *i, r);
+        }
+        let key = (x, self.launch.normal(index));
+        if let Some(e) = self.scope.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let mem = self.launch.input(x, r.index == index);
+        let at = self.address(mem, index, r)?.0;
+        let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, at), &mut r.out);
+        self.scope.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
+        Ok(e)
+    }
+
+    /// A load by one index. Its constant stays beside the rest: an offset in the address.
+    fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
+        let form = Linear::of(&self.launch.g, i);
+        let key = (x, vec![form.node(&mut self.launch.g)]);
+        if let Some(e) = self.scope.loaded.as_ref().and_then(|l| l.get(&key)) {
+            return Ok(e.clone());
+        }
+        let offset = form.constant;
+        let base = Linear { constant: 0, ..form }.node(&mut self.launch.g);
+        let base = self.value(base, r)?.0;
+        let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
+        let mem = self.launch.input(x, false);
+        let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, index), &mut r.out);
+        if let Some(loaded) = &mut self.scope.loaded {
+            loaded.insert(key, e.clone());
+        }
+        Ok(e)
+    }
+}
+
+impl LaunchContext<'_, '_> {
     /// The node with another one in the place of a variable.
     pub fn replace(&mut self, n: NodeId, variable: NodeId, by: NodeId) -> NodeId {
         match *self.g.op(variable) {
@@ -107,50 +215,6 @@ impl Lower<'_, '_> {
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
     }
 
-    /// Where element `k` (in row-major order) of an item's array lies.
-    pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
-        let Mem::Array(array) = mem else { return k.clone() };
-        if extents.len() < 2 {
-            return k.clone();
-        }
-        if !self.strided {
-            self.flat.insert(array);
-            return k.clone();
-        }
-        let (mut rest, mut sum) = (k.clone(), None);
-        for (axis, n) in (0..extents.len()).zip(extents).rev() {
-            let mut i = rest.clone();
-            if axis > 0 {
-                let n = self.host(*n);
-                i = Expr::binary(BinaryOp::Rem, rest.clone(), n.clone());
-                rest = Expr::binary(BinaryOp::Div, rest, n);
-            }
-            let e = i.times(self.stride(mem, axis as u8));
-            sum = Some(sum.map_or(e.clone(), |s: Expr| s.plus(e)));
-        }
-        sum.unwrap_or(rest)
-    }
-
-    /// Where the element at these indices lies.
-    pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
-        let last = index.len() - 1;
-        let mut sum: Option<Expr> = None;
-        for (i, axis) in index.iter().zip(0..) {
-            let mut e = i.clone();
-            if last > 0 && (usize::from(axis) < last || self.strided) {
-                e = e.times(self.stride(mem, axis));
-            }
-            sum = Some(sum.map_or(e.clone(), |s| s.plus(e)));
-        }
-        sum.unwrap_or(Expr::int(0))
-    }
-
-    /// The number of the element that is read, in row-major order, if the array may be taken as dense and that number
-    /// is what the indices are made of.
-    pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
-        if self.strided { None } else { self.number(x, index) }
-    }
-
     /// The number, in row-major order, of the element at these indices, if that is what they are made of.
     pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 {
@@ -160,66 +224,6 @@ impl Lower<'_, '_> {
         let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
         let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
         (indices(&mut self.g, k, &extents) == index).then_some(k)
-    }
-
-    /// A read of element `k` of a flat array.
-    fn read_flat(
-        &mut self,
-        n: NodeId,
-        x: NodeId,
-        k: NodeId,
-        pointwise: bool,
-        r: &mut Region,
-    ) -> Result<(Expr, u32)> {
-        if self.loaded.is_some() {
-            let e = self.load_once(n, x, k, r)?;
-            // it is an array of the kernel by now, read at which places was said then
-            if let Some(i) = self.signature.arrays.get_index_of(&(self.scheduler.places[&x], false)) {
-                self.flat.insert(i as u32);
-            }
-            return Ok((e, 1));
-        }
-        let mem = self.input(x, pointwise);
-        if let Mem::Array(i) = mem {
-            self.flat.insert(i);
-        }
-        let (at, depth) = self.value(k, r)?;
-        Ok((Expr::load(mem, at), depth))
-    }
-
-    /// A read that neighbouring elements share.
-    fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
-        if let [i] = index {
-            return self.load_once(n, x, *i, r);
-        }
-        let key = (x, self.normal(index));
-        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
-            return Ok(e.clone());
-        }
-        let mem = self.input(x, r.index == index);
-        let at = self.address(mem, index, r)?.0;
-        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, at), &mut r.out);
-        self.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
-        Ok(e)
-    }
-
-    /// A load by one index. Its constant stays beside the rest: an offset in the address.
-    fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
-        let form = Linear::of(&self.g, i);
-        let key = (x, vec![form.node(&mut self.g)]);
-        if let Some(e) = self.loaded.as_ref().and_then(|l| l.get(&key)) {
-            return Ok(e.clone());
-        }
-        let offset = form.constant;
-        let base = Linear { constant: 0, ..form }.node(&mut self.g);
-        let base = self.value(base, r)?.0;
-        let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
-        let mem = self.input(x, false);
-        let e = bind(&mut self.k, &self.g, n, Expr::load(mem, index), &mut r.out);
-        if let Some(loaded) = &mut self.loaded {
-            loaded.insert(key, e.clone());
-        }
-        Ok(e)
     }
 
     /// The length of an array along an axis, by the name that all equal lengths have.

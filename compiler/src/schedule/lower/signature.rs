@@ -1,6 +1,6 @@
 //! What a kernel gets from its launch: arrays, scalars, slots, scratch.
 
-use super::{ArrayUse, Lower};
+use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Signature};
 
 use crate::core::{NodeId, Op};
 use crate::kernel::{Expr, Kernel, Mem};
@@ -8,7 +8,7 @@ use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::Ty;
 use crate::schedule::groups::Item;
 
-impl Lower<'_, '_> {
+impl LaunchContext<'_, '_> {
     /// The "in" scalar of a host scalar.
     pub fn host(&mut self, n: NodeId) -> Expr {
         if let Some(l) = self.g.as_lit(n) {
@@ -75,13 +75,6 @@ impl Lower<'_, '_> {
         pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
     }
 
-    /// Notes that an array is accessed by several neighbours at once.
-    pub fn vector(&mut self, m: Mem) {
-        if let Mem::Array(i) = m {
-            self.vectors.insert(i);
-        }
-    }
-
     /// The slot of a place that is written.
     pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
         let name = match place {
@@ -104,40 +97,48 @@ impl Lower<'_, '_> {
         }
         Mem::Scratch(i as u32)
     }
+}
 
+impl Lower<'_, '_, '_> {
     /// The type of an expression of the kernel being built.
     pub fn k_ty(&self, e: &Expr) -> Ty {
         match e {
-            Expr::In(i) => self.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
-            Expr::Slot(i) => self.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::In(i) => self.launch.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
+            Expr::Slot(i) => self.launch.signature.slots.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
             Expr::Load(Mem::Array(i), _) | Expr::LoadIf(Mem::Array(i), _, _) => {
-                self.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty.elem)
+                self.launch.signature.arrays.get_index(*i as usize).map_or(Ty::I64, |v| v.1.ty.elem)
             }
             Expr::Load(Mem::Scratch(i), _) | Expr::LoadIf(Mem::Scratch(i), _, _) => {
-                self.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
+                self.launch.signature.scratch.get(*i as usize).map_or(Ty::I64, |s| s.1)
             }
             Expr::Unary(op, a) => op.result(self.k_ty(a)),
             Expr::MulAdd(a, _, _) | Expr::Select(_, a, _) => self.k_ty(a),
             Expr::ShuffleDown(a, _) | Expr::ShuffleUp(a, _) | Expr::Broadcast(a) => self.k_ty(a),
             Expr::Binary(op, a, _) => op.result(self.k_ty(a)),
-            e => self.k.ty(e),
+            e => self.k.kernel.ty(e),
         }
     }
 
-    /// The finished version: the signature's lists become the kernel's.
-    pub fn finished(&mut self, strided: bool, noalias: bool) -> Kernel {
-        let s = &self.signature;
-        let mut k = std::mem::take(&mut self.k);
-        let array = |(key, a): (&(Place, bool), &ArrayUse)| crate::kernel::Array {
+    /// The finished kernel: the signature's lists become the kernel's. `noalias`: no array that it writes overlaps another.
+    pub fn finished(self, noalias: bool) -> Kernel {
+        self.k.finished(&self.launch.signature, noalias)
+    }
+}
+
+impl KernelBuilder {
+    /// The finished kernel, once the signature is complete.
+    pub fn finished(self, s: &Signature, noalias: bool) -> Kernel {
+        let (mut k, strided) = (self.kernel, self.strided);
+        let array = |((key, a), i): ((&(Place, bool), &ArrayUse), u32)| crate::kernel::Array {
             name: a.name.clone(),
             ty: a.ty.elem,
             write: key.1,
             // the addresses of matrices are written out
             strided: strided && a.ty.rank == 1,
             noalias,
-            aligned: false,
+            aligned: self.vectors.contains(&i),
         };
-        k.arrays = s.arrays.iter().map(array).collect();
+        k.arrays = s.arrays.iter().zip(0..).map(array).collect();
         k.ins = s.ins.values().cloned().collect();
         let slot = |(key, v): (&(Place, bool), &(String, Ty))| crate::kernel::SlotDecl {
             name: v.0.clone(),

@@ -9,25 +9,25 @@ use crate::plan::Place;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use crate::schedule::{approximate, division, nested_loop, slow_path};
 
-impl Lower<'_, '_> {
+impl Lower<'_, '_, '_> {
     /// The value of a node and the depth of its expression.
     pub(in crate::schedule) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if let Some(known) = r.memo.get(&n) {
             return Ok(known.clone());
         }
-        if let Some(l) = self.g.as_lit(n) {
+        if let Some(l) = self.launch.g.as_lit(n) {
             return Ok((Expr::Lit(l), 0));
         }
-        if self.g.is_closed(n) {
-            if self.is_host(n) {
-                return Ok((self.host(n), 0));
+        if self.launch.g.is_closed(n) {
+            if self.launch.is_host(n) {
+                return Ok((self.launch.host(n), 0));
             }
-            if let Some(place) = self.crossing(n)
-                && self.in_finish
+            if let Some(place) = self.launch.crossing(n)
+                && self.k.once
             {
                 return self.slot_in(n, place).map(|e| (e, 0));
             }
-            if self.crossing(n).is_some() || self.is_invariant(n) {
+            if self.launch.crossing(n).is_some() || self.is_invariant(n) {
                 return self.hoisted(n).map(|e| (e, 0));
             }
         }
@@ -35,14 +35,17 @@ impl Lower<'_, '_> {
             Some(known) => known,
             None => self.compute(n, r)?,
         };
-        let shared = r.uses.of(n) != 1 || self.g.node(n).bound || depth > MAX_DEPTH;
+        let shared = r.uses.of(n) != 1 || self.launch.g.node(n).bound || depth > MAX_DEPTH;
         if shared {
-            let known = (bind(&mut self.k, &self.g, n, e, &mut r.out), 1);
+            let known = (bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out), 1);
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
         // only a record's condition, what is nested, and a branch that serves several selects ask for what is used once: else it is not copied
-        if self.nested || !r.conditions.is_empty() || matches!(self.g.op(n), Op::Select(..)) {
+        if self.launch.facts.nested
+            || !r.conditions.is_empty()
+            || matches!(self.launch.g.op(n), Op::Select(..))
+        {
             r.memo.insert(n, (e.clone(), depth + 1));
         }
         Ok((e, depth + 1))
@@ -53,39 +56,40 @@ impl Lower<'_, '_> {
             Place::Temp(i) => format!("from_s{i}"),
             _ => return Err(Error::bug("E0403", format!("{place:?} is no scalar temporary"))),
         };
-        let slot = self.signature.slots.insert_full((place, false), (name, self.g.ty(n).elem)).0;
+        let slot =
+            self.launch.signature.slots.insert_full((place, false), (name, self.launch.g.ty(n).elem)).0;
         Ok(Expr::Slot(slot as u32))
     }
 
     /// Computed once, before the loop.
     fn hoisted(&mut self, n: NodeId) -> Result<Expr> {
-        if let Some(e) = self.invariant.get(&n) {
+        if let Some(e) = self.k.invariant.get(&n) {
             return Ok(e.clone());
         }
         let mut r = Region {
-            memo: self.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
+            memo: self.k.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
             ..Region::at(&Expr::int(0))
         };
         // it is computed in full, whatever the loop leaves out
-        let rare = std::mem::take(&mut self.rare);
-        let e = match self.crossing(n) {
+        let rare = std::mem::take(&mut self.scope.path);
+        let e = match self.launch.crossing(n) {
             Some(place) => self.slot_in(n, place)?,
             None => match slow_path::value(self, n, &mut r)? {
                 Some(known) => known.0,
                 None => self.compute(n, &mut r)?.0,
             },
         };
-        self.rare = rare;
-        let e = bind(&mut self.k, &self.g, n, e, &mut r.out);
-        self.prologue.append(&mut r.out);
-        self.invariant.insert(n, e.clone());
+        self.scope.path = rare;
+        let e = bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out);
+        self.k.prologue.append(&mut r.out);
+        self.k.invariant.insert(n, e.clone());
         Ok(e)
     }
 
     /// Counts an operation that is written.
     fn written(&mut self, n: NodeId) -> Result<()> {
-        let s = &mut *self.scheduler;
-        let written = &mut s.written[usize::from(self.k.threads > 0)];
+        let s = &mut *self.launch.scheduler;
+        let written = &mut s.written[usize::from(self.k.is_gpu())];
         *written += 1;
         if *written <= MOST_WRITTEN + MOST_OF_EACH * s.f.graph.len() {
             return Ok(());
@@ -93,20 +97,20 @@ impl Lower<'_, '_> {
         let what = "nested operations are written out several times for each operation around them, which is more code here than compiles in reasonable time";
         let advice = "`materialize` what does not depend on the innermost element, or reduce in fewer levels";
         let message = format!("{}: {what}; {advice}", s.f.name);
-        Err(Error::limit("E0405", message).at(self.g.node(n).loc.first()))
+        Err(Error::limit("E0405", message).at(self.launch.g.node(n).loc.first()))
     }
 
     fn compute(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         self.written(n)?;
-        let op = self.g.op(n).clone();
-        if let Some(m) = approximate::of_target(&mut self.g, &op, self.k.threads > 0) {
+        let op = self.launch.g.op(n).clone();
+        if let Some(m) = approximate::of_target(&mut self.launch.g, &op, self.k.is_gpu()) {
             // one more use of it, so that what is used once stays inside its expression
             r.uses.add(m);
             return self.value(m, r);
         }
-        if self.any_numbers
-            && !self.g.is_closed(n)
-            && let Some(m) = division::any(&mut self.g, &op)
+        if self.scope.any_number
+            && !self.launch.g.is_closed(n)
+            && let Some(m) = division::any(&mut self.launch.g, &op)
         {
             r.uses.add(m);
             // what a root is made of uses the number several times
@@ -138,7 +142,7 @@ impl Lower<'_, '_> {
             Op::Unary(op, _) => Expr::Unary(op, next()),
             Op::Binary(op, ..) => {
                 let (a, b) = (next(), next());
-                if self.g.op(n).may_record(&self.g) {
+                if self.launch.g.op(n).may_record(&self.launch.g) {
                     let zero = Expr::Lit(Lit::zero(self.k_ty(&b)));
                     let bad = Expr::Binary(BinaryOp::Eq, b.clone(), Box::new(zero));
                     self.record(n, "an integer is divided by zero".into(), bad, r);
@@ -160,9 +164,9 @@ impl Lower<'_, '_> {
         let low = Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(0));
         let high = Expr::binary(BinaryOp::Lt, index, len);
         let reg = self.k.reg("inside", Ty::Bool);
-        r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.g.node(n).loc.clone()));
-        let what = match *self.g.op(n) {
-            Op::At(x, _) => format!("a read of {} is out of range", self.array_name(x)),
+        r.out.push(Stmt::Let(reg, Expr::binary(BinaryOp::And, low, high), self.launch.g.node(n).loc.clone()));
+        let what = match *self.launch.g.op(n) {
+            Op::At(x, _) => format!("a read of {} is out of range", self.launch.array_name(x)),
             _ => "a read of a computed vector is out of range".into(),
         };
         self.record(n, what, Expr::Unary(UnaryOp::Not, Box::new(Expr::Reg(reg))), r);
@@ -172,8 +176,8 @@ impl Lower<'_, '_> {
     /// Notes that `n` leaves a record when `bad` holds on a path that needs it.
     fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
-        let place = self.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
-        let site = self.signature.sites.insert_full(format!("{what}{place}")).0;
+        let place = self.launch.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
+        let site = self.launch.signature.sites.insert_full(format!("{what}{place}")).0;
         r.records.push((site as u32, condition, bad));
     }
 }

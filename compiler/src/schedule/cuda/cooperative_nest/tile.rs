@@ -118,7 +118,7 @@ impl Walk<'_> {
     pub(super) fn load(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Vec<Expr>> {
         let mut loaded = vec![Vec::new(); self.staged.v as usize];
         for (m, n) in self.shared.iter().zip(&self.staged.parts) {
-            let ty = l.g.ty(*n).elem;
+            let ty = l.launch.g.ty(*n).elem;
             let regs: Vec<Reg> = loaded.iter().map(|_| l.k.reg("s", ty)).collect();
             loaded.iter_mut().zip(&regs).for_each(|(list, r)| list.push(Expr::Reg(*r)));
             access::load(l, *m, regs, at.clone(), out);
@@ -135,24 +135,24 @@ impl Walk<'_> {
         acc: Option<&[Expr]>,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
-        let env = self.element.env.with(&l.g, self.k, index);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
+        let env = self.element.env.with(&l.launch.g, self.k, index);
         let mut vars = self.element.known.clone();
         vars.push((index, k));
         for (n, e) in self.staged.parts.iter().zip(parts) {
             let e = named(l, "s", e, out);
-            vars.push((env.of(&mut l.g, *n), e));
+            vars.push((env.of(&mut l.launch.g, *n), e));
         }
         let mut roots = Vec::new();
         for (lane, i) in self.of.inner.iter().enumerate() {
             roots.push(match (acc, &i.tree) {
                 (Some(acc), _) => {
-                    let (_, before) = l.g.fresh_var(i.ty);
+                    let (_, before) = l.launch.g.fresh_var(i.ty);
                     vars.push((before, acc[lane].clone()));
-                    let env = env.with(&l.g, i.acc, before);
-                    env.of(&mut l.g, i.next)
+                    let env = env.with(&l.launch.g, i.acc, before);
+                    env.of(&mut l.launch.g, i.next)
                 }
-                (None, Some(tree)) => env.of(&mut l.g, tree.0),
+                (None, Some(tree)) => env.of(&mut l.launch.g, tree.0),
                 (None, None) => unreachable!("only a column begins without a value"),
             });
         }
@@ -197,31 +197,33 @@ impl Walk<'_> {
 
     /// For each staged part its values at `v` neighbours from inner index `k` on.
     fn read(&self, l: &mut Lower, k: &Expr, v: i64, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
-        let (_, base) = l.g.fresh_var(Ty::I64);
+        let (_, base) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = vec![(base, k.clone())];
         let envs: Vec<Env> = (0..v)
             .map(|u| {
-                let offset = l.g.lit(Lit::i64(u));
-                let index = crate::core::linear::add(&mut l.g, base, offset);
-                Env::default().with(&l.g, self.k, index)
+                let offset = l.launch.g.lit(Lit::i64(u));
+                let index = crate::core::linear::add(&mut l.launch.g, base, offset);
+                Env::default().with(&l.launch.g, self.k, index)
             })
             .collect();
         if v > 1 && !self.strided {
             // read at the inner index itself: neighbours lie side by side
-            for n in l.g.reachable(self.staged.parts.iter().copied()) {
-                let Op::Elem(x, index) = l.g.op(n).clone() else { continue };
+            for n in l.launch.g.reachable(self.staged.parts.iter().copied()) {
+                let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
                 if index != [self.k] {
                     continue;
                 }
-                let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
+                let (mem, ty) = (l.launch.input(x, false), l.launch.g.ty(x).elem);
                 let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
-                vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
+                vars.extend(
+                    envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.launch.g, n), Expr::Reg(*r))),
+                );
                 access::load(l, mem, regs, k.clone(), out);
             }
         }
         let mut all = vec![Vec::new(); self.staged.parts.len()];
         for env in &envs {
-            let roots: Vec<NodeId> = self.staged.parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+            let roots: Vec<NodeId> = self.staged.parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
             let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
             all.iter_mut().zip(values).for_each(|(list, e)| list.push(e));
         }

@@ -16,7 +16,7 @@ use crate::schedule::products::Product;
 pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr {
     let last = index.len() - 1;
     let terms = index.into_iter().enumerate().map(|(axis, e)| match axis < last || last > 0 && strided {
-        true => e.times(l.stride(mem, axis as u8)),
+        true => e.times(l.launch.stride(mem, axis as u8)),
         false => e,
     });
     terms.reduce(Expr::plus).expect("an index an axis")
@@ -34,21 +34,21 @@ pub fn store(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let inner = &p.of.inner[0];
-    let env = Env::default().with(&l.g, p.outer[0], i).with(&l.g, p.outer[1], j);
+    let env = Env::default().with(&l.launch.g, p.outer[0], i).with(&l.launch.g, p.outer[1], j);
     let mut vars = known.to_vec();
     if is_sum {
-        let init = env.of(&mut l.g, inner.init);
+        let init = env.of(&mut l.launch.g, inner.init);
         value = l.region(&vars, &[init], None, &Expr::int(0), out)?.remove(0).plus(value);
     }
     let value = named(l, "result", value, out);
-    vars.push((env.of(&mut l.g, inner.node), value));
-    let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.g, *n)).collect();
+    vars.push((env.of(&mut l.launch.g, inner.node), value));
+    let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
     let list = l.region(&vars, &roots, None, &Expr::int(0), out)?;
     let list: Vec<Expr> = list.into_iter().map(|e| named(l, "value", e, out)).collect();
     for (item, e) in items.iter().zip(list) {
-        let (mem, ty) = (l.output(item), l.g.ty(item.node));
+        let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node));
         let to = address(l, strided, mem, at[..ty.rank.into()].to_vec());
-        let e = canonical(e, ty.elem, &mut l.k, out);
+        let e = canonical(e, ty.elem, &mut l.k.kernel, out);
         out.push(Stmt::Store(mem, to, e));
     }
     Ok(())
@@ -93,7 +93,7 @@ impl Block<'_> {
 
     /// Leaves the panel's results in scratch, row by row; those beyond the border, too.
     pub(super) fn leave(&self, l: &mut Lower, panel: &Panel, results: &Results, out: &mut Vec<Stmt>) {
-        let scratch = l.scratch(0, self.p.of.inner[0].ty);
+        let scratch = l.launch.scratch(0, self.p.of.inner[0].ty);
         let [rows, cols] = self.shape.sides;
         let base = wide(panel.rectangle.clone()).times(Expr::int(self.shape.area()));
         let [row, col] = self.place.clone();

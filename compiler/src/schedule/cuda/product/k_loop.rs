@@ -132,21 +132,21 @@ impl Block<'_> {
         k: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (_, index) = l.g.fresh_var(Ty::I64);
+        let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = self.known.clone();
         vars.push((index, k));
-        let at_k = Env::default().with(&l.g, self.p.k, index);
+        let at_k = Env::default().with(&l.launch.g, self.p.k, index);
         for (side, place) in places.iter().enumerate() {
             for (part, m) in self.p.sides[side].parts.iter().zip(&self.shared[side]) {
-                let ty = l.g.ty(*part).elem;
+                let ty = l.launch.g.ty(*part).elem;
                 let v = self.shape.group(side);
                 for first in (0..self.shape.sides[side].each()).step_by(v as usize) {
                     let regs: Vec<Reg> = (0..v).map(|_| l.k.reg("s", ty)).collect();
                     let offset = row * self.pitch(side) + self.shape.offset(side, first);
                     let at = place.clone().plus(int32(offset as i32));
                     for (var, reg) in self.vars[side][first as usize..].iter().zip(&regs) {
-                        let env = at_k.with(&l.g, self.p.outer[side], *var);
-                        vars.push((env.of(&mut l.g, *part), Expr::Reg(*reg)));
+                        let env = at_k.with(&l.launch.g, self.p.outer[side], *var);
+                        vars.push((env.of(&mut l.launch.g, *part), Expr::Reg(*reg)));
                     }
                     access::load(l, *m, regs, at, out);
                 }
@@ -155,12 +155,12 @@ impl Block<'_> {
         let inner = &self.p.of.inner[0];
         let mut roots = Vec::new();
         for (r, i) in self.vars[0].iter().enumerate() {
-            let row = at_k.with(&l.g, self.p.outer[0], *i);
+            let row = at_k.with(&l.launch.g, self.p.outer[0], *i);
             for (c, j) in self.vars[1].iter().enumerate() {
-                let (_, before) = l.g.fresh_var(inner.ty);
+                let (_, before) = l.launch.g.fresh_var(inner.ty);
                 vars.push((before, Expr::Reg(results.chains[r * self.vars[1].len() + c])));
-                let env = row.with(&l.g, self.p.outer[1], *j).with(&l.g, inner.acc, before);
-                roots.push(env.of(&mut l.g, inner.next));
+                let env = row.with(&l.launch.g, self.p.outer[1], *j).with(&l.launch.g, inner.acc, before);
+                roots.push(env.of(&mut l.launch.g, inner.next));
             }
         }
         let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;

@@ -94,7 +94,7 @@ enum Sums {
 
 /// How many rows and columns there are: a vector is one column.
 fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
-    let mut extents = fused.domain.iter().map(|n| l.host(*n)).collect::<Vec<_>>().into_iter();
+    let mut extents = fused.domain.iter().map(|n| l.launch.host(*n)).collect::<Vec<_>>().into_iter();
     [0, 1].map(|_| extents.next().unwrap_or(Expr::int(1)))
 }
 
@@ -134,8 +134,8 @@ pub fn main(
     strided: bool,
     panel: bool,
 ) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    l.loaded = None;
+    let items = stored(l.launch, fused);
+    l.scope.loaded = None;
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = |l: &mut Lower, out: &mut Vec<Stmt>| -> Result<Expr> {
@@ -166,7 +166,7 @@ pub fn main(
         bind(l, "place", at.times(int32(shape.group(s) as i32)), &mut out)
     });
     let buffers = |l: &mut Lower, s: usize, side: &Side| {
-        let types: Vec<Ty> = side.parts.iter().map(|n| l.g.ty(*n).elem).collect();
+        let types: Vec<Ty> = side.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         let len = (2 * shape.depth * shape.pitch(s, side.along_k)) as u32;
         types.into_iter().map(|ty| l.k.share("side", ty, len)).collect::<Vec<Mem>>()
     };
@@ -222,15 +222,15 @@ impl Block<'_> {
     fn own(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         for side in 0..2 {
             for r in 0..self.shape.sides[side].each() {
-                let (_, var) = l.g.fresh_var(Ty::I64);
+                let (_, var) = l.launch.g.fresh_var(Ty::I64);
                 let last = self.extents[side].clone().minus(Expr::int(1));
                 let at = self.index(side, r);
                 self.known.push((var, at.clone()));
                 self.vars[side].push(var);
-                let env = Env::default().with(&l.g, self.p.outer[side], var);
+                let env = Env::default().with(&l.launch.g, self.p.outer[side], var);
                 let parts = &self.p.sides[side].invariants;
                 if !parts.is_empty() {
-                    let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+                    let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                     // behind the border: the last one's, in vain
                     let at = named(l, "inner", at.min(last), out);
                     let values = l.region(&[(var, at)], &nodes, None, &Expr::int(0), out)?;

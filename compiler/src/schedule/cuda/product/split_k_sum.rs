@@ -48,8 +48,8 @@ pub fn main(
     shape: BlockTile,
     strided: bool,
 ) -> Result<Vec<Stmt>> {
-    let items = stored(l, fused);
-    l.loaded = None;
+    let items = stored(l.launch, fused);
+    l.scope.loaded = None;
     let mut out = Vec::new();
     let ty = p.of.inner[0].ty;
     let extents = extents(l, fused);
@@ -81,7 +81,7 @@ pub fn main(
     let panels = panels(l, length, &mut out);
     let each = (IN_FLIGHT / ty.size().max(4)) as i64;
     let shared = l.k.share("panel", ty, 2 * each as u32 * THREADS);
-    let scratch = l.scratch(0, ty);
+    let scratch = l.launch.scratch(0, ty);
     let a = Adder { scratch, shared, ty, each, span, rank, lane, width, at, inside, panels };
     let sum = l.k.reg("sum", ty);
     out.push(Stmt::Var(sum, Expr::Lit(Lit::no_sum(ty))));
@@ -91,7 +91,7 @@ pub fn main(
     let one = Expr::binary(BinaryOp::Eq, a.span.clone(), int32(1));
     out.push(Stmt::If(one, alone, together));
     let (vars, known) = {
-        let vars = [0, 1].map(|_| l.g.fresh_var(Ty::I64).1);
+        let vars = [0, 1].map(|_| l.launch.g.fresh_var(Ty::I64).1);
         (vars, vars.into_iter().zip(index.clone()).collect::<Vec<_>>())
     };
     let mut body = Vec::new();

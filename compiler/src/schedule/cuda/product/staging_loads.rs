@@ -87,7 +87,7 @@ impl Block<'_> {
         }
         // a part of the inner index alone is one node for all rows, those behind the last one included: it must be the same value for them, too
         let own_parts = |moves: bool| {
-            let depends = |n: &NodeId| !loop_nests::depends(&l.g, *n, &[self.p.k]);
+            let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
         };
         let groups: [(Vec<usize>, Vec<NodeId>); 2] = [own_parts(true), own_parts(false)];
@@ -106,10 +106,10 @@ impl Block<'_> {
                 ];
                 let mut body = Vec::new();
                 for env in envs {
-                    let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+                    let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                     let list = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
                     for ((place, part), e) in places.iter().zip(parts).zip(list) {
-                        let ty = l.g.ty(*part).elem;
+                        let ty = l.launch.g.ty(*part).elem;
                         let r = l.k.reg("x", ty);
                         out.push(Stmt::Var(r, Expr::Lit(Lit::zero(ty))));
                         body.push(Stmt::Assign(r, e));
@@ -127,13 +127,13 @@ impl Block<'_> {
 
     /// Variables for the first element of a vector, and the template's values for each of its elements.
     fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
-        let [own, k] = [l.g.fresh_var(Ty::I64).1, l.g.fresh_var(Ty::I64).1];
+        let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {
-            let offset = l.g.lit(Lit::i64(u));
+            let offset = l.launch.g.lit(Lit::i64(u));
             let (mut own, mut k) = (own, k);
             let moved = if self.p.sides[s].along_k { &mut k } else { &mut own };
-            *moved = linear::add(&mut l.g, *moved, offset);
-            Env::default().with(&l.g, self.p.outer[s], own).with(&l.g, self.p.k, k)
+            *moved = linear::add(&mut l.launch.g, *moved, offset);
+            Env::default().with(&l.launch.g, self.p.outer[s], own).with(&l.launch.g, self.p.k, k)
         };
         let envs = (0..self.shape.vector(s)).map(|u| env(l, u)).collect();
         let [at_own, at_k] = at;
@@ -151,7 +151,7 @@ impl Block<'_> {
     ) -> Result<Vec<Vec<Expr>>> {
         let mut all = vec![Vec::new(); parts.len()];
         for env in envs {
-            let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.g, *n)).collect();
+            let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
             let values = l.region(vars, &roots, None, &Expr::int(0), out)?;
             for (list, e) in all.iter_mut().zip(values) {
                 list.push(named(l, "x", e, out));
@@ -171,23 +171,23 @@ impl Block<'_> {
     ) -> Result<()> {
         let side = &self.p.sides[s];
         let along = if side.along_k { self.p.k } else { self.p.outer[s] };
-        for n in l.g.reachable(side.parts.iter().copied()) {
-            let Op::Elem(x, index) = l.g.op(n).clone() else { continue };
+        for n in l.launch.g.reachable(side.parts.iter().copied()) {
+            let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
             let (last, outer) = index.split_last().expect("an index an axis");
             let moves = |n: &NodeId| {
-                loop_nests::depends(&l.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along
+                loop_nests::depends(&l.launch.g, *n, &[along, self.p.k, self.p.outer[s]]) || *n == along
             };
             if *last != along || outer.iter().any(moves) {
                 continue;
             }
-            let ty = l.g.ty(x).elem;
-            let mem = l.input(x, false);
-            let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.g, *n)).collect();
+            let ty = l.launch.g.ty(x).elem;
+            let mem = l.launch.input(x, false);
+            let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
             let at = l.region(vars, &roots, None, &Expr::int(0), out)?;
             let at = address(l, self.strided, mem, at);
             let at = bind(l, "from", at, out);
             let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
-            vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.g, n), Expr::Reg(*r))));
+            vars.extend(envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.launch.g, n), Expr::Reg(*r))));
             access::load(l, mem, regs, at, out);
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ const FEW: i64 = 4;
 const MANY: usize = 50_000;
 
 /// The widest element of a product, and how many values of a pair of indices are staged.
-fn staged(l: &Lower, p: &Product) -> (usize, usize) {
+fn staged(l: &LaunchContext, p: &Product) -> (usize, usize) {
     let size = |n: &NodeId| l.g.ty(*n).elem.size();
     let parts = p.sides.iter().flat_map(|s| &s.parts).map(size);
     let widest = parts.chain([size(&p.of.inner[0].node)]).max().unwrap_or(4);
@@ -36,7 +36,7 @@ fn staged(l: &Lower, p: &Product) -> (usize, usize) {
 }
 
 /// The squares that blocks may have, the largest first.
-fn squares(l: &Lower, p: &Product) -> Vec<BlockTile> {
+fn squares(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
     match staged(l, p) {
         (8, _) => vec![BlockTile::square(64, 2)],
         (_, 2) => vec![BlockTile::by_eight(4), BlockTile::square(64, 4)],
@@ -68,13 +68,13 @@ pub struct Plan {
 }
 
 /// By squares that suit every shape.
-pub fn whole(l: &Lower, p: &Rc<Product>) -> Plan {
+pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> Plan {
     let tile = *squares(l, p).last().expect("a square");
     of_square(p, tile)
 }
 
 /// By the largest squares, if there are two kinds.
-pub fn large(l: &Lower, p: &Rc<Product>) -> Option<Plan> {
+pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<Plan> {
     let squares = squares(l, p);
     (squares.len() > 1).then(|| of_square(p, squares[0]))
 }
@@ -88,19 +88,24 @@ fn of_square(p: &Rc<Product>, tile: BlockTile) -> Plan {
 pub fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
     let (p, tile) = (&*plan.product, plan.tile);
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
-    (l.k.fetch, l.k.blocks) = (plan.fetch, plan.blocks);
+    (l.k.kernel.fetch, l.k.kernel.blocks) = (plan.fetch, plan.blocks);
     if plan.part == Part::Sum {
-        l.k.threads = split_k_sum::THREADS;
+        l.k.kernel.threads = split_k_sum::THREADS;
         return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums(rows, cols)));
     }
-    l.k.threads = tile.threads() as u32;
+    l.k.kernel.threads = tile.threads() as u32;
     let is_panel = plan.part == Part::Panel;
     let grid = if is_panel { Grid::Panels(rows, cols) } else { Grid::Plane(rows, cols) };
     Ok((main(l, fused, p, tile, strided, is_panel)?, grid))
 }
 
 /// The variants of few rows or columns, and those that split the sums (split-K), each followed by what adds them.
-pub fn variants(l: &mut Lower, fused: &FusedGroup, p: &Rc<Product>, inner: &Rc<Interior>) -> Vec<Group> {
+pub fn variants(
+    l: &mut LaunchContext,
+    fused: &FusedGroup,
+    p: &Rc<Product>,
+    inner: &Rc<Interior>,
+) -> Vec<Group> {
     if p.of.order != Order::Panels || *l.in_products() > MANY {
         return Vec::new();
     }
@@ -137,7 +142,12 @@ pub fn variants(l: &mut Lower, fused: &FusedGroup, p: &Rc<Product>, inner: &Rc<I
             let guards = unit(true, part == Part::Whole);
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
-            groups.push(Group::of(select::Plan::Product(plan), Shape::default(), inner, variant));
+            groups.push(Group::of(
+                (select::Plan::Product(plan), Vec::new()),
+                Shape::default(),
+                inner,
+                variant,
+            ));
         };
         add("_panels", Part::Panel, Pays { most: Some(few), shortest: Some(TWO_PANELS), ..pays });
         add("_sums", Part::Sum, Pays::default());

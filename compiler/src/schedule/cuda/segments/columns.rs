@@ -43,7 +43,7 @@ struct Strip<'a> {
 }
 
 pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
-    let (n, length) = (l.count(), l.host(job.s.length));
+    let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
@@ -101,7 +101,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
 
 /// Short segments, up to 128 elements: a thread has `v` neighbours, 8 elements of them in flight.
 pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
-    let (n, length) = (l.count(), l.host(job.s.length));
+    let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
     let zero = Expr::int(0);
     let (lane, warp) = (thread(), int32(0));
@@ -162,21 +162,21 @@ impl Strip<'_> {
         v: usize,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
-        let (_, first) = l.g.fresh_var(Ty::I64);
+        let (_, first) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = vec![(first, j.clone())];
         let last = bind(l, "last", self.length.clone().minus(Expr::int(1)), out);
         let mut elements = Vec::new();
         for i in 0..BATCH {
             let k = bind(l, "k", at.clone().plus(Expr::int(i)).min(last.clone()), out);
-            let (_, node) = l.g.fresh_var(Ty::I64);
+            let (_, node) = l.launch.g.fresh_var(Ty::I64);
             vars.push((node, k));
             elements.push(node);
         }
-        let before = l.loaded.replace(Default::default());
+        let before = l.scope.loaded.replace(Default::default());
         let mut segments = Vec::new();
         for q in 0..v {
-            let q = l.g.lit(Lit::i64(q as i64));
-            segments.push(linear::add(&mut l.g, first, q));
+            let q = l.launch.g.lit(Lit::i64(q as i64));
+            segments.push(linear::add(&mut l.launch.g, first, q));
         }
         for element in &elements {
             self.load(l, &vars, *element, &segments, j, out)?;
@@ -185,11 +185,11 @@ impl Strip<'_> {
         for segment in &segments {
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let absent = r.absent(l);
+                let absent = r.absent(l.launch);
                 let mut list = Vec::new();
                 for (i, element) in (0..).zip(&elements) {
-                    let value = r.first(l, *element);
-                    let value = l.replace(value, self.job.s.index, *segment);
+                    let value = r.first(l.launch, *element);
+                    let value = l.launch.replace(value, self.job.s.index, *segment);
                     let value = l.region(&vars, &[value], None, &Expr::int(0), out)?.remove(0);
                     let there =
                         Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
@@ -200,7 +200,7 @@ impl Strip<'_> {
             }
             all.push(of);
         }
-        l.loaded = before;
+        l.scope.loaded = before;
         Ok(all)
     }
 
@@ -220,7 +220,7 @@ impl Strip<'_> {
             let mut of = Vec::new();
             for r in &self.job.reductions {
                 let value = l.k.reg("value", r.ty);
-                out.push(Stmt::Var(value, r.absent(l)));
+                out.push(Stmt::Var(value, r.absent(l.launch)));
                 of.push(value);
             }
             values.push(of);
@@ -304,27 +304,27 @@ impl Strip<'_> {
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (_, k) = l.g.fresh_var(Ty::I64);
-        let (_, first) = l.g.fresh_var(Ty::I64);
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let (_, first) = l.launch.g.fresh_var(Ty::I64);
         let vars = [(k, at.clone()), (first, j.clone())];
-        let before = l.loaded.replace(Default::default());
+        let before = l.scope.loaded.replace(Default::default());
         let mut work = Vec::new();
         for row in 0..rows {
-            let offset = l.g.lit(Lit::i64(row * COLUMNS));
-            let element = linear::add(&mut l.g, k, offset);
+            let offset = l.launch.g.lit(Lit::i64(row * COLUMNS));
+            let element = linear::add(&mut l.launch.g, k, offset);
             let mut segments = Vec::new();
             for q in 0..accs.len() {
-                let q = l.g.lit(Lit::i64(q as i64));
-                segments.push(linear::add(&mut l.g, first, q));
+                let q = l.launch.g.lit(Lit::i64(q as i64));
+                segments.push(linear::add(&mut l.launch.g, first, q));
             }
             self.load(l, &vars, element, &segments, j, out)?;
             for (segment, accs) in segments.iter().zip(accs) {
                 let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
                 for (r, acc) in self.job.reductions.iter().zip(accs) {
-                    let (_, old) = l.g.fresh_var(r.ty);
+                    let (_, old) = l.launch.g.fresh_var(r.ty);
                     vars.push((old, Expr::Reg(*acc)));
-                    let step = r.step(l, old, element);
-                    roots.push(l.replace(step, self.job.s.index, *segment));
+                    let step = r.step(l.launch, old, element);
+                    roots.push(l.launch.replace(step, self.job.s.index, *segment));
                 }
                 let values = l.region(&vars, &roots, None, &Expr::int(0), &mut work)?;
                 let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
@@ -332,7 +332,7 @@ impl Strip<'_> {
             }
         }
         out.append(&mut work);
-        l.loaded = before;
+        l.scope.loaded = before;
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl Strip<'_> {
         j: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, element)).collect();
+        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, element)).collect();
         super::load(l, &roots, (self.job.s.index, segments), j, vars, out)
     }
 }

@@ -17,7 +17,7 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::plan::gpu::{Grid, Pays};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::products;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{self, Along, Segments};
@@ -79,8 +79,8 @@ fn list(along: Along) -> Vec<(&'static str, Guards, Way)> {
 }
 
 /// All variants of a fused group, if it is a segmented reduction.
-pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Option<Vec<Group>> {
-    let along = l.segments.as_ref()?.along;
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>> {
+    let along = l.facts.segments.as_ref()?.along;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
         Along::Columns => Strategy::SegmentedColumns,
@@ -92,9 +92,9 @@ pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Option<Vec<Grou
             Way::Threads => {
                 let shape = Shape { v: 1, strided, threads, ..Shape::default() };
                 let product = products::plan(l, fused).filter(|p| p.is_matrix).map(Rc::new);
-                (shape, select::plan(l, (fused, &inner), product.as_ref(), shape, cost))
+                (shape, select::plan(l, (fused, &inner), product.as_ref(), shape))
             }
-            way => (Shape { strided, ..Shape::default() }, Plan::Segmented(way, strategy)),
+            way => (Shape { strided, ..Shape::default() }, (Plan::Segmented(way, strategy), Vec::new())),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.separate);
         let variant = Variant { suffix, guards, profit: Pays::default(), noalias };
@@ -105,9 +105,9 @@ pub fn variants(l: &mut Lower, fused: &FusedGroup, cost: u32) -> Option<Vec<Grou
 
 /// The body of one variant, and its grid.
 pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
-    let s = l.segments.clone().expect("a segmented reduction");
-    l.k.threads = rows::THREADS;
-    l.k.blocks = blocks(way);
+    let s = l.launch.facts.segments.clone().expect("a segmented reduction");
+    l.k.kernel.threads = rows::THREADS;
+    l.k.kernel.blocks = blocks(way);
     let job = Job::new(l, &s, fused, !strided);
     let body = match way {
         Way::Strips => columns::main(l, &job)?,
@@ -132,8 +132,8 @@ fn load(
     vars: &[(NodeId, Expr)],
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
-    for (x, outer) in segments::neighbours(l, roots, along) {
-        let (mem, ty) = (l.input(x, false), l.g.ty(x).elem);
+    for (x, outer) in segments::neighbours(l.launch, roots, along) {
+        let (mem, ty) = (l.launch.input(x, false), l.launch.g.ty(x).elem);
         let regs: Vec<Reg> = values.iter().map(|_| l.k.reg("x", ty)).collect();
         let place = l.element_address(mem, &outer, first.clone(), vars, out)?;
         for (value, r) in values.iter().zip(&regs) {
@@ -147,14 +147,14 @@ fn load(
 impl<'a> Job<'a> {
     fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
         let reductions: Vec<Reduction> =
-            s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l, *n, at)).collect();
+            s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l.launch, *n, at)).collect();
         let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1 };
         if vectors {
-            let (_, k) = l.g.fresh_var(crate::scalar::Ty::I64);
-            let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l, k)).collect();
+            let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
+            let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
             let along = if s.along == Along::Rows { k } else { s.index };
-            let reads = segments::neighbours(l, &roots, along);
-            let widest = reads.iter().map(|(x, _)| l.g.ty(*x).elem.size()).max();
+            let reads = segments::neighbours(l.launch, &roots, along);
+            let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size()).max();
             job.v = widest.map_or(1, |size| (16 / size as i64).min(4));
         }
         job
@@ -162,7 +162,7 @@ impl<'a> Job<'a> {
 
     /// Stores the elements of segment `row`.
     fn store(&self, l: &mut Lower, row: &Expr, totals: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
-        let length = l.host(self.s.length);
+        let length = l.launch.host(self.s.length);
         let values = self.s.values(l, &self.reductions, row, totals, &length, out)?;
         super::elements::store_single(l, &self.items, values, row, out);
         Ok(())

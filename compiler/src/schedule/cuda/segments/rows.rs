@@ -23,7 +23,7 @@ pub const WARPS: u32 = THREADS / WARP;
 pub const MOST_SPAN: u32 = 8;
 
 pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
-    let length = l.host(job.s.length);
+    let length = l.launch.host(job.s.length);
     let mut out = Vec::new();
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
@@ -36,7 +36,7 @@ pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
 
 /// `lanes` lanes take `each` whole segments: those of a warp lie next to each other.
 fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -> Result<()> {
-    let (n, length) = (l.count(), l.host(job.s.length));
+    let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let of_warp = i64::from(WARP / lanes);
     let lane = lane(l, lanes, out);
     let in_warp = Expr::binary(BinaryOp::And, thread(), int32(WARP as i32 - 1));

@@ -102,7 +102,7 @@ impl Tile<'_> {
         let mut of_segment = || {
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let start = r.absent(l);
+                let start = r.absent(l.launch);
                 let regs: Vec<Reg> = (0..OF_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
                 of.push(regs);
@@ -114,11 +114,11 @@ impl Tile<'_> {
 
     /// Rows that are read together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
-        let (_, k) = l.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, k)).collect();
-        let reads = neighbours(l, &roots, k);
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+        let reads = neighbours(l.launch, &roots, k);
         let words: i64 =
-            reads.iter().map(|(x, _)| OF_LANE * (l.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
+            reads.iter().map(|(x, _)| OF_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
         let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
@@ -146,7 +146,7 @@ impl Tile<'_> {
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let base = (l.g.fresh_var(Ty::I64).1, at.clone());
+        let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
         let group = |(offset, column)| Group { base: base.clone(), offset, column, there: None };
         let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
         self.groups(l, &groups, self.job.v, accs, out)
@@ -171,7 +171,7 @@ impl Tile<'_> {
             let there = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
             let there = Some(bind(l, "there", there, out));
             let index = bind(l, "k", index.min(last.clone()), out);
-            groups.push(Group { base: (l.g.fresh_var(Ty::I64).1, index), offset: 0, column, there });
+            groups.push(Group { base: (l.launch.g.fresh_var(Ty::I64).1, index), offset: 0, column, there });
         }
         self.groups(l, &groups, v, accs, out)
     }
@@ -195,7 +195,7 @@ impl Tile<'_> {
             for q in 0..v - 1 {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
-                let base = (l.g.fresh_var(Ty::I64).1, index);
+                let base = (l.launch.g.fresh_var(Ty::I64).1, index);
                 let group = Group { base, offset: 0, column: column + q as usize, there: None };
                 self.groups(l, &[group], 1, accs, &mut one)?;
                 let there = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
@@ -218,18 +218,18 @@ impl Tile<'_> {
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let before = l.loaded.take();
+        let before = l.scope.loaded.take();
         let mut work = Vec::new();
         for (segment, accs) in self.segments.iter().zip(accs) {
-            l.loaded = Some(Default::default());
+            l.scope.loaded = Some(Default::default());
             let mut vars = vec![(self.job.s.index, segment.clone())];
             vars.extend(groups.iter().map(|g| g.base.clone()));
             let mut elements = Vec::new();
             for g in groups {
                 let indices: Vec<NodeId> = (0..v)
                     .map(|q| {
-                        let offset = l.g.lit(Lit::i64(g.offset + q));
-                        linear::add(&mut l.g, g.base.0, offset)
+                        let offset = l.launch.g.lit(Lit::i64(g.offset + q));
+                        linear::add(&mut l.launch.g, g.base.0, offset)
                     })
                     .collect();
                 self.load(l, &vars, g, &indices, out)?;
@@ -242,7 +242,7 @@ impl Tile<'_> {
             }
         }
         out.append(&mut work);
-        l.loaded = before;
+        l.scope.loaded = before;
         Ok(())
     }
 
@@ -255,8 +255,8 @@ impl Tile<'_> {
         indices: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let (_, k) = l.g.fresh_var(Ty::I64);
-        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l, k)).collect();
+        let (_, k) = l.launch.g.fresh_var(Ty::I64);
+        let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
         let first = g.base.1.clone().plus(Expr::int(g.offset));
         super::load(l, &roots, (k, indices), &first, vars, out)
     }
@@ -274,9 +274,9 @@ impl Tile<'_> {
     ) -> Result<()> {
         let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
         for (r, accs) in self.job.reductions.iter().zip(accs) {
-            let (_, old) = l.g.fresh_var(r.ty);
+            let (_, old) = l.launch.g.fresh_var(r.ty);
             vars.push((old, Expr::Reg(accs[column])));
-            roots.push(r.step(l, old, index));
+            roots.push(r.step(l.launch, old, index));
         }
         let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
         // all new values before any accumulator changes

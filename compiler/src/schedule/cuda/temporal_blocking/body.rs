@@ -19,7 +19,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &Plan) -> Result<Vec<Stmt>>
     let fits = fits(l, fused, plan, &first);
     let own = own(l, &first, plan, &mut out);
     let shown = plan.region()[1] * 2 * plan.reach[0].max(1) * WARPS * 2;
-    let area = l.k.share("shown", l.g.ty(plan.state).elem, shown as u32);
+    let area = l.k.share("shown", l.launch.g.ty(plan.state).elem, shown as u32);
     let mut ways = Vec::new();
     for inside in [true, false] {
         let mut body = Vec::new();
@@ -34,7 +34,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &Plan) -> Result<Vec<Stmt>>
 /// First row and column of the block's region.
 fn place(l: &mut Lower, fused: &FusedGroup, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let (block, halo) = (plan.block(), plan.halo());
-    let columns = l.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
+    let columns = l.launch.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
     let across = Expr::binary(BinaryOp::Div, columns, Expr::int(block[1]));
     let across = bind(l, "across", Expr::Cast(Ty::I32, Box::new(across)), out);
     let number = Expr::Place(Gpu::Block);
@@ -55,7 +55,7 @@ fn fits(l: &mut Lower, fused: &FusedGroup, plan: &Plan, first: &[Expr; 2]) -> Ex
             [plan.margins[axis].0, plan.margins[axis].1].map(|m| (m - plan.reach[axis]).max(0));
         let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
         let end = plus(first.clone(), plan.region()[axis] + behind);
-        let high = Expr::binary(BinaryOp::Le, end, l.host(fused.domain[axis]));
+        let high = Expr::binary(BinaryOp::Le, end, l.launch.host(fused.domain[axis]));
         for test in [low, high] {
             all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
         }
@@ -85,9 +85,10 @@ struct Way {
 type Grid = Vec<Vec<Reg>>;
 
 fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<Stmt>) -> Result<()> {
-    let vars: Vec<(NodeId, Expr)> = way.own.iter().map(|e| (l.g.fresh_var(Ty::I64).1, e.clone())).collect();
+    let vars: Vec<(NodeId, Expr)> =
+        way.own.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let now = load(l, fused, plan, way, plan.state, true, out);
-    l.loaded = Some(HashMap::default());
+    l.scope.loaded = Some(HashMap::default());
     for other in &plan.others {
         let held = load(l, fused, plan, way, *other, false, out);
         for (r, row) in (0..).zip(&held) {
@@ -101,9 +102,9 @@ fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<
     let mut roots = Vec::new();
     for (r, k) in (0..ROWS).flat_map(|r| (0..plan.v).map(move |k| (r, k))) {
         let index = at(l, &vars, [r, k]);
-        roots.push(opened(&mut l.g, array, &index));
+        roots.push(opened(&mut l.launch.g, array, &index));
     }
-    let roots = l.shared(&roots);
+    let roots = l.launch.shared(&roots);
     let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
     let mut next = Vec::new();
     for e in values {
@@ -113,7 +114,7 @@ fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<
         body.push(Stmt::Assign(*r, e));
     }
     out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
-    l.loaded = None;
+    l.scope.loaded = None;
     store(l, fused, plan, way, &now, out);
     Ok(())
 }
@@ -121,8 +122,8 @@ fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<
 /// The indices of an element of the lane, in the graph.
 fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     let step = |l: &mut Lower, var: NodeId, by: i64| {
-        let by = l.g.lit(Lit::i64(by));
-        linear::add(&mut l.g, var, by)
+        let by = l.launch.g.lit(Lit::i64(by));
+        linear::add(&mut l.launch.g, var, by)
     };
     vars.iter().zip(by).map(|(v, by)| step(l, v.0, by)).collect()
 }
@@ -131,7 +132,7 @@ fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
 fn keep(l: &mut Lower, array: NodeId, vars: &[(NodeId, Expr)], row: i64, column: i64, regs: &[Reg]) {
     for (c, r) in (column..).zip(regs) {
         let index = at(l, vars, [row, c]);
-        l.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
+        l.scope.loaded.get_or_insert_default().insert((array, index), Expr::Reg(*r));
     }
 }
 
@@ -155,8 +156,8 @@ fn load(
     out: &mut Vec<Stmt>,
 ) -> Grid {
     // at which places it is read was said when the CPU's kernels were written
-    let (mem, ty) = (l.input(array, true), l.g.ty(array).elem);
-    let extents = [0, 1].map(|axis| l.host(fused.domain[axis]));
+    let (mem, ty) = (l.launch.input(array, true), l.launch.g.ty(array).elem);
+    let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (mut grid, mut inits) = (Grid::new(), Vec::new());
     for r in 0..ROWS {
         let row = plus(way.own[0].clone(), r);
@@ -164,7 +165,7 @@ fn load(
         let line = bind(l, "line", line, out);
         let regs: Vec<Reg> = (0..plan.v).map(|_| l.k.reg("x", ty)).collect();
         if way.inside {
-            l.vector(mem);
+            l.k.vector(mem);
             out.push(Stmt::LoadVec(regs.clone(), mem, line));
         } else {
             let row = bind(l, "onrow", is_inside(row, extents[0].clone()), out);
@@ -220,7 +221,7 @@ fn exchange(
         let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
         let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
         let (above, below) = (bind(l, "above", of(above), out), bind(l, "below", of(below), out));
-        let ty = l.g.ty(plan.state).elem;
+        let ty = l.launch.g.ty(plan.state).elem;
         for r in 0..reach {
             for (row, from) in
                 [(r - reach, add(&above, (reach + r) * width)), (ROWS + r, add(&below, r * width))]
@@ -257,7 +258,7 @@ fn beside(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], row: i64, regs: &
 }
 
 fn shuffled(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], by: [i64; 2], e: Expr, out: &mut Vec<Stmt>) {
-    let r = l.k.reg("beside", l.g.ty(plan.state).elem);
+    let r = l.k.reg("beside", l.launch.g.ty(plan.state).elem);
     out.push(Stmt::Let(r, e, Default::default()));
     keep(l, plan.state, vars, by[0], by[1], &[r]);
 }
@@ -265,8 +266,8 @@ fn shuffled(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], by: [i64; 2], e
 /// Stores what no step spoiled.
 fn store(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, now: &Grid, out: &mut Vec<Stmt>) {
     let item = &fused.items[0];
-    let (mem, ty) = (l.output(item), l.g.ty(item.node).elem);
-    let extents = [0, 1].map(|axis| l.host(fused.domain[axis]));
+    let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
+    let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (halo, region) = (plan.halo(), plan.region());
     let within = |e: Expr, halo: i64, end: i64| {
         let low = Expr::binary(BinaryOp::Ge, e.clone(), int32(halo as i32));
@@ -282,9 +283,9 @@ fn store(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, now: &Grid, 
         let mut body = Vec::new();
         let to = along(l, mem, std::slice::from_ref(&row)).plus(way.own[1].clone());
         let list: Vec<Expr> =
-            regs.iter().map(|r| canonical(Expr::Reg(*r), ty, &mut l.k, &mut body)).collect();
+            regs.iter().map(|r| canonical(Expr::Reg(*r), ty, &mut l.k.kernel, &mut body)).collect();
         if way.inside {
-            l.vector(mem);
+            l.k.vector(mem);
             body.push(Stmt::StoreVec(mem, to, list));
             out.push(Stmt::If(mine, body, vec![]));
             continue;

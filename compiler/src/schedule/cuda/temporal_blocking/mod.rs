@@ -25,7 +25,7 @@ use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::boundary::predicated::{self, Domain, Predicated};
 use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, is_nested, is_store};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::stencil::{self, Stencil};
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ pub struct Plan {
 
 impl Plan {
     /// None: it is no such stencil, or it would not pay.
-    pub fn of(l: &mut Lower, fused: &FusedGroup, inner: &Interior) -> Option<Plan> {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Plan> {
         let ([item], [rows, columns]) = (&fused.items[..], &fused.domain[..]) else { return None };
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
@@ -127,7 +127,7 @@ impl Plan {
 
     /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three
     /// blocks, 0.179 with two.
-    pub fn blocks(&self, l: &Lower) -> u32 {
+    pub fn blocks(&self, l: &LaunchContext) -> u32 {
         let words =
             ROWS * self.v * l.g.ty(self.state).elem.size() as i64 / 4 * (1 + self.others.len() as i64);
         match words {
@@ -182,7 +182,7 @@ fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
 }
 
 /// Whether an element reads these arrays at these places, and nothing else.
-fn only_reads(l: &mut Lower, inner: &Interior, stencils: &[Stencil]) -> bool {
+fn only_reads(l: &mut LaunchContext, inner: &Interior, stencils: &[Stencil]) -> bool {
     let mut taps = 0;
     let reads = l.g.reachable(inner.arrays.iter().copied());
     for n in reads {

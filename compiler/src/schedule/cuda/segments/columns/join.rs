@@ -70,7 +70,7 @@ impl Strip<'_> {
             let inside = bind(l, "inside", j_below(&j, &self.n), out);
             let mut of = Vec::new();
             for r in &self.job.reductions {
-                let absent = r.absent(l);
+                let absent = r.absent(l.launch);
                 let accs: Vec<Reg> = (0..of_warp).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(accs.iter().map(|a| Stmt::Var(*a, absent.clone())));
                 let row = l.k.reg("row", Ty::I64);
