@@ -39,10 +39,7 @@ impl Place<'_> {
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        let loaded = l.scope.loaded.clone();
-        let values = l.region(known, roots, None, self.at, out);
-        l.scope.loaded = loaded;
-        values
+        l.in_block(|l| l.region(known, roots, None, self.at, out))
     }
 
     /// Not inside of an element: a record counts as element 0's.
@@ -96,16 +93,12 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     let vars: Vec<(NodeId, Expr)> = r.known();
     let at = r.at.clone();
     let place = Place { vars: &vars, at: &at };
-    let rare = std::mem::take(&mut l.scope.path);
-    l.scope.depth += 1;
     let mut out = Vec::new();
-    let value = match op {
-        Op::Fold { .. } => fold(l, n, start, count, &place, &mut out)?,
-        Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out)?,
-        _ => reduce(l, n, start, count, &place, &mut out)?,
-    };
-    l.scope.path = rare;
-    l.scope.depth -= 1;
+    let value = l.in_loop(|l| match op {
+        Op::Fold { .. } => fold(l, n, start, count, &place, &mut out),
+        Op::PanelDot { a, b, .. } => panels(l, [a, b], start, count, &place, &mut out),
+        _ => reduce(l, n, start, count, &place, &mut out),
+    })?;
     Ok((value, out))
 }
 

@@ -9,7 +9,7 @@
 use super::lower::{LaunchContext, Lower, Region};
 use super::work;
 use crate::core::{Graph, NodeId, Op};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, UnaryOp};
 use indexmap::IndexSet;
@@ -112,17 +112,19 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         let var = l.k.reg("rare", ty);
         vars.push((m, rare, var, e));
     }
-    let (memo, loaded) = (r.memo.clone(), l.scope.loaded.clone());
-    let before = std::mem::take(&mut r.out);
+    let (memo, before) = (r.memo.clone(), std::mem::take(&mut r.out));
     let mut assigns = Vec::new();
-    for (_, rare, var, _) in &vars {
-        let e = l.value(*rare, r)?.0;
-        assigns.push(Stmt::Assign(*var, e));
-    }
+    l.in_block(|l| {
+        for (_, rare, var, _) in &vars {
+            let e = l.value(*rare, r)?.0;
+            assigns.push(Stmt::Assign(*var, e));
+        }
+        Ok::<_, Error>(())
+    })?;
     let mut branch = std::mem::replace(&mut r.out, before);
     branch.append(&mut assigns);
     // what the branch computed is known in it only
-    (r.memo, l.scope.loaded) = (memo, loaded);
+    r.memo = memo;
     for (m, _, var, e) in vars {
         r.out.push(Stmt::Var(var, e));
         r.memo.insert(m, (Expr::Reg(var), 1));

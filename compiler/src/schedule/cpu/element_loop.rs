@@ -21,9 +21,8 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
         let mut out = Vec::new();
-        l.scope.path = rare;
-        let values = body(l, &Expr::Reg(counter), conditions, &mut out)?;
-        Ok::<_, crate::error::Error>((counter, out, values, std::mem::take(&mut l.scope.path)))
+        let (values, path) = l.on_path(rare, |l| body(l, &Expr::Reg(counter), conditions, &mut out));
+        Ok::<_, crate::error::Error>((counter, out, values?, path))
     };
     let (i, usual, _, assumed) = variant(l, SlowPath::skip(), None)?;
     let conditions = assumed.assumed();

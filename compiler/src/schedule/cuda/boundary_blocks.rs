@@ -19,7 +19,6 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::Lit;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::Lower;
-use rustc_hash::FxHashMap as HashMap;
 
 /// A block's elements, and what stands around them.
 pub struct BoundaryBlock<'a> {
@@ -51,9 +50,7 @@ impl BoundaryBlock<'_> {
         if !own.is_empty() {
             over.push(Stmt::Barrier);
         }
-        l.scope.loaded = Some(HashMap::default());
-        register_window::load(l, &own, self.elements, true, over);
-        let tiled = l.scope.loaded.take().unwrap_or_default();
+        let tiled = register_window::loaded(l, &own, self.elements, true, over);
         for ((array, index), e) in &mut known {
             let ty = l.launch.g.ty(*array).elem;
             let var = l.k.reg("x", ty);

@@ -114,7 +114,6 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> 
     // threads behind the end help to read: they compute the last element in vain
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
     let mut element = Element { env: Env::default(), known: vec![(tiled.index, i.clone())] };
-    l.scope.loaded = None;
     for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();

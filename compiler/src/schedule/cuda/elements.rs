@@ -82,7 +82,7 @@ impl Elements {
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> =
             l.launch.facts.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
-        let mut loaded = l.scope.loaded.take().unwrap_or_default();
+        l.scope.loaded.get_or_insert_default();
         for x in arrays {
             // a matrix of any strides has an address for each element
             if l.k.strided && l.launch.g.ty(x).rank > 1 {
@@ -90,16 +90,17 @@ impl Elements {
             }
             let (mem, ty) = (l.launch.input(x, true), l.launch.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
+                let loaded = l.scope.loaded.get_or_insert_default();
                 if loaded.contains_key(&(x, vec![indices[0]])) {
                     continue;
                 }
                 let at = self.at(g * self.v as usize);
                 let regs: Vec<_> = indices.iter().map(|_| l.k.reg("x", ty)).collect();
+                let loaded = l.scope.loaded.get_or_insert_default();
                 loaded.extend(indices.iter().zip(&regs).map(|(i, r)| ((x, vec![*i]), Expr::Reg(*r))));
                 access::load(l, mem, regs, at, out);
             }
         }
-        l.scope.loaded = Some(loaded);
     }
 
     /// For each element the values of the nodes that `roots` makes of its number and index. `vars` are known values beside the index.
@@ -155,18 +156,19 @@ impl Elements {
     /// Whether the first element reads nothing but what is loaded of its own index: then the others' code is its code with other registers.
     fn is_alone(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
         let (base, needed) = (self.indices[0], l.launch.g.reachable(roots.iter().copied()));
-        let Some(loaded) = l.scope.loaded.take() else { return false };
+        if l.scope.loaded.is_none() {
+            return false;
+        }
         let mut alone = |n: NodeId| match l.launch.g.op(n).clone() {
             Op::Elem(x, index) if !l.launch.g.is_closed(n) => {
                 let flat = if index.len() > 1 { l.flat(x, &index) } else { Some(index[0]) };
-                flat == Some(base) && loaded.contains_key(&(x, vec![base]))
+                let is_loaded = l.scope.loaded.iter().any(|all| all.contains_key(&(x, vec![base])));
+                flat == Some(base) && is_loaded
             }
             Op::At(..) => l.launch.g.is_closed(n),
             op => op.lambda().is_none(),
         };
-        let is_alone = needed.into_iter().all(&mut alone);
-        l.scope.loaded = Some(loaded);
-        is_alone
+        needed.into_iter().all(&mut alone)
     }
 
     /// As [`Elements::usual`], the first element lowered, the others like it.
@@ -273,10 +275,8 @@ fn usual(
 ) -> Result<(Vec<Expr>, Option<Expr>)> {
     let conditions = slow_path::conditions(l.launch, roots);
     let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
-    l.scope.path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
-    let values = l.region(vars, &both, None, &Expr::int(0), out);
-    l.scope.path = SlowPath::default();
-    let mut values = values?;
+    let path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
+    let mut values = l.on_path(path, |l| l.region(vars, &both, None, &Expr::int(0), out)).0?;
     let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
     Ok((values, any))
 }
@@ -291,10 +291,7 @@ fn noted(
 ) -> Result<Vec<Expr>> {
     let Some(any) = any else { return l.region(vars, roots, None, &Expr::int(0), out) };
     let roots = division::usual(l, roots);
-    l.scope.path = SlowPath::Note(any, Default::default());
-    let values = l.region(vars, &roots, None, &Expr::int(0), out);
-    l.scope.path = SlowPath::default();
-    values
+    l.on_path(SlowPath::Note(any, Default::default()), |l| l.region(vars, &roots, None, &Expr::int(0), out)).0
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
@@ -304,10 +301,11 @@ fn usual_first(
     roots: &[NodeId],
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let loaded = l.scope.loaded.clone();
+    let before = l.scope.loaded.clone();
     let (values, any) = usual(l, vars, roots, out)?;
     let Some(any) = any else { return Ok(values) };
-    l.scope.loaded = loaded;
+    // what the fast path has loaded is not known to the branch, whose code is long enough
+    l.scope.loaded = before;
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();
@@ -325,10 +323,8 @@ fn usual_first(
 pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
     let index = l.launch.index();
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
-    l.scope.any_number = unusual;
-    let values = l.region(&[(index, at.clone())], &roots, Some(index), at, out);
-    l.scope.any_number = false;
-    let values = values?;
+    let vars = [(index, at.clone())];
+    let values = l.of_any_number(unusual, |l| l.region(&vars, &roots, Some(index), at, out))?;
     store_single(l, items, values, at, out);
     Ok(())
 }

@@ -245,44 +245,44 @@ struct Work<'a> {
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
 fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()> {
     let &Work { items, arrays, plan, place, .. } = work;
-    l.scope.loaded = Some(HashMap::default());
-    let mut roots = Vec::new();
-    for (r, k) in (0..plan.cut.down).flat_map(|r| plan.cut.columns().map(move |k| (r, k))) {
-        let mut at = vec![0; place.vars.len()];
-        let rank = at.len();
-        (at[rank - 2], at[rank - 1]) = (r, k);
-        let index = place.index(l, &at);
-        roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
-    }
-    let roots = l.launch.shared(&roots);
-    let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();
-    rows.dedup();
-    let mut ready = HashMap::default();
-    for line in &plan.lines {
-        for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
-            let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
-            ready.insert((line.array, place.index(l, &at)), line.row());
+    l.with_loaded(HashMap::default(), |l| {
+        let mut roots = Vec::new();
+        for (r, k) in (0..plan.cut.down).flat_map(|r| plan.cut.columns().map(move |k| (r, k))) {
+            let mut at = vec![0; place.vars.len()];
+            let rank = at.len();
+            (at[rank - 2], at[rank - 1]) = (r, k);
+            let index = place.index(l, &at);
+            roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
         }
-    }
-    let mut stages = register_pressure::Stages::of(l.launch, &roots, &ready);
-    let mut vars = place.vars.clone();
-    let per_row = plan.cut.v as usize * items.len();
-    let mut stored = 0;
-    for row in rows {
-        for line in plan.lines.iter().filter(|line| line.row() == row) {
-            load(l, line, work, out);
+        let roots = l.launch.shared(&roots);
+        let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();
+        rows.dedup();
+        let mut ready = HashMap::default();
+        for line in &plan.lines {
+            for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
+                let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
+                ready.insert((line.array, place.index(l, &at)), line.row());
+            }
         }
-        stages.advance(l, row, &mut vars, out)?;
-        while stored < plan.cut.down
-            && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
-        {
-            let values = &roots[stored as usize * per_row..][..per_row];
-            store(l, work, stored, (values, &vars), out)?;
-            stored += 1;
+        let mut stages = register_pressure::Stages::of(l.launch, &roots, &ready);
+        let mut vars = place.vars.clone();
+        let per_row = plan.cut.v as usize * items.len();
+        let mut stored = 0;
+        for row in rows {
+            for line in plan.lines.iter().filter(|line| line.row() == row) {
+                load(l, line, work, out);
+            }
+            stages.advance(l, row, &mut vars, out)?;
+            while stored < plan.cut.down
+                && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
+            {
+                let values = &roots[stored as usize * per_row..][..per_row];
+                store(l, work, stored, (values, &vars), out)?;
+                stored += 1;
+            }
         }
-    }
-    l.scope.loaded = None;
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Loads a line into registers.

@@ -16,7 +16,7 @@ use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, StencilHint};
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Loaded, Lower};
 use crate::schedule::stencil::Stencil;
 use std::collections::BTreeSet;
 
@@ -126,7 +126,19 @@ pub fn words(l: &LaunchContext, windows: &[Window]) -> i64 {
 
 /// Loads the windows of a thread's elements: those in tiles, or the others.
 pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool, out: &mut Vec<Stmt>) {
-    let mut loaded = l.scope.loaded.take().unwrap_or_default();
+    let loaded = loaded(l, windows, elements, tiled, out);
+    l.scope.loaded.get_or_insert_default().extend(loaded);
+}
+
+/// Loads them, and gives their registers.
+pub fn loaded(
+    l: &mut Lower,
+    windows: &[Window],
+    elements: &Elements,
+    tiled: bool,
+    out: &mut Vec<Stmt>,
+) -> Loaded {
+    let mut loaded = Loaded::default();
     for w in windows.iter().filter(|w| w.tile.is_some() == tiled) {
         let ty = l.launch.g.ty(w.array).elem;
         for group in elements.firsts() {
@@ -147,7 +159,7 @@ pub fn load(l: &mut Lower, windows: &[Window], elements: &Elements, tiled: bool,
             }
         }
     }
-    l.scope.loaded = Some(loaded);
+    loaded
 }
 
 /// Whether nothing is loaded from before an array, by a block whose first element this is, and the margin is kept; None: always.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::plan::Place;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
+use crate::schedule::slow_path::SlowPath;
 use crate::schedule::{approximate, division, nested_loop, slow_path};
 
 impl Lower<'_, '_, '_> {
@@ -71,15 +72,14 @@ impl Lower<'_, '_, '_> {
             ..Region::at(&Expr::int(0))
         };
         // it is computed in full, whatever the loop leaves out
-        let rare = std::mem::take(&mut self.scope.path);
-        let e = match self.launch.crossing(n) {
-            Some(place) => self.slot_in(n, place)?,
-            None => match slow_path::value(self, n, &mut r)? {
-                Some(known) => known.0,
-                None => self.compute(n, &mut r)?.0,
+        let (e, _) = self.on_path(SlowPath::default(), |l| match l.launch.crossing(n) {
+            Some(place) => l.slot_in(n, place),
+            None => match slow_path::value(l, n, &mut r)? {
+                Some(known) => Ok(known.0),
+                None => Ok(l.compute(n, &mut r)?.0),
             },
-        };
-        self.scope.path = rare;
+        });
+        let e = e?;
         let e = bind(&mut self.k.kernel, &self.launch.g, n, e, &mut r.out);
         self.k.prologue.append(&mut r.out);
         self.k.invariant.insert(n, e.clone());

@@ -135,7 +135,6 @@ pub fn main(
     panel: bool,
 ) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
-    l.scope.loaded = None;
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = |l: &mut Lower, out: &mut Vec<Stmt>| -> Result<Expr> {

@@ -49,7 +49,6 @@ pub fn main(
     strided: bool,
 ) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
-    l.scope.loaded = None;
     let mut out = Vec::new();
     let ty = p.of.inner[0].ty;
     let extents = extents(l, fused);

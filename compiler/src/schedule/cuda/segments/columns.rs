@@ -172,36 +172,36 @@ impl Strip<'_> {
             vars.push((node, k));
             elements.push(node);
         }
-        let before = l.scope.loaded.replace(Default::default());
-        let mut segments = Vec::new();
-        for q in 0..v {
-            let q = l.launch.g.lit(Lit::i64(q as i64));
-            segments.push(linear::add(&mut l.launch.g, first, q));
-        }
-        for element in &elements {
-            self.load(l, &vars, *element, &segments, j, out)?;
-        }
-        let mut all = Vec::new();
-        for segment in &segments {
-            let mut of = Vec::new();
-            for r in &self.job.reductions {
-                let absent = r.absent(l.launch);
-                let mut list = Vec::new();
-                for (i, element) in (0..).zip(&elements) {
-                    let value = r.first(l.launch, *element);
-                    let value = l.launch.replace(value, self.job.s.index, *segment);
-                    let value = l.region(&vars, &[value], None, &Expr::int(0), out)?.remove(0);
-                    let there =
-                        Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
-                    let e = Expr::Select(Box::new(there), Box::new(value), Box::new(absent.clone()));
-                    list.push(bind(l, "x", e, out));
-                }
-                of.push(pairs(l, r, list, out)?);
+        l.with_loaded(Default::default(), |l| {
+            let mut segments = Vec::new();
+            for q in 0..v {
+                let q = l.launch.g.lit(Lit::i64(q as i64));
+                segments.push(linear::add(&mut l.launch.g, first, q));
             }
-            all.push(of);
-        }
-        l.scope.loaded = before;
-        Ok(all)
+            for element in &elements {
+                self.load(l, &vars, *element, &segments, j, out)?;
+            }
+            let mut all = Vec::new();
+            for segment in &segments {
+                let mut of = Vec::new();
+                for r in &self.job.reductions {
+                    let absent = r.absent(l.launch);
+                    let mut list = Vec::new();
+                    for (i, element) in (0..).zip(&elements) {
+                        let value = r.first(l.launch, *element);
+                        let value = l.launch.replace(value, self.job.s.index, *segment);
+                        let value = l.region(&vars, &[value], None, &Expr::int(0), out)?.remove(0);
+                        let there =
+                            Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
+                        let e = Expr::Select(Box::new(there), Box::new(value), Box::new(absent.clone()));
+                        list.push(bind(l, "x", e, out));
+                    }
+                    of.push(pairs(l, r, list, out)?);
+                }
+                all.push(of);
+            }
+            Ok(all)
+        })
     }
 
     /// The segment whose totals `join` leaves as this lane's q-th.
@@ -307,33 +307,34 @@ impl Strip<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let (_, first) = l.launch.g.fresh_var(Ty::I64);
         let vars = [(k, at.clone()), (first, j.clone())];
-        let before = l.scope.loaded.replace(Default::default());
-        let mut work = Vec::new();
-        for row in 0..rows {
-            let offset = l.launch.g.lit(Lit::i64(row * COLUMNS));
-            let element = linear::add(&mut l.launch.g, k, offset);
-            let mut segments = Vec::new();
-            for q in 0..accs.len() {
-                let q = l.launch.g.lit(Lit::i64(q as i64));
-                segments.push(linear::add(&mut l.launch.g, first, q));
-            }
-            self.load(l, &vars, element, &segments, j, out)?;
-            for (segment, accs) in segments.iter().zip(accs) {
-                let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
-                for (r, acc) in self.job.reductions.iter().zip(accs) {
-                    let (_, old) = l.launch.g.fresh_var(r.ty);
-                    vars.push((old, Expr::Reg(*acc)));
-                    let step = r.step(l.launch, old, element);
-                    roots.push(l.launch.replace(step, self.job.s.index, *segment));
+        l.with_loaded(Default::default(), |l| {
+            let mut work = Vec::new();
+            for row in 0..rows {
+                let offset = l.launch.g.lit(Lit::i64(row * COLUMNS));
+                let element = linear::add(&mut l.launch.g, k, offset);
+                let mut segments = Vec::new();
+                for q in 0..accs.len() {
+                    let q = l.launch.g.lit(Lit::i64(q as i64));
+                    segments.push(linear::add(&mut l.launch.g, first, q));
                 }
-                let values = l.region(&vars, &roots, None, &Expr::int(0), &mut work)?;
-                let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
-                work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
+                self.load(l, &vars, element, &segments, j, out)?;
+                for (segment, accs) in segments.iter().zip(accs) {
+                    let (mut vars, mut roots) = (vars.to_vec(), Vec::new());
+                    for (r, acc) in self.job.reductions.iter().zip(accs) {
+                        let (_, old) = l.launch.g.fresh_var(r.ty);
+                        vars.push((old, Expr::Reg(*acc)));
+                        let step = r.step(l.launch, old, element);
+                        roots.push(l.launch.replace(step, self.job.s.index, *segment));
+                    }
+                    let values = l.region(&vars, &roots, None, &Expr::int(0), &mut work)?;
+                    let values: Vec<Expr> =
+                        values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
+                    work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));
+                }
             }
-        }
-        out.append(&mut work);
-        l.scope.loaded = before;
-        Ok(())
+            out.append(&mut work);
+            Ok(())
+        })
     }
 
     /// Loads what neighbouring segments read side by side of an element.

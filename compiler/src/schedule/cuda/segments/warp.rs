@@ -4,7 +4,7 @@
 use super::Job;
 use crate::core::linear;
 use crate::core::{COLUMNS, NodeId};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::tree::join;
@@ -218,31 +218,31 @@ impl Tile<'_> {
         accs: &Accumulators,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let before = l.scope.loaded.take();
         let mut work = Vec::new();
         for (segment, accs) in self.segments.iter().zip(accs) {
-            l.scope.loaded = Some(Default::default());
-            let mut vars = vec![(self.job.s.index, segment.clone())];
-            vars.extend(groups.iter().map(|g| g.base.clone()));
-            let mut elements = Vec::new();
-            for g in groups {
-                let indices: Vec<NodeId> = (0..v)
-                    .map(|q| {
-                        let offset = l.launch.g.lit(Lit::i64(g.offset + q));
-                        linear::add(&mut l.launch.g, g.base.0, offset)
-                    })
-                    .collect();
-                self.load(l, &vars, g, &indices, out)?;
-                elements.push((g, indices));
-            }
-            for (g, indices) in elements {
-                for (index, column) in indices.into_iter().zip(g.column..) {
-                    self.step(l, &vars, index, column, g.there.as_ref(), accs, &mut work)?;
+            l.with_loaded(Default::default(), |l| {
+                let mut vars = vec![(self.job.s.index, segment.clone())];
+                vars.extend(groups.iter().map(|g| g.base.clone()));
+                let mut elements = Vec::new();
+                for g in groups {
+                    let indices: Vec<NodeId> = (0..v)
+                        .map(|q| {
+                            let offset = l.launch.g.lit(Lit::i64(g.offset + q));
+                            linear::add(&mut l.launch.g, g.base.0, offset)
+                        })
+                        .collect();
+                    self.load(l, &vars, g, &indices, out)?;
+                    elements.push((g, indices));
                 }
-            }
+                for (g, indices) in elements {
+                    for (index, column) in indices.into_iter().zip(g.column..) {
+                        self.step(l, &vars, index, column, g.there.as_ref(), accs, &mut work)?;
+                    }
+                }
+                Ok::<_, Error>(())
+            })?;
         }
         out.append(&mut work);
-        l.scope.loaded = before;
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::super::plane::{along, lane, plus, warp};
 use super::super::{bind, int32, thread, wide};
 use super::{Plan, ROWS, WARPS};
 use crate::core::{NodeId, linear};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::{canonical, opened};
@@ -88,33 +88,34 @@ fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<
     let vars: Vec<(NodeId, Expr)> =
         way.own.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let now = load(l, fused, plan, way, plan.state, true, out);
-    l.scope.loaded = Some(HashMap::default());
-    for other in &plan.others {
-        let held = load(l, fused, plan, way, *other, false, out);
-        for (r, row) in (0..).zip(&held) {
-            keep(l, *other, &vars, r, 0, row);
+    l.with_loaded(HashMap::default(), |l| {
+        for other in &plan.others {
+            let held = load(l, fused, plan, way, *other, false, out);
+            for (r, row) in (0..).zip(&held) {
+                keep(l, *other, &vars, r, 0, row);
+            }
         }
-    }
-    let step = l.k.reg("step", Ty::I64);
-    let mut body = Vec::new();
-    exchange(l, plan, way, &vars, &now, step, &mut body);
-    let array = if way.inside { plan.inner } else { plan.edge.value };
-    let mut roots = Vec::new();
-    for (r, k) in (0..ROWS).flat_map(|r| (0..plan.v).map(move |k| (r, k))) {
-        let index = at(l, &vars, [r, k]);
-        roots.push(opened(&mut l.launch.g, array, &index));
-    }
-    let roots = l.launch.shared(&roots);
-    let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
-    let mut next = Vec::new();
-    for e in values {
-        next.push(bind(l, "next", e, &mut body));
-    }
-    for (r, e) in now.iter().flatten().zip(next) {
-        body.push(Stmt::Assign(*r, e));
-    }
-    out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
-    l.scope.loaded = None;
+        let step = l.k.reg("step", Ty::I64);
+        let mut body = Vec::new();
+        exchange(l, plan, way, &vars, &now, step, &mut body);
+        let array = if way.inside { plan.inner } else { plan.edge.value };
+        let mut roots = Vec::new();
+        for (r, k) in (0..ROWS).flat_map(|r| (0..plan.v).map(move |k| (r, k))) {
+            let index = at(l, &vars, [r, k]);
+            roots.push(opened(&mut l.launch.g, array, &index));
+        }
+        let roots = l.launch.shared(&roots);
+        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        let mut next = Vec::new();
+        for e in values {
+            next.push(bind(l, "next", e, &mut body));
+        }
+        for (r, e) in now.iter().flatten().zip(next) {
+            body.push(Stmt::Assign(*r, e));
+        }
+        out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
+        Ok::<_, Error>(())
+    })?;
     store(l, fused, plan, way, &now, out);
     Ok(())
 }
