@@ -10,20 +10,11 @@ use super::nested_loop::invariant_nodes;
 use super::products;
 use super::slow_path::arms;
 use super::work::joined;
-use crate::core::{NodeId, Op};
+use crate::core::{Graph, NodeId, Op};
+use crate::plan::Access;
 use crate::scalar::Ty;
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet as HashSet;
-
-/// Whether a map over several dimensions goes row by row, because its elements need their indices. Else it counts
-/// through the elements, and what is read at the element's own indices is read at its number.
-pub fn goes_by_rows(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
-    let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
-    fused.domain.len() > 1
-        && is_map
-        && !products::plan(l, fused).is_some_and(|p| p.is_matrix)
-        && needs_indices(l, fused)
-}
 
 /// Whether the elements of an index space of several dimensions need their indices.
 pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
@@ -46,12 +37,6 @@ pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     false
 }
 
-/// Whether an array of the index space's rank is read at the element's indices, or one of several dimensions at the
-/// element's number.
-fn is_own(l: &mut LaunchContext, x: NodeId, at: &[NodeId], index: &[NodeId]) -> bool {
-    at == index || index.len() == 1 && l.number(x, at) == Some(index[0])
-}
-
 /// What a fused group reads.
 #[derive(Default)]
 pub struct Accesses {
@@ -59,15 +44,20 @@ pub struct Accesses {
     /// path, then on its slow path.
     own: IndexSet<NodeId>,
     /// The arrays that are read at another index, or at one that a nested operation has.
-    elsewhere: HashSet<NodeId>,
-    /// It is a map that goes row by row.
+    elsewhere: IndexSet<NodeId>,
+    /// It is a map over several dimensions that goes row by row, because its elements need their indices. Else it counts
+    /// through the elements, and what is read at the element's own indices is read at its number.
     by_rows: bool,
+    /// It is a product of matrices.
+    is_product: bool,
 }
 
 impl Accesses {
     /// Of a fused group; `arrays` are what its stored items are in the interior.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
-        let by_rows = goes_by_rows(l, fused);
+        let is_product = products::plan(l, fused).is_some_and(|p| p.is_matrix);
+        let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
+        let by_rows = fused.domain.len() > 1 && is_map && !is_product && needs_indices(l, fused);
         let g = &mut l.g;
         let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
         let items = fused.items.iter().map(|it| it.node).chain(arrays.iter().copied());
@@ -75,11 +65,8 @@ impl Accesses {
             .zip(fused.items.iter().chain(&fused.items))
             .map(|(n, it)| if is_store(g, it) { opened(g, n, &index) } else { joined(g, n, &index).0 })
             .collect();
-        let mut found = Accesses { by_rows, ..Accesses::default() };
-        for slow in [false, true] {
-            found.own_of(l, &roots, &index, slow);
-        }
-        found.elsewhere_of(l, roots, &index);
+        let mut found = Accesses { by_rows, is_product, ..Accesses::default() };
+        found.walk(l, roots, &index);
         found
     }
 
@@ -88,53 +75,89 @@ impl Accesses {
         self.own.iter().filter(|_| !self.by_rows)
     }
 
-    /// Whether some array is read at the element's own index only: it may be an output, too.
-    pub fn may_be_in_place(&self) -> bool {
-        self.own.iter().any(|x| !self.elsewhere.contains(x))
+    /// How an array is read. What tiles of a product read is read by several threads.
+    pub fn access(&self, x: NodeId) -> Access {
+        let own = !self.is_product && self.own.contains(&x) && !self.elsewhere.contains(&x);
+        if own { Access::Pointwise } else { Access::Anywhere }
     }
 
-    /// Reads at the element's own index, with or without what only the slow path needs.
-    fn own_of(&mut self, l: &mut LaunchContext, roots: &[NodeId], index: &[NodeId], slow: bool) {
-        let (mut stack, mut seen) = (roots.to_vec(), HashSet::default());
+    /// Whether some array is read at the element's own index only: it may be an output, too.
+    pub fn may_be_in_place(&self) -> bool {
+        self.own.iter().any(|x| self.access(*x) == Access::Pointwise)
+    }
+
+    /// All arrays.
+    pub fn arrays(&self) -> impl Iterator<Item = &NodeId> {
+        self.own.iter().chain(&self.elsewhere)
+    }
+
+    /// Finds the reads: those of the fast path, then those that only the slow path has.
+    fn walk(&mut self, l: &mut LaunchContext, roots: Vec<NodeId>, index: &[NodeId]) {
+        let (mut stack, mut slow, mut seen) = (roots, Vec::new(), Vec::new());
         stack.reverse();
-        while let Some(n) = stack.pop() {
-            if l.g.is_closed(n) || !seen.insert(n) {
+        while let Some(n) = stack.pop().or_else(|| slow.pop()) {
+            let at = n.0 as usize;
+            if seen.len() <= at {
+                seen.resize(l.g.len().max(at + 1), false);
+            }
+            if std::mem::replace(&mut seen[at], true) {
                 continue;
             }
-            let op = l.g.op(n).clone();
-            if let Op::Elem(x, at) = &op
-                && is_own(l, *x, at, index)
-            {
-                self.own.insert(*x);
+            if l.g.is_closed(n) {
+                self.elsewhere_of(&l.g, n, index);
+                continue;
+            }
+            if let Some((condition, rare, fast)) = arms(&l.g, n) {
+                slow.extend([rare, condition]);
+                stack.push(fast);
+                continue;
             }
             let first = stack.len();
-            match arms(&l.g, n) {
-                Some((_, _, fast)) if !slow => stack.push(fast),
-                _ => stack.extend(op.operands()),
-            }
-            if op.is_reduction() {
-                stack.extend(invariant_nodes(&mut l.g, &op));
+            l.g.op(n).for_operands(|o| stack.push(o));
+            match l.g.op(n) {
+                Op::Elem(x, at) if at == index => {
+                    self.own.insert(*x);
+                }
+                Op::Elem(x, at) => {
+                    let (x, at) = (*x, at.clone());
+                    // one of several dimensions, at the element's number
+                    let own = index.len() == 1 && l.number(x, &at) == Some(index[0]);
+                    let list = if own { &mut self.own } else { &mut self.elsewhere };
+                    list.insert(x);
+                }
+                Op::At(x, _) => {
+                    self.elsewhere.insert(*x);
+                }
+                op if op.is_reduction() => {
+                    let op = op.clone();
+                    stack.extend(invariant_nodes(&mut l.g, &op));
+                    self.elsewhere_of(&l.g, n, index);
+                }
+                _ => {}
             }
             stack[first..].reverse();
         }
     }
 
-    /// All other reads.
-    fn elsewhere_of(&mut self, l: &mut LaunchContext, mut stack: Vec<NodeId>, index: &[NodeId]) {
-        let mut seen = HashSet::default();
+    /// All reads of a nested operation, or of what does not depend on the element. What is stored or reduced by another
+    /// group is not read here.
+    fn elsewhere_of(&mut self, g: &Graph, n: NodeId, index: &[NodeId]) {
+        let (mut stack, mut seen) = (vec![n], HashSet::default());
         while let Some(n) = stack.pop() {
             if !seen.insert(n) {
                 continue;
             }
-            let op = l.g.op(n).clone();
-            match &op {
-                Op::Elem(x, at) if is_own(l, *x, at, index) => {}
-                Op::Elem(x, _) | Op::At(x, _) => drop(self.elsewhere.insert(*x)),
+            let op = g.op(n);
+            match op {
+                Op::Elem(_, at) if at == index => {}
+                Op::Elem(x, _) | Op::At(x, _) => {
+                    self.elsewhere.insert(*x);
+                }
                 _ => {}
             }
-            // what is stored or reduced elsewhere is not read here
-            if !(op.is_pass() && l.g.is_closed(n)) {
-                stack.extend(op.operands().chain(op.lambda().map(|l| l.body)));
+            if !(op.is_pass() && g.is_closed(n)) {
+                op.for_operands(|o| stack.push(o));
+                stack.extend(op.lambda().map(|l| l.body));
             }
         }
     }

@@ -80,25 +80,12 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         Lower { launch, k, scope: ElementScope::default() }
     }
 
-    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `index` the domain's index among them, `at` the element that records name.
+    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `at` the element that records
+    /// name.
     pub fn region(
         &mut self,
         vars: &[(NodeId, Expr)],
         roots: &[NodeId],
-        index: Option<NodeId>,
-        at: &Expr,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let own = self.launch.domain_index(index);
-        self.region_at(vars, roots, (index, own), at, out)
-    }
-
-    /// The same, with the domain's index into its elements, if there is one, and its indices.
-    pub fn region_at(
-        &mut self,
-        vars: &[(NodeId, Expr)],
-        roots: &[NodeId],
-        (counter, index): (Option<NodeId>, Vec<NodeId>),
         at: &Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
@@ -106,8 +93,6 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
             memo: vars.iter().map(|(n, e)| (*n, (e.clone(), 1))).collect(),
             uses: self.uses(roots, vars),
             conditions: error_records::conditions(&mut self.launch.g, roots),
-            counter,
-            index,
             ..Region::at(at)
         };
         let values: Result<Vec<_>> = roots.iter().map(|n| self.value(*n, &mut r).map(|v| v.0)).collect();
@@ -130,31 +115,15 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         values
     }
 
-    /// As [`Lower::region`], for a look ahead at conditions: records are left by who computes them in earnest.
+    /// As [`Lower::region`], for a look at conditions before the elements are computed: these leave the records.
     pub fn conditions(
         &mut self,
         vars: &[(NodeId, Expr)],
         roots: &[NodeId],
-        index: Option<NodeId>,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
         let mut all = Vec::new();
-        let values = self.region(vars, roots, index, &Expr::int(0), &mut all)?;
-        error_records::remove(&mut all);
-        out.append(&mut all);
-        Ok(values)
-    }
-
-    /// The same at the domain's indices.
-    pub fn conditions_at(
-        &mut self,
-        vars: &[(NodeId, Expr)],
-        roots: &[NodeId],
-        index: Vec<NodeId>,
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        let mut all = Vec::new();
-        let values = self.region_at(vars, roots, (None, index), &Expr::int(0), &mut all)?;
+        let values = self.region(vars, roots, &Expr::int(0), &mut all)?;
         error_records::remove(&mut all);
         out.append(&mut all);
         Ok(values)

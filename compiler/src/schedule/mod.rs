@@ -85,6 +85,12 @@ impl Scope {
 }
 
 impl Versions {
+    /// Of a function that is compiled for GPUs only.
+    fn absent(name: &str) -> Versions {
+        let contiguous = Kernel { name: name.into(), ..Kernel::default() };
+        Versions { contiguous, in_place: None, strided: None, strategies: Default::default() }
+    }
+
     /// The kernel that `finish` belongs to: it is one for all versions, so it reads vectors at any stride. The addresses of matrices are written out so.
     pub fn finish(&self) -> Option<Kernel> {
         self.contiguous.finish.as_ref()?;
@@ -269,20 +275,17 @@ impl Scheduler<'_> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.before));
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
-        let (versions, dense) = cpu::kernels(&mut c, &name, fused, scalars)?;
+        let arrays = c.arrays(fused);
         // what the launch before read last is still in the caches
-        let arrays: Vec<Place> = c.signature.arrays.keys().map(|k| k.0).collect();
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
+        let (versions, dense) = match scope.has_cpu() {
+            true => cpu::kernels(&mut c, &name, fused, scalars)?,
+            false => (Versions::absent(&name), Vec::new()),
+        };
         let gpu = match scope.has_gpu() {
             true => Some(cuda::kernels(&mut c, &name, fused, scalars)?),
             false => None,
         };
-        let gpu = gpu.map(|mut g| {
-            // a later version may have asked for a stride that an earlier one does not need: all get the same scalars
-            let ins: Vec<_> = c.signature.ins.values().cloned().collect();
-            g.kernels.iter_mut().for_each(|k| k.takes(&ins));
-            g
-        });
         let segment = c.facts.segments.as_ref().map(|s| s.length);
         let segment = segment.or_else(|| products::length(&mut c, fused));
         let LaunchContext { signature, facts, warnings, .. } = c;
@@ -306,7 +309,7 @@ impl Scheduler<'_> {
             scratch: signature.scratch.iter().map(|s| s.1).collect(),
             computes,
             sites: signature.sites.iter().cloned().collect(),
-            finish: versions.contiguous.finish.is_some(),
+            finish: !scalars.is_empty() || groups::has_reduction(&self.f.graph, fused),
         };
         Ok((launch, versions))
     }

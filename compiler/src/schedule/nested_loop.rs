@@ -39,7 +39,7 @@ impl Place<'_> {
         roots: &[NodeId],
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Expr>> {
-        l.in_block(|l| l.region(known, roots, None, self.at, out))
+        l.in_block(|l| l.region(known, roots, self.at, out))
     }
 
     /// Not inside of an element: a record counts as element 0's.

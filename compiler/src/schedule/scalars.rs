@@ -18,14 +18,14 @@ pub fn join_initial(
     v: Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
-    let start = l.region(place.vars, &[r.init(l.launch)], None, place.at, out)?.remove(0);
+    let start = l.region(place.vars, &[r.init(l.launch)], place.at, out)?.remove(0);
     let value = l.k.reg("reduced", r.ty);
     out.push(Stmt::Var(value, start));
     let (_, a) = l.launch.g.fresh_var(r.ty);
     let (_, b) = l.launch.g.fresh_var(r.ty);
     let join = r.join(l.launch, a, b);
     let mut body = Vec::new();
-    let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], None, place.at, &mut body)?.remove(0);
+    let joined = l.region(&[(a, Expr::Reg(value)), (b, v)], &[join], place.at, &mut body)?.remove(0);
     body.push(Stmt::Assign(value, joined));
     out.push(Stmt::If(some, body, vec![]));
     Ok(Expr::Reg(value))
@@ -40,7 +40,7 @@ pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut
         }
     }
     let roots: Vec<NodeId> = scalars.iter().map(|i| l.launch.result(*i)).collect();
-    let values = l.region(known, &roots, None, &Expr::int(0), out)?;
+    let values = l.region(known, &roots, &Expr::int(0), out)?;
     for (i, e) in scalars.iter().zip(values) {
         let ty = l.launch.g.ty(l.launch.result(*i)).elem;
         let slot = l.launch.slot_out(plan::Place::Result(*i), ty);

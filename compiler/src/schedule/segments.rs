@@ -61,7 +61,7 @@ impl Segments {
             let value = join_initial(l, r, &place, some.clone(), total.clone(), out)?;
             vars.push((r.node, value));
         }
-        l.region(&vars, &self.bodies, Some(self.index), row, out)
+        l.region(&vars, &self.bodies, row, out)
     }
 }
 

@@ -41,7 +41,7 @@ fn folds(
         let Op::Fold { init, .. } = *l.launch.g.op(node) else { continue };
         let ty = l.launch.g.ty(node).elem;
         let scratch = l.launch.scratch(at, ty);
-        let start = l.region(&[], &[init], None, &Expr::int(0), out)?.remove(0);
+        let start = l.region(&[], &[init], &Expr::int(0), out)?.remove(0);
         let value = l.k.reg("folded", ty);
         out.push(Stmt::Var(value, start));
         let some = Expr::binary(BinaryOp::Gt, Expr::TileEnd, Expr::int(0));
@@ -54,7 +54,7 @@ fn folds(
 /// Reduces the scratch array (semantics 5.1, steps 4 and 5).
 fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
     if r.joins_by_loops(l.launch) {
-        let start = l.region(&[], &[r.init(l.launch)], None, &Expr::int(0), out)?.remove(0);
+        let start = l.region(&[], &[r.init(l.launch)], &Expr::int(0), out)?.remove(0);
         let result = &mut |_: &mut Lower, at: Expr, _: &mut Vec<Stmt>| Ok(Expr::load(r.scratch, at));
         return slots::reduce(l, r, start, Expr::TileEnd, &Place::NONE, result, out);
     }
@@ -87,7 +87,7 @@ fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result
     let at = Expr::Reg(base).plus(Expr::Reg(i));
     let mut body = Vec::new();
     let vars = [(a, Expr::load(columns, column.clone())), (b, Expr::load(r.scratch, at))];
-    let joined = l.region(&vars, &[join], None, &Expr::int(0), &mut body)?.remove(0);
+    let joined = l.region(&vars, &[join], &Expr::int(0), &mut body)?.remove(0);
     body.push(Stmt::Store(columns, column, joined));
     let copy = Stmt::Store(columns, Expr::Reg(c), Expr::load(r.scratch, Expr::Reg(base).plus(Expr::Reg(c))));
     out.extend([

@@ -20,7 +20,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
         let Op::Fold { step, init, src } = l.launch.g.op(node).clone() else { continue };
         let ty = l.launch.g.ty(node).elem;
         let acc = l.k.reg("acc", ty);
-        let start = l.region(&[], &[init], None, &Expr::int(0), &mut out)?.remove(0);
+        let start = l.region(&[], &[init], &Expr::int(0), &mut out)?.remove(0);
         out.push(Stmt::Var(acc, start));
         let (_, var) = l.launch.g.fresh_var(ty);
         vars.push((var, Expr::Reg(acc)));
@@ -30,7 +30,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
         let scratch = l.launch.scratch(at, ty);
         end.push(Stmt::Store(scratch, Expr::int(0), Expr::Reg(acc)));
     }
-    let values = l.region(&vars, &roots, Some(index), &Expr::Reg(i), &mut body)?;
+    let values = l.region(&vars, &roots, &Expr::Reg(i), &mut body)?;
     // all new values are computed before any accumulator changes
     let mut new = Vec::new();
     for (acc, e) in accumulators.iter().zip(values) {

@@ -40,9 +40,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             let mut loops = each(l, "i", &part.begin, &part.end, &mut |l, i, conditions, out| {
                 let vars = [(index, i.clone())];
                 if let Some(conditions) = conditions {
-                    return l.conditions(&vars, conditions, Some(index), out);
+                    return l.conditions(&vars, conditions, out);
                 }
-                let values = l.region(&vars, roots, Some(index), i, out)?;
+                let values = l.region(&vars, roots, i, out)?;
                 stores.store(l, values, i, i, out);
                 Ok(vec![])
             })?;
@@ -73,9 +73,9 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         out.push(Stmt::Let(i, Expr::Reg(base).plus(j.clone()), Default::default()));
         let (i, vars) = (Expr::Reg(i), [(index, Expr::Reg(i))]);
         if let Some(conditions) = conditions {
-            return l.conditions(&vars, conditions, Some(index), out);
+            return l.conditions(&vars, conditions, out);
         }
-        let values = l.region(&vars, &roots, Some(index), &i, out)?;
+        let values = l.region(&vars, &roots, &i, out)?;
         stores.store(l, values, &i, j, out);
         Ok(vec![])
     })?);

@@ -22,7 +22,7 @@ use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::strategy::Strategy;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt, verify};
+use crate::kernel::{Expr, Mem, Stmt, dce, verify};
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use select::Plan;
@@ -67,12 +67,17 @@ pub fn kernels(
     let s = &c.signature;
     let dense = others.iter().flat_map(|(a, b)| a.dense.iter().chain(&b.dense));
     let dense: IndexSet<u32> = dense.chain(&contiguous.dense).copied().collect();
+    let finished = |k: KernelBuilder, noalias: bool| {
+        let mut k = k.finished(s, noalias);
+        dce::run(&mut k);
+        k
+    };
     let mut versions =
-        Versions { contiguous: contiguous.finished(s, stores), in_place: None, strided: None, strategies };
+        Versions { contiguous: finished(contiguous, stores), in_place: None, strided: None, strategies };
     if let Some((in_place, any)) = others {
         // without outputs nothing can overlap
-        versions.in_place = stores.then(|| in_place.finished(s, false));
-        versions.strided = Some(any.finished(s, false));
+        versions.in_place = stores.then(|| finished(in_place, false));
+        versions.strided = Some(finished(any, false));
     }
     if c.wanted.has_cpu() {
         for k in [&versions.contiguous].into_iter().chain(&versions.in_place).chain(&versions.strided) {

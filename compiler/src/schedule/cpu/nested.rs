@@ -40,9 +40,9 @@ pub fn tile(
                 vars.push((acc, Expr::Reg(old)));
             }
             if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, None, out);
+                return l.conditions(&vars, conditions, out);
             }
-            let value = l.region(&vars, &[root], None, place.at, out)?.remove(0);
+            let value = l.region(&vars, &[root], place.at, out)?.remove(0);
             out.push(Stmt::Store(columns, c.clone(), value));
             Ok(vec![])
         })

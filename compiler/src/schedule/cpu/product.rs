@@ -81,10 +81,10 @@ struct Square<'a> {
 impl Square<'_> {
     fn compute(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let inner = &self.p.of.inner[0];
-        let count = l.region(&[], &[self.p.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let count = l.region(&[], &[self.p.of.extent], &Expr::int(0), out)?.remove(0);
         let start = match self.sums {
             Some(_) => Expr::Lit(Lit::no_sum(inner.ty)),
-            None => l.region(&[], &[inner.init], None, &Expr::int(0), out)?.remove(0),
+            None => l.region(&[], &[inner.init], &Expr::int(0), out)?.remove(0),
         };
         self.each_result(l, out, &|at| {
             let both = [Some(self.chains), self.sums].into_iter().flatten();
@@ -140,7 +140,7 @@ impl Square<'_> {
         let column = self.first[1].clone().plus(Expr::Reg(c));
         let vars = [(j, column), (k, base.clone().plus(Expr::Reg(kk)))];
         let mut body = Vec::new();
-        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
         let to = Expr::Reg(kk).times(Expr::int(SIZE)).plus(Expr::Reg(c));
         body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         let (count, inner) = if side.along_k {
@@ -226,7 +226,7 @@ impl Square<'_> {
                     Env::default().with(&l.launch.g, self.p.outer[0], i).with(&l.launch.g, self.p.k, *k);
                 let nodes: Vec<NodeId> =
                     self.p.sides[0].parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-                let values = l.region(&vars, &nodes, None, &Expr::int(0), out)?;
+                let values = l.region(&vars, &nodes, &Expr::int(0), out)?;
                 for (n, e) in nodes.into_iter().zip(values) {
                     let e = named(l, "a", e, out);
                     vars.push((n, e));
@@ -242,7 +242,7 @@ impl Square<'_> {
                 vars.push((before, value));
                 let env = at_column.with(&l.launch.g, self.p.outer[0], *i).with(&l.launch.g, self.p.k, *k);
                 let root = env.with(&l.launch.g, inner.acc, before).of(&mut l.launch.g, inner.next);
-                let next = l.region(&vars, &[root], None, &Expr::int(0), &mut body)?.remove(0);
+                let next = l.region(&vars, &[root], &Expr::int(0), &mut body)?.remove(0);
                 value = named(l, "chain", next, &mut body);
             }
             body.push(Stmt::Store(self.chains, at, value));
@@ -268,12 +268,12 @@ impl Square<'_> {
         let mut value = Expr::load(self.sums.unwrap_or(self.chains), from);
         if self.sums.is_some() {
             let init = env.of(&mut l.launch.g, inner.init);
-            value = l.region(&vars, &[init], None, &Expr::int(0), &mut body)?.remove(0).plus(value);
+            value = l.region(&vars, &[init], &Expr::int(0), &mut body)?.remove(0).plus(value);
         }
         let value = named(l, "result", value, &mut body);
         vars.push((env.of(&mut l.launch.g, inner.node), value));
         let roots: Vec<NodeId> = self.p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
         for (item, e) in fused.items.iter().zip(values) {
             let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
             let to = at[0].clone().times(l.launch.stride(mem, 0)).plus(at[1].clone());

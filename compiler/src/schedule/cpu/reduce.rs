@@ -161,7 +161,7 @@ impl Tile<'_> {
         let roots = elements.concat();
         rows_by_loops(l, &count, out, &mut |l, in_tile, column, is_first, out| {
             let i = named(l, "i", self.base.clone().plus(in_tile.clone()), out);
-            let mut values = l.region(&[(index, i.clone())], &roots, Some(index), &i, out)?;
+            let mut values = l.region(&[(index, i.clone())], &roots, &i, out)?;
             let mut rest = values.split_off(self.items.len()).into_iter();
             self.stores.store(l, values, &i, &in_tile, out);
             let place = Place { vars: &[], at: &i };
@@ -223,9 +223,9 @@ impl Tile<'_> {
                 vars.push((*acc, Expr::Reg(old)));
             }
             if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, Some(index), out);
+                return l.conditions(&vars, conditions, out);
             }
-            let mut values = l.region(&vars, &roots, Some(index), &i, out)?;
+            let mut values = l.region(&vars, &roots, &i, out)?;
             let sums = values.split_off(self.items.len());
             self.stores.store(l, values, &i, &in_tile, out);
             for (m, e) in columns.iter().zip(sums) {
@@ -273,7 +273,7 @@ fn pair(l: &mut Lower, r: &Reduction, place: &Place, m: Mem, k: &Expr, body: &mu
     let join = r.join(l.launch, a, b);
     let mut vars = place.vars.to_vec();
     vars.extend([(a, Expr::Reg(low)), (b, Expr::Reg(high))]);
-    Ok(l.region(&vars, &[join], None, place.at, body)?.remove(0))
+    Ok(l.region(&vars, &[join], place.at, body)?.remove(0))
 }
 
 /// Joins the first `width` columns in place, in order; a column without neighbour moves up.

@@ -63,10 +63,10 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
                 let values = piece.outer.iter().cloned().chain([j.clone()]);
                 let vars: Vec<(NodeId, Expr)> = index.iter().copied().zip(values).collect();
                 if let Some(conditions) = conditions {
-                    return l.conditions_at(&vars, conditions, index.clone(), out);
+                    return l.conditions(&vars, conditions, out);
                 }
                 let at = piece.row.clone().plus(j.clone());
-                let values = l.region_at(&vars, roots, (None, index.clone()), &at, out)?;
+                let values = l.region(&vars, roots, &at, out)?;
                 let in_tile = at.minus(walk.lo.clone());
                 stores.store_at(l, values, &piece.indices(j), &in_tile, out);
                 Ok(vec![])

@@ -221,7 +221,7 @@ impl Strip<'_> {
             };
             roots.push(rest.iter().fold(acc, |acc, k| r.step(l.launch, acc, *k)));
         }
-        let values = l.region(&vars, &roots, None, &i, &mut body)?;
+        let values = l.region(&vars, &roots, &i, &mut body)?;
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         Ok(())
@@ -242,7 +242,7 @@ impl Strip<'_> {
             let (low, high) = (r.join(l.launch, a, b), r.join(l.launch, c, d));
             roots.push(r.join(l.launch, low, high));
         }
-        let values = l.region(&vars, &roots, None, &i, &mut body)?;
+        let values = l.region(&vars, &roots, &i, &mut body)?;
         let to = at.plus(Expr::Reg(q));
         body.extend(self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
@@ -265,7 +265,7 @@ impl Strip<'_> {
             if reads || !moves {
                 continue;
             }
-            let (array, per_line) = (l.launch.input(x, false), 64 / l.launch.g.ty(x).elem.size() as i64);
+            let (array, per_line) = (l.launch.input(x), 64 / l.launch.g.ty(x).elem.size() as i64);
             for row in rows {
                 let ahead = row.clone().plus(Expr::int(COLUMNS * rows.len() as i64));
                 let address =
@@ -337,7 +337,7 @@ impl Strip<'_> {
             };
             let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
             let root = r.join(l.launch, low.0, high.0);
-            let joined = l.region(&[low, high], &[root], None, &Expr::int(0), &mut body)?.remove(0);
+            let joined = l.region(&[low, high], &[root], &Expr::int(0), &mut body)?.remove(0);
             body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
             out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
         }

@@ -126,10 +126,10 @@ impl Batch<'_> {
                 let odd = even.clone().plus(Expr::int(1));
                 let vars = [(self.s.index, i.clone()), (index[0], even), (index[1], odd)];
                 if let Some(conditions) = conditions {
-                    return l.conditions(&vars, conditions, None, out);
+                    return l.conditions(&vars, conditions, out);
                 }
                 let to = at.clone().plus(p.clone());
-                let values = l.region(&vars, roots, None, &i, out)?;
+                let values = l.region(&vars, roots, &i, out)?;
                 out.extend(self.pairs.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
                 Ok(vec![])
             })
@@ -187,9 +187,9 @@ impl Batch<'_> {
                 }
             }
             if let Some(conditions) = conditions {
-                return l.conditions(&vars, conditions, None, out);
+                return l.conditions(&vars, conditions, out);
             }
-            let values = l.region(&vars, &roots, None, i, out)?;
+            let values = l.region(&vars, &roots, i, out)?;
             out.extend(self.columns.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
             Ok(vec![])
         })
@@ -231,7 +231,7 @@ impl Batch<'_> {
             let high = named(l, "high", Expr::load(*from, even.plus(Expr::int(1))), &mut body);
             let (x, y) = (l.launch.g.fresh_var(r.ty).1, l.launch.g.fresh_var(r.ty).1);
             let root = r.join(l.launch, x, y);
-            let value = l.region(&[(x, low), (y, high)], &[root], None, &Expr::int(0), &mut body)?.remove(0);
+            let value = l.region(&[(x, low), (y, high)], &[root], &Expr::int(0), &mut body)?.remove(0);
             body.push(Stmt::Store(*to, Expr::Reg(k), value));
             out.push(Stmt::For(k, Expr::int(0), pairs.clone(), body));
         }

@@ -99,7 +99,7 @@ fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> 
         .skip(1)
         .fold(index[0].clone(), |k, (i, n)| k.times(n.clone()).plus(i.clone()));
     let (mut out, mut stores) = (Vec::new(), Vec::new());
-    let values = l.region_at(&vars, &roots, (None, own), &number, &mut out)?;
+    let values = l.region(&vars, &roots, &number, &mut out)?;
     for (item, e) in items.iter().zip(values) {
         let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
         let e = bind(l, "value", e, &mut out);

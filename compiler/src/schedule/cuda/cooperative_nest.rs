@@ -117,7 +117,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> 
     for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
-        let values = l.region(&element.known, &roots, Some(tiled.index), &i, &mut out)?;
+        let values = l.region(&element.known, &roots, &i, &mut out)?;
         let values: Vec<Expr> = values.into_iter().map(|e| named(l, "own", e, &mut out)).collect();
         element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
         let mut walk = Walk { of, staged, k: tiled.nest.k, element: &element, shared: Vec::new(), strided };
@@ -131,7 +131,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> 
     // in place: all have read the last element before its thread stores it
     out.push(Stmt::Barrier);
     let mut end = Vec::new();
-    let values = l.region(&element.known, &tiled.roots, Some(tiled.index), &i, &mut end)?;
+    let values = l.region(&element.known, &tiled.roots, &i, &mut end)?;
     store_single(l, &items, values, &at, &mut end);
     out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), end, vec![]));
     Ok(out)
@@ -161,7 +161,7 @@ impl Walk<'_> {
     /// In index order.
     fn sequence(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let (v, len, unrolled) = (self.staged.v, self.staged.len, self.staged.unrolled);
-        let count = l.region(&[], &[self.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
         let acc: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("acc", ty)).collect();
         out.extend(acc.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
         let base = l.k.reg("base", Ty::I64);
@@ -201,7 +201,7 @@ impl Walk<'_> {
 
     /// In the order of semantics 5.1.
     fn tree(&self, l: &mut Lower, inits: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
-        let count = l.region(&[], &[self.of.extent], None, &Expr::int(0), out)?.remove(0);
+        let count = l.region(&[], &[self.of.extent], &Expr::int(0), out)?.remove(0);
         let count = named(l, "count", count, out);
         let result: Vec<Reg> = self.types().into_iter().map(|ty| l.k.reg("reduced", ty)).collect();
         out.extend(result.iter().zip(inits).map(|(r, e)| Stmt::Var(*r, e.clone())));
@@ -212,7 +212,7 @@ impl Walk<'_> {
             let root = env.of(&mut l.launch.g, joined);
             let mut vars = self.element.known.clone();
             vars.extend([(x, a), (y, b)]);
-            Ok(l.region(&vars, &[root], None, &Expr::int(0), out)?.remove(0))
+            Ok(l.region(&vars, &[root], &Expr::int(0), out)?.remove(0))
         };
         let general = self.of.inner.iter().any(|o| o.is_general(&l.launch.g));
         let mut lanes = Lanes { types: self.types(), join, general };

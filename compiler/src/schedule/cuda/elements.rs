@@ -88,7 +88,7 @@ impl Elements {
             if l.k.strided && l.launch.g.ty(x).rank > 1 {
                 continue;
             }
-            let (mem, ty) = (l.launch.input(x, true), l.launch.g.ty(x).elem);
+            let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
             for (g, indices) in self.indices.chunks(self.v as usize).enumerate() {
                 let loaded = l.scope.loaded.get_or_insert_default();
                 if loaded.contains_key(&(x, vec![indices[0]])) {
@@ -120,7 +120,7 @@ impl Elements {
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
         // a record names its element
-        each.iter().enumerate().map(|(j, e)| l.region(&vars, e, None, &self.at(j), out)).collect()
+        each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
     /// The values without what is unlikely, and whether any of it would have been needed: then the elements are to be computed in another way.
@@ -250,7 +250,7 @@ impl Elements {
 
 /// So many neighbours of an array in registers, by one access.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
-    let (mem, ty) = (l.launch.input(array, true), l.launch.g.ty(array).elem);
+    let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
     access::load(l, mem, regs.clone(), at, out);
     regs
@@ -276,7 +276,7 @@ fn usual(
     let conditions = slow_path::conditions(l.launch, roots);
     let both: Vec<NodeId> = roots.iter().chain(&conditions).copied().collect();
     let path = if conditions.is_empty() { SlowPath::default() } else { SlowPath::skip() };
-    let mut values = l.on_path(path, |l| l.region(vars, &both, None, &Expr::int(0), out)).0?;
+    let mut values = l.on_path(path, |l| l.region(vars, &both, &Expr::int(0), out)).0?;
     let any = values.split_off(roots.len()).into_iter().reduce(|a, b| Expr::binary(BinaryOp::Or, a, b));
     Ok((values, any))
 }
@@ -289,9 +289,9 @@ fn noted(
     any: Option<Reg>,
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
-    let Some(any) = any else { return l.region(vars, roots, None, &Expr::int(0), out) };
+    let Some(any) = any else { return l.region(vars, roots, &Expr::int(0), out) };
     let roots = division::usual(l, roots);
-    l.on_path(SlowPath::Note(any, Default::default()), |l| l.region(vars, &roots, None, &Expr::int(0), out)).0
+    l.on_path(SlowPath::Note(any, Default::default()), |l| l.region(vars, &roots, &Expr::int(0), out)).0
 }
 
 /// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
@@ -307,7 +307,7 @@ fn usual_first(
     // what the fast path has loaded is not known to the branch, whose code is long enough
     l.scope.loaded = before;
     let mut complete = Vec::new();
-    let exact = l.region(vars, roots, None, &Expr::int(0), &mut complete)?;
+    let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
     let mut vars = Vec::new();
     for ((root, value), exact) in roots.iter().zip(values).zip(exact) {
         let var = l.k.reg("usual", l.launch.g.ty(*root).elem);
@@ -324,7 +324,7 @@ pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mu
     let index = l.launch.index();
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
     let vars = [(index, at.clone())];
-    let values = l.of_any_number(unusual, |l| l.region(&vars, &roots, Some(index), at, out))?;
+    let values = l.of_any_number(unusual, |l| l.region(&vars, &roots, at, out))?;
     store_single(l, items, values, at, out);
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Vec<St
         let ty = l.launch.g.ty(node).elem;
         let acc = l.k.reg("acc", ty);
         out.push(Stmt::Var(acc, Expr::Lit(Lit::zero(ty))));
-        let e = l.region(&[], &[init], None, &Expr::int(0), &mut start)?.remove(0);
+        let e = l.region(&[], &[init], &Expr::int(0), &mut start)?.remove(0);
         start.push(Stmt::Assign(acc, e));
         folds.push(Fold { node, src, step, acc });
     }
@@ -82,7 +82,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = folds.iter().map(|f| element(&mut l.launch.g, f.src, index)).collect();
         let mut inner = Vec::new();
-        let values = l.region(&[(index, i.clone())], &roots, Some(index), &i, &mut inner)?;
+        let values = l.region(&[(index, i.clone())], &roots, &i, &mut inner)?;
         inner.extend(shared.iter().zip(values).map(|(m, e)| Stmt::Store(*m, at.clone(), e)));
         body.push(Stmt::If(Expr::binary(BinaryOp::Lt, i, n.clone()), inner, vec![]));
     }
@@ -115,13 +115,12 @@ fn steps(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let mut roots = Vec::new();
-    let index = vars.first().map(|v| v.0);
     for (f, e) in folds.iter().zip(elements) {
         let (_, acc) = l.launch.g.fresh_var(l.launch.g.ty(f.node).elem);
         vars.push((acc, Expr::Reg(f.acc)));
         roots.push(l.launch.g.open(&f.step, &[acc, *e]));
     }
-    let values = l.region(&vars, &roots, index, at, out)?;
+    let values = l.region(&vars, &roots, at, out)?;
     // all new values before any accumulator changes
     let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
     out.extend(folds.iter().zip(values).map(|(f, e)| Stmt::Assign(f.acc, e)));

@@ -30,7 +30,7 @@ mod tree;
 use super::Scope;
 use super::element::named as bind;
 use super::groups::FusedGroup;
-use super::lower::{LaunchContext, Lower, Target};
+use super::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
 use super::reduction::tiles;
 use super::scalars;
 use super::stencil::Kept;
@@ -38,10 +38,10 @@ use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, pipeline};
+use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, dce, pipeline};
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::scalar::{BinaryOp, Ty};
-use select::{Group, Guards, Plan, Shape, Variant};
+use select::{Group, Guards, Plan, Shape};
 use std::sync::Arc;
 
 /// A body of more operations than this is not repeated to keep more loads in flight.
@@ -71,22 +71,15 @@ pub struct Draft {
     narrow: bool,
     /// Which it was written by.
     pub strategy: Strategy,
-    /// What the launch hands over, the same for all versions.
-    ins: Vec<(String, Ty)>,
 }
 
 impl Draft {
     /// The kernel after the passes over kernels, verified.
     pub fn finish(self) -> Result<Kernel> {
-        let mut k = Kernel { name: self.name, ins: self.ins, ..Arc::unwrap_or_clone(self.kernel) };
+        let mut k = Kernel { name: self.name, ..Arc::unwrap_or_clone(self.kernel) };
         k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
         pipeline::run(&mut k, self.narrow)?;
         Ok(k)
-    }
-
-    /// What the launch hands over, the same for all versions.
-    pub(super) fn takes(&mut self, ins: &[(String, Ty)]) {
-        self.ins = ins.to_vec();
     }
 }
 
@@ -97,55 +90,94 @@ pub fn kernels(
     fused: &FusedGroup,
     scalars: &[u32],
 ) -> Result<GpuVariants> {
-    let launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
-    let mut out = GpuVariants { launch, kernels: vec![], stencils: vec![] };
-    if out.launch.absent.is_some() {
-        return Ok(out);
-    }
-    let groups = select::variants(c, fused);
-    let mut written = 0;
-    for mut group in groups {
+    let (mut written, mut in_versions) = (Vec::new(), 0);
+    for mut group in select::variants(c, fused) {
         interrupt::check()?;
+        let (k, grid) = emit(c, fused, scalars, &group)?;
         let strategy = group.plan.strategy(fused, c.facts.nested);
-        let Emitted { kernel, grid, dense } = emit(c, fused, scalars, &group)?;
-        let k = Arc::new(kernel);
         // a product's registers are written out because that pays
-        let mut size = k.main.as_deref().map_or(0, operations);
+        let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
             *c.in_products() += std::mem::take(&mut size);
         }
-        for variant in &group.variants {
-            let so_far = *c.in_versions() + 4 * size;
-            if group.may_be_left_out && is_too_much(size, so_far, &variant.guards, c.wanted) {
-                continue;
-            }
-            if group.may_be_left_out {
-                written += size;
-            }
-            push(&mut out, &k, name, &group.plan, strategy, grid, variant, dense.clone());
+        if group.may_be_left_out {
+            let (so_far, wanted) = (*c.in_versions() + 4 * size, c.wanted);
+            group.variants.retain(|v| !is_too_much(size, so_far, &v.guards, wanted));
+            in_versions += size * group.variants.len();
         }
-        out.stencils.append(&mut group.stencils);
+        written.push(Written { k, grid, strategy, group });
     }
-    *c.in_versions() += written;
+    let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
+    let (mut kernels, mut stencils) = (Vec::new(), Vec::new());
+    if launch.absent.is_some() {
+        return Ok(GpuVariants { launch, kernels, stencils });
+    }
+    *c.in_versions() += in_versions;
+    // the signature is complete: now kernels are finished
+    for mut w in written {
+        stencils.append(&mut w.group.stencils);
+        w.finish(&c.signature, &mut launch, &mut kernels);
+    }
     // a loop in each thread is the last resort of these: only what no other variant takes goes by it
     let is_segmented = c.facts.segments.is_some();
-    if is_segmented || out.launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
+    if is_segmented || launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
         c.warnings.clear();
     }
-    Ok(out)
+    Ok(GpuVariants { launch, kernels, stencils })
 }
 
-/// A kernel that was written.
-struct Emitted {
-    /// Without a name.
-    kernel: Kernel,
+/// The kernel of a group of variants, as it was written.
+struct Written {
+    k: KernelBuilder,
     grid: Grid,
-    /// The arrays whose elements it counts through.
-    dense: Vec<u32>,
+    strategy: Strategy,
+    group: Group,
+}
+
+impl Written {
+    /// Adds the variants, with what the launch hands to all of them.
+    fn finish(self, s: &Signature, launch: &mut GpuKernel, kernels: &mut Vec<Draft>) {
+        let flat: Vec<u32> = self.k.dense.iter().copied().collect();
+        let mut k = self.k.finished(s, false);
+        if !self.grid.has_scratch() {
+            k.scratch.clear();
+        }
+        let k = Arc::new(k);
+        let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
+        // elsewhere neighbours are counted through, from one row to the next
+        let by_rows = self.strategy.goes_by_rows();
+        let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
+        let steps = if let Plan::TemporalBlocking(plan) = &self.group.plan { plan.steps as u32 } else { 0 };
+        for variant in self.group.variants {
+            let (guards, name) = (variant.guards, format!("{}{}", launch.name, variant.suffix));
+            launch.versions.push(GpuVersion {
+                entry: name.clone(),
+                threads: k.threads,
+                grid: self.grid,
+                pays: variant.profit,
+                contiguous: guards.contiguous,
+                flat: flat.clone(),
+                aligned: aligned.clone(),
+                narrow: guards.narrow,
+                longest: guards.longest,
+                separate: guards.separate,
+                steps,
+                extent: guards.extent,
+                rows: rows.clone(),
+            });
+            let (kernel, noalias, narrow) = (k.clone(), variant.noalias, guards.narrow);
+            kernels.push(Draft { kernel, name, noalias, narrow, strategy: self.strategy });
+        }
+    }
 }
 
 /// Writes the kernel of a group of variants.
-fn emit(c: &mut LaunchContext, fused: &FusedGroup, scalars: &[u32], group: &Group) -> Result<Emitted> {
+fn emit(
+    c: &mut LaunchContext,
+    fused: &FusedGroup,
+    scalars: &[u32],
+    group: &Group,
+) -> Result<(KernelBuilder, Grid)> {
     let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
     // what only computes scalars may read elements of arrays of any stride
     let strided = shape.strided || matches!(group.plan, Plan::Scalars);
@@ -193,53 +225,9 @@ fn emit(c: &mut LaunchContext, fused: &FusedGroup, scalars: &[u32], group: &Grou
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
-    let dense = l.k.dense.iter().copied().collect();
-    let mut kernel = lower.finished(false);
-    if !grid.has_scratch() {
-        kernel.scratch.clear();
-    }
-    Ok(Emitted { kernel, grid, dense })
-}
-
-/// Adds a variant.
-#[allow(clippy::too_many_arguments, reason = "what a variant is, once")]
-fn push(
-    out: &mut GpuVariants,
-    k: &Arc<Kernel>,
-    name: &str,
-    plan: &Plan,
-    strategy: Strategy,
-    grid: Grid,
-    variant: &Variant,
-    flat: Vec<u32>,
-) {
-    let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
-    // elsewhere neighbours are counted through, from one row to the next
-    let rows = aligned.iter().filter(|i| strategy.goes_by_rows() && flat.contains(i)).copied().collect();
-    let (guards, name) = (variant.guards, format!("{name}{}", variant.suffix));
-    out.launch.versions.push(GpuVersion {
-        entry: name.clone(),
-        threads: k.threads,
-        grid,
-        pays: variant.profit,
-        contiguous: guards.contiguous,
-        flat,
-        aligned,
-        narrow: guards.narrow,
-        longest: guards.longest,
-        separate: guards.separate,
-        steps: if let Plan::TemporalBlocking(plan) = plan { plan.steps as u32 } else { 0 },
-        extent: guards.extent,
-        rows,
-    });
-    out.kernels.push(Draft {
-        kernel: k.clone(),
-        name,
-        noalias: variant.noalias,
-        narrow: guards.narrow,
-        strategy,
-        ins: k.ins.clone(),
-    });
+    let mut k = lower.k;
+    dce::run(&mut k.kernel);
+    Ok((k, grid))
 }
 
 /// Operations of a function's kernels, from which on no fused group has versions of its own for 32-bit indices or for outputs apart from all else: what they save is little

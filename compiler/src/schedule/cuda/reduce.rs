@@ -254,7 +254,7 @@ impl Tile<'_> {
             });
         }
         let mut body = Vec::new();
-        let mut values = l.region(&known, &roots, Some(index), &at, &mut body)?;
+        let mut values = l.region(&known, &roots, &at, &mut body)?;
         let sums = values.split_off(self.items.len());
         // all new values before any accumulator changes
         let sums: Vec<Expr> = sums.into_iter().map(|e| bind(l, "next", e, &mut body)).collect();

@@ -87,7 +87,7 @@ impl Stages {
             }
         }
         now.reverse();
-        let values = l.region(vars, &now, None, &Expr::int(0), out)?;
+        let values = l.region(vars, &now, &Expr::int(0), out)?;
         for (n, e) in now.into_iter().zip(values) {
             let e = bind(l, "part", e, out);
             self.done.insert(n);

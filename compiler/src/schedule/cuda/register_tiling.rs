@@ -289,7 +289,7 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
 fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
     let &Work { plan, place, .. } = work;
     // at which places it is read was said when the CPU's kernels were written
-    let (mem, ty) = (l.launch.input(line.array, true), l.launch.g.ty(line.array).elem);
+    let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {
         let (mem, at) = match plan.patches.as_ref().and_then(|p| p.place(line, *first)) {
@@ -324,7 +324,7 @@ fn store(
     out: &mut Vec<Stmt>,
 ) -> error::Result<()> {
     let &Work { items, plan, place, .. } = work;
-    let values = l.region(vars, roots, None, &Expr::int(0), out)?;
+    let values = l.region(vars, roots, &Expr::int(0), out)?;
     let mut at = vec![0; place.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
     for (which, item) in items.iter().enumerate() {

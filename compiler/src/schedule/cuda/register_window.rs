@@ -146,7 +146,7 @@ pub fn loaded(
                 let (at, node) = elements.beside(l, group, *start);
                 let (mem, at) = match &w.tile {
                     Some(tile) => tile.place(elements.offset(group) + start),
-                    None => (l.launch.input(w.array, true), at),
+                    None => (l.launch.input(w.array), at),
                 };
                 let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
                 for (k, r) in regs.iter().enumerate() {

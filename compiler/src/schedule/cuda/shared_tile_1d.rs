@@ -149,9 +149,9 @@ pub fn fill_over_ends(
 pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     if let Some(node) = halo.value(l.launch, array, &[index]) {
-        return Ok(l.region(&[(index, at.clone())], &[node], None, &Expr::int(0), out)?.remove(0));
+        return Ok(l.region(&[(index, at.clone())], &[node], &Expr::int(0), out)?.remove(0));
     }
-    let (mem, n) = (l.launch.input(array, true), l.launch.extent(array, 0));
+    let (mem, n) = (l.launch.input(array), l.launch.extent(array, 0));
     let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(0));
     let inside = Expr::binary(BinaryOp::And, low, Expr::binary(BinaryOp::Lt, at.clone(), l.launch.host(n)));
     Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))

@@ -131,7 +131,7 @@ impl SharedTiles {
         let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();
         for p in &self.0 {
-            let mem = l.launch.input(p.array, true);
+            let mem = l.launch.input(p.array);
             let of_row = p.columns / p.width;
             let accesses = p.rows * of_row;
             for round in 0..(accesses + threads - 1) / threads {

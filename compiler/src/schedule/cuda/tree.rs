@@ -202,7 +202,7 @@ pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt
     let (_, x) = l.launch.g.fresh_var(r.ty);
     let (_, y) = l.launch.g.fresh_var(r.ty);
     let joined = r.join(l.launch, x, y);
-    Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], None, &Expr::int(0), out)?.remove(0))
+    Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], &Expr::int(0), out)?.remove(0))
 }
 
 /// Values that lie one after another: from `base` on, below `end` (both i64).

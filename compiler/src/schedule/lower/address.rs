@@ -22,15 +22,13 @@ impl Lower<'_, '_, '_> {
             // what has been loaded lies inside
             return Ok((e, 1));
         }
-        let mut pointwise = !total && r.index == index;
         if !total && let Some(k) = self.flat(x, index) {
-            pointwise |= r.counter == Some(k);
-            return self.read_flat(n, x, k, pointwise, r);
+            return self.read_flat(n, x, k, r);
         }
         if self.scope.loaded.is_some() && !total {
             return self.read_once(n, x, index, r).map(|e| (e, 1));
         }
-        let mem = self.launch.input(x, pointwise);
+        let mem = self.launch.input(x);
         if !total {
             return self.address(mem, index, r).map(|(at, depth)| (Expr::load(mem, at), depth));
         }
@@ -76,7 +74,7 @@ impl Lower<'_, '_, '_> {
         if self.k.strided {
             sum = sum.times(self.launch.stride(mem, outer.len() as u8));
         }
-        let values = self.region(vars, outer, None, &Expr::int(0), out)?;
+        let values = self.region(vars, outer, &Expr::int(0), out)?;
         for (e, axis) in values.into_iter().zip(0..) {
             sum = e.times(self.launch.stride(mem, axis)).plus(sum);
         }
@@ -136,14 +134,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A read of element `k` of a flat array.
-    fn read_flat(
-        &mut self,
-        n: NodeId,
-        x: NodeId,
-        k: NodeId,
-        pointwise: bool,
-        r: &mut Region,
-    ) -> Result<(Expr, u32)> {
+    fn read_flat(&mut self, n: NodeId, x: NodeId, k: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if self.scope.loaded.is_some() {
             let e = self.load_once(n, x, k, r)?;
             // it is an array of the kernel by now, read at which places was said then
@@ -154,7 +145,7 @@ impl Lower<'_, '_, '_> {
             }
             return Ok((e, 1));
         }
-        let mem = self.launch.input(x, pointwise);
+        let mem = self.launch.input(x);
         if let Mem::Array(i) = mem {
             self.k.dense.insert(i);
         }
@@ -171,7 +162,7 @@ impl Lower<'_, '_, '_> {
         if let Some(e) = self.scope.loaded.as_ref().and_then(|l| l.get(&key)) {
             return Ok(e.clone());
         }
-        let mem = self.launch.input(x, r.index == index);
+        let mem = self.launch.input(x);
         let at = self.address(mem, index, r)?.0;
         let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, at), &mut r.out);
         self.scope.loaded.iter_mut().for_each(|l| drop(l.insert(key.clone(), e.clone())));
@@ -189,7 +180,7 @@ impl Lower<'_, '_, '_> {
         let base = Linear { constant: 0, ..form }.node(&mut self.launch.g);
         let base = self.value(base, r)?.0;
         let index = if offset == 0 { base } else { base.plus(Expr::int(offset)) };
-        let mem = self.launch.input(x, false);
+        let mem = self.launch.input(x);
         let e = bind(&mut self.k.kernel, &self.launch.g, n, Expr::load(mem, index), &mut r.out);
         if let Some(loaded) = &mut self.scope.loaded {
             loaded.insert(key, e.clone());

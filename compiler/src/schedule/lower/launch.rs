@@ -2,9 +2,9 @@
 //! and what the launch hands to a kernel.
 
 use super::Signature;
-use crate::core::index_space::indices;
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, NodeId, Op, StencilHint, TILE, verify};
+use crate::plan::Place;
 use crate::scalar::Lit;
 use crate::schedule::accesses::Accesses;
 use crate::schedule::boundary::interior::Interior;
@@ -94,6 +94,13 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
+    /// The arrays that the launch reads and writes.
+    pub fn arrays(&self, fused: &FusedGroup) -> Vec<Place> {
+        let written =
+            fused.items.iter().filter(|it| is_store(&self.g, it)).map(|it| self.scheduler.destination(it));
+        self.facts.accesses.arrays().map(|x| self.scheduler.places[x]).chain(written).collect()
+    }
+
     /// How the author wants stencils to be kept.
     pub fn hint(&self) -> Option<StencilHint> {
         self.scheduler.f.stencil
@@ -138,12 +145,6 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     /// The index of an element, for each region to bind: always the same node, so that an element is opened once.
     pub fn index(&mut self) -> NodeId {
         self.g.sample_index(1)[0].1
-    }
-
-    /// The indices that an index into the domain's elements stands for.
-    pub(super) fn domain_index(&mut self, counter: Option<NodeId>) -> Vec<NodeId> {
-        let extents = self.domain.clone();
-        counter.map_or(Vec::new(), |k| indices(&mut self.g, k, &extents))
     }
 
     /// Whether computing a value may leave a record.

@@ -17,9 +17,6 @@ pub(in crate::schedule) struct Region {
     pub(in crate::schedule) recorded_later: Vec<NodeId>,
     /// The element that records name.
     pub(in crate::schedule) at: Expr,
-    /// The domain's index into its elements in row-major order, and the indices that it stands for, to tell pointwise reads.
-    pub(super) counter: Option<NodeId>,
-    pub(super) index: Vec<NodeId>,
     /// Its statements.
     pub(in crate::schedule) out: Vec<Stmt>,
 }
@@ -60,8 +57,6 @@ impl Region {
             computing: Vec::new(),
             recorded_later: Vec::new(),
             at: at.clone(),
-            counter: None,
-            index: Vec::new(),
             out: Vec::new(),
         }
     }

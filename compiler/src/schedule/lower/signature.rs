@@ -52,19 +52,16 @@ impl LaunchContext<'_, '_> {
     }
 
     /// The array that holds `x`.
-    pub fn input(&mut self, x: NodeId, pointwise: bool) -> Mem {
+    pub fn input(&mut self, x: NodeId) -> Mem {
         let place = self.scheduler.places[&x];
         let name = match place {
             Place::Param(_) => format!("a_{}", self.array_name(x)),
             _ => format!("from_{}", self.array_name(x)),
         };
-        let fresh = ArrayUse { name, ty: self.g.ty(x), access: Access::Pointwise };
+        let used = ArrayUse { name, ty: self.g.ty(x), access: self.facts.accesses.access(x) };
         let entry = self.signature.arrays.entry((place, false));
         let index = entry.index() as u32;
-        let used = entry.or_insert(fresh);
-        if !pointwise {
-            used.access = Access::Anywhere;
-        }
+        entry.or_insert(used);
         Mem::Array(index)
     }
 
@@ -118,11 +115,6 @@ impl Lower<'_, '_, '_> {
             e => self.k.kernel.ty(e),
         }
     }
-
-    /// The finished kernel: the signature's lists become the kernel's. `noalias`: no array that it writes overlaps another.
-    pub fn finished(self, noalias: bool) -> Kernel {
-        self.k.finished(&self.launch.signature, noalias)
-    }
 }
 
 impl KernelBuilder {
@@ -148,7 +140,6 @@ impl KernelBuilder {
         k.slots = s.slots.iter().map(slot).collect();
         k.scratch = s.scratch.clone();
         k.sites = s.sites.iter().cloned().collect();
-        crate::kernel::dce::run(&mut k);
         k
     }
 }

@@ -156,7 +156,7 @@ impl Walk<'_> {
                 (None, None) => unreachable!("only a column begins without a value"),
             });
         }
-        let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), out)?;
         Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
     }
 
@@ -213,7 +213,7 @@ impl Walk<'_> {
                 if index != [self.k] {
                     continue;
                 }
-                let (mem, ty) = (l.launch.input(x, false), l.launch.g.ty(x).elem);
+                let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
                 let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();
                 vars.extend(
                     envs.iter().zip(&regs).map(|(env, r)| (env.of(&mut l.launch.g, n), Expr::Reg(*r))),
@@ -224,7 +224,7 @@ impl Walk<'_> {
         let mut all = vec![Vec::new(); self.staged.parts.len()];
         for env in &envs {
             let roots: Vec<NodeId> = self.staged.parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-            let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+            let values = l.region(&vars, &roots, &Expr::int(0), out)?;
             all.iter_mut().zip(values).for_each(|(list, e)| list.push(e));
         }
         Ok(all)

@@ -38,12 +38,12 @@ pub fn store(
     let mut vars = known.to_vec();
     if is_sum {
         let init = env.of(&mut l.launch.g, inner.init);
-        value = l.region(&vars, &[init], None, &Expr::int(0), out)?.remove(0).plus(value);
+        value = l.region(&vars, &[init], &Expr::int(0), out)?.remove(0).plus(value);
     }
     let value = named(l, "result", value, out);
     vars.push((env.of(&mut l.launch.g, inner.node), value));
     let roots: Vec<NodeId> = p.roots.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-    let list = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+    let list = l.region(&vars, &roots, &Expr::int(0), out)?;
     let list: Vec<Expr> = list.into_iter().map(|e| named(l, "value", e, out)).collect();
     for (item, e) in items.iter().zip(list) {
         let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node));

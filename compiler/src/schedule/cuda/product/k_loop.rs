@@ -163,7 +163,7 @@ impl Block<'_> {
                 roots.push(env.of(&mut l.launch.g, inner.next));
             }
         }
-        let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), out)?;
         out.extend(results.chains.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
         Ok(())
     }

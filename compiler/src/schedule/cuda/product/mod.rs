@@ -138,7 +138,7 @@ pub fn main(
     let mut out = Vec::new();
     let extents = extents(l, fused);
     let length = |l: &mut Lower, out: &mut Vec<Stmt>| -> Result<Expr> {
-        Ok(l.region(&[], &[p.of.extent], None, &Expr::int(0), out)?.remove(0))
+        Ok(l.region(&[], &[p.of.extent], &Expr::int(0), out)?.remove(0))
     };
     let (number, from, count, panel) = if panel {
         let all = rectangles(l, shape, &extents, &mut out);
@@ -232,7 +232,7 @@ impl Block<'_> {
                     let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
                     // behind the border: the last one's, in vain
                     let at = named(l, "inner", at.min(last), out);
-                    let values = l.region(&[(var, at)], &nodes, None, &Expr::int(0), out)?;
+                    let values = l.region(&[(var, at)], &nodes, &Expr::int(0), out)?;
                     for (n, e) in nodes.into_iter().zip(values) {
                         let e = named(l, "own", e, out);
                         self.known.push((n, e));
@@ -249,7 +249,7 @@ impl Block<'_> {
         let panels = self.p.of.order == Order::Panels;
         let start = match panels {
             true => Expr::Lit(Lit::no_sum(inner.ty)),
-            false => l.region(&[], &[inner.init], None, &Expr::int(0), out)?.remove(0),
+            false => l.region(&[], &[inner.init], &Expr::int(0), out)?.remove(0),
         };
         let count = self.shape.area() / self.shape.threads();
         let mut declare = |name: &'static str| -> Vec<Reg> {

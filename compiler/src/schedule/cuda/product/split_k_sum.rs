@@ -76,7 +76,7 @@ pub fn main(
     let inside = index.iter().zip(&extents);
     let inside = inside.map(|(i, n)| Expr::binary(BinaryOp::Lt, i.clone(), n.clone()));
     let inside = bind(l, "inside", and(inside).expect("two sides"), &mut out);
-    let length = l.region(&[], &[p.of.extent], None, &Expr::int(0), &mut out)?.remove(0);
+    let length = l.region(&[], &[p.of.extent], &Expr::int(0), &mut out)?.remove(0);
     let panels = panels(l, length, &mut out);
     let each = (IN_FLIGHT / ty.size().max(4)) as i64;
     let shared = l.k.share("panel", ty, 2 * each as u32 * THREADS);

@@ -107,7 +107,7 @@ impl Block<'_> {
                 let mut body = Vec::new();
                 for env in envs {
                     let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-                    let list = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+                    let list = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
                     for ((place, part), e) in places.iter().zip(parts).zip(list) {
                         let ty = l.launch.g.ty(*part).elem;
                         let r = l.k.reg("x", ty);
@@ -152,7 +152,7 @@ impl Block<'_> {
         let mut all = vec![Vec::new(); parts.len()];
         for env in envs {
             let roots: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-            let values = l.region(vars, &roots, None, &Expr::int(0), out)?;
+            let values = l.region(vars, &roots, &Expr::int(0), out)?;
             for (list, e) in all.iter_mut().zip(values) {
                 list.push(named(l, "x", e, out));
             }
@@ -181,9 +181,9 @@ impl Block<'_> {
                 continue;
             }
             let ty = l.launch.g.ty(x).elem;
-            let mem = l.launch.input(x, false);
+            let mem = l.launch.input(x);
             let roots: Vec<NodeId> = index.iter().map(|n| envs[0].of(&mut l.launch.g, *n)).collect();
-            let at = l.region(vars, &roots, None, &Expr::int(0), out)?;
+            let at = l.region(vars, &roots, &Expr::int(0), out)?;
             let at = address(l, self.strided, mem, at);
             let at = bind(l, "from", at, out);
             let regs: Vec<Reg> = envs.iter().map(|_| l.k.reg("x", ty)).collect();

@@ -190,7 +190,7 @@ impl Strip<'_> {
                     for (i, element) in (0..).zip(&elements) {
                         let value = r.first(l.launch, *element);
                         let value = l.launch.replace(value, self.job.s.index, *segment);
-                        let value = l.region(&vars, &[value], None, &Expr::int(0), out)?.remove(0);
+                        let value = l.region(&vars, &[value], &Expr::int(0), out)?.remove(0);
                         let there =
                             Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(i)), self.length.clone());
                         let e = Expr::Select(Box::new(there), Box::new(value), Box::new(absent.clone()));
@@ -326,7 +326,7 @@ impl Strip<'_> {
                         let step = r.step(l.launch, old, element);
                         roots.push(l.launch.replace(step, self.job.s.index, *segment));
                     }
-                    let values = l.region(&vars, &roots, None, &Expr::int(0), &mut work)?;
+                    let values = l.region(&vars, &roots, &Expr::int(0), &mut work)?;
                     let values: Vec<Expr> =
                         values.into_iter().map(|e| bind(l, "next", e, &mut work)).collect();
                     work.extend(accs.iter().zip(values).map(|(a, e)| Stmt::Assign(*a, e)));

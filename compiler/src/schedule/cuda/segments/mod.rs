@@ -133,7 +133,7 @@ fn load(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     for (x, outer) in segments::neighbours(l.launch, roots, along) {
-        let (mem, ty) = (l.launch.input(x, false), l.launch.g.ty(x).elem);
+        let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
         let regs: Vec<Reg> = values.iter().map(|_| l.k.reg("x", ty)).collect();
         let place = l.element_address(mem, &outer, first.clone(), vars, out)?;
         for (value, r) in values.iter().zip(&regs) {

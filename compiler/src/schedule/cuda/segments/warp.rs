@@ -278,7 +278,7 @@ impl Tile<'_> {
             vars.push((old, Expr::Reg(accs[column])));
             roots.push(r.step(l.launch, old, index));
         }
-        let values = l.region(&vars, &roots, None, &Expr::int(0), out)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), out)?;
         // all new values before any accumulator changes
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
         for (a, e) in accs.iter().zip(values) {

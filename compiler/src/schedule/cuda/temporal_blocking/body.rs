@@ -105,7 +105,7 @@ fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<
             roots.push(opened(&mut l.launch.g, array, &index));
         }
         let roots = l.launch.shared(&roots);
-        let values = l.region(&vars, &roots, None, &Expr::int(0), &mut body)?;
+        let values = l.region(&vars, &roots, &Expr::int(0), &mut body)?;
         let mut next = Vec::new();
         for e in values {
             next.push(bind(l, "next", e, &mut body));
@@ -157,7 +157,7 @@ fn load(
     out: &mut Vec<Stmt>,
 ) -> Grid {
     // at which places it is read was said when the CPU's kernels were written
-    let (mem, ty) = (l.launch.input(array, true), l.launch.g.ty(array).elem);
+    let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (mut grid, mut inits) = (Grid::new(), Vec::new());
     for r in 0..ROWS {

@@ -1,0 +1,56 @@
+//! A function that is compiled for GPUs only is scheduled without any code for processors. It must come to the same
+//! variants and to the same plan, up to the order in which kernels get their arrays and scalars.
+
+use arraygpu_compiler::core::parse;
+use arraygpu_compiler::driver::{self, Scope};
+use arraygpu_compiler::plan::{Launch, Plan, Step};
+use arraygpu_compiler::schedule::Scheduled;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// What must be equal of a launch.
+fn facts(plan: &Plan) -> Vec<(String, u32, bool, BTreeSet<String>)> {
+    let launches = plan.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None });
+    let arrays = |l: &Launch| l.arrays.iter().map(|a| format!("{a:?}")).collect();
+    launches.map(|l| (l.name.clone(), l.cost, l.finish, arrays(l))).collect()
+}
+
+/// What must be equal of the variants.
+fn variants(s: &Scheduled) -> Vec<String> {
+    let all = s.gpu.iter().flat_map(|g| {
+        let of = |v: &arraygpu_compiler::plan::gpu::GpuVersion| {
+            let counts = (v.flat.len(), v.aligned.len(), v.rows.len());
+            format!(
+                "{} {} {:?} {:?} {} {} {counts:?}",
+                v.entry, v.threads, v.grid, v.pays, v.narrow, v.separate
+            )
+        };
+        g.launch.versions.iter().map(of).chain(g.launch.absent.clone())
+    });
+    all.collect()
+}
+
+#[test]
+fn variants_and_plans_do_not_need_code_for_processors() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let folders = ["files", "nested", ""].map(|f| fs::read_dir(tests.join(f)).expect("the folder"));
+    let mut compared = 0;
+    for path in folders.into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let Ok(functions) = parse::parse(&text) else { continue };
+        for f in functions {
+            let Ok(fused) = driver::fuse(&f) else { continue };
+            let (Ok(all), Ok(gpu)) =
+                (driver::schedule(&fused, Scope::All), driver::schedule(&fused, Scope::Gpu))
+            else {
+                continue;
+            };
+            let at = format!("{}: {}", path.display(), f.name);
+            assert_eq!(facts(&all.plan), facts(&gpu.plan), "{at}");
+            assert_eq!(variants(&all), variants(&gpu), "{at}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 90, "{compared} functions");
+}
