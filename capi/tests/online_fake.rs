@@ -39,6 +39,33 @@ fn run_binary(context: *mut AgpuContext, op: &std::ffi::CStr) {
     run(context, &[(op, 2)], &[100; 3]);
 }
 
+/// A product of m by n results, each a sum of k products.
+fn run_product(context: *mut AgpuContext, [m, n, k]: [i64; 3]) {
+    let (mut b, mut program, mut nodes) = (null_mut(), null_mut(), [0; 3]);
+    let matrices = [[m, k], [k, n], [m, n]].map(|[rows, columns]| {
+        (Vector::in_context(context, &values((rows * columns) as usize)), rows, columns)
+    });
+    let view = |i: usize| {
+        let (buffer, rows, columns) = &matrices[i];
+        AgpuView::new(buffer.0, 0, &[*rows, *columns], &[*columns, 1])
+    };
+    // SAFETY: handles, pointers to locals, and arguments that live.
+    unsafe {
+        ok(agpu_builder_create(c"f".as_ptr(), &mut b));
+        for (name, node) in [c"x", c"y"].into_iter().zip(&mut nodes) {
+            ok(agpu_builder_param(b, name.as_ptr(), MaybeUninit::new(AgpuType::AgpuF32), 2, node));
+        }
+        let [x, y, made] = &mut nodes;
+        ok(agpu_builder_matmul(b, *x, *y, made));
+        ok(agpu_builder_result(b, null(), *made));
+        ok(agpu_builder_compile(b, &mut program));
+        ok(agpu_builder_free(b));
+        let args = [input(view(0)), input(view(1)), output(view(2))];
+        ok(agpu_program_run(program, null(), args.as_ptr(), 3));
+        ok(agpu_program_free(program));
+    }
+}
+
 /// Runs in the processes that the tests below start.
 #[test]
 fn child() {
@@ -53,6 +80,24 @@ fn child() {
             let own: Vec<&str> =
                 launches.iter().map(Launched::entry).filter(|e| e.starts_with("f_0")).collect();
             println!("<<{}>>", own.join(", "));
+            return;
+        }
+        "product" => {
+            // sums of one panel, of 40, and of three and two, which need less of the same scratch
+            let shapes = [[128, 128, 512], [64, 128, 40 * 512], [128, 128, 1036], [128, 192, 1024]];
+            shapes.into_iter().for_each(|shape| run_product(context, shape));
+            let launches = fake.launches();
+            let all: Vec<&Launched> = launches.iter().filter(|l| l.entry().starts_with("f_0")).collect();
+            // behind arrays and scalars: the scratch, the counters, the span
+            let scratch = |l: &Launched| l.words()[l.words().len() - 3];
+            let first = all.iter().find(|l| l.entry().ends_with("_panels")).map(|l| scratch(l));
+            let told = |l: &&Launched| {
+                let text = format!("{}, {} blocks of {}", l.entry(), l.grid, l.block);
+                let span = l.words().last().copied().unwrap_or(0);
+                if Some(scratch(l)) == first { format!("{text}, span {span}") } else { text }
+            };
+            let own: Vec<String> = all.iter().map(told).collect();
+            println!("<<{}>>", own.join(" | "));
             return;
         }
         _ => {
@@ -91,4 +136,23 @@ fn many_elements_have_a_version_of_their_own() {
     let (None, Some(driver)) = (part(), build(None)) else { return };
     let said = play(&driver, "lengths", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
     assert_eq!(said, "f_0_short, f_0_short, f_0, f_0, f_0");
+}
+
+/// A product of few results and long sums runs as the launch policy decides: a kernel of panels, and behind it, on the
+/// same scratch, one that adds them.
+#[test]
+fn a_split_product_is_two_launches() {
+    let (None, Some(driver)) = (part(), build(None)) else { return };
+    let said = play(&driver, "product", "quiet=2", &[("ARRAYGPU_CACHE", "off")]);
+    let said: Vec<&str> = said.split(" | ").collect();
+    let expected = [
+        "f_0, 4 blocks of 256",
+        "f_0_panels, 80 blocks of 64, span 1",
+        "f_0_sums, 128 blocks of 256, span 4",
+        "f_0_panels, 12 blocks of 64, span 1",
+        "f_0_sums, 64 blocks of 256, span 1",
+        "f_0_panels, 12 blocks of 64, span 1",
+        "f_0_sums, 96 blocks of 256, span 1",
+    ];
+    assert_eq!(said, expected);
 }

@@ -15,7 +15,7 @@ use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
 use arraygpu_compiler::scalar::Lit;
 use common::{operators, rng::Rng, values};
-use gpu::{Called, Failure, How, Layout, Record, call};
+use gpu::{Called, Failure, How, Layout, Missing, Record, call};
 
 /// Versions that a kernel may have.
 const VERSIONS: usize = 5;
@@ -223,6 +223,13 @@ fn three_levels() {
     let how = How { layout: Layout::Contiguous, version: None, span: 2, order: Order::Random(1) };
     let called = call(&compiled, 0, &args, how).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(called.results, expected);
+    // the groups' results and counters lie behind the tiles'
+    for (scratch, counters) in [(1, 0), (0, 1)] {
+        match gpu::call_without(&compiled, 0, &args, how, Missing { scratch, counters }) {
+            Err(Failure::Fault(f)) if f.kind == FaultKind::OutOfBounds => {}
+            other => panic!("without {scratch} of scratch and {counters} of the counters: {other:?}"),
+        }
+    }
     let first = compiled.gpu[0].versions.iter().position(|v| v.entry == called.entries[0]).unwrap();
     let mutants = mutants::of(&compiled.gpu_code[0][first].kernel);
     assert_eq!(mutants.len(), 9, "two arrivals, and the barriers around them and the warps' values");

@@ -7,6 +7,8 @@ mod common;
 #[allow(dead_code, reason = "this test needs a part of it")]
 #[path = "common/gpu.rs"]
 mod gpu;
+#[path = "nested/scratch.rs"]
+mod scratch;
 
 use arguments::{arguments, value};
 use arraygpu_compiler::core::interp::{self, Value};

@@ -1,38 +1,38 @@
 //! What a launch runs: the launch policy of the compiler's `plan::launch`, asked about a call's arrays, and the code.
 
 use super::execute::Call;
-use super::launch::{Prepared, Running};
+use super::launch::Running;
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::execute::{elements, place_of, writes_an_input};
 use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVersion;
-use arraygpu_compiler::plan::launch::{Layout, Space, Start};
-use std::ptr::null_mut;
+use arraygpu_compiler::plan::launch::{Layout, Scratch, Space};
 
 impl Call<'_> {
-    /// Decides one launch, and loads its code.
-    pub(super) fn decide(&self, l: &Launch, each: i64, ws: &Workspace) -> Result<Prepared> {
+    /// Decides one launch: appends its kernels, their code loaded, to `kernels`, and says what they share.
+    pub(super) fn decide(
+        &self,
+        l: &Launch,
+        each: i64,
+        ws: &Workspace,
+        kernels: &mut Vec<Running>,
+    ) -> Result<Scratch> {
         let mut room = [0; AXES];
         let space = space(l, ws, &mut room)?;
         let (number, _) = self.version(l, &space, each, ws)?;
         let kernel = &self.images.kernels[l.kernel as usize];
         let decision = kernel.decide(number, &space, self.gpu.device.multiprocessors.into());
-        let start = |s: Start| {
-            let Some(blocks) = u32::try_from(s.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
-                let (n, blocks) = (space.elements(), s.blocks);
+        for k in decision.kernels() {
+            let Some(blocks) = u32::try_from(k.blocks).ok().filter(|b| *b <= i32::MAX as u32) else {
+                let (n, blocks) = (space.elements(), k.blocks);
                 fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
             };
-            let function = match blocks {
-                0 => null_mut(),
-                _ => self.gpu.function(self.loaded.id, self.images, l.kernel as usize, s.version)?,
-            };
-            Ok(Running { function, version: &kernel.versions[s.version], blocks, span: s.span })
-        };
-        let first = start(decision.first)?;
-        let second = decision.second.map(start).transpose()?;
-        Ok(Prepared { first, second, scratch: (decision.scratch, decision.counters) })
+            let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.version)?;
+            kernels.push(Running { function, version: &kernel.versions[k.version], blocks, span: k.span });
+        }
+        Ok(decision.scratch)
     }
 
     /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.

@@ -3,7 +3,7 @@
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
 use super::images::Images;
-use super::launch::{DIFFERENT_TURNS, Memory, Prepared, Turns};
+use super::launch::{DIFFERENT_TURNS, Decided, Memory, Turns};
 use super::records::Reading;
 use super::stream::Stream;
 use super::words::Word;
@@ -37,8 +37,7 @@ pub(crate) struct Frame {
     slots: Vec<CUdeviceptr>,
     /// Copies of such words after the launches: to, from, bytes.
     copies: Vec<(CUdeviceptr, CUdeviceptr, usize)>,
-    /// The launches, in order.
-    pub(super) launches: Vec<Prepared>,
+    pub(super) decided: Decided,
     /// The parameters of a launch.
     pub(super) params: Vec<u64>,
     /// A launch found no version that fits: a program has more of them made.
@@ -155,7 +154,7 @@ impl Call<'_> {
                 Step::Free(t) => ws.memory.release_on(place_of(plan, Place::Temp(*t)), self.stream),
                 Step::Launch(l) => {
                     self.checked(l, pins, ws, |ws| self.launch(l, *at, make, memory, ws))?;
-                    memory.records += l.sites.len() as u64 * 8;
+                    memory.records += l.record_bytes();
                     *at += 1;
                 }
                 Step::Repeat(r) => {
@@ -277,8 +276,8 @@ impl Call<'_> {
 
 /// Bytes of the records of all launches among steps.
 fn sites(steps: &[Step]) -> u64 {
-    let sites = |s: &Step| if let Step::Launch(l) = s { l.sites.len() as u64 } else { 0 };
-    steps.iter().map(sites).sum::<u64>() * 8
+    let bytes = |s: &Step| if let Step::Launch(l) = s { l.record_bytes() } else { 0 };
+    steps.iter().map(bytes).sum()
 }
 
 impl Gpu {

@@ -10,6 +10,7 @@ use crate::repeat;
 use crate::view::AXES;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::gpu::GpuVersion;
+use arraygpu_compiler::plan::launch::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
@@ -19,24 +20,28 @@ use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::Ordering;
 
-/// A launch that is decided, its code loaded.
-#[derive(Clone, Copy)]
-pub(super) struct Prepared {
-    pub(super) first: Running,
-    /// What adds the first one's panels.
-    pub(super) second: Option<Running>,
-    /// Elements of a scratch array, and how many counters.
-    pub(super) scratch: (u64, u64),
+/// The launches of a call that are decided, in the order in which they are queued.
+#[derive(Default)]
+pub(super) struct Decided {
+    launches: Vec<Prepared>,
+    /// Those of all launches.
+    kernels: Vec<Running>,
 }
 
-/// One version on its grid.
+/// A launch of the plan: its kernels in [`Decided::kernels`], and what they share.
+#[derive(Clone, Copy)]
+struct Prepared {
+    kernels: (usize, usize),
+    scratch: Scratch,
+}
+
+/// One version on its grid, its code loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) function: CUfunction,
     pub(super) version: &'static GpuVersion,
-    /// 0: nothing to launch.
     pub(super) blocks: u32,
-    /// Where the grid is of tiles: how many each 128 threads take; of chunks: each warp; of sums: threads for each result. Given to kernels that have scratch.
+    /// See `KernelLaunch::span`.
     pub(super) span: Option<u32>,
 }
 
@@ -49,21 +54,11 @@ pub(super) struct Memory {
     pub records: CUdeviceptr,
 }
 
-/// What the scratch of all launches of a call needs.
+/// What all launches of a call need, one after another: bytes of scratch, and counters.
 #[derive(Default)]
 struct Needs {
     scratch: u64,
     counters: u64,
-}
-
-impl Needs {
-    fn of(&mut self, l: &Launch, p: &Prepared) {
-        if p.first.span.is_some() {
-            let bytes = l.scratch.iter().map(|ty| scratch_bytes(p.scratch.0, ty.size())).sum();
-            self.scratch = self.scratch.max(bytes);
-            self.counters = self.counters.max(p.scratch.1);
-        }
-    }
 }
 
 /// The memory of the turns of an iteration: the first's, and two in turn.
@@ -91,26 +86,25 @@ impl Turns<'_> {
     }
 }
 
-fn scratch_bytes(elements: u64, size: usize) -> u64 {
-    (elements * size as u64).next_multiple_of(256)
-}
-
 impl Call<'_> {
-    /// Decides all launches, into `ws.frame.launches`, loads their code, and finds memory for them: what can fail has failed before
+    /// Decides all launches, into `ws.frame.decided`, loads their code, and finds memory for them: what can fail has failed before
     /// anything is written.
     pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<Memory> {
-        let mut launches = std::mem::take(&mut ws.frame.launches);
-        launches.clear();
+        let mut decided = std::mem::take(&mut ws.frame.decided);
+        decided.launches.clear();
+        decided.kernels.clear();
         let mut needs = Needs::default();
-        let decided = self.decide_all(&self.entry.plan.steps, 1, ws, &mut needs, &mut launches);
-        ws.frame.launches = launches;
-        decided?;
+        let done = self.decide_all(&self.entry.plan.steps, 1, ws, &mut needs, &mut decided);
+        ws.frame.decided = decided;
+        done?;
         for (_, wanted) in &ws.detours {
             copy::prepare(self.gpu, wanted)?;
         }
         let mut memory = Memory::default();
-        if needs.counters > 0 {
+        if needs.scratch > 0 {
             memory.scratch = self.stream.scratch(self.gpu, needs.scratch)?;
+        }
+        if needs.counters > 0 {
             memory.counters = self.stream.counters(self.gpu, needs.counters)?;
         }
         Ok(memory)
@@ -123,7 +117,7 @@ impl Call<'_> {
         each: i64,
         ws: &mut Workspace,
         needs: &mut Needs,
-        launches: &mut Vec<Prepared>,
+        decided: &mut Decided,
     ) -> Result<()> {
         let mut at = 0;
         while let Some(step) = steps.get(at) {
@@ -131,16 +125,19 @@ impl Call<'_> {
             match step {
                 Step::Alloc(_) | Step::Free(_) => {}
                 Step::Launch(l) => {
-                    let p = self.decide(l, each, ws)?;
-                    needs.of(l, &p);
-                    launches.push(p);
+                    let first = decided.kernels.len();
+                    let scratch = self.decide(l, each, ws, &mut decided.kernels)?;
+                    needs.scratch = needs.scratch.max(scratch.bytes(&l.scratch));
+                    needs.counters = needs.counters.max(scratch.counters);
+                    let kernels = (first, decided.kernels.len());
+                    decided.launches.push(Prepared { kernels, scratch });
                 }
                 Step::Repeat(r) => {
                     let turns = self.turns(r, &steps[at..], ws)?;
                     at += r.inside();
                     for turn in 0..turns.count.min(DIFFERENT_TURNS as i64) {
                         repeat::bind(&self.entry.plan, r, turn, turns.count, &mut ws.spans);
-                        self.decide_all(turns.body, turns.each, ws, needs, launches)?;
+                        self.decide_all(turns.body, turns.each, ws, needs, decided)?;
                     }
                 }
             }
@@ -177,9 +174,10 @@ impl Call<'_> {
         memory: &Memory,
         ws: &mut Workspace,
     ) -> Result<()> {
-        let p = ws.frame.launches[number];
-        for start in [Some(p.first), p.second].into_iter().flatten().filter(|s| s.blocks > 0) {
-            self.start(l, &start, p.scratch.0, steps, memory, ws)?;
+        let Prepared { kernels: (first, end), scratch } = ws.frame.decided.launches[number];
+        for k in first..end {
+            let kernel = ws.frame.decided.kernels[k];
+            self.start(l, &kernel, scratch, steps, memory, ws)?;
         }
         Ok(())
     }
@@ -188,7 +186,7 @@ impl Call<'_> {
         &self,
         l: &Launch,
         p: &Running,
-        scratch: u64,
+        scratch: Scratch,
         steps: i64,
         memory: &Memory,
         ws: &mut Workspace,
@@ -222,7 +220,7 @@ impl Call<'_> {
     }
 
     /// Fills `ws.frame.params`; docs/c-abi.md has the order.
-    fn parameters(&self, l: &Launch, p: &Running, elements: u64, memory: &Memory, ws: &mut Workspace) {
+    fn parameters(&self, l: &Launch, p: &Running, scratch: Scratch, memory: &Memory, ws: &mut Workspace) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
@@ -236,11 +234,7 @@ impl Call<'_> {
         params.extend(l.scalars.iter().map(|s| scalar(*s, host, |array| &spans[place(&l.arrays[array].0)])));
         params.extend(l.slots.iter().map(|s| ws.frame.scalars[place(s)]));
         if p.span.is_some() {
-            let mut scratch = memory.scratch;
-            for ty in &l.scratch {
-                params.push(scratch);
-                scratch += scratch_bytes(elements, ty.size());
-            }
+            params.extend(scratch.offsets(&l.scratch).map(|at| memory.scratch + at));
             params.push(memory.counters);
         }
         if !l.sites.is_empty() {

@@ -63,9 +63,10 @@ static void launch(const struct function *f, const fake_launch_record *l) {
         int64_t tiles = (n + 2047) / 2048, groups = (tiles + 2047) / 2048;
         if (l->count != 9) bug("dot has %u parameters", l->count);
         span(w[0], n, (int64_t)w[2] * 4, 4, "dot, x"), span(w[1], n, (int64_t)w[3] * 4, 4, "dot, y"), touch(w[5], 4, "dot, slot");
-        touch(w[6], (size_t)(tiles + groups + 4) * 4, "dot, scratch"), touch(w[7], (size_t)(groups + 1) * 4, "dot, counters");
-        if (w[6] % 16) bug("the scratch is not aligned");
-        for (int64_t i = 0; i <= groups; ++i)
+        int64_t elements = groups > 1 ? (tiles + 3) / 4 * 4 + groups : tiles ? tiles : 1, counters = groups > 1 ? groups + 1 : 1;
+        touch(w[6], (size_t)elements * 4, "dot, scratch"), touch(w[7], (size_t)counters * 4, "dot, counters");
+        if (w[6] % 256) bug("the scratch is not aligned");
+        for (int64_t i = 0; i < counters; ++i)
             if (((uint32_t *)w[7])[i]) bug("a counter is not 0");
         float total = 0;
         for (int64_t t = 0; t < tiles; ++t) {

@@ -1,8 +1,16 @@
-//! How a version of a kernel is launched: which one fits, how its work is spread over the device, what memory it shares. Functions of extents, strides, alignment and the
-//! device alone: the runtime and the simulator of the tests both launch by them.
+//! The launch policy for GPUs: which variant of a kernel fits, how its work is spread over the device, and what
+//! memory its kernels share. Functions of extents, strides, alignment and the device alone: the runtime and the
+//! simulator of the tests launch by them, and `--explain` says what they decide.
+//!
+//! A launch of the plan is one kernel launch or, for a split-K product, two: the second kernel adds the panels that
+//! the first one left in scratch. The plan has no step for the second. A plan is made once for CPUs and GPUs, and
+//! whether a product is split is chosen at the call, from its shape and strides; a step would have to name the
+//! variant that it belongs to, and every other variant and every CPU would have to skip it. So a [`Decision`] lists
+//! the kernel launches of a plan's launch in order, and who executes them makes no difference between them.
 
 use super::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::core::{COLUMNS, PANEL, TILE};
+use crate::scalar::Ty;
 
 /// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
@@ -85,42 +93,69 @@ impl Layout<'_> {
 
 /// How a version's work is spread.
 struct Spread {
-    /// See [`Start::span`].
+    /// See [`KernelLaunch::span`].
     span: Option<u32>,
-    /// Elements of a scratch array.
-    scratch: u64,
-    /// Counters.
-    counters: u64,
+    scratch: Scratch,
+}
+
+/// What the kernels of a launch share, in memory of their stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Scratch {
+    /// Elements of each scratch array.
+    pub elements: u64,
+    /// Counters of arrivals: u32, zero before and after each kernel.
+    pub counters: u64,
+}
+
+impl Scratch {
+    /// Each array begins at a multiple of so many bytes.
+    const ALIGNMENT: u64 = 256;
+
+    /// Bytes from the beginning of an array of that type to the beginning of the next one.
+    fn bytes_of(&self, ty: Ty) -> u64 {
+        self.elements.saturating_mul(ty.size() as u64).saturating_add(Scratch::ALIGNMENT - 1)
+            & !(Scratch::ALIGNMENT - 1)
+    }
+
+    /// Bytes of arrays of these types, one behind the other.
+    pub fn bytes(&self, types: &[Ty]) -> u64 {
+        types.iter().fold(0, |sum: u64, ty| sum.saturating_add(self.bytes_of(*ty)))
+    }
+
+    /// Where each of them begins.
+    pub fn offsets(&self, types: &[Ty]) -> impl Iterator<Item = u64> {
+        types.iter().scan(0, |next: &mut u64, ty| {
+            let begin = *next;
+            *next = begin.saturating_add(self.bytes_of(*ty));
+            Some(begin)
+        })
+    }
 }
 
 /// One version of a kernel on its grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Start {
+pub struct KernelLaunch {
     /// The version's position in its kernel.
     pub version: usize,
-    /// 0: there is nothing to launch.
+    /// At least 1.
     pub blocks: u64,
-    /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch.
+    /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch: the last parameter of
+    /// kernels that have scratch, which no other kernel has.
     pub span: Option<u32>,
 }
 
-/// A launch that is decided.
+/// A launch of a plan that is decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// What computes.
-    pub first: Start,
-    /// What then adds its panels ([`Grid::Panels`]).
-    pub second: Option<Start>,
-    /// Elements of each scratch array, and counters, that both need.
-    pub scratch: u64,
-    /// See `scratch`.
-    pub counters: u64,
+    kernels: [Option<KernelLaunch>; 2],
+    /// What its kernels share.
+    pub scratch: Scratch,
 }
 
 impl Decision {
-    /// All that is launched, in order.
-    pub fn starts(&self) -> impl Iterator<Item = Start> {
-        [Some(self.first), self.second].into_iter().flatten().filter(|s| s.blocks > 0)
+    /// What is launched, in order; nothing for no elements.
+    pub fn kernels(&self) -> impl Iterator<Item = KernelLaunch> {
+        self.kernels.into_iter().flatten()
     }
 }
 
@@ -140,20 +175,24 @@ impl GpuKernel {
         self.versions.iter().position(may)
     }
 
-    /// How a version is launched on a device with so many multiprocessors, and what follows it.
+    /// What is launched if that version was chosen, on a device with so many multiprocessors.
     pub fn decide(&self, version: usize, space: &Space, multiprocessors: u64) -> Decision {
-        let start = |version: usize, span: Option<u32>| {
+        let launch = |version: usize| {
             let v = &self.versions[version];
+            let Spread { span, scratch } = v.spread(space, multiprocessors);
             let blocks = v.grid.blocks(space.extents, space.segment, v.threads, span.unwrap_or(1));
-            Start { version, blocks, span }
+            let launch = KernelLaunch { version, blocks, span };
+            ((blocks > 0).then_some(launch), scratch)
         };
-        let spread = |version: usize| self.versions[version].spread(space, multiprocessors);
-        let Spread { span, scratch, counters } = spread(version);
-        let is_split = matches!(self.versions[version].grid, Grid::Panels(..));
-        let second = is_split.then(|| start(version + 1, spread(version + 1).span));
-        // who has no span takes no scratch
-        let (scratch, counters) = if span.is_some() { (scratch, counters) } else { (0, 0) };
-        Decision { first: start(version, span), second, scratch, counters }
+        let (first, scratch) = launch(version);
+        let second = self.follower(version).and_then(|next| launch(next).0);
+        Decision { kernels: [first, second], scratch }
+    }
+
+    /// The version that is launched behind that one: it adds the panels of a split-K product.
+    pub fn follower(&self, version: usize) -> Option<usize> {
+        let leaves_panels = matches!(self.versions[version].grid, Grid::Panels(..));
+        leaves_panels.then_some(version + 1)
     }
 }
 
@@ -191,19 +230,24 @@ impl GpuVersion {
     fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
         let (n, of_segment) = (space.elements(), space.of_segment());
         let tiles = n.div_ceil(TILE as u64);
-        // a value a tile, and one a group of tiles
         let groups = tiles.div_ceil(TILE as u64);
-        let alone = Spread { span: None, scratch: tiles + groups + 4, counters: groups + 1 };
+        let none = Spread { span: None, scratch: Scratch::default() };
         match self.grid {
             Grid::Tiles(least, most) => {
-                Spread { span: Some(doubled(tiles, least, most, multiprocessors * RESIDENT_TEAMS)), ..alone }
+                let span = doubled(tiles, least, most, multiprocessors * RESIDENT_TEAMS);
+                // a value a tile; behind them, if there are several groups of tiles, one a group
+                let (elements, counters) = match groups {
+                    0 | 1 => (tiles.max(1), 1),
+                    _ => (tiles.next_multiple_of(4) + groups, groups + 1),
+                };
+                Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::Chunks(least, most) => {
                 // four blocks a segment at least, or warps wait for the one with more tiles
                 let most = most.min(1 << (of_segment / 32).clamp(1, u64::from(most)).ilog2());
                 let blocks = n * of_segment.div_ceil(8);
                 let span = doubled(blocks, least, most, multiprocessors * RESIDENT_BLOCKS);
-                Spread { span: Some(span), scratch: n * of_segment, counters: n }
+                Spread { span: Some(span), scratch: Scratch { elements: n * of_segment, counters: n } }
             }
             Grid::Strips(width, least, most) => {
                 let strips = n.div_ceil(width.into());
@@ -213,20 +257,20 @@ impl GpuVersion {
                 while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
                     span *= 2;
                 }
-                let scratch = n * (of_segment * u64::from(most / span)).max(1);
-                Spread { span: Some(span), scratch, counters: strips }
+                let elements = n * of_segment * u64::from(most / span);
+                Spread { span: Some(span), scratch: Scratch { elements, counters: strips } }
             }
             Grid::Panels(rows, cols) => {
                 let blocks = self.grid.blocks(space.extents, space.segment, self.threads, 1);
-                let scratch = blocks.saturating_mul(u64::from(rows) * u64::from(cols));
-                Spread { span: Some(1), scratch, counters: 1 }
+                let elements = blocks.saturating_mul(u64::from(rows) * u64::from(cols));
+                Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             // threads for each result, however large the device is; the scratch is that of the panels before
             Grid::Sums(..) => {
                 let panels = space.segment.div_ceil(PANEL as u64);
-                Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..alone }
+                Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
-            _ => alone,
+            _ => none,
         }
     }
 

@@ -148,6 +148,11 @@ impl Launch {
         let of_element = i64::from(self.cost).saturating_mul(length) / i64::from(GUESSED_LENGTH);
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
+
+    /// Bytes of its error records on a GPU: a word a site.
+    pub fn record_bytes(&self) -> u64 {
+        self.sites.len() as u64 * 8
+    }
 }
 
 /// A step of the plan, in order.

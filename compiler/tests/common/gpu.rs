@@ -54,6 +54,14 @@ pub struct How {
     pub order: Order,
 }
 
+/// What is taken from the memory that kernels share, in elements of each scratch array and in counters: a test's kernels
+/// must notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Missing {
+    pub scratch: u64,
+    pub counters: u64,
+}
+
 /// Why a call gave nothing.
 #[derive(Debug)]
 pub enum Failure {
@@ -129,6 +137,7 @@ struct Call<'a> {
     compiled: &'a Compiled,
     plan: &'a Plan,
     how: How,
+    missing: Missing,
     memory: Memory,
     host: Vec<Lit>,
     places: Vec<Laid>,
@@ -142,6 +151,17 @@ type Several = Option<(i64, i64)>;
 
 /// Calls entry `i` of a program.
 pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<Called, Failure> {
+    call_without(compiled, i, args, how, Missing::default())
+}
+
+/// The same with less memory.
+pub fn call_without(
+    compiled: &Compiled,
+    i: usize,
+    args: &[Value],
+    how: How,
+    missing: Missing,
+) -> Result<Called, Failure> {
     let plan = &compiled.plans[i];
     let mut host = Vec::new();
     let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
@@ -154,6 +174,7 @@ pub fn call(compiled: &Compiled, i: usize, args: &[Value], how: How) -> Result<C
         compiled,
         plan,
         how,
+        missing,
         memory: Memory::default(),
         host,
         places: Vec::new(),

@@ -1,8 +1,9 @@
-//! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters.
+//! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters. All of it is what the
+//! compiler's `plan::launch` decides, as in the runtime; scratch and counters have no element more than there.
 
 use super::{Call, Failure, Laid, Several};
-use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg};
-use arraygpu_compiler::plan::launch::{Decision, Layout, Space, Start};
+use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};
+use arraygpu_compiler::plan::launch::{Decision, KernelLaunch, Layout, Scratch, Space};
 use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
@@ -57,34 +58,50 @@ impl Call<'_> {
         let Some(version) = self.choose(l, several) else {
             return Err(Failure::Rules(format!("no version of {} can run", l.name)));
         };
-        let lengths = self.lengths(l);
-        // of all devices one on which the runtime takes the span that is nearest to the wanted one
-        let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), 1 << k));
-        let distance = |d: &Decision| {
-            let span = d.second.unwrap_or(d.first).span.unwrap_or(0);
-            (span.abs_diff(self.how.span), span)
-        };
-        let decision = on_devices.min_by_key(distance).expect("there are devices");
-        let (mut scratch, mut counters) = (Vec::new(), None);
-        if decision.first.span.is_some() {
-            let elements = decision.scratch as usize;
-            scratch = l.scratch.iter().map(|ty| self.memory.allocate(*ty, elements)).collect();
-            let zeros = vec![Lit::u32(0); decision.counters as usize];
-            counters = Some(self.memory.filled(Ty::U32, &zeros));
-        }
-        for start in decision.starts() {
-            let args = Args { scratch: scratch.clone(), counters, ..Args::default() };
-            self.start(l, start, several, args)?;
+        let decision = self.decide(l, version);
+        let Scratch { elements, counters } = decision.scratch;
+        // each allocation ends with its last element, and an access beyond is a fault
+        let elements = elements.saturating_sub(self.missing.scratch) as usize;
+        let zeros = vec![Lit::u32(0); counters.saturating_sub(self.missing.counters) as usize];
+        let scratch: Vec<Id> = l.scratch.iter().map(|ty| self.memory.allocate(*ty, elements)).collect();
+        let counters = self.memory.filled(Ty::U32, &zeros);
+        for kernel in decision.kernels() {
+            let mut args = Args::default();
+            if kernel.span.is_some() {
+                (args.scratch, args.counters) = (scratch.clone(), Some(counters));
+            }
+            self.start(l, kernel, several, args)?;
         }
         Ok(())
     }
 
-    /// Runs one version.
-    fn start(&mut self, l: &Launch, start: Start, several: Several, mut args: Args) -> Result<(), Failure> {
-        let kernel = &self.compiled.gpu_code[l.kernel as usize][start.version].kernel;
-        let v = &self.compiled.gpu[l.kernel as usize].versions[start.version];
+    /// What the runtime decides on the device, of all devices, on which the span is nearest to the wanted one.
+    fn decide(&self, l: &Launch, version: usize) -> Decision {
+        let (gpu, lengths) = (&self.compiled.gpu[l.kernel as usize], self.lengths(l));
+        let on_devices = (0..16).map(|k| gpu.decide(version, &lengths.space(), 1 << k));
+        let distance = |d: &Decision| {
+            let span = d.kernels().last().and_then(|k| k.span).unwrap_or(0);
+            (span.abs_diff(self.how.span), span)
+        };
+        on_devices.min_by_key(distance).expect("there are devices")
+    }
+
+    /// Runs one kernel.
+    fn start(
+        &mut self,
+        l: &Launch,
+        launch: KernelLaunch,
+        several: Several,
+        mut args: Args,
+    ) -> Result<(), Failure> {
+        let kernel = &self.compiled.gpu_code[l.kernel as usize][launch.version].kernel;
+        let v = &self.compiled.gpu[l.kernel as usize].versions[launch.version];
         if kernel.name != v.entry || kernel.threads != v.threads {
             return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
+        }
+        // the runtime gives a word for each of the launch's sites
+        if kernel.sites.len() as u64 * 8 != l.record_bytes() {
+            return Err(Failure::Rules(format!("{}: the words for error records", v.entry)));
         }
         let laid: Vec<&Laid> = l.arrays.iter().map(|a| self.place(a.0)).collect();
         // strides of vectors are passed to versions that are not contiguous
@@ -97,8 +114,8 @@ impl Call<'_> {
         args.ins = l.scalars.iter().map(|s| self.scalar(l, *s)).collect();
         args.slots = l.slots.iter().map(|p| self.place(*p).arg.memory).collect();
         // the last parameter: a span, or steps of an iteration
-        let span = start.span.unwrap_or(several.map_or(1, |s| s.1 as u32));
-        let grid = interp::Grid { blocks: start.blocks as u32, span };
+        let span = launch.span.unwrap_or(several.map_or(1, |s| s.1 as u32));
+        let grid = interp::Grid { blocks: launch.blocks as u32, span };
         let records =
             interp::run(kernel, grid, &mut self.memory, &args, self.how.order).map_err(Failure::Fault)?;
         self.entries.push(v.entry.clone());
