@@ -69,6 +69,12 @@ fn bytes_and_times() {
         sums.contains("\n  predicted: (4 * rows(x) + 4 * rows(x) * cols(x)) / 1000 ns + 2.7 us\n"),
         "{sums}"
     );
+    // as the runtime would launch it: 489 tiles, two a block
+    assert!(
+        dot.contains("\n      with these sizes on 132 multiprocessors: dot_0, 245 blocks of 256 threads, span 1; 2048 bytes of scratch, 1 counter\n"),
+        "{dot}"
+    );
+    assert!(!sums.contains("with these sizes"), "{sums}");
     let text = explained(&["--explain", "--extent", "sums.x=10x2000"]).unwrap();
     assert!(of(&text, "sums").contains("moves 4 * rows(x) + 4 * rows(x) * cols(x) = 80040 bytes\n"));
     assert!(of(&text, "sums").contains("computes cols(x) = 2000 operations an element\n"));

@@ -1,4 +1,11 @@
-//! Every PTX of the file tests assembles, without a warning, a spill or a stack.
+//! Every PTX of the file tests assembles for sm_80, sm_90, sm_100 and sm_120, without a warning, a spill or a stack.
+//!
+//! All PTX is for sm_80 and up (`.target sm_80`): no variant is for one architecture only, so none needs a fallback. A
+//! variant that uses what later architectures have must name its own target, and come with a test that the next one
+//! runs elsewhere.
+//!
+//! `ptxas_files.txt` keeps what each kernel needs beside a hash of its text. Only kernels whose text is another one are
+//! assembled again, so four architectures cost nothing where kernels stay.
 
 #[path = "common/ptxas.rs"]
 mod ptxas;

@@ -2,6 +2,7 @@
 
 use super::body::{self, Body};
 use super::formula::Sum;
+use super::launched::Sizes;
 use super::model::{Amount, Array, Computed, Hoisted, Kernel, Line};
 use super::scope::{Scope, Unit, Units, next_of};
 use super::{predicted, reason, versions};
@@ -11,7 +12,13 @@ use crate::plan::{Access, Place};
 use crate::schedule::groups::{self, FusedGroup, Item};
 
 /// The kernel of launch `at`; the bytes that all of its launches move, and how many these are.
-pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>) -> (Kernel, Sum, Sum) {
+pub fn kernel(
+    c: &Compiled,
+    units: &mut Units,
+    sizes: &Sizes,
+    at: usize,
+    bandwidth: Option<f64>,
+) -> (Kernel, Sum, Sum) {
     let unit = &units.list[at];
     let (index, l) = (unit.scope, unit.launch);
     let none = FusedGroup { domain: Vec::new(), sequential: false, iteration: None, items: Vec::new() };
@@ -36,6 +43,8 @@ pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>
     if unit.copies.is_some() {
         (all, times) = Default::default();
     }
+    let runs = unit.copies.as_ref().is_none_or(|c| c.when.value == Some(1));
+    let launched = if runs { sizes.launched(c, l, scope.at_once) } else { None };
     let g = &scope.f.graph;
     let kernel = Kernel {
         name: l.name.clone(),
@@ -58,7 +67,7 @@ pub fn kernel(c: &Compiled, units: &mut Units, at: usize, bandwidth: Option<f64>
             false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
         },
         cpu: versions::cpu(c, l),
-        gpu: versions::gpu(c, l, &|place| units.name(place)),
+        gpu: versions::gpu(c, l, &|place| units.name(place), launched),
     };
     (kernel, all, times)
 }

@@ -3,6 +3,7 @@
 mod body;
 mod formula;
 mod kernel;
+mod launched;
 pub mod model;
 mod scope;
 mod sizes;
@@ -102,9 +103,10 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     let mut formulas = Formulas::new(f, plan);
     sizes::apply(&options.extents, f, &mut formulas)?;
     let mut units = Units::of(c, i, formulas)?;
+    let sizes = launched::Sizes::of(plan, &mut units.scopes[0].formulas);
     let (mut kernels, mut bytes, mut launches) = (Vec::new(), Sum::default(), Sum::default());
     for at in 0..units.list.len() {
-        let (kernel, moved, times) = kernel::kernel(c, &mut units, at, options.bandwidth);
+        let (kernel, moved, times) = kernel::kernel(c, &mut units, &sizes, at, options.bandwidth);
         kernels.push(kernel);
         bytes.extend(&moved);
         launches.extend(&times);

@@ -195,6 +195,33 @@ pub struct Gpu {
     /// The first whose conditions hold runs.
     pub versions: Vec<GpuVersion>,
     pub stencils: Vec<Stencil>,
+    /// With the given extents, where they say it.
+    pub launched: Option<Launched>,
+}
+
+/// What the launch policy decides for dense arrays.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Launched {
+    /// Of the device.
+    pub multiprocessors: u32,
+    /// In order; none where there are no elements.
+    pub kernels: Vec<Started>,
+    /// Of all scratch arrays.
+    pub scratch_bytes: u64,
+    pub counters: u64,
+}
+
+/// A kernel on its grid.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Started {
+    pub entry: String,
+    pub blocks: u64,
+    /// Of a block.
+    pub threads: u32,
+    /// How many tiles, say, a team of threads takes.
+    pub span: Option<u32>,
 }
 
 /// A version of a kernel for GPUs.

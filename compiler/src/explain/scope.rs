@@ -21,6 +21,8 @@ pub struct Scope<'a> {
     pub stored: HashMap<Place, NodeId>,
     /// How often its launches run.
     pub times: Vec<Amount>,
+    /// How many steps of an iteration one of them makes on a GPU.
+    pub at_once: u64,
 }
 
 /// A launch.
@@ -71,6 +73,7 @@ impl<'a> Units<'a> {
             formulas,
             stored,
             times: Vec::new(),
+            at_once: 1,
         };
         units.walk(scope, &plan.steps)?;
         Ok(units)
@@ -141,10 +144,11 @@ impl<'a> Units<'a> {
             formula: format!("{} == 0", turns.formula),
             value: turns.value.map(|n| u64::from(n == 0)),
         };
-        let each = self.steps_of(body, turns.value);
-        times.push(at_once(turns, each));
+        let at_once = self.steps_of(body, turns.value);
+        times.push(launches_of(turns, at_once));
         let fused_groups = groups::fused_groups(&f)?;
-        self.walk(Scope { f, fused_groups, launches: Vec::new(), formulas, stored, times }, body)?;
+        let launches = Vec::new();
+        self.walk(Scope { f, fused_groups, launches, formulas, stored, times, at_once }, body)?;
         for step in otherwise {
             let Step::Launch(launch) = step else { continue };
             let writes = |p: Place| launch.arrays.iter().any(|(place, _)| *place == p);
@@ -198,7 +202,7 @@ pub fn next_of(state: &str) -> String {
 }
 
 /// How many launches make so many steps.
-fn at_once(turns: Amount, steps: u64) -> Amount {
+fn launches_of(turns: Amount, steps: u64) -> Amount {
     match steps {
         1 => turns,
         n => Amount {

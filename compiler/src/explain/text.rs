@@ -1,6 +1,8 @@
 //! The report as text.
 
-use super::model::{Computed, Cpu, Function, Gpu, Hoisted, Kernel, Line, Place, Predicted, Report};
+use super::model::{
+    Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report, Started,
+};
 use std::fmt::Write;
 
 /// Kinds of operations that a place lists at most; more are a number.
@@ -171,9 +173,29 @@ fn on_gpu(out: &mut String, g: &Gpu) {
         (v.entry.as_str(), words, &v.conditions[..])
     });
     versions(out, &rows.collect::<Vec<_>>());
+    if let Some(l) = &g.launched {
+        launched(out, l);
+    }
     for s in &g.stencils {
         let _ = writeln!(out, "    {}", s.in_words);
     }
+}
+
+/// `with these sizes on 132 multiprocessors: dot_0, 2048 blocks of 256 threads, span 16; 131072 bytes of scratch`
+fn launched(out: &mut String, l: &Launched) {
+    let kernel = |k: &Started| {
+        let span = k.span.map_or(String::new(), |n| format!(", span {n}"));
+        format!("{}, {} of {} threads{span}", k.entry, count(k.blocks as usize, "block", "blocks"), k.threads)
+    };
+    let kernels: Vec<String> = l.kernels.iter().map(kernel).collect();
+    let kernels = if kernels.is_empty() { "nothing".into() } else { kernels.join(", then ") };
+    let scratch = match (l.scratch_bytes, l.counters) {
+        (0, _) => String::new(),
+        (bytes, 0) => format!("; {bytes} bytes of scratch"),
+        (bytes, n) => format!("; {bytes} bytes of scratch, {}", count(n as usize, "counter", "counters")),
+    };
+    let _ =
+        writeln!(out, "      with these sizes on {} multiprocessors: {kernels}{scratch}", l.multiprocessors);
 }
 
 fn versions(out: &mut String, rows: &[(&str, String, &[String])]) {

@@ -1,6 +1,6 @@
 //! The versions of a kernel and when each runs.
 
-use super::model::{Cpu, CpuVersion, Gpu, GpuVersion};
+use super::model::{Cpu, CpuVersion, Gpu, GpuVersion, Launched};
 use crate::core::TILE;
 use crate::driver::Compiled;
 use crate::kernel::Kernel;
@@ -34,7 +34,12 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
 }
 
 /// On GPUs, if it was compiled for them.
-pub fn gpu(c: &Compiled, l: &Launch, name: &dyn Fn(&Place) -> String) -> Option<Gpu> {
+pub fn gpu(
+    c: &Compiled,
+    l: &Launch,
+    name: &dyn Fn(&Place) -> String,
+    launched: Option<Launched>,
+) -> Option<Gpu> {
     let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
     let version = |(v, code): (&gpu::GpuVersion, &crate::driver::GpuCode)| GpuVersion {
         entry: v.entry.clone(),
@@ -49,6 +54,7 @@ pub fn gpu(c: &Compiled, l: &Launch, name: &dyn Fn(&Place) -> String) -> Option<
         absent: kernel.absent.clone(),
         versions: kernel.versions.iter().zip(code).map(version).collect(),
         stencils: stencils.map(Into::into).collect(),
+        launched,
     })
 }
 

@@ -19,16 +19,20 @@ pub fn find() -> Ptxas {
         .unwrap_or_else(|e| panic!("{e}\n`cargo xtask test` installs one; ARRAYGPU_PTXAS=FILE names another"))
 }
 
-/// The oldest architecture, the one that counts, and the newest that this ptxas knows.
-pub fn architectures(ptxas: &Ptxas) -> [Arch; 3] {
-    let newest = *ptxas.archs.last().expect("an architecture");
-    ["sm_80", "sm_90"]
-        .map(|a| a.parse().expect("an architecture"))
-        .into_iter()
-        .chain([newest])
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("three")
+/// Ampere (the oldest that kernels are for), Hopper, and Blackwell in data centres and in workstations.
+const ARCHITECTURES: [&str; COUNT] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+const COUNT: usize = 4;
+
+/// What a kernel needs on each of [`architectures`].
+pub type Usages = [Usage; COUNT];
+
+/// Those that every kernel is assembled for.
+pub fn architectures(ptxas: &Ptxas) -> [Arch; COUNT] {
+    let archs = ARCHITECTURES.map(|a| a.parse().expect("an architecture"));
+    if let Some(unknown) = archs.iter().find(|a| !ptxas.archs.contains(a)) {
+        panic!("ptxas {} does not know {unknown}; `cargo xtask test` installs one that does", ptxas.version);
+    }
+    archs
 }
 
 /// A module with a name of its own.
@@ -52,7 +56,7 @@ impl Module {
 pub struct Record {
     path: PathBuf,
     title: String,
-    known: HashMap<String, (u64, [Usage; 3])>,
+    known: HashMap<String, (u64, Usages)>,
     text: String,
 }
 
@@ -70,20 +74,20 @@ impl Record {
     }
 
     /// What each module needs. Fails on an error and on a warning, and if it is not as recorded; `BLESS=1` records it.
-    pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<[Usage; 3]> {
+    pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<Usages> {
         let archs = architectures(ptxas);
         let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
         let fresh = all.iter().filter(|m| known(m).is_none());
         let jobs: Vec<_> = fresh.flat_map(|m| archs.map(|a| (m, a))).collect();
         let mut assembled = assemble(ptxas, &jobs).into_iter();
         let mut next = || assembled.next().expect("a usage for each job");
-        let usage: Vec<[Usage; 3]> =
-            all.iter().map(|m| known(m).unwrap_or_else(|| [(); 3].map(|()| next()))).collect();
+        let usage: Vec<Usages> =
+            all.iter().map(|m| known(m).unwrap_or_else(|| [(); COUNT].map(|()| next()))).collect();
         self.compare(all, &usage);
         usage
     }
 
-    fn compare(&self, all: &[Module], usage: &[[Usage; 3]]) {
+    fn compare(&self, all: &[Module], usage: &[Usages]) {
         let mut text = self.title.clone();
         for (m, usage) in all.iter().zip(usage) {
             let cells =
@@ -102,10 +106,10 @@ impl Record {
     }
 }
 
-fn row(line: &str) -> Option<(String, (u64, [Usage; 3]))> {
+fn row(line: &str) -> Option<(String, (u64, Usages))> {
     let mut words = line.split_whitespace().rev();
     let mut number = || words.next()?.parse().ok();
-    let mut usage = [Usage::default(); 3];
+    let mut usage = [Usage::default(); COUNT];
     for u in usage.iter_mut().rev() {
         (u.spills, u.stack, u.shared, u.registers) = (number()?, number()?, number()?, number()?);
     }
@@ -149,7 +153,7 @@ fn allowed(name: &str) -> u32 {
 }
 
 /// Fails if a kernel needs memory because registers do not suffice.
-pub fn refuse_spills<'m>(ptxas: &Ptxas, all: impl IntoIterator<Item = (&'m Module, [Usage; 3])>) {
+pub fn refuse_spills<'m>(ptxas: &Ptxas, all: impl IntoIterator<Item = (&'m Module, Usages)>) {
     let mut list = Vec::new();
     for (m, usage) in all {
         for (arch, u) in architectures(ptxas).iter().zip(usage) {

@@ -1,0 +1,89 @@
+//! What the launch policy ([`crate::plan::launch`]) decides where all sizes are known: the same functions as in the
+//! runtime, asked about dense arrays that begin at multiples of 16 bytes, with outputs apart from inputs.
+
+use super::formula::Formulas;
+use super::model::{Launched, Started};
+use crate::core::{NodeId, Op};
+use crate::driver::Compiled;
+use crate::plan::launch::{Layout, Space};
+use crate::plan::{HostId, Launch, Place, Plan};
+
+/// Of an H100 or H200: the device that launches are decided for.
+const MULTIPROCESSORS: u32 = 132;
+
+/// The host scalars and lengths of a plan, as far as the given sizes tell them.
+pub struct Sizes<'a> {
+    plan: &'a Plan,
+    host: Vec<Option<i64>>,
+    /// The extents of each parameter.
+    params: Vec<Option<Vec<i64>>>,
+}
+
+impl<'a> Sizes<'a> {
+    /// Of a plan whose function has these formulas.
+    pub fn of(plan: &'a Plan, formulas: &mut Formulas) -> Sizes<'a> {
+        let host = formulas.host(plan);
+        let mut length = |p: u32, axis: u8| {
+            let length = Op::Len(formulas.g.add(Op::Param(p)), axis);
+            let length = formulas.g.add(length);
+            formulas.value(length).map(|l| l.as_i64())
+        };
+        let params = plan.params.iter().zip(0..);
+        let params =
+            params.map(|(slot, p)| (0..slot.ty.rank).map(|axis| length(p, axis)).collect()).collect();
+        let value = |n: &NodeId| formulas.value(*n).map(|l| l.as_i64());
+        Sizes { plan, host: host.iter().map(value).collect(), params }
+    }
+
+    fn scalar(&self, h: &HostId) -> Option<i64> {
+        self.host[h.0 as usize]
+    }
+
+    fn extents(&self, place: Place) -> Option<Vec<i64>> {
+        match place {
+            Place::Param(p) => self.params[p as usize].clone(),
+            _ => self.plan.slot(place).extents.iter().map(|h| self.scalar(h)).collect(),
+        }
+    }
+
+    /// The kernels of a launch that makes so many steps of an iteration, if one of them can. None: some size is not
+    /// known.
+    pub fn launched(&self, c: &Compiled, l: &Launch, steps: u64) -> Option<Launched> {
+        let kernel = c.gpu.get(l.kernel as usize)?;
+        let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);
+        let extents = l.domain.iter().map(length).collect::<Option<Vec<u64>>>()?;
+        let segment = l.segment.as_ref().map_or(Some(0), length)?;
+        let space = Space { extents: &extents, segment };
+        let of_arrays = l.arrays.iter().map(|(place, _)| self.extents(*place)).collect::<Option<Vec<_>>>()?;
+        let strides: Vec<Vec<i64>> = of_arrays.iter().map(|n| dense(n)).collect();
+        let array = |i: usize| {
+            let size = self.plan.slot(l.arrays.get(i)?.0).ty.elem.size();
+            Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
+        };
+        let several = kernel.choose(&space, steps as i64, array, || false)?;
+        let version = match kernel.versions[several].steps {
+            0 => kernel.choose(&space, 1, array, || false)?,
+            _ => several,
+        };
+        let decision = kernel.decide(version, &space, MULTIPROCESSORS.into());
+        let started = decision.kernels().map(|k| {
+            let v = &kernel.versions[k.version];
+            Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }
+        });
+        Some(Launched {
+            multiprocessors: MULTIPROCESSORS,
+            kernels: started.collect(),
+            scratch_bytes: decision.scratch.bytes(&l.scratch),
+            counters: decision.scratch.counters,
+        })
+    }
+}
+
+/// The strides of a dense array.
+fn dense(extents: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1i64; extents.len()];
+    for axis in (1..extents.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(extents[axis].max(1));
+    }
+    strides
+}
