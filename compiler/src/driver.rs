@@ -40,7 +40,8 @@ pub struct Compiled {
     pub stencils: Vec<Vec<Kept>>,
     /// The code of each kernel's versions, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
-    /// What the author should know: places that are slow on some target. Entry i is of the i-th function.
+    /// What the author should know: places that are slow on some target. Entry i is of the i-th
+    /// function.
     pub warnings: Vec<Vec<String>>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
@@ -81,7 +82,8 @@ pub fn compile_for(name: &str, functions: Vec<Function>, targets: Targets) -> Re
     on_big_stack(|| compile_here(name, functions, targets))
 }
 
-/// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the scheduler.
+/// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the
+/// scheduler.
 pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     // where there is no room for it, `stacker` panics
     if Vec::<u8>::new().try_reserve_exact(STACK).is_err() {
@@ -90,7 +92,8 @@ pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     stacker::grow(STACK, f)
 }
 
-/// All passes over one function. Functions of one structure become equal, however they were spelled.
+/// All passes over one function. Functions of one structure become equal, however they were
+/// spelled.
 pub fn fuse(f: &Function) -> Result<Function> {
     // a node becomes some dozens of levels at most, where it is an elementary function
     on_enough_stack(f, 16 << 10, || pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
@@ -102,8 +105,8 @@ pub fn schedule(fused: &Function, scope: Scope) -> Result<Scheduled> {
         .map_err(|e| e.at(fused.loc.as_ref()))
 }
 
-/// Runs `f` here if the function is so small that this stack will do, with so many bytes a node, however deep it is: a stack of its own costs as much as a small
-/// function's passes.
+/// Runs `f` here if the function is so small that this stack will do, with so many bytes a node,
+/// however deep it is: a stack of its own costs as much as a small function's passes.
 fn on_enough_stack<T>(function: &Function, each: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     const LEAST: usize = 1 << 20;
     let steps: usize = function.steps.iter().map(|s| s.graph.len()).sum();

@@ -21,8 +21,8 @@ pub enum Kind {
 pub struct Error {
     /// Who must act.
     pub kind: Kind,
-    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04 schedule, 05 package,
-    /// 06 C compiler and ptxas, 09 stopped from outside.
+    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04
+    /// schedule, 05 package, 06 C compiler and ptxas, 09 stopped from outside.
     pub code: &'static str,
     /// What is wrong, with names and sizes.
     pub message: String,

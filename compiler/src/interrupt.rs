@@ -1,5 +1,6 @@
-//! Compiling that is stopped from outside: the host cancels, or memory runs out. Passes, the schedule and the C
-//! compiler's caller ask between their steps; what was compiled so far is dropped, and nothing else has changed.
+//! Compiling that is stopped from outside: the host cancels, or memory runs out. Passes, the
+//! schedule and the C compiler's caller ask between their steps; what was compiled so far is
+//! dropped, and nothing else has changed.
 
 use crate::error::{Error, Kind, Result};
 use std::sync::OnceLock;

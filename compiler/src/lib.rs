@@ -4,9 +4,10 @@
 //! core IR -> passes -> schedule -> plan + kernel IR -> backend -> package
 //! ```
 //!
-//! [`core`] is what an author's function becomes, [`passes`] rewrites it ([`passes::pipeline`] is the list), [`schedule`] decides what is a
-//! kernel and by which strategy, giving a [`plan`] and kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs
-//! all of it. Nothing here does IO outside `package` and the command-line tool `arraygpu-opt`.
+//! [`core`] is what an author's function becomes, [`passes`] rewrites it ([`passes::pipeline`] is
+//! the list), [`schedule`] decides what is a kernel and by which strategy, giving a [`plan`] and
+//! kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs all of it. Nothing here
+//! does IO outside `package` and the command-line tool `arraygpu-opt`.
 
 pub mod backend;
 pub mod build;

@@ -41,7 +41,8 @@ impl fmt::Display for Loc {
     }
 }
 
-/// Where a node comes from: its own place first, then the combinators it was fused into, innermost first. May be empty.
+/// Where a node comes from: its own place first, then the combinators it was fused into, innermost
+/// first. May be empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LocStack(pub Arc<[Loc]>);
 
@@ -56,7 +57,8 @@ impl LocStack {
         self.0.first()
     }
 
-    /// How many places are kept: deep chains of combinators would otherwise cost memory quadratic in their length.
+    /// How many places are kept: deep chains of combinators would otherwise cost memory quadratic
+    /// in their length.
     const DEPTH: usize = 4;
 
     /// This stack with the places of `outer` behind it, where they are not its end already.

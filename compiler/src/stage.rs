@@ -1,5 +1,5 @@
-//! Staging: functions compiled for the values of some of their host scalars (Haidl, Steuer, Humernbrum, Gorlatch, "Multi-Stage Programming for GPUs in Modern C++ using
-//! PACXX", 2016).
+//! Staging: functions compiled for the values of some of their host scalars (Haidl, Steuer,
+//! Humernbrum, Gorlatch, "Multi-Stage Programming for GPUs in Modern C++ using PACXX", 2016).
 //!
 //! ```text
 //! %0 = len %x                                       require same (len %x), 1000i64 "staged: len(x)"
@@ -8,11 +8,14 @@
 //! %3 = stage %k                   (3i32)
 //! ```
 //!
-//! [`Stages`] are the values that a function embeds, as host scalars of its parameters: some operations a call. [`specialise`] puts values into their places. A value that is staged is known
-//! wherever it is used: a staged length also as the length of that parameter, without `stage`. What the shape rules say about it stays a rule. A function that nothing specialises
-//! is compiled with `stage x` meaning x (`passes/stages.rs`).
+//! [`Stages`] are the values that a function embeds, as host scalars of its parameters: some
+//! operations a call. [`specialise`] puts values into their places. A value that is staged is known
+//! wherever it is used: a staged length also as the length of that parameter, without `stage`. What
+//! the shape rules say about it stays a rule. A function that nothing specialises is compiled with
+//! `stage x` meaning x (`passes/stages.rs`).
 //!
-//! Steps of iterations stage, too: of what they get from outside and of the extents of their states, which are the same before each step.
+//! Steps of iterations stage, too: of what they get from outside and of the extents of their
+//! states, which are the same before each step.
 
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require, Rule, rewrite::rewrite_from};
@@ -63,7 +66,8 @@ impl Stages {
         Stages { plan: Plan { host: hosts.into_list(), ..Plan::default() }, values }
     }
 
-    /// Their values in a call, in a fixed order. `len(i, axis)` is the length of array parameter i along an axis, `arg(i)` the value of scalar parameter i.
+    /// Their values in a call, in a fixed order. `len(i, axis)` is the length of array parameter i
+    /// along an axis, `arg(i)` the value of scalar parameter i.
     pub fn values(&self, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit) -> Vec<Lit> {
         let mut all = Vec::with_capacity(self.plan.host.len());
         host::evaluate(&self.plan, len, arg, &mut all);
@@ -71,7 +75,8 @@ impl Stages {
     }
 }
 
-/// The values that a function stages in one call: `params` has the scalar parameters' values, `extents` the arrays'.
+/// The values that a function stages in one call: `params` has the scalar parameters' values,
+/// `extents` the arrays'.
 pub fn values(f: &Function, params: &[Option<Lit>], extents: &[Vec<i64>]) -> Vec<Lit> {
     let arg = |p: u32| params[p as usize].unwrap_or(Lit::zero(f.params[p as usize].ty.elem));
     Stages::of(f).values(|p, axis| extents[p as usize][usize::from(axis)], arg)
@@ -252,7 +257,8 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// The number of the step that stands for the one of an iteration, whose arguments are these now.
+    /// The number of the step that stands for the one of an iteration, whose arguments are these
+    /// now.
     fn of(
         &mut self,
         g: &mut Graph,

@@ -1,4 +1,5 @@
-//! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that their parsers need.
+//! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that
+//! their parsers need.
 
 use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};

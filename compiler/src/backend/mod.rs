@@ -1,4 +1,5 @@
-//! Backends print kernel IR. They decide nothing: every loop, load and rounding is in the IR already.
+//! Backends print kernel IR. They decide nothing: every loop, load and rounding is in the IR
+//! already.
 
 pub mod c;
 pub mod ptx;

@@ -1,8 +1,9 @@
 //! Building functions: nodes of core IR together with the shape rules that they need.
 //!
-//! Nodes come in the order of the author's program, operands before users, and so do the rules ([`rules`]). Extents are resolved on the way: the length
-//! of an array expression becomes an expression over those of parameters and scalar parameters, so that rules never mention an array that is not a
-//! parameter. The embedded language and the C ABI both build through this.
+//! Nodes come in the order of the author's program, operands before users, and so do the rules
+//! ([`rules`]). Extents are resolved on the way: the length of an array expression becomes an
+//! expression over those of parameters and scalar parameters, so that rules never mention an array
+//! that is not a parameter. The embedded language and the C ABI both build through this.
 
 mod pad;
 mod replace;
@@ -67,7 +68,8 @@ impl Builder {
         Mark { nodes, rules, lengths: self.lengths.len(), seen: self.seen.len() }
     }
 
-    /// Takes back all nodes and rules that came since, with what is known by them: of a construct that failed half-way.
+    /// Takes back all nodes and rules that came since, with what is known by them: of a construct
+    /// that failed half-way.
     pub fn undo(&mut self, mark: Mark) {
         self.function.graph.truncate(mark.nodes);
         self.function.requires.truncate(mark.rules);
@@ -150,7 +152,8 @@ impl Builder {
         Ok(node)
     }
 
-    /// A row or column. `inside`: the index runs over that axis. One that only the device knows is read totally.
+    /// A row or column. `inside`: the index runs over that axis. One that only the device knows is
+    /// read totally.
     pub fn pick(
         &mut self,
         construct: &str,

@@ -1,4 +1,5 @@
-//! Padded arrays: a `generate` that reads the array at an index which is inside whatever the index is, so no read leaves a record.
+//! Padded arrays: a `generate` that reads the array at an index which is inside whatever the index
+//! is, so no read leaves a record.
 //!
 //! With j = i - before and n elements, by boundary:
 //!

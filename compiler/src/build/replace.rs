@@ -1,4 +1,5 @@
-//! A part of an array replaced: a `generate` that selects, where the index lies in the part. The part is read at an index that is inside whatever the index is.
+//! A part of an array replaced: a `generate` that selects, where the index lies in the part. The
+//! part is read at an index that is inside whatever the index is.
 
 use super::Builder;
 use super::pad::{clamped, within};

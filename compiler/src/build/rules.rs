@@ -1,4 +1,5 @@
-//! The shape rules of a function: which constructs need them, whether the host can check them, and which say nothing new.
+//! The shape rules of a function: which constructs need them, whether the host can check them, and
+//! which say nothing new.
 //!
 //! | construct | rules |
 //! |---|---|
@@ -10,8 +11,9 @@
 //! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
-//! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need one rule, not 44), nor one that says
-//! what an earlier one says. Whether a rule can never hold is for the compiler to find; the author's line is in it.
+//! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need
+//! one rule, not 44), nor one that says what an earlier one says. Whether a rule can never hold is
+//! for the compiler to find; the author's line is in it.
 
 use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
@@ -283,7 +285,8 @@ fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
     (Key::Difference(same, sign * difference.constant, terms), always)
 }
 
-/// Small sums of small multiples of lengths (which are far below 2^63) are what they are in the integers.
+/// Small sums of small multiples of lengths (which are far below 2^63) are what they are in the
+/// integers.
 fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
     form.constant.unsigned_abs() < 1 << 48
         && form.terms.len() < 16

@@ -1,5 +1,6 @@
-//! A function's structure as bytes: equal for functions that compute the same in the same way, whatever their nodes' numbers are and wherever they come from.
-//! What programs that are compiled at run time are found by.
+//! A function's structure as bytes: equal for functions that compute the same in the same way,
+//! whatever their nodes' numbers are and wherever they come from. What programs that are compiled
+//! at run time are found by.
 
 use super::{Function, NodeId, Op};
 use std::hash::{Hash, Hasher};
@@ -28,7 +29,8 @@ fn function(f: &Function, out: &mut Bytes) {
     f.steps.iter().for_each(|s| function(s, out));
 }
 
-/// An operation, its operands by their numbers. What is equal here is equal there: the variables of lambdas are canonical.
+/// An operation, its operands by their numbers. What is equal here is equal there: the variables of
+/// lambdas are canonical.
 fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
     let op = f.graph.op(n);
     f.graph.node(n).bound.hash(out);

@@ -1,4 +1,5 @@
-//! What the shape rules say about lengths: linear equations, solved by elimination without division.
+//! What the shape rules say about lengths: linear equations, solved by elimination without
+//! division.
 
 use super::linear::Linear;
 use super::{Graph, NodeId, Op};
@@ -12,8 +13,9 @@ pub struct Equations {
 }
 
 impl Equations {
-    /// Adds a = b. Whether that was news: false when it follows from the equations before. An equation about other things than lengths of parameters, or
-    /// without a coefficient of 1 or -1, is news that is not used.
+    /// Adds a = b. Whether that was news: false when it follows from the equations before. An
+    /// equation about other things than lengths of parameters, or without a coefficient of 1 or -1,
+    /// is news that is not used.
     pub fn add(&mut self, g: &Graph, a: NodeId, b: NodeId) -> bool {
         let zero = self.resolve(&Linear::of(g, a).minus(&Linear::of(g, b)));
         if zero.as_constant() == Some(0) {

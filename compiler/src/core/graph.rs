@@ -1,10 +1,11 @@
 //! The hash-consed graph, lambdas and substitution.
 //!
 //! **Canonical binders.** A finished lambda's variables are numbered just above every binder inside its body (Axelsson and Claessen,
-//! "Using circular programs for higher-order syntax", ICFP 2013), so equal lambdas are equal nodes and no context is needed to name a
-//! variable. While a lambda is being built its variables are *fresh* (numbers from [`FRESH`] up); [`Graph::close`] renames
-//! them. Code that looks inside a lambda opens it with fresh variables first ([`Graph::open`]): then open terms contain fresh variables only
-//! and nothing can be captured.
+//! "Using circular programs for higher-order syntax", ICFP 2013), so equal lambdas are equal nodes
+//! and no context is needed to name a variable. While a lambda is being built its variables are
+//! *fresh* (numbers from [`FRESH`] up); [`Graph::close`] renames them. Code that looks inside a
+//! lambda opens it with fresh variables first ([`Graph::open`]): then open terms contain fresh
+//! variables only and nothing can be captured.
 
 mod substitute;
 
@@ -30,8 +31,9 @@ pub struct Node {
     pub height: u32,
     /// The author bound it with `slet`.
     pub bound: bool,
-    /// It takes a pass of its own in the author's program already, where it depends on no element: it is computed once for the call, and leaves its records (semantics 6).
-    /// Or a pass stores it, which asked first that it leaves none.
+    /// It takes a pass of its own in the author's program already, where it depends on no element:
+    /// it is computed once for the call, and leaves its records (semantics 6). Or a pass stores it,
+    /// which asked first that it leaves none.
     pub once: bool,
     /// Where it comes from. Not part of its identity.
     pub loc: LocStack,
@@ -45,7 +47,8 @@ pub struct Graph {
     params: Vec<Type>,
     /// There is a total read among the nodes.
     total: bool,
-    /// What takes a pass of its own, and is not marked as computed once for the call, is computed where it is needed: while passes still move it ([`crate::passes::guard`]).
+    /// What takes a pass of its own, and is not marked as computed once for the call, is computed
+    /// where it is needed: while passes still move it ([`crate::passes::guard`]).
     pub on_demand: bool,
     fresh: u32,
     loc: LocStack,
@@ -149,7 +152,8 @@ impl Graph {
         self.info[n.0 as usize].once = true;
     }
 
-    /// Gives what a node became the node's marks. What is computed once may have become an expression of such values.
+    /// Gives what a node became the node's marks. What is computed once may have become an
+    /// expression of such values.
     pub fn keep_marks(&mut self, bound: bool, once: bool, made: NodeId) {
         if bound {
             self.mark_bound(made);
@@ -163,8 +167,8 @@ impl Graph {
         }
     }
 
-    /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is our bug: what comes from
-    /// outside goes through [`Graph::try_add`].
+    /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is
+    /// our bug: what comes from outside goes through [`Graph::try_add`].
     #[track_caller]
     pub fn add(&mut self, op: Op) -> NodeId {
         self.try_add(op).unwrap_or_else(|e| panic!("ill-typed node: {e}"))
@@ -284,7 +288,8 @@ impl Graph {
             }
             stack.push(n | DONE);
             let op = self.op(NodeId(n));
-            // the first operand comes off the stack first: texts and kernels follow the author's order
+            // the first operand comes off the stack first: texts and kernels follow the author's
+            // order
             let first = stack.len();
             op.for_operands(|operand| {
                 if !seen[operand.0 as usize] {

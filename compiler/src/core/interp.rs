@@ -1,7 +1,8 @@
 //! The reference interpreter: slow, obvious, the oracle of all tests. `docs/semantics.md` as code.
 //!
-//! It evaluates core IR at any stage of the pipeline. `select` is lazy and every value is computed once for each binding of its variables, so
-//! a record is left exactly when the program's meaning asks for it.
+//! It evaluates core IR at any stage of the pipeline. `select` is lazy and every value is computed
+//! once for each binding of its variables, so a record is left exactly when the program's meaning
+//! asks for it.
 
 mod machine;
 
@@ -43,8 +44,8 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args))
 }
 
-/// How many elements the largest array of a call has whose lengths do not depend on an element: of programs that ask
-/// for more than there is time to compute. Only lengths are computed.
+/// How many elements the largest array of a call has whose lengths do not depend on an element: of
+/// programs that ask for more than there is time to compute. Only lengths are computed.
 pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     let args = values(f, args)?;
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
@@ -94,7 +95,8 @@ fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
 fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
     let mut m = Machine::checked(f, args)?;
     let env = Env::default();
-    // what does not depend on an element is computed for the call, whatever elements need of it; between passes only what did not in the author's program
+    // what does not depend on an element is computed for the call, whatever elements need of it;
+    // between passes only what did not in the author's program
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
         let once = !f.graph.on_demand || f.graph.node(n).once;
         if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {
@@ -112,7 +114,8 @@ fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
     m.failed.map_or(Ok((results, m.recorded)), Err)
 }
 
-/// The rules of steps are rules of the call, whether or not a result needs the states (semantics 5.11). They are about lengths and host scalars: no element is computed.
+/// The rules of steps are rules of the call, whether or not a result needs the states (semantics
+/// 5.11). They are about lengths and host scalars: no element is computed.
 fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {

@@ -1,7 +1,8 @@
 //! Linear normal forms of i64 expressions: `c + k1 * t1 + k2 * t2 ...` in wrapping arithmetic.
 //!
-//! Wrapping i64 arithmetic is a ring, so normalising keeps every bit. Index and size expressions meet here: two
-//! sizes are equal, or a slice can never fit, when the difference of their forms says so.
+//! Wrapping i64 arithmetic is a ring, so normalising keeps every bit. Index and size expressions
+//! meet here: two sizes are equal, or a slice can never fit, when the difference of their forms
+//! says so.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -85,8 +86,9 @@ impl Linear {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// Whether it is at least `bound` whatever its terms are, given that lengths are 0 and up. (Lengths are far below
-    /// 2^63 and so is what small multiples of them add up to; a form that could wrap proves nothing.)
+    /// Whether it is at least `bound` whatever its terms are, given that lengths are 0 and up.
+    /// (Lengths are far below 2^63 and so is what small multiples of them add up to; a form that
+    /// could wrap proves nothing.)
     pub fn at_least(&self, g: &Graph, bound: i64) -> bool {
         self.constant >= bound
             && self.small()

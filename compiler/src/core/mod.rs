@@ -1,8 +1,9 @@
 //! Core IR: pure expressions over scalars and arrays, with lambdas.
 //!
-//! A [`Function`] is a [`Graph`] of hash-consed nodes (equal nodes are one node, so common subexpressions are shared by construction), its
-//! results, and its shape rules. Sizes are scalar nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical
-//! (see [`graph`]), so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
+//! A [`Function`] is a [`Graph`] of hash-consed nodes (equal nodes are one node, so common
+//! subexpressions are shared by construction), its results, and its shape rules. Sizes are scalar
+//! nodes like any other (`len %x`, `sub %n, 14i64`). Bound variables are canonical (see [`graph`]),
+//! so equal lambdas are equal nodes. Text form: `docs/ir.md`. Well-formedness: [`verify`].
 
 pub mod elementary;
 pub mod encode;
@@ -37,7 +38,8 @@ use std::sync::Arc;
 
 /// Dimensions of an array at most: what `agpu_view` has room for.
 pub const MAX_RANK: usize = 3;
-/// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and launches are cut.
+/// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and
+/// launches are cut.
 pub const TILE: i64 = 2048;
 /// Elements of a panel of a `panel_dot` (semantics 5.7).
 pub const PANEL: i64 = 512;
@@ -54,7 +56,8 @@ impl fmt::Debug for NodeId {
     }
 }
 
-/// A bound variable. Inside finished lambdas the number is canonical: above every binder in the lambda's body.
+/// A bound variable. Inside finished lambdas the number is canonical: above every binder in the
+/// lambda's body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Var(pub u32);
 
@@ -146,7 +149,8 @@ pub enum Op {
     Reverse(NodeId, u8),
     /// Axis k of the result is axis `[k]` of the operand.
     Permute(NodeId, Vec<u8>),
-    /// The part at an index of one axis, which it loses: a row, a column. The index is inside by a shape rule, or because it runs over that axis.
+    /// The part at an index of one axis, which it loses: a row, a column. The index is inside by a
+    /// shape rule, or because it runs over that axis.
     Pick {
         src: NodeId,
         axis: u8,
@@ -189,8 +193,9 @@ pub enum Op {
         init: NodeId,
         src: NodeId,
     },
-    /// semantics 5.11: one of the states after `count` calls of a step of the function ([`Function::steps`]). `args` are the states before the first,
-    /// and what every call gets beside them.
+    /// semantics 5.11: one of the states after `count` calls of a step of the function
+    /// ([`Function::steps`]). `args` are the states before the first, and what every call gets
+    /// beside them.
     Iterate {
         step: u32,
         which: u32,
@@ -199,7 +204,8 @@ pub enum Op {
     },
 }
 
-/// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host scalars (i64).
+/// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host
+/// scalars (i64).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
     /// The two lengths are equal.
@@ -327,7 +333,8 @@ pub struct Function {
     pub results: Vec<Output>,
     /// Shape rules, in the order of the program.
     pub requires: Vec<Require>,
-    /// What its iterations call: functions from states, and what else they need, to the next states.
+    /// What its iterations call: functions from states, and what else they need, to the next
+    /// states.
     pub steps: Vec<Arc<Function>>,
     /// All nodes.
     pub graph: Graph,

@@ -124,7 +124,8 @@ impl Op {
         }
     }
 
-    /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda, if it has one.
+    /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda,
+    /// if it has one.
     pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
         let mut op = self.clone();
         let mut operands = operands.iter();

@@ -4,7 +4,8 @@ use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op, PANEL, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum is a fold (semantics 5.7).
+/// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum
+/// is a fold (semantics 5.7).
 pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     let (Op::Generate(extents, of_a), Op::Generate(_, of_b)) = (g.op(a).clone(), g.op(b).clone()) else {
         unreachable!("sequences are generated")

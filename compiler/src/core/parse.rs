@@ -1,4 +1,5 @@
-//! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with the line.
+//! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with
+//! the line.
 
 use super::MAX_RANK;
 use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};

@@ -1,7 +1,7 @@
 //! The text form of core IR (`docs/ir.md`).
 //!
-//! A node is printed in the innermost region whose binders it uses, operands first; values and binders are numbered in that order, so
-//! equal functions print equally.
+//! A node is printed in the innermost region whose binders it uses, operands first; values and
+//! binders are numbered in that order, so equal functions print equally.
 
 use super::{Function, Lambda, NodeId, Op, Var};
 use crate::text::quote;

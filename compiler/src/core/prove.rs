@@ -1,5 +1,5 @@
-//! Reads at an index (`at`) that are provably inside: that of a `generate` plus a constant, where what shape rules say of
-//! lengths bounds it.
+//! Reads at an index (`at`) that are provably inside: that of a `generate` plus a constant, where
+//! what shape rules say of lengths bounds it.
 
 use super::equations::Equations;
 use super::linear::Linear;
@@ -16,7 +16,8 @@ pub fn prove_all(f: &mut Function, rules: &Equations) {
     }
 }
 
-/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of one inside, and 0 <= c and n + c <= len(x).
+/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of
+/// one inside, and 0 <= c and n + c <= len(x).
 pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
     let is_total = |n| matches!(g.op(n), Op::At(..));
     if !g.has_total_reads() || !g.reachable([generate]).into_iter().any(is_total) {
@@ -84,7 +85,8 @@ impl Prover<'_> {
         out
     }
 
-    /// Whether every index of a read of a parameter is a known one plus a constant that keeps it inside.
+    /// Whether every index of a read of a parameter is a known one plus a constant that keeps it
+    /// inside.
     fn is_proven(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> bool {
         matches!(g.op(x), Op::Param(_))
             && index.iter().zip(0..).all(|(at, axis)| {

@@ -1,7 +1,10 @@
-//! Which arrays are cheaper stored than computed wherever they are read: what fusion (`passes/fuse.rs`) asks.
+//! Which arrays are cheaper stored than computed wherever they are read: what fusion
+//! (`passes/fuse.rs`) asks.
 //!
-//! An array whose elements are read at k places for each element of another is computed k times; on a GPU a thread that has a square of 4 by 4 elements (8 of a vector) computes
-//! the square and what is around it once. Against that stands a round trip through memory: 8 bytes an element, in which an H200 makes about 60 operations (2026-11-21:
+//! An array whose elements are read at k places for each element of another is computed k times; on
+//! a GPU a thread that has a square of 4 by 4 elements (8 of a vector) computes the square and what
+//! is around it once. Against that stands a round trip through memory: 8 bytes an element, in which
+//! an H200 makes about 60 operations (2026-11-21:
 //! 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of multiply-adds). So stencils of stencils fuse as long as they are small: 3 x 3 of 3 x 3 does, 5 x 5 of 5 x 5 does not.
 //!
 //! An element with reductions of its own is stored where it is read at two places.
@@ -15,8 +18,9 @@ const ROUND_TRIP: f64 = 60.0;
 /// What a nested reduction costs at least.
 const NESTED: f64 = 1000.0;
 
-/// Arrays whose recomputation costs more than storing them. First the one with the cheapest elements: others may be expensive because of it. `elements`: where each array was
-/// asked for an element, and what that is.
+/// Arrays whose recomputation costs more than storing them. First the one with the cheapest
+/// elements: others may be expensive because of it. `elements`: where each array was asked for an
+/// element, and what that is.
 pub fn too_expensive<'a>(
     g: &Graph,
     elements: impl Iterator<Item = (NodeId, &'a [NodeId], NodeId)>,

@@ -2,12 +2,13 @@
 
 use super::{Function, Graph, Lambda, NodeId, Op, Output, Require, Var};
 
-/// Gives the node that stands for an operation of rebuilt operands, which the old graph has as that node.
+/// Gives the node that stands for an operation of rebuilt operands, which the old graph has as that
+/// node.
 pub type Step<'s> = dyn FnMut(&mut Graph, Op, NodeId) -> NodeId + 's;
 
-/// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives the node that stands for it. Inside
-/// lambdas the variables are fresh. What the results and rules do not reach is dropped. Shape rules go through `rule` as well
-/// if `rules_too`.
+/// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives
+/// the node that stands for it. Inside lambdas the variables are fresh. What the results and rules
+/// do not reach is dropped. Shape rules go through `rule` as well if `rules_too`.
 pub fn rewrite(f: &Function, rules_too: bool, rule: &mut dyn FnMut(&mut Graph, Op) -> NodeId) -> Function {
     rewrite_from(f, rules_too, &mut |g, op, _| rule(g, op))
 }
@@ -17,7 +18,8 @@ pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function 
     if rules_too { rebuild(f, None, false, rule) } else { rebuild(f, Some(&mut copy), false, rule) }
 }
 
-/// As [`rewrite_from`], for rules that make no lambdas: the variables of a lambda that has none inside keep their canonical numbers, so that its body is built once.
+/// As [`rewrite_from`], for rules that make no lambdas: the variables of a lambda that has none
+/// inside keep their canonical numbers, so that its body is built once.
 pub fn rewrite_scalars(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
     if rules_too { rebuild(f, None, true, rule) } else { rebuild(f, Some(&mut copy), true, rule) }
 }
@@ -84,7 +86,8 @@ struct Rebuild<'a> {
     scalars: bool,
     /// What old nodes became, as far as their variables are open.
     memo: Vec<Option<NodeId>>,
-    /// The nodes that have become something, in order: what was made inside of a lambda is forgotten with it.
+    /// The nodes that have become something, in order: what was made inside of a lambda is
+    /// forgotten with it.
     order: Vec<NodeId>,
     /// Variables of the lambdas around.
     open: Vec<Var>,

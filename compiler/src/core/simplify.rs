@@ -1,8 +1,9 @@
-//! The simplest node that means a scalar operation: constant folding and algebra that keep every bit (semantics section
-//! 2), and lengths of array expressions. Whoever makes nodes asks here, passes and the schedule alike.
+//! The simplest node that means a scalar operation: constant folding and algebra that keep every
+//! bit (semantics section 2), and lengths of array expressions. Whoever makes nodes asks here,
+//! passes and the schedule alike.
 //!
-//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN payloads aside
-//! (semantics 2.4), and no new record.
+//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN
+//! payloads aside (semantics 2.4), and no new record.
 
 use super::linear::{self, Linear, is_i64};
 use super::{Graph, NodeId, Op, rules};
@@ -68,8 +69,8 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     }
 }
 
-/// Wrapping i64 sums and products by constants, in normal form. The form must be another node than the operation
-/// itself, or the rules would not end.
+/// Wrapping i64 sums and products by constants, in normal form. The form must be another node than
+/// the operation itself, or the rules would not end.
 fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let n = g.add(op.clone());
     Some(Linear::of(g, n).node(g))
@@ -112,7 +113,8 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     }
 }
 
-/// The node that stands for an operation whose operands have been settled: the simplest that means it, with operands in order.
+/// The node that stands for an operation whose operands have been settled: the simplest that means
+/// it, with operands in order.
 pub fn settle(g: &mut Graph, op: Op) -> NodeId {
     let op = match op {
         Op::Binary(o, a, b) if o.is_commutative() && is_after(g, a, b) => Op::Binary(o, b, a),
@@ -122,8 +124,9 @@ pub fn settle(g: &mut Graph, op: Op) -> NodeId {
     simplify(g, op)
 }
 
-/// Whether operands that may change places do not stand in order. Variables of finished lambdas are canonical, so equal operands of different lambdas are one
-/// node: the order of nodes serves all, and constants go last.
+/// Whether operands that may change places do not stand in order. Variables of finished lambdas are
+/// canonical, so equal operands of different lambdas are one node: the order of nodes serves all,
+/// and constants go last.
 fn is_after(g: &Graph, a: NodeId, b: NodeId) -> bool {
     (g.as_lit(a).is_some(), a) > (g.as_lit(b).is_some(), b)
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A way to share what neighbouring elements read (`schedule/stencil.rs`). It changes no bit of any result.
+/// A way to share what neighbouring elements read (`schedule/stencil.rs`). It changes no bit of any
+/// result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StencilHint {
     /// Every thread loads what its elements read.

@@ -1,4 +1,5 @@
-//! Core IR as a machine for the elementary functions of `arraygpu-math`: what they compute becomes nodes.
+//! Core IR as a machine for the elementary functions of `arraygpu-math`: what they compute becomes
+//! nodes.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};

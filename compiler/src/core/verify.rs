@@ -1,13 +1,18 @@
-//! What a well-formed function is. The pipeline checks it after every pass, in release builds after the last.
+//! What a well-formed function is. The pipeline checks it after every pass, in release builds after
+//! the last.
 //!
 //! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] sees to it).
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.
-//! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters only.
-//! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body. No fresh variable is left.
-//! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a `generate`, and `generate`; reductions and results take these only,
+//! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters
+//!    only.
+//! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body.
+//!    No fresh variable is left.
+//! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a
+//!    `generate`, and `generate`; reductions and results take these only,
 //!    and reads are of stored arrays, as are the states of iterations. A `panel_dot` is part of an element.
 //! 6. What is staged is a scalar that the host computes: anything else is the author's mistake.
-//! 7. What is called by iterations is a well-formed function from states, and more, to states; its scalars are the host's.
+//! 7. What is called by iterations is a well-formed function from states, and more, to states; its
+//!    scalars are the host's.
 
 use super::graph::FRESH;
 use super::{Function, Graph, NodeId, Op};
@@ -102,8 +107,8 @@ fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
     Err(Error::user("E0311", message).at(f.graph.node(n).loc.first()))
 }
 
-/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length of a computed array is one if
-/// the scalars that it follows from are.
+/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length
+/// of a computed array is one if the scalars that it follows from are.
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
     let (mut stack, mut seen) = (vec![n], rustc_hash::FxHashSet::default());
     while let Some(n) = stack.pop() {
@@ -127,7 +132,8 @@ pub fn is_host(g: &Graph, n: NodeId) -> bool {
     true
 }
 
-/// Whether the host computes a node before a launch: it can, and the node leaves no record (which only a kernel can).
+/// Whether the host computes a node before a launch: it can, and the node leaves no record (which
+/// only a kernel can).
 pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
     g.is_closed(n)
         && g.ty(n).is_scalar()

@@ -1,4 +1,5 @@
-//! What the elements of a fused group are made of: operations by loop and by the author's lines, what is taken out of loops, and which parts of arrays are read.
+//! What the elements of a fused group are made of: operations by loop and by the author's lines,
+//! what is taken out of loops, and which parts of arrays are read.
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
@@ -21,7 +22,8 @@ struct Loop {
     operations: u64,
 }
 
-/// Reads of one region of an array: for each axis the extent that the index runs over and how, None: one index.
+/// Reads of one region of an array: for each axis the extent that the index runs over and how,
+/// None: one index.
 type Region = Vec<Option<(NodeId, i64, Vec<(NodeId, i64)>)>>;
 
 /// An operation that is taken out of a loop.
@@ -261,7 +263,8 @@ impl Body {
         self.out.values()
     }
 
-    /// The scalar operations of an element. None: there are no elements, or some loop's length depends on the element.
+    /// The scalar operations of an element. None: there are no elements, or some loop's length
+    /// depends on the element.
     pub fn operations(&self, f: &Formulas) -> Option<Sum> {
         let mut sum = Sum::default();
         for of in &self.loops {
@@ -284,7 +287,8 @@ impl Body {
         self.reads.keys().copied()
     }
 
-    /// The extents of what is read of an array. None: more than one region, or one that is not known.
+    /// The extents of what is read of an array. None: more than one region, or one that is not
+    /// known.
     pub fn read(&self, array: NodeId) -> Option<Vec<NodeId>> {
         let (first, others) = self.reads.get(&array)?.split_first()?;
         let region = first.as_ref().filter(|_| others.iter().all(|r| r == first))?;

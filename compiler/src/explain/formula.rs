@@ -1,4 +1,5 @@
-//! Host scalars and sums of products of them, as formulas in the lengths of parameters, and their values where these lengths are known.
+//! Host scalars and sums of products of them, as formulas in the lengths of parameters, and their
+//! values where these lengths are known.
 
 use super::model::Amount;
 use crate::core::linear::Linear;
@@ -11,7 +12,8 @@ use rustc_hash::FxHashMap as HashMap;
 pub struct Formulas {
     /// The function's graph, which grows by opened lambdas.
     pub g: Graph,
-    /// Lengths of parameters and scalar parameters. Of lengths that must be equal all have the first one's name; behind it their own.
+    /// Lengths of parameters and scalar parameters. Of lengths that must be equal all have the
+    /// first one's name; behind it their own.
     names: HashMap<NodeId, [String; 2]>,
     /// Known lengths and scalar parameters.
     pub known: HashMap<NodeId, Lit>,

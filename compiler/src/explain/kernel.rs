@@ -174,7 +174,8 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum)
     (list, all)
 }
 
-/// The extents of what is accessed of an array: the index space, or the one region that all reads have, or else all of it. Copies read what they write.
+/// The extents of what is accessed of an array: the index space, or the one region that all reads
+/// have, or else all of it. Copies read what they write.
 fn extents(
     scope: &mut Scope,
     (place, access): &(Place, Access),

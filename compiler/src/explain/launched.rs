@@ -1,5 +1,6 @@
-//! What the launch policy ([`crate::plan::launch`]) decides where all sizes are known: the same functions as in the
-//! runtime, asked about dense arrays that begin at multiples of 16 bytes, with outputs apart from inputs.
+//! What the launch policy ([`crate::plan::launch`]) decides where all sizes are known: the same
+//! functions as in the runtime, asked about dense arrays that begin at multiples of 16 bytes, with
+//! outputs apart from inputs.
 
 use super::formula::Formulas;
 use super::model::{Launched, Started};
@@ -46,8 +47,8 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The kernels of a launch that makes so many steps of an iteration, if one of them can. None: some size is not
-    /// known.
+    /// The kernels of a launch that makes so many steps of an iteration, if one of them can. None:
+    /// some size is not known.
     pub fn launched(&self, c: &Compiled, l: &Launch, steps: u64) -> Option<Launched> {
         let kernel = c.gpu.get(l.kernel as usize)?;
         let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);

@@ -1,4 +1,5 @@
-//! `--explain`: what was decided for each function, and why. [`report`] fills the data of [`model`] once; `text` and JSON print it.
+//! `--explain`: what was decided for each function, and why. [`report`] fills the data of [`model`]
+//! once; `text` and JSON print it.
 
 mod body;
 mod formula;

@@ -1,4 +1,5 @@
-//! What `--explain` says, as data: filled once from the compiled program, printed as text (`text.rs`) or JSON. `docs/explain.md` describes every field.
+//! What `--explain` says, as data: filled once from the compiled program, printed as text
+//! (`text.rs`) or JSON. `docs/explain.md` describes every field.
 
 use crate::loc::Loc;
 use crate::schedule::stencil::Kept;
@@ -148,7 +149,8 @@ pub struct Hoisted {
     /// Of what the host computes the formula, of a read the array.
     pub of: Option<String>,
     pub place: Option<Place>,
-    /// Where it is computed: `host`, `thread` (before its elements), `loop` (before a nested loop), or the kernel that does.
+    /// Where it is computed: `host`, `thread` (before its elements), `loop` (before a nested loop),
+    /// or the kernel that does.
     pub to: String,
 }
 

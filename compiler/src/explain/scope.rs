@@ -1,4 +1,5 @@
-//! The launches of a plan beside what they were made of: fused groups of the function, and of the steps that its iterations call.
+//! The launches of a plan beside what they were made of: fused groups of the function, and of the
+//! steps that its iterations call.
 
 use super::formula::Formulas;
 use super::model::Amount;

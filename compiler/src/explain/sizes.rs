@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::scalar::{Lit, eval_cast};
 use std::str::FromStr;
 
-/// What the author gave: `x=67108864`, `m=8192x8192`, `rmse.x=1000`; of a scalar parameter its value.
+/// What the author gave: `x=67108864`, `m=8192x8192`, `rmse.x=1000`; of a scalar parameter its
+/// value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// Only in this function.
@@ -74,7 +75,8 @@ pub fn check(extents: &[Extent], functions: &[Function]) -> Result<()> {
     Err(Error::user("E0108", message))
 }
 
-/// Tells the formulas of a function what is known of its sizes: what was given, and what shape rules say is equal to that. An error if a rule does not hold.
+/// Tells the formulas of a function what is known of its sizes: what was given, and what shape
+/// rules say is equal to that. An error if a rule does not hold.
 pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Result<()> {
     for e in extents {
         let Some(i) = e.parameter(f) else { continue };

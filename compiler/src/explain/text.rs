@@ -181,7 +181,8 @@ fn on_gpu(out: &mut String, g: &Gpu) {
     }
 }
 
-/// `with these sizes on 132 multiprocessors: dot_0, 2048 blocks of 256 threads, span 16; 131072 bytes of scratch`
+/// `with these sizes on 132 multiprocessors: dot_0, 2048 blocks of 256 threads, span 16; 131072
+/// bytes of scratch`
 fn launched(out: &mut String, l: &Launched) {
     let kernel = |k: &Started| {
         let span = k.span.map_or(String::new(), |n| format!(", span {n}"));

@@ -50,7 +50,8 @@ fn config(package: &Package) -> cbindgen::Config {
     }
 }
 
-/// The functions as Rust declarations; the types of `arraygpu.h` are names that cbindgen does not know and prints as they are.
+/// The functions as Rust declarations; the types of `arraygpu.h` are names that cbindgen does not
+/// know and prints as they are.
 fn declarations(package: &Package) -> String {
     let mut out = String::new();
     for entry in &package.entries {
@@ -87,7 +88,8 @@ fn declare(out: &mut String, entry: &Entry, name: &str, form: Form) {
     out.push_str(") -> agpu_status {}\n");
 }
 
-/// The documentation: the author's text, then every parameter and result; of the other forms what is different.
+/// The documentation: the author's text, then every parameter and result; of the other forms what
+/// is different.
 fn doc(entry: &Entry, form: Form) -> String {
     let mut out = String::new();
     let names = |scalar: bool| -> Vec<&str> {

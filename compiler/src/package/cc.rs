@@ -1,7 +1,8 @@
 //! Driving the C compiler.
 //!
-//! The `cc` crate finds the compiler; the flags are ours alone, because they are part of the promise "the same bits everywhere": what
-//! `CFLAGS` and its kin say is not applied. Everything runs in a scratch folder with relative names, so no path gets into the libraries.
+//! The `cc` crate finds the compiler; the flags are ours alone, because they are part of the
+//! promise "the same bits everywhere": what `CFLAGS` and its kin say is not applied. Everything
+//! runs in a scratch folder with relative names, so no path gets into the libraries.
 
 use super::images::Images;
 use super::level::Level;
@@ -36,10 +37,11 @@ const FLAGS: [&str; 12] = [
 
 /// Of gcc, beside those: Clang knows no such flag.
 const GCC_FLAGS: [&str; 2] = [
-    // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream: half the speed (bench/NOTES.md)
+    // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream:
+    // half the speed (bench/NOTES.md)
     "-fno-loop-unroll-and-jam",
-    // it copies a loop's body for selects of one condition: elementary functions vectorise worse, by a tenth to a
-    // third; and GCC 13 needs all memory for some
+    // it copies a loop's body for selects of one condition: elementary functions vectorise worse,
+    // by a tenth to a third; and GCC 13 needs all memory for some
     "-fno-thread-jumps",
 ];
 
@@ -213,8 +215,8 @@ impl Compiler {
         Ok(scratch.join(library))
     }
 
-    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked vectors of 16-bit
-    /// integers), it gets by without vectors, and the bits are the same.
+    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked
+    /// vectors of 16-bit integers), it gets by without vectors, and the bits are the same.
     fn level(
         &self,
         scratch: &Path,
@@ -250,7 +252,8 @@ impl Compiler {
         command
     }
 
-    /// A stand-in for libarraygpu, so that the package's library names it as needed and every symbol has a home.
+    /// A stand-in for libarraygpu, so that the package's library names it as needed and every
+    /// symbol has a home.
     fn stub(&self, scratch: &Path) -> Result<()> {
         let mut command = Command::new(&self.cc);
         command.args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{RUNTIME_SONAME}")]);

@@ -1,4 +1,5 @@
-//! The CMake files of a package: `find_package(stats CONFIG)` gives `stats::stats` (shared) and `stats::static`.
+//! The CMake files of a package: `find_package(stats CONFIG)` gives `stats::stats` (shared) and
+//! `stats::static`.
 
 use super::model::Package;
 
@@ -9,7 +10,8 @@ pub fn config(package: &Package) -> String {
         .replace("@RUNTIME_VERSION@", super::VERSION)
 }
 
-/// `stats-config-version.cmake`: another minor version is another interface while the major version is 0.
+/// `stats-config-version.cmake`: another minor version is another interface while the major version
+/// is 0.
 pub fn version(package: &Package) -> String {
     include_str!("templates/version.cmake").replace("@VERSION@", &package.version)
 }

@@ -1,7 +1,7 @@
 //! `stats.hpp`: the package for C++17, over the C header.
 //!
-//! Every function in up to six forms: results as out-parameters, as out-parameters that leave scalars on the device, or returned, each with and
-//! without call options.
+//! Every function in up to six forms: results as out-parameters, as out-parameters that leave
+//! scalars on the device, or returned, each with and without call options.
 
 use super::model::{Entry, Form, Gives, Package, Value, cpp_class};
 use crate::scalar::Ty;
@@ -33,8 +33,8 @@ pub fn print(package: &Package) -> String {
     out
 }
 
-/// A template for calls that fit no overload, which says so in one line: what the arguments are, not which candidates
-/// there are.
+/// A template for calls that fit no overload, which says so in one line: what the arguments are,
+/// not which candidates there are.
 fn misuse(out: &mut String, package: &str, entry: &Entry) {
     let mut each = Vec::new();
     for o in overloads(package, entry) {

@@ -1,4 +1,5 @@
-//! The C code between the package's functions and libarraygpu: it packs arguments and calls `agpu_invoke`, nothing else.
+//! The C code between the package's functions and libarraygpu: it packs arguments and calls
+//! `agpu_invoke`, nothing else.
 
 use super::images::Images;
 use super::model::{Entry, Form, Gives, Package};
@@ -90,7 +91,8 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
 fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form: Form) {
     let (call, args) = (entry.free_name("call"), entry.free_name("args"));
     let _ = write!(out, "\nagpu_status {package}_{}{}(const agpu_call *{call}", entry.name, form.suffix());
-    // field by field: an initialiser would clear the fields that the kind does not name, which takes time in each call
+    // field by field: an initialiser would clear the fields that the kind does not name, which
+    // takes time in each call
     let mut list = String::new();
     let mut argument = |kind: &str, field: &str, value: &str| {
         let at = format!("{args}[{}]", list.lines().count() / 3);

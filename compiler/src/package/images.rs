@@ -1,6 +1,8 @@
-//! Code for GPUs in a package: the PTX of every version of every kernel, and machine code beside it for the architectures asked for.
+//! Code for GPUs in a package: the PTX of every version of every kernel, and machine code beside it
+//! for the architectures asked for.
 //!
-//! All of it lies in one block of bytes, which an assembler file takes into the library as it is. The glue's table says what is where.
+//! All of it lies in one block of bytes, which an assembler file takes into the library as it is.
+//! The glue's table says what is where.
 
 use super::model::Package;
 use super::ptxas::{Arch, Ptxas, Usage};
@@ -67,7 +69,8 @@ impl Images {
         self.table.iter().filter(of).filter_map(|i| Some((i.arch?, i.usage)))
     }
 
-    /// The assembler file that takes the bytes of `NAME_images.bin` into a library, as the symbol `NAME_images`.
+    /// The assembler file that takes the bytes of `NAME_images.bin` into a library, as the symbol
+    /// `NAME_images`.
     pub fn assembly(name: &str) -> String {
         format!(
             "    .section .rodata\n    .balign {ALIGN}\n    .globl {name}_images\n    .hidden {name}_images\n\
@@ -94,7 +97,8 @@ fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersio
     })
 }
 
-/// Collects the images of a package. Machine code is made in `scratch`, on several threads; if strict, without warnings.
+/// Collects the images of a package. Machine code is made in `scratch`, on several threads; if
+/// strict, without warnings.
 pub fn make(
     package: &Package,
     archs: &[Arch],
@@ -143,7 +147,8 @@ pub fn make(
     Ok(images)
 }
 
-/// The tables of a program must fit together: kernel for kernel, version for version, entries with names of their own.
+/// The tables of a program must fit together: kernel for kernel, version for version, entries with
+/// names of their own.
 fn check(package: &Package) -> Result<()> {
     let wrong = |what: String| Err(Error::bug("E0511", format!("code for GPUs: {what}")));
     if !package.targets.cuda {

@@ -1,4 +1,5 @@
-//! `manifest.json`: what is in a package and how it was made. A directory with one is a package of ours.
+//! `manifest.json`: what is in a package and how it was made. A directory with one is a package of
+//! ours.
 
 use super::cc::Compiler;
 use super::images::{self, Images};
@@ -51,7 +52,8 @@ fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
     })
 }
 
-/// The code for GPUs: what the PTX asks of a device and a driver, machine code, and how each kernel is launched.
+/// The code for GPUs: what the PTX asks of a device and a driver, machine code, and how each kernel
+/// is launched.
 fn cuda(package: &Package, images: &Images) -> Json {
     let mut json = json!({});
     if let Some(ptx) = package.ptx.iter().flatten().next() {

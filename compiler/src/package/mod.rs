@@ -1,12 +1,13 @@
 //! Packages: what a generator leaves for C and C++ programmers.
 //!
-//! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a manifest (the list is in
-//! `docs/c-abi.md`). The parts, each one file: [`model`] says what is in the package, [`c_header`], [`cpp_header`], [`glue`], [`images`],
-//! [`cmake`], [`pkgconfig`] and [`manifest`] print it, [`cc`] drives the C compiler for each [`level`] and [`ptxas`] NVIDIA's assembler, and [`place`] puts all
-//! of it into place at once.
+//! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
+//! manifest (the list is in `docs/c-abi.md`). The parts, each one file: [`model`] says what is in
+//! the package, [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`], [`pkgconfig`] and
+//! [`manifest`] print it, [`cc`] drives the C compiler for each [`level`] and [`ptxas`] NVIDIA's
+//! assembler, and [`place`] puts all of it into place at once.
 //!
-//! The same program and tools give the same bytes, in any directory: nothing here looks at the time or at paths, and at the environment
-//! only for where the tools are.
+//! The same program and tools give the same bytes, in any directory: nothing here looks at the time
+//! or at paths, and at the environment only for where the tools are.
 
 pub mod c_header;
 pub mod cc;
@@ -42,13 +43,15 @@ pub const RUNTIME_SONAME: &str = "libarraygpu.so.5";
 
 /// How to write a package.
 pub struct Options {
-    /// The package's own folder (`OUT/include`, `OUT/lib`, ...). Made, or replaced if it holds a package.
+    /// The package's own folder (`OUT/include`, `OUT/lib`, ...). Made, or replaced if it holds a
+    /// package.
     pub out: PathBuf,
     /// The package's version, for CMake and pkg-config.
     pub version: String,
     /// Warnings of the C compiler and of ptxas are errors: for our own tests.
     pub strict: bool,
-    /// The levels of the processor that kernels are compiled for; a program takes the highest that its processor has.
+    /// The levels of the processor that kernels are compiled for; a program takes the highest that
+    /// its processor has.
     pub levels: Vec<Level>,
     /// The GPUs that get machine code beside the PTX, which runs on all.
     pub cubin: Vec<Arch>,
@@ -61,7 +64,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes warnings errors.
+    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes warnings
+    /// errors.
     pub fn new(out: impl Into<PathBuf>) -> Options {
         Options {
             out: out.into(),
@@ -76,7 +80,8 @@ impl Options {
     }
 }
 
-/// Writes the package of a compiled program. On an error nothing is left behind, and a package that was there stays.
+/// Writes the package of a compiled program. On an error nothing is left behind, and a package that
+/// was there stays.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     names::check(&compiled.name, &compiled.functions)?;
     let package = Package::new(compiled, options);

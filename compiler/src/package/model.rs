@@ -1,4 +1,5 @@
-//! What a package holds, in the words of its users: entries with typed, described parameters and results.
+//! What a package holds, in the words of its users: entries with typed, described parameters and
+//! results.
 
 use super::level::Level;
 use super::{Options, shapes};
@@ -64,7 +65,8 @@ pub enum Form {
     Plain,
     /// Vectors are made, scalars go to the host.
     New,
-    /// Vectors into views, scalars as well: nothing comes back to the host, and nothing waits for the device.
+    /// Vectors into views, scalars as well: nothing comes back to the host, and nothing waits for
+    /// the device.
     Device,
 }
 

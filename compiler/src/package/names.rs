@@ -1,7 +1,8 @@
 //! Names that C and C++ can use.
 //!
-//! A package's name becomes a library, a namespace and a prefix; a function's name a C++ function and, with the prefix, a C function; the
-//! names of parameters and results become parameters and fields. So none may be a keyword, a common macro, or reserved.
+//! A package's name becomes a library, a namespace and a prefix; a function's name a C++ function
+//! and, with the prefix, a C function; the names of parameters and results become parameters and
+//! fields. So none may be a keyword, a common macro, or reserved.
 
 use crate::core::Function;
 use crate::error::{Error, Result};
@@ -65,7 +66,8 @@ fn require_good(what: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Checks every name of a program: each usable, and no two the same where C or C++ would not tell them apart.
+/// Checks every name of a program: each usable, and no two the same where C or C++ would not tell
+/// them apart.
 pub fn check(package: &str, functions: &[Function]) -> Result<()> {
     require_good("the package", package)?;
     let lower = package.to_lowercase();

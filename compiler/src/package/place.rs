@@ -1,4 +1,5 @@
-//! Putting a package into place: written beside its place first, then renamed, so that nobody ever sees half of one.
+//! Putting a package into place: written beside its place first, then renamed, so that nobody ever
+//! sees half of one.
 
 use super::manifest;
 use crate::error::{Error, Result};
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 pub struct Staging {
     out: PathBuf,
     scratch: PathBuf,
-    /// Beside `out`, so that a rename stays on one file system; removed at the end, also after an error.
+    /// Beside `out`, so that a rename stays on one file system; removed at the end, also after an
+    /// error.
     temp: TempDir,
 }
 
@@ -20,8 +22,8 @@ pub(super) fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
     Error::user("E0504", format!("cannot {what} {}: {e}", path.display()))
 }
 
-/// Writes a file, and asks the disk for its bytes: a disk of another machine, or a quota, may say only then that it
-/// has no room for them.
+/// Writes a file, and asks the disk for its bytes: a disk of another machine, or a quota, may say
+/// only then that it has no room for them.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.write_all(bytes)?;

@@ -1,7 +1,8 @@
-//! Driving ptxas, NVIDIA's assembler: machine code from PTX, and what it says about registers and memory.
+//! Driving ptxas, NVIDIA's assembler: machine code from PTX, and what it says about registers and
+//! memory.
 //!
-//! It is a single program of the CUDA toolkit, which needs neither a GPU nor a driver. What it makes depends on its version, the
-//! architecture and the text alone.
+//! It is a single program of the CUDA toolkit, which needs neither a GPU nor a driver. What it
+//! makes depends on its version, the architecture and the text alone.
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;
@@ -77,7 +78,8 @@ pub struct Ptxas {
 }
 
 impl Ptxas {
-    /// Finds it: the file that is given, or the first in `PATH`, in `bin` of `CUDA_HOME` and `CUDA_PATH`, in `/usr/local/cuda/bin`.
+    /// Finds it: the file that is given, or the first in `PATH`, in `bin` of `CUDA_HOME` and
+    /// `CUDA_PATH`, in `/usr/local/cuda/bin`.
     pub fn find(given: Option<&Path>) -> Result<Ptxas> {
         if let Some(file) = given {
             return Ptxas::open(file);

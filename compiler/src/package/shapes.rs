@@ -71,7 +71,8 @@ fn length_of(plan: &Plan, id: HostId) -> Option<Axis> {
     if let HostOp::Len(p, axis) = plan.host[id.0 as usize].1 { Some((p, axis)) } else { None }
 }
 
-/// Every axis of every parameter, with the first one that the rules make as long (itself, where there is none before it).
+/// Every axis of every parameter, with the first one that the rules make as long (itself, where
+/// there is none before it).
 fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
     let all = plan.params.iter().zip(0..).flat_map(|(p, i)| (0..p.ty.rank).map(move |axis| (i, axis)));
     let mut leader: IndexMap<Axis, Axis> = all.map(|a| (a, a)).collect();
@@ -84,7 +85,8 @@ fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
     leader
 }
 
-/// That an array is as long along its axes as these: `, as long as x`, `, as large as a`, or ` of rows(a) x cols(b) elements`.
+/// That an array is as long along its axes as these: `, as long as x`, `, as large as a`, or ` of
+/// rows(a) x cols(b) elements`.
 fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
     let first = &plan.params[axes[0].0 as usize];
     let whole = usize::from(first.ty.rank) == axes.len();
@@ -184,7 +186,8 @@ mod tests {
 
     #[test]
     fn words_of_matrices() {
-        // b's rows are a's columns, c is like a, and v is a column of b; the first result is the product, the second like a, the last computed
+        // b's rows are a's columns, c is like a, and v is a column of b; the first result is the
+        // product, the second like a, the last computed
         let array =
             |name: &str, rank| Slot { name: name.into(), ty: Type::array(Ty::F32, rank), extents: vec![] };
         let lens = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0)];

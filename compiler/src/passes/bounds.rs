@@ -1,4 +1,5 @@
-//! Bounds leave no record (semantics 4.2): where a length, a bound of a slice or a number of steps divides integers by what may be 0, the division says that it gives 0 then.
+//! Bounds leave no record (semantics 4.2): where a length, a bound of a slice or a number of steps
+//! divides integers by what may be 0, the division says that it gives 0 then.
 //!
 //! ```text
 //! %1 = rem %k, %m                     %2 = eq %m, 0i64
@@ -6,8 +7,9 @@
 //!                                     %1 = select %2, 0i64, (rem %k, %3)
 //! ```
 //!
-//! So a bound is the same expression wherever it stands, and the length of an array can take the place of `len` where it is a value like any other: there a division by
-//! zero would leave a record.
+//! So a bound is the same expression wherever it stands, and the length of an array can take the
+//! place of `len` where it is a value like any other: there a division by zero would leave a
+//! record.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::simplify::simplify;

@@ -1,4 +1,5 @@
-//! Dead code: shape rules that always hold or follow from earlier ones are dropped. What neither results nor shape rules reach, no pass takes over.
+//! Dead code: shape rules that always hold or follow from earlier ones are dropped. What neither
+//! results nor shape rules reach, no pass takes over.
 //!
 //! ```text
 //! require start 0i64, 3i64 "slice of x"        ->   (gone)

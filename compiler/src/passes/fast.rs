@@ -1,4 +1,5 @@
-//! `fast_math`: what a GPU may approximate, in functions whose author allowed it. f32 only, and so the f32 operations that halves are computed in.
+//! `fast_math`: what a GPU may approximate, in functions whose author allowed it. f32 only, and so
+//! the f32 operations that halves are computed in.
 //!
 //! ```text
 //! %2 = div %0, %1    ->    %2 = approx_div %0, %1
@@ -7,8 +8,10 @@
 //! %5 = add %4, %1    ->    %5 = approx_add %4, %1
 //! ```
 //!
-//! Each stays one operation, so that CPUs know what was meant: they compute it precisely (`schedule/approximate.rs`). What has no approximation here (`pow`, `erf`, ..)
-//! stays as it is: `elementary` expands it later, in exact operations that nobody may contract. What the host computes stays precise.
+//! Each stays one operation, so that CPUs know what was meant: they compute it precisely
+//! (`schedule/approximate.rs`). What has no approximation here (`pow`, `erf`, ..) stays as it is:
+//! `elementary` expands it later, in exact operations that nobody may contract. What the host
+//! computes stays precise.
 
 use crate::core::rewrite::rewrite_scalars;
 use crate::core::{Function, Op, verify};

@@ -1,5 +1,6 @@
-//! Fusion: every array expression becomes an index function of stored arrays, so nothing is stored that is only read once more
-//! (Larsen, "Simple Optimizations for an Applicative Array Language", section 6; "pull arrays").
+//! Fusion: every array expression becomes an index function of stored arrays, so nothing is stored
+//! that is only read once more (Larsen, "Simple Optimizations for an Applicative Array Language",
+//! section 6; "pull arrays").
 //!
 //! ```text
 //! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }          %3 = generate (len %x) (%i) {
@@ -8,15 +9,18 @@
 //!                                                               %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
-//! After it, parameters, `materialize`, `iterate` and `generate` are the only arrays (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of
-//! their own, and `(array, index)` pairs are translated once, so the result is linear in the size of what is computed for one element.
+//! After it, parameters, `materialize`, `iterate` and `generate` are the only arrays
+//! (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of their
+//! own, and `(array, index)` pairs are translated once, so the result is linear in the size of what
+//! is computed for one element.
 //!
-//! Reductions and folds of a matrix or more run over its elements in row-major order: over one index, which is taken apart by divisions that the schedule
-//! knows how to avoid.
+//! Reductions and folds of a matrix or more run over its elements in row-major order: over one
+//! index, which is taken apart by divisions that the schedule knows how to avoid.
 //!
-//! A read that the author indexes (`at`) is total. Of a stored array it stays `at`; of a computed array it becomes a test (`within`,
-//! which leaves the record) around the element, whose own reads must be total as well. Where the index is the domain's index plus a
-//! constant that is provably inside, it becomes a plain `elem`.
+//! A read that the author indexes (`at`) is total. Of a stored array it stays `at`; of a computed
+//! array it becomes a test (`within`, which leaves the record) around the element, whose own reads
+//! must be total as well. Where the index is the domain's index plus a constant that is provably
+//! inside, it becomes a plain `elem`.
 
 use crate::core::equations::Equations;
 use crate::core::index_space::indices;
@@ -30,10 +34,12 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A function of more nodes is not finished before what is too expensive in it is stored: stencils of stencils grow by a factor each.
+/// A function of more nodes is not finished before what is too expensive in it is stored: stencils
+/// of stencils grow by a factor each.
 const ROOM: usize = 3_000;
 
-/// Runs the pass: again, with one array more that is stored, as long as computing one wherever it is read costs more than storing it.
+/// Runs the pass: again, with one array more that is stored, as long as computing one wherever it
+/// is read costs more than storing it.
 pub fn run(f: Function) -> Result<Function> {
     let (mut stored, mut room) = (HashSet::default(), ROOM);
     loop {
@@ -50,7 +56,8 @@ pub fn run(f: Function) -> Result<Function> {
     }
 }
 
-/// `stored`: arrays of the function that are stored. Once there are more nodes than `room`, all are, and the function is good for nothing but to ask what is too expensive.
+/// `stored`: arrays of the function that are stored. Once there are more nodes than `room`, all
+/// are, and the function is good for nothing but to ask what is too expensive.
 fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse) {
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(f, true, &mut |g, op, old| {
@@ -103,7 +110,8 @@ struct Fuse {
 }
 
 impl Fuse {
-    /// An array that costs more to compute wherever it is read than to store. What may leave a record is not stored: elements that nobody reads would leave theirs, too.
+    /// An array that costs more to compute wherever it is read than to store. What may leave a
+    /// record is not stored: elements that nobody reads would leave theirs, too.
     fn too_expensive(&mut self, g: &Graph) -> Option<NodeId> {
         let asked = self.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
         let found = recompute::too_expensive(g, asked);
@@ -117,7 +125,8 @@ impl Fuse {
         })
     }
 
-    /// Scalars that consume arrays take them as `generate`; array combinators wait until someone asks for an element.
+    /// Scalars that consume arrays take them as `generate`; array combinators wait until someone
+    /// asks for an element.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
@@ -269,7 +278,8 @@ impl Fuse {
     }
 }
 
-/// The lambda of a `generate` for any indices: its body's reads are proven for those of the `generate` only.
+/// The lambda of a `generate` for any indices: its body's reads are proven for those of the
+/// `generate` only.
 fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {

@@ -1,15 +1,19 @@
-//! Records of what turned out not to depend on an element: a reduction in a closure that reads only what is the same for all elements becomes a pass of its own, which runs
-//! once for the call. In the author's program it ran for each element, and only for those that needed it, so its records are left only where one does (semantics 6).
+//! Records of what turned out not to depend on an element: a reduction in a closure that reads only
+//! what is the same for all elements becomes a pass of its own, which runs once for the call. In
+//! the author's program it ran for each element, and only for those that needed it, so its records
+//! are left only where one does (semantics 6).
 //!
 //! ```text
 //! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
 //!   ->  generate %n (%i) { reduce .. over (generate %m (%k) { select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
 //! ```
 //!
-//! The condition is made of what is around the reduction: index spaces that are not empty, conditions of `select`s. Where it follows from an element, too, the reduction
-//! stays in the element: its length is written such that it depends on a variable there, and keeps its value.
+//! The condition is made of what is around the reduction: index spaces that are not empty,
+//! conditions of `select`s. Where it follows from an element, too, the reduction stays in the
+//! element: its length is written such that it depends on a variable there, and keeps its value.
 //!
-//! What stands outside of closures in the author's program, or depends on no element there, leaves its records in any case ([`crate::core::Node::once`]).
+//! What stands outside of closures in the author's program, or depends on no element there, leaves
+//! its records in any case ([`crate::core::Node::once`]).
 
 use crate::core::records::may_record;
 use crate::core::simplify::simplify;
@@ -50,7 +54,8 @@ fn is_target(g: &Graph, n: NodeId) -> bool {
 /// Where a value stands.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Context {
-    /// What must hold for the value to be needed, outermost first: each means something where those before it hold.
+    /// What must hold for the value to be needed, outermost first: each means something where those
+    /// before it hold.
     conditions: Vec<NodeId>,
     /// The innermost variable around it.
     variable: Option<NodeId>,
@@ -193,7 +198,8 @@ impl Guard {
                 let [a, b] = [a, b].map(|x| with_elements(g, x, |g, e| only_if(g, needed, e)));
                 Ok(g.add(Op::Dot { init, a, b }))
             }
-            // what an iteration computes is stored for it, by `materialize`, and its steps are functions of their own
+            // what an iteration computes is stored for it, by `materialize`, and its steps are
+            // functions of their own
             _ => Ok(n),
         }
     }

@@ -1,14 +1,17 @@
-//! f16 and bf16 become what they are computed in: casts to f32, the operation, a cast back (semantics 2.9).
+//! f16 and bf16 become what they are computed in: casts to f32, the operation, a cast back
+//! (semantics 2.9).
 //!
 //! ```text
 //! %2: f16 = mul_add %0, %1, %0    ->    %3 = cast f32 %0    %4 = cast f32 %1    %5 = mul_add %3, %4, %3    %2 = cast f16 %5
 //! ```
 //!
-//! After it halves are only moved, selected, and cast from and to f32: that is all that the backends know of them. Rounding points stay where the author's program has
-//! them: it runs when everything is fused, and nothing takes a pair of casts away.
+//! After it halves are only moved, selected, and cast from and to f32: that is all that the
+//! backends know of them. Rounding points stay where the author's program has them: it runs when
+//! everything is fused, and nothing takes a pair of casts away.
 //!
-//! A cast from a wider type must round once. The nearest f32 of a number could be a tie that the number is not; so the number is rounded to f32 *to odd* first: cut
-//! off, and the last bit set if that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
+//! A cast from a wider type must round once. The nearest f32 of a number could be a tie that the
+//! number is not; so the number is rounded to f32 *to odd* first: cut off, and the last bit set if
+//! that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
 
 use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
@@ -80,8 +83,8 @@ fn odd(g: &mut Graph, x: NodeId) -> NodeId {
     make(Op::Unary(UnaryOp::FromBits, odd))
 }
 
-/// An integer of 64 bits as f64: exactly, or on the same side of every tie of bf16. From 2^40 on these are multiples of 2^32, so
-/// that the low 16 bits matter only by not being zero.
+/// An integer of 64 bits as f64: exactly, or on the same side of every tie of bf16. From 2^40 on
+/// these are multiples of 2^32, so that the low 16 bits matter only by not being zero.
 fn double_of_long(g: &mut Graph, x: NodeId) -> NodeId {
     const SMALL: u64 = 1 << 40;
     let ty = g.ty(x).elem;

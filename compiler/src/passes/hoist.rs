@@ -1,5 +1,6 @@
-//! Nested operations that depend on some of the indices around them, not on all, are computed once for each value of those, and stored: hoisting (Larsen, section 7), for part of
-//! the indices. What depends on none is a pass of its own anyway.
+//! Nested operations that depend on some of the indices around them, not on all, are computed once
+//! for each value of those, and stored: hoisting (Larsen, section 7), for part of the indices. What
+//! depends on none is a pass of its own anyway.
 //!
 //! ```text
 //! generate n, m (%i, %j) {                                 %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
@@ -8,8 +9,9 @@
 //! }                                                        }
 //! ```
 //!
-//! So the rows of a matrix are divided by their lengths in two passes instead of one sum for each element. In a reduction of a whole matrix, whose elements are counted
-//! through, the row is `k / m`: that counts as an index of its own.
+//! So the rows of a matrix are divided by their lengths in two passes instead of one sum for each
+//! element. In a reduction of a whole matrix, whose elements are counted through, the row is `k /
+//! m`: that counts as an index of its own.
 //!
 //! What may leave a record stays where it is: it might not be needed.
 
@@ -40,7 +42,8 @@ fn is_dot(op: &Op) -> bool {
     matches!(op, Op::Dot { .. } | Op::PanelDot { .. })
 }
 
-/// An index around a node: the variable (or what follows from one and counts as an index), and how far it goes.
+/// An index around a node: the variable (or what follows from one and counts as an index), and how
+/// far it goes.
 #[derive(Clone, Copy)]
 struct Around {
     index: NodeId,
@@ -112,7 +115,8 @@ impl Hoist {
         made
     }
 
-    /// The value as an element of a stored array, if it is a nested operation that depends on some of the indices only.
+    /// The value as an element of a stored array, if it is a nested operation that depends on some
+    /// of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
         if around.len() < 2 || !g.ty(n).is_scalar() || !self.has_nested(g, n) {
             return None;
@@ -129,7 +133,8 @@ impl Hoist {
         // it may hold others of fewer indices
         let array = self.node(g, array, &mut Vec::new());
         let array = g.add(Op::Materialize(array));
-        // it leaves no record, even where a later reader cannot tell: a divisor that is not 0 may have become an element
+        // it leaves no record, even where a later reader cannot tell: a divisor that is not 0 may
+        // have become an element
         g.mark_once(array);
         let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
         g.set_loc(before);
@@ -166,7 +171,8 @@ fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     found.into_iter().map(|(index, width)| Around { index, extent: row_count(g, count, width) }).collect()
 }
 
-/// Whether a width is known to be 1 or more: by another one rows would count down. The number of rows is a length, so the host must know the width.
+/// Whether a width is known to be 1 or more: by another one rows would count down. The number of
+/// rows is a length, so the host must know the width.
 fn is_positive(g: &Graph, width: NodeId) -> bool {
     let at_least_one = |n: NodeId| g.as_lit(n).and_then(Lit::as_int).is_some_and(|c| c > 0);
     let is_max = |n: NodeId| matches!(*g.op(n), Op::Binary(BinaryOp::Max, _, c) if at_least_one(c));
@@ -194,7 +200,8 @@ fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
     linear::add(g, whole, last)
 }
 
-/// The indices that a value depends on, with a variable for each, and the value with these for them. None: it depends on all of them, or on something else.
+/// The indices that a value depends on, with a variable for each, and the value with these for
+/// them. None: it depends on all of them, or on something else.
 fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
     // what follows from others comes first: where a row is taken, its variable is not needed
     let mut order: Vec<Around> = around.to_vec();

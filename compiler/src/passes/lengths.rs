@@ -1,4 +1,5 @@
-//! Equal lengths get one name, so that results over equal domains share a pass. What is equal, the shape rules say.
+//! Equal lengths get one name, so that results over equal domains share a pass. What is equal, the
+//! shape rules say.
 //!
 //! ```text
 //! %0 = len %x                      %0 = len %x
@@ -7,10 +8,12 @@
 //! %2 = generate %1 (%i) ..         %2 = generate %0 (%i) ..
 //! ```
 //!
-//! Everything is simplified with those names: composed index functions left sums of offsets and selects of constants behind.
+//! Everything is simplified with those names: composed index functions left sums of offsets and
+//! selects of constants behind.
 //!
-//! The rules are linear equations over lengths; each is solved for the length of its last parameter (`core/equations.rs`). The rules
-//! themselves keep their names: they are checked before anything that relies on them.
+//! The rules are linear equations over lengths; each is solved for the length of its last parameter
+//! (`core/equations.rs`). The rules themselves keep their names: they are checked before anything
+//! that relies on them.
 
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;

@@ -1,5 +1,5 @@
-//! The passes over core IR. One pass, one file; its head shows the IR before and after. Passes do not call passes:
-//! [`pipeline`] holds the one list.
+//! The passes over core IR. One pass, one file; its head shows the IR before and after. Passes do
+//! not call passes: [`pipeline`] holds the one list.
 
 pub mod bounds;
 pub mod dce;

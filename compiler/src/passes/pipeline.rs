@@ -35,7 +35,8 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fuse", run: fuse::run },
     // nested operations that depend on few of the indices around them are stored
     Pass { name: "hoist", run: hoist::run },
-    // now that every length is one of a parameter, equal ones get one name; and what was composed is simplified
+    // now that every length is one of a parameter, equal ones get one name; and what was composed
+    // is simplified
     Pass { name: "lengths", run: lengths::run },
     // short loops inside of elements, whose reads then may turn out to be inside
     Pass { name: "unroll", run: unroll::run },
@@ -66,7 +67,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
         f = (pass.run)(f)?;
-        // a check takes as long as a pass: where functions are compiled while a program runs, only the last is made
+        // a check takes as long as a pass: where functions are compiled while a program runs, only
+        // the last is made
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {
             verify::verify(&f)
                 .map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;

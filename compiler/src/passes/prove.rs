@@ -1,11 +1,13 @@
-//! Reads that the author indexes (`at`) are plain reads (`elem`) where the index is provably inside: that of a `generate` plus a constant. What shape rules say of lengths
-//! counts: they are checked before anything runs.
+//! Reads that the author indexes (`at`) are plain reads (`elem`) where the index is provably
+//! inside: that of a `generate` plus a constant. What shape rules say of lengths counts: they are
+//! checked before anything runs.
 //!
 //! ```text
 //! generate (sub (len %x), 2i64) (%i) { at %x, (add %i, 2i64) }    ->    { elem %x, (add %i, 2i64) }
 //! ```
 //!
-//! Fusion asks of each `generate` that it makes (`core/prove.rs`); the pass does it again for indices that became constants since, with the function's rules.
+//! Fusion asks of each `generate` that it makes (`core/prove.rs`); the pass does it again for
+//! indices that became constants since, with the function's rules.
 
 use crate::core::equations::Equations;
 use crate::core::prove::prove_all;

@@ -1,4 +1,5 @@
-//! Shape rules that can never hold, whatever the lengths are, are errors of the author's program, at the author's line.
+//! Shape rules that can never hold, whatever the lengths are, are errors of the author's program,
+//! at the author's line.
 //!
 //! ```text
 //! require stop (add (len %x), 1i64), (len %x) "slice of x"    ->   error: the slice always stops 1 or more past the end

@@ -1,4 +1,5 @@
-//! Constant folding and algebra that keep every bit (semantics section 2), and lengths of array expressions.
+//! Constant folding and algebra that keep every bit (semantics section 2), and lengths of array
+//! expressions.
 //!
 //! ```text
 //! %1 = add %x, -0f32          ->   %x
@@ -7,7 +8,8 @@
 //! %4 = add (sub %n, 14i64), 2i64   ->   sub %n, 12i64
 //! ```
 //!
-//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
+//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN
+//! payloads aside (semantics 2.4), and no new record.
 
 use crate::core::Function;
 use crate::core::rewrite::rewrite_scalars;

@@ -1,5 +1,6 @@
-//! What is too much for one kernel is cut: a kernel has room for so many parameters, and its compilation takes longer than in proportion. Arrays in the middle are
-//! stored then, as if the author had written `materialize`.
+//! What is too much for one kernel is cut: a kernel has room for so many parameters, and its
+//! compilation takes longer than in proportion. Arrays in the middle are stored then, as if the
+//! author had written `materialize`.
 //!
 //! ```text
 //! %1 = map .. over %x0, %x1        %1 = map .. over %x0, %x1
@@ -7,8 +8,10 @@
 //! %400 = map .. over %399, %x400   %400 = map .. over %399, %x400     with %399 = materialize %398
 //! ```
 //!
-//! Every array is computed from those that it is made of, up to what is stored: its cone. The first one whose cone is too large stores the operand with the largest
-//! one. Arrays that may leave a record are not stored: elements that nobody reads would leave one, too. A single function of a map is not cut.
+//! Every array is computed from those that it is made of, up to what is stored: its cone. The first
+//! one whose cone is too large stores the operand with the largest one. Arrays that may leave a
+//! record are not stored: elements that nobody reads would leave one, too. A single function of a
+//! map is not cut.
 
 use crate::core::rewrite::rewrite_from;
 use crate::core::{Function, Graph, NodeId, Op};
@@ -20,7 +23,8 @@ use rustc_hash::FxHashSet as HashSet;
 const MOST_OPERATIONS: u64 = 5000;
 /// Operations that an elementary function counts for.
 const ELEMENTARY: u64 = 30;
-/// Parameters of a kernel at most, of the 512 that there is room for: two for each array, one for each scalar.
+/// Parameters of a kernel at most, of the 512 that there is room for: two for each array, one for
+/// each scalar.
 const MOST_PARAMETERS: u64 = 300;
 const OF_ARRAY: u64 = 2;
 
@@ -136,7 +140,8 @@ impl Cutter<'_> {
         (cone, records)
     }
 
-    /// What of a function is computed for each element; `scalars` counts what is not, and is no constant.
+    /// What of a function is computed for each element; `scalars` counts what is not, and is no
+    /// constant.
     fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
         let (mut stack, mut open) = (vec![body], Vec::new());
         self.seen.begin();

@@ -1,4 +1,5 @@
-//! What is staged but not specialised for is its operand: the general version of a function (`crate::stage`).
+//! What is staged but not specialised for is its operand: the general version of a function
+//! (`crate::stage`).
 //!
 //! ```text
 //! %1 = stage %n            ->    (%n)

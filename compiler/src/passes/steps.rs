@@ -1,12 +1,14 @@
-//! The shape rules of an iteration's step become rules of the function that begins the iteration, whether or not a result needs its states.
+//! The shape rules of an iteration's step become rules of the function that begins the iteration,
+//! whether or not a result needs its states.
 //!
 //! ```text
 //! @step(%y: [f64]): require stop 3i64, (len %y) "slice"
 //! %1 = iterate 2i64 @step (%x)            ->   require stop 3i64, (len %x) "slice"
 //! ```
 //!
-//! This is the first pass: later ones drop iterations whose states nobody reads, and their rules would go with them.
-//! The step's own passes ran before, so the rules of iterations inside it are among its rules.
+//! This is the first pass: later ones drop iterations whose states nobody reads, and their rules
+//! would go with them. The step's own passes ran before, so the rules of iterations inside it are
+//! among its rules.
 
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require};

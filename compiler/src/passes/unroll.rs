@@ -1,4 +1,5 @@
-//! Short reductions and folds inside of elements become straight code, in exactly the order of the semantics (section 5), where that makes a stencil of them, or is little.
+//! Short reductions and folds inside of elements become straight code, in exactly the order of the
+//! semantics (section 5), where that makes a stencil of them, or is little.
 //!
 //! ```text
 //! generate n (%i) {                                                   generate n (%i) {
@@ -8,10 +9,12 @@
 //! }                                                                   }
 //! ```
 //!
-//! So a stencil whose number of taps is staged reads at constant distances, and neighbours share what they read; branches on the index are decided, and weights are
-//! constants. What is written out is simplified while it is made.
+//! So a stencil whose number of taps is staged reads at constant distances, and neighbours share
+//! what they read; branches on the index are decided, and weights are constants. What is written
+//! out is simplified while it is made.
 //!
-//! Sums of rows and columns, and products, have schedules of their own: reductions that read an array along an axis of its own stay, as do those of the whole call that read anything.
+//! Sums of rows and columns, and products, have schedules of their own: reductions that read an
+//! array along an axis of its own stay, as do those of the whole call that read anything.
 
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
@@ -61,7 +64,8 @@ impl Unroll {
     fn straight(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let (init, srcs) = match *op {
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, [src, src]),
-            // what their products and sums are made of stays exact, which operations of the author's do not
+            // what their products and sums are made of stays exact, which operations of the
+            // author's do not
             Op::Dot { .. } | Op::PanelDot { .. } if self.fast => return None,
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => (init, [a, b]),
             _ => return None,

@@ -1,4 +1,5 @@
-//! How the versions of a kernel are launched on a GPU: what the runtime needs beside the plan. Text form: `docs/ir.md`.
+//! How the versions of a kernel are launched on a GPU: what the runtime needs beside the plan. Text
+//! form: `docs/ir.md`.
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
@@ -31,24 +32,29 @@ pub struct GpuVersion {
     pub grid: Grid,
     /// Conditions under which it is the fastest.
     pub pays: Pays,
-    /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are passed.
+    /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are
+    /// passed.
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
-    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes, and so does the first of every row of those that are not `flat`.
+    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes, and so does the first
+    /// of every row of those that are not `flat`.
     pub aligned: Vec<u32>,
-    /// Condition: the number of elements, and for each array the sum of extents times strides, stay below 2^31 - 2^20 in magnitude.
+    /// Condition: the number of elements, and for each array the sum of extents times strides, stay
+    /// below 2^31 - 2^20 in magnitude.
     pub narrow: bool,
     /// Condition: segments have at most so many elements.
     pub longest: Option<u32>,
     /// Condition: no array that it writes is one that it reads.
     pub separate: bool,
-    /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many steps of it at once: how many is its last parameter.
-    /// Of several such versions the one with the fewest steps that are enough for the whole iteration, else the one with the most.
+    /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many
+    /// steps of it at once: how many is its last parameter. Of several such versions the one with
+    /// the fewest steps that are enough for the whole iteration, else the one with the most.
     pub steps: u32,
     /// Condition: every extent of the index space is at least so long.
     pub extent: u32,
-    /// Arrays that are flat and aligned, and of which rows are read by vectors: every row must be aligned, too.
+    /// Arrays that are flat and aligned, and of which rows are read by vectors: every row must be
+    /// aligned, too.
     pub rows: Vec<u32>,
 }
 
@@ -57,23 +63,29 @@ pub struct GpuVersion {
 pub enum Grid {
     /// A block computes so many elements; none are launched for no elements.
     Elements(u32),
-    /// A block computes so many rows and columns, of the last two of at least two axes; none are launched for no elements. Blocks count along the columns first, then
-    /// along the rows, then along the axes before.
+    /// A block computes so many rows and columns, of the last two of at least two axes; none are
+    /// launched for no elements. Blocks count along the columns first, then along the rows, then
+    /// along the axes before.
     Plane(u32, u32),
-    /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the runtime chooses; at least one block.
+    /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the
+    /// runtime chooses; at least one block.
     Tiles(u32, u32),
     /// A block computes so many elements, each a segment; none are launched for no elements.
     Segments(u32),
-    /// A block computes 8 `span` tiles of one segment, a power of two between these two that the runtime chooses; at least one block a segment.
+    /// A block computes 8 `span` tiles of one segment, a power of two between these two that the
+    /// runtime chooses; at least one block a segment.
     Chunks(u32, u32),
-    /// A block computes a strip of so many segments: `span` (a power of two between the others that the runtime chooses) of the 16 columns that a warp may take of
-    /// a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is the greatest.
+    /// A block computes a strip of so many segments: `span` (a power of two between the others that
+    /// the runtime chooses) of the 16 columns that a warp may take of a tile. 16 / span blocks a
+    /// tile; with more than 128 tiles a segment, span is the greatest.
     Strips(u32, u32, u32),
-    /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into scratch: [panel][square][row][column]. A vector counts as one column. The
-    /// version behind it, whose grid is of sums, is launched after it.
+    /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into
+    /// scratch: [panel][square][row][column]. A vector counts as one column. The version behind it,
+    /// whose grid is of sums, is launched after it.
     Panels(u32, u32),
-    /// The panels' results of a product, of squares of so many rows and columns, are added: `span` threads for each result, a power of two up to 16 that the runtime
-    /// chooses. Launched after panels only.
+    /// The panels' results of a product, of squares of so many rows and columns, are added: `span`
+    /// threads for each result, a power of two up to 16 that the runtime chooses. Launched after
+    /// panels only.
     Sums(u32, u32),
     /// One block.
     One,
@@ -98,7 +110,8 @@ impl Grid {
         )
     }
 
-    /// Blocks of so many threads over an index space, whose elements are segments of that length each. `span`: see [`Grid::Tiles`].
+    /// Blocks of so many threads over an index space, whose elements are segments of that length
+    /// each. `span`: see [`Grid::Tiles`].
     pub fn blocks(self, extents: &[u64], segment: u64, threads: u32, span: u32) -> u64 {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
@@ -120,7 +133,8 @@ impl Grid {
             Grid::Tiles(..) => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
-                // a group of 2048 tiles has so many blocks; the last group as many of them as have a tile
+                // a group of 2048 tiles has so many blocks; the last group as many of them as have
+                // a tile
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }
@@ -134,7 +148,8 @@ impl Grid {
 }
 
 impl GpuKernel {
-    /// How many steps the version makes at once that an iteration of so many steps takes, if there is one.
+    /// How many steps the version makes at once that an iteration of so many steps takes, if there
+    /// is one.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
         let steps = || self.versions.iter().map(|v| i64::from(v.steps)).filter(|n| *n > 0);
         let enough = steps().filter(|n| *n >= count).min();

@@ -1,10 +1,12 @@
-//! Evaluation of a plan's host scalars and rules: the same arithmetic as everywhere (`scalar::eval`).
+//! Evaluation of a plan's host scalars and rules: the same arithmetic as everywhere
+//! (`scalar::eval`).
 
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
-/// Evaluates all host scalars into `out`. `len(i, axis)` is the length of array parameter i along an axis, `arg(i)` the value of scalar parameter i.
-/// Allocates nothing once `out` has its capacity.
+/// Evaluates all host scalars into `out`. `len(i, axis)` is the length of array parameter i along
+/// an axis, `arg(i)` the value of scalar parameter i. Allocates nothing once `out` has its
+/// capacity.
 pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
     out.clear();
     for (_, op) in &plan.host {
@@ -23,8 +25,8 @@ pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> 
     }
 }
 
-/// The first rule that does not hold: its index and a sentence that names construct, parameters, sizes, the lengths that the plan looks at, and
-/// the author's line.
+/// The first rule that does not hold: its index and a sentence that names construct, parameters,
+/// sizes, the lengths that the plan looks at, and the author's line.
 pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
     plan.rules.iter().enumerate().find_map(|(i, r)| {
         let (a, b) = (values[r.a.0 as usize].as_i64(), values[r.b.0 as usize].as_i64());

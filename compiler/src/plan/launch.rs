@@ -1,20 +1,24 @@
-//! The launch policy for GPUs: which variant of a kernel fits, how its work is spread over the device, and what
-//! memory its kernels share. Functions of extents, strides, alignment and the device alone: the runtime and the
-//! simulator of the tests launch by them, and `--explain` says what they decide.
+//! The launch policy for GPUs: which variant of a kernel fits, how its work is spread over the
+//! device, and what memory its kernels share. Functions of extents, strides, alignment and the
+//! device alone: the runtime and the simulator of the tests launch by them, and `--explain` says
+//! what they decide.
 //!
-//! A launch of the plan is one kernel launch or, for a split-K product, two: the second kernel adds the panels that
-//! the first one left in scratch. The plan has no step for the second. A plan is made once for CPUs and GPUs, and
-//! whether a product is split is chosen at the call, from its shape and strides; a step would have to name the
-//! variant that it belongs to, and every other variant and every CPU would have to skip it. So a [`Decision`] lists
-//! the kernel launches of a plan's launch in order, and who executes them makes no difference between them.
+//! A launch of the plan is one kernel launch or, for a split-K product, two: the second kernel adds
+//! the panels that the first one left in scratch. The plan has no step for the second. A plan is
+//! made once for CPUs and GPUs, and whether a product is split is chosen at the call, from its
+//! shape and strides; a step would have to name the variant that it belongs to, and every other
+//! variant and every CPU would have to skip it. So a [`Decision`] lists the kernel launches of a
+//! plan's launch in order, and who executes them makes no difference between them.
 
 use super::gpu::{GpuKernel, GpuVersion, Grid};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
-/// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32 bits.
+/// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32
+/// bits.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
-/// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are compiled for 1024 threads.
+/// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are
+/// compiled for 1024 threads.
 const RESIDENT_TEAMS: u64 = 8;
 /// Blocks of 256 threads that run at once on a multiprocessor, as segments are compiled.
 const RESIDENT_BLOCKS: u64 = 4;
@@ -74,7 +78,8 @@ impl Layout<'_> {
             })
     }
 
-    /// The first element, and that of every row unless they follow each other without gaps, lies at a multiple of 16 bytes.
+    /// The first element, and that of every row unless they follow each other without gaps, lies at
+    /// a multiple of 16 bytes.
     fn is_aligned(&self, flat: bool) -> bool {
         let outer = self.strides.len().saturating_sub(1);
         let mut rows = self.extents.iter().zip(self.strides).take(outer).filter(|(n, _)| **n > 1);
@@ -139,8 +144,8 @@ pub struct KernelLaunch {
     pub version: usize,
     /// At least 1.
     pub blocks: u64,
-    /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch: the last parameter of
-    /// kernels that have scratch, which no other kernel has.
+    /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch: the last
+    /// parameter of kernels that have scratch, which no other kernel has.
     pub span: Option<u32>,
 }
 
@@ -160,8 +165,8 @@ impl Decision {
 }
 
 impl GpuKernel {
-    /// The first version that is right for a launch and may be the fastest; those that make several steps of an
-    /// iteration only where so many are to be made. See [`GpuVersion::fits`].
+    /// The first version that is right for a launch and may be the fastest; those that make several
+    /// steps of an iteration only where so many are to be made. See [`GpuVersion::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -202,8 +207,9 @@ impl GpuVersion {
         !matches!(self.grid, Grid::Sums(..))
     }
 
-    /// Whether the code is right for a launch: unit strides, no output that is an input (`writes_an_input` is asked where that matters), alignment, 32-bit indices,
-    /// the longest segment, the steps of an iteration that are made at once.
+    /// Whether the code is right for a launch: unit strides, no output that is an input
+    /// (`writes_an_input` is asked where that matters), alignment, 32-bit indices, the longest
+    /// segment, the steps of an iteration that are made at once.
     pub fn fits<'l>(
         &self,
         space: &Space,
@@ -265,7 +271,8 @@ impl GpuVersion {
                 let elements = blocks.saturating_mul(u64::from(rows) * u64::from(cols));
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
-            // threads for each result, however large the device is; the scratch is that of the panels before
+            // threads for each result, however large the device is; the scratch is that of the
+            // panels before
             Grid::Sums(..) => {
                 let panels = space.segment.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
@@ -284,8 +291,8 @@ impl GpuVersion {
     }
 }
 
-/// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of them), because blocks that wait for others to end cost more than
-/// blocks with more tiles.
+/// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of
+/// them), because blocks that wait for others to end cost more than blocks with more tiles.
 fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
     while span < most && tiles.div_ceil(span.into()) > full {

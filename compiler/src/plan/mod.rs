@@ -1,7 +1,8 @@
 //! Plans: what the runtime executes for one function.
 //!
-//! A plan is host scalars (over lengths, constants and scalar arguments), shape rules over them, the extents of results and
-//! temporaries, and a list of steps. It holds every decision; the runtime only follows it. Text form: `docs/ir.md`.
+//! A plan is host scalars (over lengths, constants and scalar arguments), shape rules over them,
+//! the extents of results and temporaries, and a list of steps. It holds every decision; the
+//! runtime only follows it. Text form: `docs/ir.md`.
 
 pub mod gpu;
 pub mod host;
@@ -84,7 +85,8 @@ impl Plan {
 /// How a kernel uses an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read at the index of the element being computed, and nowhere else: an output may be the same array.
+    /// Read at the index of the element being computed, and nowhere else: an output may be the same
+    /// array.
     Pointwise,
     /// Read at other indices, too.
     Anywhere,
@@ -108,19 +110,24 @@ pub struct Launch {
     pub kernel: u32,
     /// The kernel's name, for reports.
     pub name: String,
-    /// The extents of the index space, outermost first; its elements are counted in row-major order. Empty: only `finish` runs.
+    /// The extents of the index space, outermost first; its elements are counted in row-major
+    /// order. Empty: only `finish` runs.
     pub domain: Vec<HostId>,
-    /// The length of the segments that the elements are made of, where variants are chosen by it, or work is divided.
+    /// The length of the segments that the elements are made of, where variants are chosen by it,
+    /// or work is divided.
     pub segment: Option<HostId>,
     /// The elements must be visited in order, on one thread (fold).
     pub sequential: bool,
-    /// Estimated operations and accesses of one element: how finely to split the work ([`Launch::work`]).
+    /// Estimated operations and accesses of one element: how finely to split the work
+    /// ([`Launch::work`]).
     pub cost: u32,
-    /// Elements of a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer where an element is long work. Reductions always have tiles.
+    /// Elements of a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer where an element is
+    /// long work. Reductions always have tiles.
     pub grain: u32,
     /// Arrays, in the kernel's order.
     pub arrays: Vec<(Place, Access)>,
-    /// Arrays of more than one dimension whose rows must follow each other without gaps in the kernel's contiguous versions (by position in `arrays`).
+    /// Arrays of more than one dimension whose rows must follow each other without gaps in the
+    /// kernel's contiguous versions (by position in `arrays`).
     pub flat: Vec<u32>,
     /// "in" scalars, in the kernel's order.
     pub scalars: Vec<ScalarArg>,
@@ -128,8 +135,8 @@ pub struct Launch {
     pub slots: Vec<Place>,
     /// Element types of the scratch arrays (one value a tile each).
     pub scratch: Vec<Ty>,
-    /// What it computes: stored arrays, and the slots that it writes. Each with the author's `file:line:column`, which
-    /// may be empty.
+    /// What it computes: stored arrays, and the slots that it writes. Each with the author's
+    /// `file:line:column`, which may be empty.
     pub computes: Vec<(Place, String)>,
     /// What to say of a record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,
@@ -141,8 +148,8 @@ pub struct Launch {
 pub const GUESSED_LENGTH: u32 = 1024;
 
 impl Launch {
-    /// Operations of a CPU's unit of work. Where the length of segments is known, it takes the place of
-    /// [`GUESSED_LENGTH`].
+    /// Operations of a CPU's unit of work. Where the length of segments is known, it takes the
+    /// place of [`GUESSED_LENGTH`].
     pub fn work(&self, segment: Option<i64>) -> i64 {
         let length = segment.unwrap_or(GUESSED_LENGTH.into()).max(1);
         let of_element = i64::from(self.cost).saturating_mul(length) / i64::from(GUESSED_LENGTH);
@@ -169,10 +176,12 @@ pub enum Step {
     Free(u32),
 }
 
-/// An iteration: its body are the next steps of the plan, which make `next` from `current` of each state.
+/// An iteration: its body are the next steps of the plan, which make `next` from `current` of each
+/// state.
 ///
-/// The first time `current` is `from`; the last time `next` is `to`. In between they are `to` and a spare array in turn, so that nothing is copied. Where the count
-/// is 0, other steps run, once, which make `to` from `from`, too: they copy.
+/// The first time `current` is `from`; the last time `next` is `to`. In between they are `to` and a
+/// spare array in turn, so that nothing is copied. Where the count is 0, other steps run, once,
+/// which make `to` from `from`, too: they copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
     /// How often (i64, not negative by a rule).
@@ -227,7 +236,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether a result may be a parameter without harm: the launch that writes it reads that one only at the index it writes, and no later launch reads it.
+    /// Whether a result may be a parameter without harm: the launch that writes it reads that one
+    /// only at the index it writes, and no later launch reads it.
     pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
         let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
         // an iteration writes its result before it has read everything
@@ -261,7 +271,8 @@ impl Plan {
         self.steps.iter().filter_map(|s| if let Step::Repeat(r) = s { Some(r) } else { None })
     }
 
-    /// What messages and documents call the length of a parameter along an axis: `len(x)`, `rows(a)`, `cols(a)`, `extent(t, 1)`.
+    /// What messages and documents call the length of a parameter along an axis: `len(x)`,
+    /// `rows(a)`, `cols(a)`, `extent(t, 1)`.
     pub fn length(&self, param: u32, axis: u8) -> String {
         let Some(p) = self.params.get(param as usize) else { return "?".into() };
         match (p.ty.rank, axis) {

@@ -47,7 +47,8 @@ impl Pays {
 }
 
 impl GpuVersion {
-    /// Whether it may be the fastest one, with scratch that one can afford, over this index space, whose elements are segments of that length each.
+    /// Whether it may be the fastest one, with scratch that one can afford, over this index space,
+    /// whose elements are segments of that length each.
     pub fn pays(&self, extents: &[u64], segment: u64) -> bool {
         // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;

@@ -4,7 +4,8 @@
 
 use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half, near};
 
-/// Something the total language gives a value for but also leaves an error record about (semantics section 6).
+/// Something the total language gives a value for but also leaves an error record about (semantics
+/// section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// An integer divided by zero.
@@ -137,12 +138,14 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
     }
 }
 
-/// `a op b`, and the fault that goes with it. The operands have one type, which the operator accepts. For `fast_math` see [`eval_unary`].
+/// `a op b`, and the fault that goes with it. The operands have one type, which the operator
+/// accepts. For `fast_math` see [`eval_unary`].
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     eval_known_binary(op, a, b)
 }
 
-/// The same, for callers that know the operator and the type: the compiler leaves nothing but the instruction.
+/// The same, for callers that know the operator and the type: the compiler leaves nothing but the
+/// instruction.
 #[inline(always)]
 pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     if op == BinaryOp::DivNear && !near::division(a.as_f32(), b.as_f32()) {

@@ -2,7 +2,8 @@
 
 use super::Ty;
 
-/// Bits of the mantissa, the leading one not among them, and the exponent of the least normal number.
+/// Bits of the mantissa, the leading one not among them, and the exponent of the least normal
+/// number.
 fn format(ty: Ty) -> (i32, i32) {
     if ty == Ty::F16 { (10, -14) } else { (7, -126) }
 }
@@ -53,7 +54,8 @@ fn infinity(ty: Ty) -> u16 {
 /// The nearest f16 or bf16 of an integer.
 pub fn of_int(ty: Ty, x: i128) -> u16 {
     let size = x.unsigned_abs();
-    // what does not fit into the 53 bits of an f64 leaves its trace in the last one, so that a tie is no tie
+    // what does not fit into the 53 bits of an f64 leaves its trace in the last one, so that a tie
+    // is no tie
     let cut = (128 - size.leading_zeros()).saturating_sub(53);
     let rest = u128::from(size & ((1 << cut) - 1) != 0);
     let odd = (((size >> cut) | rest) as f64) * 2f64.powi(cut as i32);

@@ -246,7 +246,8 @@ impl std::str::FromStr for Lit {
     }
 }
 
-/// The type that a literal ends in. `b` is a digit of hexadecimal numbers, too: of a half those have four, as its NaNs are written.
+/// The type that a literal ends in. `b` is a digit of hexadecimal numbers, too: of a half those
+/// have four, as its NaNs are written.
 fn suffix(s: &str) -> Option<Ty> {
     let other = |t: &Ty| *t == Ty::Bf16 && s.starts_with("0x") && s.len() == "0x7e00f16".len();
     let ends = |t: &Ty| *t != Ty::Bool && s.ends_with(t.name()) && !other(t);

@@ -1,7 +1,8 @@
 //! Scalars: element types, constants, operators and their exact evaluation.
 //!
-//! Everything that computes in this project (interpreter, constant folding, host expressions of plans, backends) means the
-//! operators of [`ops`] as [`eval`] defines them; `docs/semantics.md` section 2 is the same in words.
+//! Everything that computes in this project (interpreter, constant folding, host expressions of
+//! plans, backends) means the operators of [`ops`] as [`eval`] defines them; `docs/semantics.md`
+//! section 2 is the same in words.
 
 pub mod elementary;
 pub mod eval;

@@ -1,22 +1,27 @@
-//! Division and square root without a branch: for which numbers a GPU's few instructions give the bits of the rounded operation.
+//! Division and square root without a branch: for which numbers a GPU's few instructions give the
+//! bits of the rounded operation.
 //!
 //! ```text
 //! y = about 1 / b     y' = y + y (1 - b y)     q = a y'     a / b = q + y' (a - b q)         each with one rounding (fma)
 //! s = x y, y about 1 / sqrt x                  sqrt x = s + (y / 2) (x - s s)
 //! ```
 //!
-//! The device promises y to one ulp (PTX ISA, `rcp.approx.ftz.f32`). From each such y the first step gives 1 / b rounded to the nearest, for all b but one, 2 - 2^-23, of which 1/2 might
-//! stay 1/2: then one quotient alone would be wrong, 1 / b itself (the tests below try all b). With 1 / b rounded so, the quotient is right: tried for all 2^46 pairs of mantissas on an H200, as
-//! the root for all numbers. The assembler makes the same steps of `div.rn`, so every device that divides right by them has that reciprocal, too;
-//! `tests/gpu` asks for it. Powers of two change nothing as long as nothing overflows or underflows: hence the bounds. Markstein, "Computation of elementary functions on the
-//! IBM RISC System/6000 processor" (1990).
+//! The device promises y to one ulp (PTX ISA, `rcp.approx.ftz.f32`). From each such y the first
+//! step gives 1 / b rounded to the nearest, for all b but one, 2 - 2^-23, of which 1/2 might stay
+//! 1/2: then one quotient alone would be wrong, 1 / b itself (the tests below try all b). With 1 /
+//! b rounded so, the quotient is right: tried for all 2^46 pairs of mantissas on an H200, as the
+//! root for all numbers. The assembler makes the same steps of `div.rn`, so every device that
+//! divides right by them has that reciprocal, too; `tests/gpu` asks for it. Powers of two change
+//! nothing as long as nothing overflows or underflows: hence the bounds. Markstein, "Computation of
+//! elementary functions on the IBM RISC System/6000 processor" (1990).
 
 /// Of both operands of a division, beside 0 above the line.
 pub const DIVISION: [f32; 2] = [8.673_617_4e-19, 1.152_921_5e18];
 /// Of a square root, beside 0.
 pub const SQRT: [f32; 2] = [1.262_177_5e-29, f32::MAX];
 
-/// Whether the quotient is right (or NaN, as it should be): both operands are NaN or within the bounds, or +0 is divided. Of -0 the sign might be lost.
+/// Whether the quotient is right (or NaN, as it should be): both operands are NaN or within the
+/// bounds, or +0 is divided. Of -0 the sign might be lost.
 pub fn division(a: f32, b: f32) -> bool {
     let [least, most] = DIVISION;
     let outside = |x: f32| x.abs() < least || x.abs() > most;
@@ -102,7 +107,8 @@ mod tests {
     }
 
     fn canonical(x: f32) -> u32 {
-        // after the test that a number is not below the bound, LLVM takes its root for no NaN, which it may be
+        // after the test that a number is not below the bound, LLVM takes its root for no NaN,
+        // which it may be
         let x = std::hint::black_box(x);
         if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
     }

@@ -31,14 +31,17 @@ operators! {
     UnaryOp {
         Neg "neg", Abs "abs", Not "not",
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
-        // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and back; a bool that hardly ever holds
+        // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and
+        // back; a bool that hardly ever holds
         ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
-        // by a GPU's hardware, with its own rounding, where `fast_math` allows it (f32 only; precise on a CPU)
+        // by a GPU's hardware, with its own rounding, where `fast_math` allows it (f32 only;
+        // precise on a CPU)
         ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
         ApproxSin "approx_sin", ApproxCos "approx_cos",
         // the same, of several instructions
         ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
-        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate size (`schedule/division.rs`; f32 only)
+        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate
+        // size (`schedule/division.rs`; f32 only)
         SqrtNear "sqrt_near",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
@@ -56,9 +59,11 @@ operators! {
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
         // the remainder of floats, exactly, whatever it takes
         RemSlow "rem_slow",
-        // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the sum that it is part of once
+        // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the
+        // sum that it is part of once
         ApproxAdd "approx_add", ApproxSub "approx_sub", ApproxMul "approx_mul", ApproxDiv "approx_div",
-        // the precise one without a branch: of numbers of moderate size, and of all by a GPU's f64 (see `sqrt_near`)
+        // the precise one without a branch: of numbers of moderate size, and of all by a GPU's f64
+        // (see `sqrt_near`)
         DivNear "div_near", DivWide "div_wide",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
@@ -71,7 +76,8 @@ impl UnaryOp {
         self >= UnaryOp::Exp
     }
 
-    /// Whether its value is the same everywhere: not what `fast_math` approximates, nor the bits of a NaN.
+    /// Whether its value is the same everywhere: not what `fast_math` approximates, nor the bits of
+    /// a NaN.
     pub fn is_exact(self) -> bool {
         self.precise().is_none() && self != UnaryOp::ToBits
     }

@@ -1,7 +1,8 @@
-//! Accesses: which arrays a fused group reads at the element's own index. A fact of the graph alone.
+//! Accesses: which arrays a fused group reads at the element's own index. A fact of the graph
+//! alone.
 //!
-//! What is read there is what a GPU's thread loads by vectors of neighbours, and an array that is read nowhere else may
-//! be one that the launch writes.
+//! What is read there is what a GPU's thread loads by vectors of neighbours, and an array that is
+//! read nowhere else may be one that the launch writes.
 
 use super::element::{element, opened};
 use super::groups::{FusedGroup, is_store};
@@ -40,13 +41,14 @@ pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
 /// What a fused group reads.
 #[derive(Default)]
 pub struct Accesses {
-    /// The arrays that are read at the element's own index, in the order in which an element reads them: on its fast
-    /// path, then on its slow path.
+    /// The arrays that are read at the element's own index, in the order in which an element reads
+    /// them: on its fast path, then on its slow path.
     own: IndexSet<NodeId>,
     /// The arrays that are read at another index, or at one that a nested operation has.
     elsewhere: IndexSet<NodeId>,
-    /// It is a map over several dimensions that goes row by row, because its elements need their indices. Else it counts
-    /// through the elements, and what is read at the element's own indices is read at its number.
+    /// It is a map over several dimensions that goes row by row, because its elements need their
+    /// indices. Else it counts through the elements, and what is read at the element's own indices
+    /// is read at its number.
     by_rows: bool,
     /// It is a product of matrices.
     is_product: bool,
@@ -139,8 +141,8 @@ impl Accesses {
         }
     }
 
-    /// All reads of a nested operation, or of what does not depend on the element. What is stored or reduced by another
-    /// group is not read here.
+    /// All reads of a nested operation, or of what does not depend on the element. What is stored
+    /// or reduced by another group is not read here.
     fn elsewhere_of(&mut self, g: &Graph, n: NodeId, index: &[NodeId]) {
         let (mut stack, mut seen) = (vec![n], HashSet::default());
         while let Some(n) = stack.pop() {

@@ -1,4 +1,5 @@
-//! What an approximation of `fast_math` is on each target: on a CPU the precise operation, on a GPU instructions of the hardware.
+//! What an approximation of `fast_math` is on each target: on a CPU the precise operation, on a GPU
+//! instructions of the hardware.
 
 use crate::core::elementary;
 use crate::core::{Graph, NodeId, Op};

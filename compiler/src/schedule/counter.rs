@@ -1,11 +1,13 @@
-//! Columns of a tile join as a binary counter counts: a new value joins those of as many columns before it as the number of columns so far has ones at its end, from the
-//! lowest bit on. So the pairs of semantics 5.1 join in its order, and a counter of eight values serves 128 columns.
+//! Columns of a tile join as a binary counter counts: a new value joins those of as many columns
+//! before it as the number of columns so far has ones at its end, from the lowest bit on. So the
+//! pairs of semantics 5.1 join in its order, and a counter of eight values serves 128 columns.
 //!
 //! ```text
 //! columns so far   1: a      2: ab      3: ab, c      4: abcd
 //! ```
 //!
-//! Where the operator is an instruction it is written out for each bit. Else a loop goes through the bits, and the operator is written once.
+//! Where the operator is an instruction it is written out for each bit. Else a loop goes through
+//! the bits, and the operator is written once.
 
 use super::element::named;
 use super::lower::Lower;
@@ -26,7 +28,8 @@ pub struct Counters {
 enum Bits {
     /// The lanes' registers of each bit; the operator is written for each.
     Straight(Vec<Vec<Reg>>),
-    /// The same, but a loop goes through them: a GPU's registers have no index, so the one with a number is selected.
+    /// The same, but a loop goes through them: a GPU's registers have no index, so the one with a
+    /// number is selected.
     Looped(Vec<Vec<Reg>>),
     /// A CPU has an array for each lane.
     Arrays(Vec<Mem>),

@@ -1,12 +1,12 @@
 //! Divisions and square roots of f32 on GPUs without a branch: approximate and refine.
 //!
-//! `div.rn` and `sqrt.rn` are a test and a call. In kernels that have a slow path anyway, the fast path
-//! refines the hardware's approximation (`scalar/near.rs` says for which numbers the result rounds right)
-//! and counts all other numbers among its unlikely conditions. The slow path takes any number, without a
-//! branch as well.
+//! `div.rn` and `sqrt.rn` are a test and a call. In kernels that have a slow path anyway, the fast
+//! path refines the hardware's approximation (`scalar/near.rs` says for which numbers the result
+//! rounds right) and counts all other numbers among its unlikely conditions. The slow path takes
+//! any number, without a branch as well.
 //!
-//! Measured on an H200: Black-Scholes by a polynomial, four quotients and a root an element, takes 0.486 ms
-//! in place of 0.519, and the driver's compiler 48 ms in place of 63.
+//! Measured on an H200: Black-Scholes by a polynomial, four quotients and a root an element, takes
+//! 0.486 ms in place of 0.519, and the driver's compiler 48 ms in place of 63.
 
 use super::boundary::interior::rebuilt;
 use super::lower::Lower;

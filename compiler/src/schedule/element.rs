@@ -6,7 +6,8 @@ use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The element of a `generate` (or of the array that an item stores) at an index into its elements in row-major order.
+/// The element of a `generate` (or of the array that an item stores) at an index into its elements
+/// in row-major order.
 pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
     match g.op(array).clone() {
         Op::Generate(extents, lambda) => {

@@ -1,7 +1,9 @@
-//! When a place that may leave an error record does: on which path its value is needed (semantics section 6).
+//! When a place that may leave an error record does: on which path its value is needed (semantics
+//! section 6).
 //!
-//! The arms of a `select` are needed only on its side; a value needed in several places is needed if any of them is. Kernels compute all values without
-//! branches, so each recording place gets the condition under which the program would have computed it.
+//! The arms of a `select` are needed only on its side; a value needed in several places is needed
+//! if any of them is. Kernels compute all values without branches, so each recording place gets the
+//! condition under which the program would have computed it.
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -12,7 +14,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// How many pairs of conditions are compared at most to find an implication.
 const FUEL: u32 = 64;
 
-/// The condition of each node in the region of `roots` that may leave a record. The conditions are new nodes of the graph.
+/// The condition of each node in the region of `roots` that may leave a record. The conditions are
+/// new nodes of the graph.
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let order = g.reachable(roots.iter().copied());
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
@@ -56,8 +59,9 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     out
 }
 
-/// The paths on which a value is needed, none of which implies another: a value that decides between two arms and is used in one is needed wherever it decides, and its
-/// condition must not ask for the value itself.
+/// The paths on which a value is needed, none of which implies another: a value that decides
+/// between two arms and is used in one is needed wherever it decides, and its condition must not
+/// ask for the value itself.
 #[derive(Default)]
 struct Paths(Vec<NodeId>);
 
@@ -76,7 +80,8 @@ impl Paths {
     }
 }
 
-/// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions that both are made of say.
+/// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions that both are
+/// made of say.
 fn implies(g: &Graph, a: NodeId, b: NodeId, fuel: &mut u32) -> bool {
     if a == b || g.as_lit(b).is_some_and(Lit::as_bool) {
         return true;
@@ -96,7 +101,8 @@ fn implies(g: &Graph, a: NodeId, b: NodeId, fuel: &mut u32) -> bool {
     }
 }
 
-/// The records among statements, those of loops and branches included, are left only where `needed` holds.
+/// The records among statements, those of loops and branches included, are left only where `needed`
+/// holds.
 pub fn guard(list: &mut [Stmt], needed: &Expr) {
     for s in list {
         if let Stmt::Record(_, when, _) = s {

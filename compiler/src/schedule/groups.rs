@@ -4,11 +4,14 @@ use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A fused group computes at most so many results: registers and the C compiler's patience are finite.
+/// A fused group computes at most so many results: registers and the C compiler's patience are
+/// finite.
 pub const MAX_ITEMS: usize = 8;
-/// Several results share a fused group only up to so many nodes of core IR together: more would not stay in registers.
+/// Several results share a fused group only up to so many nodes of core IR together: more would not
+/// stay in registers.
 pub const MAX_NODES: usize = 1500;
-/// Several results share a fused group only up to so many arrays: a kernel for GPUs takes 4096 bytes of parameters.
+/// Several results share a fused group only up to so many arrays: a kernel for GPUs takes 4096
+/// bytes of parameters.
 pub const MAX_ARRAYS: usize = 64;
 
 /// A stored vector, a reduction or a fold.
@@ -41,7 +44,8 @@ pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
     fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
-/// Whether anything in the graph, needed or not, takes a fused group of its own or a loop: mostly nothing does, which is found soon.
+/// Whether anything in the graph, needed or not, takes a fused group of its own or a loop: mostly
+/// nothing does, which is found soon.
 fn has_passes(g: &Graph) -> bool {
     (0..g.len() as u32).any(|n| g.op(NodeId(n)).is_pass())
 }
@@ -158,8 +162,8 @@ impl Size {
     }
 }
 
-/// An error where an array of an element would be stored. An iteration stores the states that it begins with: it
-/// comes first.
+/// An error where an array of an element would be stored. An iteration stores the states that it
+/// begins with: it comes first.
 fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
     let g = &f.graph;
     let find = |is: &dyn Fn(&Op) -> bool| all.iter().find(|n| is(g.op(**n)) && !g.is_closed(**n));

@@ -18,7 +18,8 @@ impl Hosts {
         self.once(g, n, &mut HashMap::default())
     }
 
-    /// `known`: the nodes below the one asked for, each looked at once, however many ways lead to it.
+    /// `known`: the nodes below the one asked for, each looked at once, however many ways lead to
+    /// it.
     fn once(&mut self, g: &Graph, n: NodeId, known: &mut HashMap<NodeId, HostId>) -> HostId {
         if let Some(id) = known.get(&n) {
             return *id;

@@ -1,12 +1,14 @@
-//! Iterations: the plan of the step that is called again and again becomes a part of the plan of the function that calls it.
+//! Iterations: the plan of the step that is called again and again becomes a part of the plan of
+//! the function that calls it.
 //!
 //! ```text
 //! iterate @step 0 by %k from %x, %c        repeat %k { state: current, next, from x, into the result, spare }
 //!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
 //! ```
 //!
-//! The step's host scalars follow from lengths that do not change, so that they are the function's own. So do its shape rules, which the fused groups have made rules of the
-//! function: they are checked before anything runs.
+//! The step's host scalars follow from lengths that do not change, so that they are the function's
+//! own. So do its shape rules, which the fused groups have made rules of the function: they are
+//! checked before anything runs.
 
 use super::groups::{FusedGroup, Iteration};
 use super::{Scheduled, Scheduler, scheduled};
@@ -138,7 +140,8 @@ impl Scheduler<'_> {
         Ok(plan)
     }
 
-    /// Its steps in the names of the plan. Memory that they need is there from the first time to the last.
+    /// Its steps in the names of the plan. Memory that they need is there from the first time to
+    /// the last.
     fn inlined(&mut self, steps: Vec<Step>, names: &Names) -> Vec<Step> {
         let mut inlined = Vec::new();
         for s in steps {

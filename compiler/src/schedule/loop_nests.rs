@@ -1,12 +1,13 @@
-//! Which nested operations of a fused group make loops that all its elements can walk together, as templates over variables for the element, the inner index and the
-//! accumulators.
+//! Which nested operations of a fused group make loops that all its elements can walk together, as
+//! templates over variables for the element, the inner index and the accumulators.
 //!
 //! ```text
 //! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))        first: f(x[i], y[k])    next: acc + f(x[i], y[k])
 //! ```
 //!
-//! Operations over one extent in one order that do not wait for each other share a loop: the three sums of an n-body force. What the loops read is then
-//! told apart by the variables that it depends on ([`Loop::parts`]).
+//! Operations over one extent in one order that do not wait for each other share a loop: the three
+//! sums of an n-body force. What the loops read is then told apart by the variables that it depends
+//! on ([`Loop::parts`]).
 
 use super::element::element;
 use super::lower::LaunchContext;
@@ -68,7 +69,8 @@ pub struct Nest {
     pub loops: Vec<Loop>,
 }
 
-/// The nested operations in `roots`, the values of an element. None: there are none, or some that leave records, have rare parts, or nest deeper.
+/// The nested operations in `roots`, the values of an element. None: there are none, or some that
+/// leave records, have rare parts, or nest deeper.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let unfit = |n: NodeId| {
         l.g.op(n).may_record(&l.g)
@@ -166,7 +168,8 @@ impl Loop {
         self.inner.iter().flat_map(|i| -> Vec<NodeId> { of(i) }).collect()
     }
 
-    /// The largest parts of the loop's values that `accept` takes; `known` are taken before, and stay whole. Parts are added to `known`.
+    /// The largest parts of the loop's values that `accept` takes; `known` are taken before, and
+    /// stay whole. Parts are added to `known`.
     pub fn parts(
         &self,
         g: &Graph,
@@ -192,7 +195,8 @@ impl Loop {
     }
 }
 
-/// Whether a value depends on these variables and no others, on the first one at least, and is more than a variable.
+/// Whether a value depends on these variables and no others, on the first one at least, and is more
+/// than a variable.
 pub fn depends(g: &Graph, n: NodeId, on: &[NodeId]) -> bool {
     let var = |n: &NodeId| if let Op::Var(v, _) = g.op(*n) { Some(*v) } else { None };
     let on: Vec<Var> = on.iter().filter_map(var).collect();

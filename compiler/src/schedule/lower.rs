@@ -1,7 +1,8 @@
 //! From core IR scalars to kernel IR statements: what one element is, written out.
 //!
-//! A node used more than once, or bound by `slet`, becomes a register; others stay inside the expression that uses them. What does not depend on the element is computed
-//! before the loop: on the host where the host can, else at the top of the kernel.
+//! A node used more than once, or bound by `slet`, becomes a register; others stay inside the
+//! expression that uses them. What does not depend on the element is computed before the loop: on
+//! the host where the host can, else at the top of the kernel.
 
 mod address;
 mod builder;
@@ -29,8 +30,8 @@ use indexmap::{IndexMap, IndexSet};
 /// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
 const MAX_DEPTH: u32 = 10;
 
-/// The kernels of a function have room for so many operations on a target, and for so many more for each that its author wrote. They take the compiler about a
-/// second, and some megabytes of text.
+/// The kernels of a function have room for so many operations on a target, and for so many more for
+/// each that its author wrote. They take the compiler about a second, and some megabytes of text.
 const MOST_WRITTEN: usize = 30_000;
 const MOST_OF_EACH: usize = 20;
 
@@ -80,8 +81,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         Lower { launch, k, scope: ElementScope::default() }
     }
 
-    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `at` the element that records
-    /// name.
+    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `at`
+    /// the element that records name.
     pub fn region(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -115,7 +116,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         values
     }
 
-    /// As [`Lower::region`], for a look at conditions before the elements are computed: these leave the records.
+    /// As [`Lower::region`], for a look at conditions before the elements are computed: these leave
+    /// the records.
     pub fn conditions(
         &mut self,
         vars: &[(NodeId, Expr)],

@@ -1,10 +1,15 @@
-//! The schedule: what is a kernel, in which strategy, and the plan that runs it. Every decision is made here; backends print.
+//! The schedule: what is a kernel, in which strategy, and the plan that runs it. Every decision is
+//! made here; backends print.
 //!
-//! 1. [`groups`] finds what must be computed over an index space: results and `materialize`d arrays that are stored, reductions, folds.
+//! 1. [`groups`] finds what must be computed over an index space: results and `materialize`d arrays
+//!    that are stored, reductions, folds.
 //!    Items over one symbolic domain that do not wait for each other share a fused group.
-//! 2. Each fused group becomes a launch and its kernel versions ([`cpu`], [`cuda`]), lowered from core IR by [`lower`].
-//! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the plan's.
-//! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the last pass they need.
+//! 2. Each fused group becomes a launch and its kernel versions ([`cpu`], [`cuda`]), lowered from
+//!    core IR by [`lower`].
+//! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the
+//!    plan's.
+//! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the
+//!    last pass they need.
 
 pub mod accesses;
 mod approximate;
@@ -43,7 +48,8 @@ use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 use strategy::Strategy;
 
-/// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`, `agpu_cpu_kernel`).
+/// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`,
+/// `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
 pub struct Versions {
     /// Strides 1, no output overlaps an input. Holds the `finish` part of all versions.
@@ -57,7 +63,8 @@ pub struct Versions {
     pub strategies: [Strategy; 3],
 }
 
-/// Which code of a function is wanted. The plan is the same for all but the scalars of kernels, which follow from the versions that there are.
+/// Which code of a function is wanted. The plan is the same for all but the scalars of kernels,
+/// which follow from the versions that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// For processors.
@@ -91,7 +98,8 @@ impl Versions {
         Versions { contiguous, in_place: None, strided: None, strategies: Default::default() }
     }
 
-    /// The kernel that `finish` belongs to: it is one for all versions, so it reads vectors at any stride. The addresses of matrices are written out so.
+    /// The kernel that `finish` belongs to: it is one for all versions, so it reads vectors at any
+    /// stride. The addresses of matrices are written out so.
     pub fn finish(&self) -> Option<Kernel> {
         self.contiguous.finish.as_ref()?;
         let mut k = Kernel { main: None, ..self.contiguous.clone() };
@@ -115,8 +123,8 @@ pub struct Scheduled {
     pub warnings: Vec<String>,
 }
 
-/// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves both. Its kernels are numbered from `first_kernel` on in the
-/// module.
+/// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves
+/// both. Its kernels are numbered from `first_kernel` on in the module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
     scheduled(f, f.name.clone(), first_kernel, scope, false)
 }
@@ -206,7 +214,8 @@ pub struct Scheduler<'a> {
     written: [usize; 2],
     /// Operations in the versions of GPU kernels so far.
     in_versions: usize,
-    /// Operations in the versions of matrix products so far, whose register tiles are unrolled; not in `in_versions`.
+    /// Operations in the versions of matrix products so far, whose register tiles are unrolled; not
+    /// in `in_versions`.
     in_products: usize,
 }
 
@@ -236,8 +245,10 @@ impl Scheduler<'_> {
         }
     }
 
-    /// For each fused group the scalar results that its `finish` computes: those whose last reduction it has. What waits for no reduction goes to the last group.
-    /// The threads of a GPU's map do not wait for one another, so what would go to a map needs a launch of its own: the second part.
+    /// For each fused group the scalar results that its `finish` computes: those whose last
+    /// reduction it has. What waits for no reduction goes to the last group. The threads of a GPU's
+    /// map do not wait for one another, so what would go to a map needs a launch of its own: the
+    /// second part.
     fn assign_scalars(&self, fused_groups: &[FusedGroup]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
         let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
@@ -314,7 +325,8 @@ impl Scheduler<'_> {
         Ok((launch, versions))
     }
 
-    /// What a launch computes, and where the author wrote it: the items that go to memory, and scalar results.
+    /// What a launch computes, and where the author wrote it: the items that go to memory, and
+    /// scalar results.
     fn computes(&self, fused: &FusedGroup, scalars: &[u32]) -> Vec<(Place, String)> {
         let g = &self.f.graph;
         let line = |n: NodeId| g.node(n).loc.first().map(|loc| loc.to_string());

@@ -1,9 +1,12 @@
-//! Nested operations: a reduction or fold that depends on the element which it is part of, as loops inside of that element's code.
+//! Nested operations: a reduction or fold that depends on the element which it is part of, as loops
+//! inside of that element's code.
 //!
-//! What does not depend on the loop's index is computed before the loop. A fold is one loop. A reduction follows the tree of semantics 5.1 by visiting the 128 columns of
-//! a tile one after another, each from its first row to its last, and the tiles of a group in the same way; columns join in a [`Counters`]. Three levels serve
-//! sequences of up to 2^33 elements. An operator with loops of its own is written once for all of them
-//! ([`super::slots`]). CPUs take whole tiles by vectors instead ([`super::cpu::nested`]).
+//! What does not depend on the loop's index is computed before the loop. A fold is one loop. A
+//! reduction follows the tree of semantics 5.1 by visiting the 128 columns of a tile one after
+//! another, each from its first row to its last, and the tiles of a group in the same way; columns
+//! join in a [`Counters`]. Three levels serve sequences of up to 2^33 elements. An operator with
+//! loops of its own is written once for all of them ([`super::slots`]). CPUs take whole tiles by
+//! vectors instead ([`super::cpu::nested`]).
 
 mod tree;
 
@@ -31,7 +34,8 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Values in a block of their own, given known ones: what is loaded for them is in registers in that block only.
+    /// Values in a block of their own, given known ones: what is loaded for them is in registers in
+    /// that block only.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -68,7 +72,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     Ok(value)
 }
 
-/// Leaves the records of a nested operation whose condition follows from the operation's own value: the loops run once more, for the records alone.
+/// Leaves the records of a nested operation whose condition follows from the operation's own value:
+/// the loops run once more, for the records alone.
 pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
     let Some(condition) = r.condition(n) else { return Ok(()) };
     let needed = l.value(condition, r)?.0;
@@ -102,7 +107,8 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     Ok((value, out))
 }
 
-/// Computes what the operation's elements and its function need that depends on none of their own variables.
+/// Computes what the operation's elements and its function need that depends on none of their own
+/// variables.
 fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
     for n in invariant_nodes(&mut l.launch.g, op) {
         if !l.launch.may_record(n) {
@@ -112,8 +118,8 @@ fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
     Ok(())
 }
 
-/// The scalars that a nested operation's elements and its function need, and that depend on none of their own
-/// variables.
+/// The scalars that a nested operation's elements and its function need, and that depend on none of
+/// their own variables.
 pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
     let mut list = Vec::new();
     let lambdas: Vec<_> =
@@ -164,7 +170,8 @@ fn fold(
     Ok(Expr::Reg(acc))
 }
 
-/// Panel by panel (semantics 5.7): each a chain of multiply-adds. What a sum of nothing is lets a chain begin with its rounded product.
+/// Panel by panel (semantics 5.7): each a chain of multiply-adds. What a sum of nothing is lets a
+/// chain begin with its rounded product.
 fn panels(
     l: &mut Lower,
     factors: [NodeId; 2],
@@ -286,8 +293,8 @@ impl Reduction {
         place.values(l, &vars, &elements, out)
     }
 
-    /// A column begins with what is read, or goes on from its old value: the elements, which have loops, are written
-    /// once for both.
+    /// A column begins with what is read, or goes on from its old value: the elements, which have
+    /// loops, are written once for both.
     pub fn go_on(
         &self,
         l: &mut Lower,

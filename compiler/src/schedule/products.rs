@@ -1,11 +1,13 @@
-//! Fused groups that are products: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j), in order or by panels. Matrix products, distances of
-//! all pairs of points.
+//! Fused groups that are products: a matrix whose element (i, j) goes through values of (i, k) and
+//! values of (k, j), in order or by panels. Matrix products, distances of all pairs of points.
 //!
 //! ```text
 //! generate m, n (i, j -> panel_dot (k -> a[i, k], b[k, j]))        rows: a[i, k]    columns: b[k, j]
 //! ```
 //!
-//! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k -> a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the result.
+//! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k ->
+//! a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the
+//! result.
 
 use super::groups::{FusedGroup, is_store};
 use super::loop_nests::{self, Loop, Order};
@@ -74,7 +76,8 @@ pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }
     };
-    // what depends on the inner index alone goes with the rows; of matrix times vector it is the column
+    // what depends on the inner index alone goes with the rows; of matrix times vector it is the
+    // column
     let sides = if axes == 1 {
         let rows = side(outer[0], false);
         [rows, side(outer[1], true)]

@@ -1,4 +1,5 @@
-//! What a reduction is made of, for every target: how a column begins, goes on, and joins another (semantics 5.1 and 5.3).
+//! What a reduction is made of, for every target: how a column begins, goes on, and joins another
+//! (semantics 5.1 and 5.3).
 
 use super::element::element;
 use super::groups::FusedGroup;
@@ -109,7 +110,8 @@ impl Reduction {
         self.step_of(l, acc, &elements)
     }
 
-    /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its first value replaces it.
+    /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its
+    /// first value replaces it.
     pub fn absent(&self, l: &LaunchContext) -> Expr {
         Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
     }
@@ -156,7 +158,8 @@ impl Reduction {
     }
 }
 
-/// The commutative operator that joins two values, if it alone does; `is` tells the first and the second of them.
+/// The commutative operator that joins two values, if it alone does; `is` tells the first and the
+/// second of them.
 pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool) -> Option<BinaryOp> {
     match *g.op(joined) {
         Op::Binary(op, a, b) if op.is_commutative() && (is(a, 0) && is(b, 1) || is(a, 1) && is(b, 0)) => {

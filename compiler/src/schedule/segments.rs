@@ -1,11 +1,13 @@
-//! Segmented reductions: elements that are made of reductions over one other extent, such as the sums of a matrix's rows or columns.
+//! Segmented reductions: elements that are made of reductions over one other extent, such as the
+//! sums of a matrix's rows or columns.
 //!
 //! ```text
 //! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
 //! ```
 //!
-//! Here is only what they are; how a target runs them is the target's. What has folds, records, reductions in reductions, or operators without a value that may stand for
-//! an absent element is left to the loops of [`super::nested_loop`].
+//! Here is only what they are; how a target runs them is the target's. What has folds, records,
+//! reductions in reductions, or operators without a value that may stand for an absent element is
+//! left to the loops of [`super::nested_loop`].
 
 use super::element::element;
 use super::groups::{FusedGroup, is_store};
@@ -44,7 +46,8 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// The values of the elements of segment `row`, whose reductions have these totals: the initial values join last, and what follows is computed.
+    /// The values of the elements of segment `row`, whose reductions have these totals: the initial
+    /// values join last, and what follows is computed.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -116,7 +119,8 @@ fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 
-/// How the reads of the elements lie. None: no array is read by both indices, or an element has reductions of its own.
+/// How the reads of the elements lie. None: no array is read by both indices, or an element has
+/// reductions of its own.
 fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
@@ -140,7 +144,8 @@ fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     found
 }
 
-/// The reads of the elements whose last index is exactly `index`, and whose others do not depend on it: neighbours lie side by side in memory.
+/// The reads of the elements whose last index is exactly `index`, and whose others do not depend on
+/// it: neighbours lie side by side in memory.
 pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
     let Op::Var(var, _) = *l.g.op(index) else { return vec![] };
     let mut list = Vec::new();

@@ -1,9 +1,10 @@
-//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values in many places;
-//! here all of them are one, so operators inside of operators do not multiply their code.
+//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values
+//! in many places; here all of them are one, so operators inside of operators do not multiply their
+//! code.
 //!
-//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the values of 1, 2, 4
-//! .. 64 neighbouring columns, as in a [counter](super::counter). The initial value lies behind them. Each element
-//! goes through the slots until it stays in one:
+//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the
+//! values of 1, 2, 4 .. 64 neighbouring columns, as in a [counter](super::counter). The initial
+//! value lies behind them. Each element goes through the slots until it stays in one:
 //!
 //! ```text
 //! p = 0
@@ -13,9 +14,9 @@
 //!   p = p + 1
 //! ```
 //!
-//! At column c, a level joins the column so far unless the row is the first one, and passes on after the last row.
-//! Then it joins the slots of c's ones, from the lowest on, and passes over them. After the last column it passes
-//! over all of them: the value is the level's.
+//! At column c, a level joins the column so far unless the row is the first one, and passes on
+//! after the last row. Then it joins the slots of c's ones, from the lowest on, and passes over
+//! them. After the last column it passes over all of them: the value is the level's.
 
 use super::counter::is;
 use super::element::named;

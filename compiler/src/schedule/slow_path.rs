@@ -1,10 +1,11 @@
-//! Fast path and slow path: what to do with the first arm of a `select` whose condition is `unlikely`
-//! (the reduction of huge arguments of `sin`, say).
+//! Fast path and slow path: what to do with the first arm of a `select` whose condition is
+//! `unlikely` (the reduction of huge arguments of `sin`, say).
 //!
-//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left out where
-//! one test looks at the conditions of several elements together: a tile on a CPU (`cpu/element_loop.rs`),
-//! a thread's elements on a GPU (`cuda/elements.rs`). Where the test holds, or where there is no such test,
-//! the arm is computed: in a branch if it is expensive, else like any other operand.
+//! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left
+//! out where one test looks at the conditions of several elements together: a tile on a CPU
+//! (`cpu/element_loop.rs`), a thread's elements on a GPU (`cuda/elements.rs`). Where the test
+//! holds, or where there is no such test, the arm is computed: in a branch if it is expensive, else
+//! like any other operand.
 
 use super::lower::{LaunchContext, Lower, Region};
 use super::work;
@@ -23,8 +24,8 @@ pub enum SlowPath {
     Compute(bool),
     /// The fast path: leave them out, and collect the conditions that are assumed not to hold.
     Skip(IndexSet<NodeId>),
-    /// The fast path, which sets the register where one of the conditions holds. Each condition is tested
-    /// where its operands are in registers anyway.
+    /// The fast path, which sets the register where one of the conditions holds. Each condition is
+    /// tested where its operands are in registers anyway.
     Note(Reg, IndexSet<NodeId>),
 }
 
@@ -58,7 +59,8 @@ pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     }
 }
 
-/// The conditions under which something unlikely is needed by the roots, or by these conditions themselves.
+/// The conditions under which something unlikely is needed by the roots, or by these conditions
+/// themselves.
 pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
     let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
@@ -151,7 +153,8 @@ fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
     own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > DEAR
 }
 
-/// The selects of the region that one branch can serve: of the same condition, none of which needs another.
+/// The selects of the region that one branch can serve: of the same condition, none of which needs
+/// another.
 fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
     for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {

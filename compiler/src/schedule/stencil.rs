@@ -1,11 +1,13 @@
-//! Stencils: arrays that are read at constant distances from the element's own indices, which neighbours therefore share (Larsen, section 5).
+//! Stencils: arrays that are read at constant distances from the element's own indices, which
+//! neighbours therefore share (Larsen, section 5).
 //!
 //! ```text
 //! generate n (%i) { .. elem %x, %i .. elem %x, (%i + 2) .. at %y, (%i + %k - 1) .. }    ->    x: taps 0, 2    y: shift %k, tap -1
 //! ```
 //!
-//! Only reads that the element's index moves by one along every axis count: in each axis the index is the domain's index, plus a host scalar that
-//! all reads of a group have (its shift), plus a constant (the tap).
+//! Only reads that the element's index moves by one along every axis count: in each axis the index
+//! is the domain's index, plus a host scalar that all reads of a group have (its shift), plus a
+//! constant (the tap).
 
 use super::element::opened;
 use crate::core::linear::Linear;
@@ -20,7 +22,8 @@ use std::fmt;
 pub struct Stencil {
     /// The array, of the domain's rank.
     pub array: NodeId,
-    /// What all its reads have beside index and constant, an axis each; the constant 0 where there is nothing.
+    /// What all its reads have beside index and constant, an axis each; the constant 0 where there
+    /// is nothing.
     pub shift: Vec<NodeId>,
     /// The constants, an axis each.
     pub taps: BTreeSet<Vec<i64>>,
@@ -84,7 +87,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an element.
+    /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an
+    /// element.
     pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: StencilHint, loaded: f64, why: &str) -> Kept {
         let size = g.ty(s.array).elem.size();
         let reach = (0..s.shift.len()).map(|axis| s.reach(axis)).collect();
@@ -158,7 +162,8 @@ pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils:
     })
 }
 
-/// What is read at such a distance is no neighbour; sums of distances stay far from the ends of i64.
+/// What is read at such a distance is no neighbour; sums of distances stay far from the ends of
+/// i64.
 const FAR: u64 = 1 << 40;
 
 /// Shift and constants of a read's indices, if that is what they are beside the domain's.

@@ -1,5 +1,6 @@
-//! What a launch can be, in the field's terms. A target's `select` chooses a strategy for each variant of
-//! a kernel before any code is written; the code, the launch and the reports follow from the choice.
+//! What a launch can be, in the field's terms. A target's `select` chooses a strategy for each
+//! variant of a kernel before any code is written; the code, the launch and the reports follow from
+//! the choice.
 
 use crate::core::StencilHint;
 use std::fmt;
@@ -54,7 +55,8 @@ impl Strategy {
         }
     }
 
-    /// Whether the code reads whole rows one by one, so that an array's alignment is that of each of its rows.
+    /// Whether the code reads whole rows one by one, so that an array's alignment is that of each
+    /// of its rows.
     pub fn goes_by_rows(self) -> bool {
         use Strategy::{CooperativeNest, Product, SegmentedColumns, SegmentedRows};
         matches!(self, SegmentedRows | SegmentedColumns | CooperativeNest | Product)

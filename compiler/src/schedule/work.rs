@@ -1,9 +1,11 @@
-//! Work: how many operations an element of a fused group takes. A function of the graph alone, the same for every target.
+//! Work: how many operations an element of a fused group takes. A function of the graph alone, the
+//! same for every target.
 //!
-//! Each node that depends on the element counts once, however many of the element's values need it. What does not
-//! depend on it is computed before the loop and counts nothing, and neither does what only the slow path needs. The length
-//! of a nested sequence is not known here: [`GUESSED_LENGTH`] stands for it. The number decides how finely a launch is
-//! split among threads, and how many elements a GPU's thread takes at once.
+//! Each node that depends on the element counts once, however many of the element's values need it.
+//! What does not depend on it is computed before the loop and counts nothing, and neither does what
+//! only the slow path needs. The length of a nested sequence is not known here: [`GUESSED_LENGTH`]
+//! stands for it. The number decides how finely a launch is split among threads, and how many
+//! elements a GPU's thread takes at once.
 
 use super::approximate;
 use super::element::opened;
@@ -31,8 +33,8 @@ pub fn of_node(op: &Op) -> u32 {
     }
 }
 
-/// The operations of one element of a fused group, away from the edges: `arrays` are what its stored items are there
-/// ([`super::boundary::interior`]).
+/// The operations of one element of a fused group, away from the edges: `arrays` are what its
+/// stored items are there ([`super::boundary::interior`]).
 pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
     let mut roots = Vec::new();
@@ -63,8 +65,8 @@ pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (Nod
     (after, var)
 }
 
-/// The operations that these values take, and what of them depends on none of a loop's own variables: that is computed
-/// before the loop.
+/// The operations that these values take, and what of them depends on none of a loop's own
+/// variables: that is computed before the loop.
 fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>) {
     let (mut sum, mut before, mut seen, mut stack) = (0u32, Vec::new(), HashSet::default(), roots);
     while let Some(n) = stack.pop() {

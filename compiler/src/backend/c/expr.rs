@@ -3,7 +3,8 @@
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// The C type of a value. Of a half these are its bits: it is only moved, and cast from and to float.
+/// The C type of a value. Of a half these are its bits: it is only moved, and cast from and to
+/// float.
 pub fn ctype(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "float",
@@ -76,7 +77,8 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
     }
 }
 
-/// Two operands of one type. C takes a small constant for an int: of two constants the first gets its type.
+/// Two operands of one type. C takes a small constant for an int: of two constants the first gets
+/// its type.
 fn beside(k: &Kernel, a: &Expr, b: &Expr) -> [String; 2] {
     let first = if let Expr::Lit(_) = b { typed(k, a) } else { atom(k, a) };
     [first, atom(k, b)]
@@ -196,8 +198,9 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
     }
 }
 
-/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and 13 at least) then
-/// makes `-x` of `0.0 - x` and of `-x + 0.0`, which are 0.0 for x = 0.0; inside of a function it sees nothing.
+/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and
+/// 13 at least) then makes `-x` of `0.0 - x` and of `-x + 0.0`, which are 0.0 for x = 0.0; inside
+/// of a function it sees nothing.
 fn zero_has_known_sign(k: &Kernel, e: &Expr) -> bool {
     match e {
         Expr::Cast(_, a) => !k.ty(a).is_float(),
@@ -218,7 +221,8 @@ fn cast(k: &Kernel, to: Ty, a: &Expr) -> String {
     }
 }
 
-/// A constant with exactly its value: Rust prints the shortest decimal that reads back to the same bits.
+/// A constant with exactly its value: Rust prints the shortest decimal that reads back to the same
+/// bits.
 fn literal(l: Lit) -> String {
     let float = |text: String, infinite: bool, negative: bool, suffix: &str| {
         let sign = if negative { "-" } else { "" };

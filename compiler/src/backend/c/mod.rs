@@ -1,6 +1,8 @@
-//! C: one self-contained file of kernels, compiled once for each x86-64 level with `-DAGPU_LEVEL=v2|v3|v4`.
+//! C: one self-contained file of kernels, compiled once for each x86-64 level with
+//! `-DAGPU_LEVEL=v2|v3|v4`.
 //!
-//! Names and source lines of the author's program stand in it: `a_x` is the parameter x, `out_result` the result, `n_x` x's length.
+//! Names and source lines of the author's program stand in it: `a_x` is the parameter x,
+//! `out_result` the result, `n_x` x's length.
 
 mod expr;
 mod stmt;
@@ -14,7 +16,8 @@ use std::fmt::Write;
 /// What every file begins with.
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is given.
+/// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is
+/// given.
 pub fn emit(package: &str, kernels: &[Versions]) -> String {
     let mut out =
         format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));

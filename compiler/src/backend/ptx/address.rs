@@ -1,8 +1,9 @@
-//! Addresses: the part of an index that is not constant makes a register, shared by all accesses of a block that have it; the constant becomes the
-//! instruction's offset.
+//! Addresses: the part of an index that is not constant makes a register, shared by all accesses of
+//! a block that have it; the constant becomes the instruction's offset.
 //!
-//! In `narrow` kernels an index is i32 and sign-extended. Taking a constant out of it is exact: index and extent stay 2^20 below 2^31 (the launch's
-//! promise), and only constants below that are taken out.
+//! In `narrow` kernels an index is i32 and sign-extended. Taking a constant out of it is exact:
+//! index and extent stay 2^20 below 2^31 (the launch's promise), and only constants below that are
+//! taken out.
 
 use super::Emitter;
 use super::regs::Operand;

@@ -64,7 +64,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Arithmetic of 8 and 16 bits is done in 32: takes the low ones, with the sign of a signed type.
+    /// Arithmetic of 8 and 16 bits is done in 32: takes the low ones, with the sign of a signed
+    /// type.
     fn wrap(&mut self, dest: Operand<'a>, ty: Ty) {
         if ty.is_int() && ty.size() < 4 {
             match ty.is_signed() {
@@ -334,7 +335,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Float to integer: truncates and saturates; NaN gives 0, which the instruction gives only between 32-bit types.
+    /// Float to integer: truncates and saturates; NaN gives 0, which the instruction gives only
+    /// between 32-bit types.
     fn truncate(&mut self, dest: Operand<'a>, from: Ty, to: Ty, v: Operand<'a>) {
         let (f, t) = (operation_type(from), operation_type(to));
         self.instruction(&["cvt.rzi.", t, ".", f], &[dest, v]);

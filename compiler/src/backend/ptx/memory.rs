@@ -1,4 +1,5 @@
-//! Loads and stores. The read-only path is taken where no output overlaps the array; what is stored once is the first to leave the caches.
+//! Loads and stores. The read-only path is taken where no output overlaps the array; what is stored
+//! once is the first to leave the caches.
 
 use super::Emitter;
 use super::address::Address;

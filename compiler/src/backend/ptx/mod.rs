@@ -1,7 +1,9 @@
-//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and width is written out; nothing is contracted but what `fast_math` allows.
+//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and
+//! width is written out; nothing is contracted but what `fast_math` allows.
 //!
-//! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on (README promises less). The text carries the author's source
-//! lines as comments. Parameters are 8 bytes each, in the order of docs/c-abi.md.
+//! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on
+//! (README promises less). The text carries the author's source lines as comments. Parameters are 8
+//! bytes each, in the order of docs/c-abi.md.
 
 /// A line of code, as `format!` writes it.
 macro_rules! code {
@@ -178,7 +180,8 @@ impl<'a> Emitter<'a> {
         self.text.push('\n');
     }
 
-    /// A line of code: the parts of an instruction's name, and its operands. Most lines are such, so no format is read for them.
+    /// A line of code: the parts of an instruction's name, and its operands. Most lines are such,
+    /// so no format is read for them.
     fn instruction(&mut self, name: &[&str], operands: &[Operand]) {
         for _ in 0..self.depth {
             self.text.push('\t');
@@ -196,7 +199,8 @@ impl<'a> Emitter<'a> {
         Label(self.labels)
     }
 
-    /// Loads all parameters into registers; `ptxas` reads them from the constant bank where they are used.
+    /// Loads all parameters into registers; `ptxas` reads them from the constant bank where they
+    /// are used.
     fn parameters(&mut self) {
         let k = self.k;
         for i in 0..self.params.list.len() {

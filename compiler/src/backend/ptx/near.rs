@@ -1,5 +1,6 @@
-//! Division and square root of f32 without a branch (`scalar/near.rs` says for which numbers, and why the bits are right). `div.rn` and `sqrt.rn` become a test and a call each:
-//! registers live across it, and assembling them takes longest of all instructions.
+//! Division and square root of f32 without a branch (`scalar/near.rs` says for which numbers, and
+//! why the bits are right). `div.rn` and `sqrt.rn` become a test and a call each: registers live
+//! across it, and assembling them takes longest of all instructions.
 
 use super::Emitter;
 use super::regs::Operand;
@@ -23,8 +24,9 @@ impl<'a> Emitter<'a> {
         self.instruction(&["fma.rn.f32"], &[dest, r, y, q]);
     }
 
-    /// The quotient in f64 is right to its last bit but one, and no quotient of two f32 comes so near to the middle between two others without being it. What has
-    /// no finite reciprocal, and what has it of 0, is right without steps.
+    /// The quotient in f64 is right to its last bit but one, and no quotient of two f32 comes so
+    /// near to the middle between two others without being it. What has no finite reciprocal, and
+    /// what has it of 0, is right without steps.
     pub fn div_wide(&mut self, dest: Operand<'a>, a: Operand<'a>, b: Operand<'a>) {
         let [x, z, y, minus, plain, e, q, r, size] = [(); 9].map(|()| self.regs.fresh(Ty::F64));
         let [over, inside] = [(); 2].map(|()| self.regs.fresh(Ty::Bool));

@@ -1,12 +1,13 @@
-//! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns the real ones.
+//! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns the
+//! real ones.
 
 use crate::kernel::name::{Name, write_decimal};
 use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::{Lit, Ty};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as their sign says; halves as their bits in 32;
-/// bool in a predicate.
+/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as
+/// their sign says; halves as their bits in 32; bool in a predicate.
 pub fn class(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",

@@ -1,8 +1,8 @@
-//! Long kernels of equal code are one: products of matrices of one type, for example, whose code does not depend on
-//! what the matrices are called.
+//! Long kernels of equal code are one: products of matrices of one type, for example, whose code
+//! does not depend on what the matrices are called.
 //!
-//! The later ones are launched under the name of the first, so their code is stored, assembled and loaded once. Short
-//! kernels keep their own names, which a profiler shows.
+//! The later ones are launched under the name of the first, so their code is stored, assembled and
+//! loaded once. Short kernels keep their own names, which a profiler shows.
 
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;

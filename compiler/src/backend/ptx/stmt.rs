@@ -111,7 +111,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The lowest element wins: the greatest complement. Most threads that get here find a lower one there already.
+    /// The lowest element wins: the greatest complement. Most threads that get here find a lower
+    /// one there already.
     fn record(&mut self, site: u32, c: &Expr, at: &Expr) {
         let c = self.value(c);
         let end = self.label();

@@ -60,7 +60,8 @@ impl Graph {
         self.close(&vars, body)
     }
 
-    /// The body with `args` for the variables. `args` contain no canonical variables (they are closed or fresh).
+    /// The body with `args` for the variables. `args` contain no canonical variables (they are
+    /// closed or fresh).
     pub fn open(&mut self, lambda: &Lambda, args: &[NodeId]) -> NodeId {
         let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
         let mut key = [None; 3];
@@ -76,7 +77,8 @@ impl Graph {
         opened
     }
 
-    /// Variables of type i64 that stand for an element's indices where it is only looked at: always the same, so that it is opened once.
+    /// Variables of type i64 that stand for an element's indices where it is only looked at: always
+    /// the same, so that it is opened once.
     pub fn sample_index(&mut self, rank: usize) -> Vec<(Var, NodeId)> {
         while self.sample.len() < rank {
             let new = self.fresh_var(Ty::I64);
@@ -85,7 +87,8 @@ impl Graph {
         self.sample[..rank].to_vec()
     }
 
-    /// The node with variables replaced. New nodes keep the places and `slet` marks of those they stand for.
+    /// The node with variables replaced. New nodes keep the places and `slet` marks of those they
+    /// stand for.
     pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
         self.subst(n, &env.iter().map(|(v, n)| (*v, *n)).collect())
     }

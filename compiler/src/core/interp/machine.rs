@@ -70,7 +70,8 @@ impl<'a> Machine<'a> {
         Ok(m)
     }
 
-    /// All states after the steps. The rules of a step hold of the first ones, or it fails, even if there is no step.
+    /// All states after the steps. The rules of a step hold of the first ones, or it fails, even if
+    /// there is no step.
     fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
         let states = step.results.len();
         let checked = Machine::checked(step, args.clone()).map(|_| ());
@@ -98,7 +99,8 @@ impl<'a> Machine<'a> {
         self.host(n, env).as_i64()
     }
 
-    /// A host scalar leaves no record in such places (semantics 4.2), and may leave one elsewhere: its values are kept apart.
+    /// A host scalar leaves no record in such places (semantics 4.2), and may leave one elsewhere:
+    /// its values are kept apart.
     pub(super) fn host(&mut self, n: NodeId, env: &Env) -> Lit {
         if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
             return self.scalar(n, env);
@@ -341,7 +343,8 @@ impl<'a> Machine<'a> {
         Array { extents, elements }
     }
 
-    /// Semantics 5.1, steps 1 to 4. `fold` continues a column: at the first level it is told the element's index.
+    /// Semantics 5.1, steps 1 to 4. `fold` continues a column: at the first level it is told the
+    /// element's index.
     #[allow(clippy::type_complexity)]
     fn tree(
         &mut self,

@@ -1,14 +1,18 @@
-//! The rewrites of scalar operations, as data: `simplify` applies them, and `cargo xtask prove` shows each of them right for all operands (`compiler/tests/proofs`).
+//! The rewrites of scalar operations, as data: `simplify` applies them, and `cargo xtask prove`
+//! shows each of them right for all operands (`compiler/tests/proofs`).
 //!
 //! ```text
 //! /// x + -0 = x
 //! add_minus_zero: FLOATS, (Add x minus_zero) => x;
 //! ```
 //!
-//! A rule has a name, the types that it is for, what it finds, and what takes its place: same bits for all operands, NaN payloads aside (semantics 2.4), and no new record.
-//! Names of operands are x, y and z; c is a constant. The rules of an operator are tried in their order, the first that fits is taken.
+//! A rule has a name, the types that it is for, what it finds, and what takes its place: same bits
+//! for all operands, NaN payloads aside (semantics 2.4), and no new record. Names of operands are
+//! x, y and z; c is a constant. The rules of an operator are tried in their order, the first that
+//! fits is taken.
 //!
-//! Constants are folded before any rule by the evaluation that defines the operators, and sums of i64 take a normal form (`core/linear.rs`).
+//! Constants are folded before any rule by the evaluation that defines the operators, and sums of
+//! i64 take a normal form (`core/linear.rs`).
 
 mod arithmetic;
 mod bits;

@@ -58,7 +58,8 @@ impl Format {
         Format { exponent, mantissa }
     }
 
-    /// The exponents, as they are stored, of the powers of two with exact reciprocals: 1 to 2 * bias - 1.
+    /// The exponents, as they are stored, of the powers of two with exact reciprocals: 1 to 2 *
+    /// bias - 1.
     pub fn exact_reciprocals(self) -> [u64; 2] {
         [1, (1 << self.exponent) - 3]
     }

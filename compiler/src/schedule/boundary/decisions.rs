@@ -1,4 +1,5 @@
-//! What operations on indices are where a form of their operands is not negative: the table that `inside` decides by, each line of which `cargo xtask prove` shows right.
+//! What operations on indices are where a form of their operands is not negative: the table that
+//! `inside` decides by, each line of which `cargo xtask prove` shows right.
 
 use crate::core::linear::Linear;
 use crate::scalar::BinaryOp;

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! If all reads of an array agree on what stands beyond its edges, the interior's code serves every
-//! element once the halo is filled, and each value of the halo is found once for all elements that read
-//! it. An array that is only read inside of its bounds gets a plain halo: nothing reads what is in it.
+//! element once the halo is filled, and each value of the halo is found once for all elements that
+//! read it. An array that is only read inside of its bounds gets a plain halo: nothing reads what
+//! is in it.
 
 use super::interior::{self, Interior};
 use crate::core::linear;
@@ -39,7 +40,8 @@ struct Read {
 }
 
 impl Halo {
-    /// None: elements at the edges are computed in another way than interior ones, or may leave an error record.
+    /// None: elements at the edges are computed in another way than interior ones, or may leave an
+    /// error record.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
@@ -77,7 +79,8 @@ impl Halo {
         all.then_some(Halo(found))
     }
 
-    /// What stands at these indices; None: the array itself, and outside of it there is nothing to load.
+    /// What stands at these indices; None: the array itself, and outside of it there is nothing to
+    /// load.
     pub fn value(&self, l: &mut LaunchContext, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
         let border = self.0.get(&array).filter(|b| !b.is_plain)?;
         Some(border.at.iter().zip(index).fold(border.value, |n, (from, to)| l.replace(n, *from, *to)))
@@ -150,7 +153,8 @@ fn reads(
     Some(out)
 }
 
-/// A read as a function of where it reads, in a form that equal functions share; nothing else may be read by it.
+/// A read as a function of where it reads, in a form that equal functions share; nothing else may
+/// be read by it.
 fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId {
     let mut env = HashMap::default();
     for ((own, e), by) in index.iter().zip(at).zip(&read.tap) {

@@ -1,5 +1,5 @@
-//! The interior: an element's code where its indices keep a distance from the edges, so that clamps,
-//! reflections and wraps of an index are the index.
+//! The interior: an element's code where its indices keep a distance from the edges, so that
+//! clamps, reflections and wraps of an index are the index.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           width 1 before, 0 behind
@@ -7,11 +7,11 @@
 //! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 behind
 //! ```
 //!
-//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where boundary widths that
-//! depend on no call decide them. The widths are the least for which that works. In the interior the code
-//! has the bits of the program's element and leaves no error record that the program does not leave; at
-//! the edges the program's element counts. Nothing is decided about an index that is shifted by a value
-//! which only the call knows, because the sum might wrap.
+//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where boundary widths
+//! that depend on no call decide them. The widths are the least for which that works. In the
+//! interior the code has the bits of the program's element and leaves no error record that the
+//! program does not leave; at the edges the program's element counts. Nothing is decided about an
+//! index that is shifted by a value which only the call knows, because the sum might wrap.
 
 use super::decisions::{Answer, DECISIONS};
 use crate::core::linear::{self, Linear, is_i64};
@@ -31,7 +31,8 @@ const MOST: i64 = 64;
 /// The interior of a fused group.
 #[derive(Clone)]
 pub struct Interior {
-    /// The arrays that its items store, in their order, with elements that are right in the interior.
+    /// The arrays that its items store, in their order, with elements that are right in the
+    /// interior.
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair an axis.
     pub margins: Vec<BoundaryWidth>,
@@ -54,7 +55,8 @@ impl Interior {
         self.margins.iter().any(|m| *m != (0, 0))
     }
 
-    /// Finds the interior of a fused group. Only one that stores arrays and does nothing else has a boundary.
+    /// Finds the interior of a fused group. Only one that stores arrays and does nothing else has a
+    /// boundary.
     pub fn of(g: &mut Graph, fused: &FusedGroup) -> Interior {
         if fused.sequential || !fused.items.iter().all(|it| is_store(g, it)) {
             return Interior::whole(fused);
@@ -79,7 +81,8 @@ impl Interior {
     }
 }
 
-/// The values of an interior element at `index`, and the boundary widths outside of which they are the roots' values.
+/// The values of an interior element at `index`, and the boundary widths outside of which they are
+/// the roots' values.
 pub fn away(
     g: &mut Graph,
     index: &[NodeId],
@@ -103,7 +106,8 @@ pub fn decided(
     (memo, facts.margins)
 }
 
-/// Rebuilds what the roots need, bottom-up; `memo` maps what is replaced. `rule` may know what an operation on rebuilt operands is.
+/// Rebuilds what the roots need, bottom-up; `memo` maps what is replaced. `rule` may know what an
+/// operation on rebuilt operands is.
 pub fn rebuilt(
     g: &mut Graph,
     roots: &[NodeId],
@@ -151,7 +155,8 @@ fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
-/// How many indices a form of the coefficient k, that lacks so much at the end of its axis, is negative for.
+/// How many indices a form of the coefficient k, that lacks so much at the end of its axis, is
+/// negative for.
 fn margin(missing: i64, k: i64) -> i64 {
     let step = k.saturating_abs();
     missing / step + i64::from(missing % step != 0)
@@ -189,7 +194,8 @@ impl Facts<'_> {
         self.choose(g, choices)
     }
 
-    /// The choice whose forms are not negative within the narrowest margins, which are then assumed.
+    /// The choice whose forms are not negative within the narrowest margins, which are then
+    /// assumed.
     fn choose(&mut self, g: &Graph, choices: Vec<(Vec<Linear>, NodeId)>) -> Option<NodeId> {
         let needs = |forms: &[Linear]| {
             forms.iter().try_fold(self.margins.clone(), |margins, form| self.widened(g, margins, form))
@@ -229,7 +235,8 @@ impl Facts<'_> {
         Some(margins)
     }
 
-    /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums themselves, few times each.
+    /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums
+    /// themselves, few times each.
     fn is_small(&self, g: &Graph, form: &Linear) -> bool {
         let is_extent = |t: &NodeId| {
             self.extents.iter().any(|e| {

@@ -1,5 +1,5 @@
-//! What happens at the edges of arrays (README.md has a picture): the element's code in the interior, the code that is
-//! right everywhere, and what stands in the halo.
+//! What happens at the edges of arrays (README.md has a picture): the element's code in the
+//! interior, the code that is right everywhere, and what stands in the halo.
 
 pub mod decisions;
 pub mod halo;

@@ -1,14 +1,14 @@
-//! The predicated form of an element: code that is right at the edges, too, and reads arrays only at
-//! constant distances from its own indices. What a thread keeps in registers around an element then
-//! serves every element.
+//! The predicated form of an element: code that is right at the edges, too, and reads arrays only
+//! at constant distances from its own indices. What a thread keeps in registers around an element
+//! then serves every element.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)]                          ->   select(i == 0, x[i], x[i - 1])
 //! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
 //! ```
 //!
-//! A read beyond the array may give any value, because no `select` takes it. The form assumes extents so
-//! long that no index is near both ends of an axis ([`Predicated::least`]).
+//! A read beyond the array may give any value, because no `select` takes it. The form assumes
+//! extents so long that no index is near both ends of an axis ([`Predicated::least`]).
 
 use super::interior::{BoundaryWidth, away};
 use crate::core::linear::{self, Linear};
@@ -39,7 +39,8 @@ pub struct Domain<'a> {
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
 }
 
-/// The predicated form of `root`. None: the element has loops, may leave an error record, or reads at distances that are not constant.
+/// The predicated form of `root`. None: the element has loops, may leave an error record, or reads
+/// at distances that are not constant.
 pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicated> {
     let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
     let root = edges.selected(g, root);
@@ -155,7 +156,8 @@ impl Edges<'_> {
         Some(made)
     }
 
-    /// The element of `x` at these indices, of which `taps` are found already: a choice among constant distances.
+    /// The element of `x` at these indices, of which `taps` are found already: a choice among
+    /// constant distances.
     fn reads(&mut self, g: &mut Graph, x: NodeId, at: &[NodeId], taps: &mut Vec<i64>) -> Option<NodeId> {
         let Domain { index, extents, reach } = *self.domain;
         let axis = taps.len();

@@ -1,5 +1,6 @@
-//! Rows cut at their edges: the interior part of a row has code of its own, in which clamps, reflections
-//! and wraps of indices are gone (`boundary/interior.rs`), so that the C compiler vectorises it.
+//! Rows cut at their edges: the interior part of a row has code of its own, in which clamps,
+//! reflections and wraps of indices are gone (`boundary/interior.rs`), so that the C compiler
+//! vectorises it.
 //!
 //! ```text
 //! begin           first                                   last       end
@@ -42,7 +43,8 @@ impl Away {
         self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
     }
 
-    /// Cuts the part from `begin` to `end` of the row with these indices along the axes before the last.
+    /// Cuts the part from `begin` to `end` of the row with these indices along the axes before the
+    /// last.
     pub fn parts(
         &self,
         l: &mut Lower,

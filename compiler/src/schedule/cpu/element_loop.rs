@@ -13,10 +13,12 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
 use crate::schedule::slow_path::SlowPath;
 
-/// Writes the body of a loop for its counter: everything, or (given conditions) only the values of these.
+/// Writes the body of a loop for its counter: everything, or (given conditions) only the values of
+/// these.
 pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it. `body` must use the same variables each time.
+/// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it.
+/// `body` must use the same variables each time.
 pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
     let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
         let counter = l.k.reg(name, Ty::I64);
@@ -32,7 +34,8 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     if conditions.is_empty() || !l.launch.wanted.has_cpu() {
         return Ok(vec![usual]);
     }
-    // it does not vectorise anyhow: written once, loops inside of loops take no more than their own code
+    // it does not vectorise anyhow: written once, loops inside of loops take no more than their own
+    // code
     if has_loops {
         let (i, all, _, _) = variant(l, SlowPath::default(), None)?;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);

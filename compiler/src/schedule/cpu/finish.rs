@@ -1,5 +1,6 @@
-//! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree until one is left, the initial value joins last, and the
-//! scalar results that follow are computed and stored.
+//! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree
+//! until one is left, the initial value joins last, and the scalar results that follow are computed
+//! and stored.
 
 use super::reduce::short_tree_of;
 use super::{COLUMNS, TILE};
@@ -75,7 +76,8 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     scalars::join_initial(l, r, &Place::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
 }
 
-/// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile reads).
+/// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile
+/// reads).
 fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let columns = l.k.local("columns", r.ty, COLUMNS as u32, &mut out);

@@ -1,5 +1,5 @@
-//! Fold: strict left folds in index order (semantics 5.5), one loop on one thread; folds over one domain share it. The accumulators end
-//! in the scratch arrays, where `finish` finds them.
+//! Fold: strict left folds in index order (semantics 5.5), one loop on one thread; folds over one
+//! domain share it. The accumulators end in the scratch arrays, where `finish` finds them.
 
 use crate::core::{NodeId, Op};
 use crate::error::Result;

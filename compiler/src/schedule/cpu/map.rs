@@ -1,7 +1,8 @@
-//! Map: every element on its own, one loop. The unit of work is a tile, or fewer elements where each is long work (`Launch::grain`).
+//! Map: every element on its own, one loop. The unit of work is a tile, or fewer elements where
+//! each is long work (`Launch::grain`).
 //!
-//! Contiguous: a single loop from the first to the last element of the call's tiles, which the C compiler vectorises. Staged: tile by tile through
-//! local buffers (see `Stores`).
+//! Contiguous: a single loop from the first to the last element of the call's tiles, which the C
+//! compiler vectorises. Staged: tile by tile through local buffers (see `Stores`).
 
 use super::Stores;
 use super::boundary::{Away, Part};

@@ -1,5 +1,6 @@
-//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring segments (`columns` with `pile`), many short rows (`batch`), the fixed tree (`reduce`), one loop in order (`fold`), and what runs once
-//! at the end (`finish`).
+//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring
+//! segments (`columns` with `pile`), many short rows (`batch`), the fixed tree (`reduce`), one loop
+//! in order (`fold`), and what runs once at the end (`finish`).
 
 mod boundary;
 mod element_loop;
@@ -27,8 +28,8 @@ use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use select::Plan;
 
-/// All versions of the kernel of one fused group, and the arrays whose elements the contiguous ones count through.
-/// `scalars` are the scalar results that its `finish` computes.
+/// All versions of the kernel of one fused group, and the arrays whose elements the contiguous ones
+/// count through. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(
     c: &mut LaunchContext,
     name: &str,
@@ -127,8 +128,9 @@ fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, staged: bool) -> Result<
     })
 }
 
-/// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied out when the tile is done, so that an
-/// output may be an input (each tile is read before it is written).
+/// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied
+/// out when the tile is done, so that an output may be an input (each tile is read before it is
+/// written).
 struct Stores {
     targets: Vec<(Mem, Option<Mem>, Ty)>,
     /// Of all arrays: they have the domain's.

@@ -1,4 +1,5 @@
-//! One tile of a nested reduction on a CPU: the loops over a row's 128 columns are independent and vectorise, as those of [`super::reduce`].
+//! One tile of a nested reduction on a CPU: the loops over a row's 128 columns are independent and
+//! vectorise, as those of [`super::reduce`].
 
 use super::element_loop::each;
 use super::reduce::{short_tree_of, tree_of};
@@ -49,7 +50,8 @@ pub fn tile(
     };
     let identity = r.identity(l.launch);
     if let Some(identity) = identity {
-        // what may stand for absent columns makes all loops of the tree constant, for short sequences too
+        // what may stand for absent columns makes all loops of the tree constant, for short
+        // sequences too
         let c = l.k.reg("c", Ty::I64);
         let fill = vec![Stmt::Store(columns, Expr::Reg(c), Expr::Lit(identity))];
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
@@ -80,8 +82,8 @@ pub fn tile(
     Ok(Expr::Reg(value))
 }
 
-/// The same where an element has loops of its own, so that loops over elements do not vectorise: each is written
-/// once.
+/// The same where an element has loops of its own, so that loops over elements do not vectorise:
+/// each is written once.
 pub fn tile_by_loops(
     l: &mut Lower,
     r: &Reduction,
@@ -102,7 +104,8 @@ pub fn tile_by_loops(
     Ok(named(l, "whole", value, out))
 }
 
-/// What an element of a tile does: its number in the tile, its column, and whether it is the column's first.
+/// What an element of a tile does: its number in the tile, its column, and whether it is the
+/// column's first.
 type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Result<()> + 'a;
 
 /// Visits `count` elements (1 to 2048), row by row.

@@ -1,4 +1,5 @@
-//! Values of a strip's segments joined as a binary counter counts: level k of the pile holds the values of 2^k neighbours.
+//! Values of a strip's segments joined as a binary counter counts: level k of the pile holds the
+//! values of 2^k neighbours.
 
 use super::segmented_columns::Strip;
 use crate::core::COLUMNS;

@@ -1,8 +1,10 @@
 //! Product on a CPU: squares of 64 x 64 results, whose columns vectorise.
 //!
-//! The columns' values of 128 inner indices are packed side by side once for a square's 64 rows. Then four rows take four inner indices at a time: each vector of
-//! results is loaded and stored once for four steps, and each vector of the columns' values serves four rows. Units of work are results in row-major order; a
-//! range of them stands for the same share of the squares. Few columns do not vectorise: they go element by element.
+//! The columns' values of 128 inner indices are packed side by side once for a square's 64 rows.
+//! Then four rows take four inner indices at a time: each vector of results is loaded and stored
+//! once for four steps, and each vector of the columns' values serves four rows. Units of work are
+//! results in row-major order; a range of them stands for the same share of the squares. Few
+//! columns do not vectorise: they go element by element.
 
 use super::map;
 use crate::core::{NodeId, PANEL};
@@ -130,7 +132,8 @@ impl Square<'_> {
         out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
     }
 
-    /// The columns' values of `depth` inner indices from `base` on. Columns behind the border are 0.
+    /// The columns' values of `depth` inner indices from `base` on. Columns behind the border are
+    /// 0.
     fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let side = &self.p.sides[1];
         let [kk, c] = ["kk", "c"].map(|name| l.k.reg(name, Ty::I64));

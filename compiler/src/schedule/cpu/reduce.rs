@@ -1,9 +1,11 @@
-//! Reduce: the fixed tree of semantics 5.1, for any number of reductions and stored vectors over one domain.
+//! Reduce: the fixed tree of semantics 5.1, for any number of reductions and stored vectors over
+//! one domain.
 //!
-//! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 columns; the loop over a row's columns is
-//! independent and vectorises; rows follow in order. Then 128 columns join as a tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles have
-//! constant bounds; the last, partial tile takes a general path with the same order. Tiles' results go to a scratch array, which `finish`
-//! reduces by the same tree.
+//! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 columns; the loop over
+//! a row's columns is independent and vectorises; rows follow in order. Then 128 columns join as a
+//! tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles have constant bounds; the last, partial
+//! tile takes a general path with the same order. Tiles' results go to a scratch array, which
+//! `finish` reduces by the same tree.
 
 use super::element_loop::each;
 use super::nested::rows_by_loops;
@@ -131,7 +133,8 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Whether an element or an operator has loops of its own, so that a row's columns do not vectorise.
+    /// Whether an element or an operator has loops of its own, so that a row's columns do not
+    /// vectorise.
     fn has_loops(&self, l: &mut Lower) -> bool {
         let (var, index) = l.launch.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index).concat();
@@ -181,9 +184,10 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Hints at a later row of every array that is read element by element: with this many loads in flight the hardware's own prefetching falls
-    /// behind. Measured (bench/NOTES.md): several streams gain from a hint 2 KiB ahead at any width; a single one from 4 KiB ahead, with 64-byte
-    /// vectors only.
+    /// Hints at a later row of every array that is read element by element: with this many loads in
+    /// flight the hardware's own prefetching falls behind. Measured (bench/NOTES.md): several
+    /// streams gain from a hint 2 KiB ahead at any width; a single one from 4 KiB ahead, with
+    /// 64-byte vectors only.
     fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
         let inputs = l.launch.pointwise_inputs();
         let (rows, wide) = if inputs.len() > 1 { (4, false) } else { (8, true) };
@@ -236,8 +240,8 @@ impl Tile<'_> {
     }
 }
 
-/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each loop vectorises;
-/// but an operator with loops of its own, whose loops would not, is written once.
+/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each
+/// loop vectorises; but an operator with loops of its own, whose loops would not, is written once.
 pub(super) fn tree_of(
     l: &mut Lower,
     r: &Reduction,

@@ -1,7 +1,9 @@
-//! Map over an index space of several dimensions, row by row: within a row one loop over neighbours, which the C compiler vectorises. A call's tiles are pieces of the
-//! elements in row-major order, so that it begins and ends inside of rows.
+//! Map over an index space of several dimensions, row by row: within a row one loop over
+//! neighbours, which the C compiler vectorises. A call's tiles are pieces of the elements in
+//! row-major order, so that it begins and ends inside of rows.
 //!
-//! Where every array is read at the element's own indices only, and none has gaps between its rows, there are no rows: `map` counts through the elements.
+//! Where every array is read at the element's own indices only, and none has gaps between its rows,
+//! there are no rows: `map` counts through the elements.
 
 use super::Stores;
 use super::boundary::{Away, Part};

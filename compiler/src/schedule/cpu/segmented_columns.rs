@@ -1,12 +1,15 @@
-//! Segmented reductions whose neighbouring segments lie side by side (column sums): strips of neighbouring segments at a time, so that all loops over them vectorise.
+//! Segmented reductions whose neighbouring segments lie side by side (column sums): strips of
+//! neighbouring segments at a time, so that all loops over them vectorise.
 //!
-//! A strip is wide where it can be, and its tiles' columns go in blocks of a power of two, which stay in the first cache and read memory in long runs:
+//! A strip is wide where it can be, and its tiles' columns go in blocks of a power of two, which
+//! stay in the first cache and read memory in long runs:
 //!
 //! ```text
 //! tile {  block of columns c .. c + 4 {  rows c .. c + 4 of elements, then 128 rows on, ..   -> joined among themselves }   -> pile  }   -> pile of tiles
 //! ```
 //!
-//! Tiles go in the order of the columns of the next level: two levels serve segments of up to 2^22 elements, longer ones go by themselves (`nested`).
+//! Tiles go in the order of the columns of the next level: two levels serve segments of up to 2^22
+//! elements, longer ones go by themselves (`nested`).
 
 use super::Stores;
 use super::pairwise::Pile;
@@ -22,7 +25,8 @@ use crate::schedule::segments::{Along, Segments, neighbours};
 
 /// Segments of a unit of work.
 pub const STRIP: u32 = 128;
-/// Bytes of a strip's accumulators, all reductions together, at most; a block has four times as many. Longer runs of memory gain nothing (bench/NOTES.md).
+/// Bytes of a strip's accumulators, all reductions together, at most; a block has four times as
+/// many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
 /// Whether a fused group goes by strips.
@@ -159,7 +163,8 @@ impl Strip<'_> {
         pile.total(l, self, &blocks, out)
     }
 
-    /// Columns `begin ..` of a tile: two rows at a time, so that the block is read and written half as often.
+    /// Columns `begin ..` of a tile: two rows at a time, so that the block is read and written half
+    /// as often.
     fn rows(
         &self,
         l: &mut Lower,
@@ -249,7 +254,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Hints at the elements that come when these `rows` are done: the hardware's own prefetching does not follow the jump of 128 rows.
+    /// Hints at the elements that come when these `rows` are done: the hardware's own prefetching
+    /// does not follow the jump of 128 rows.
     fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
         if l.k.strided {
             return Ok(());

@@ -27,7 +27,8 @@ pub enum Plan {
     Map,
 }
 
-/// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a buffer.
+/// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a
+/// buffer.
 pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Plan {
     if fused.sequential {
         return Plan::SequentialFold;

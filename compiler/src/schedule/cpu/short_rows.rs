@@ -1,11 +1,13 @@
-//! Segmented reductions along short rows (sums of rows): many rows at a time, so that the loops of their trees are long and vectorise.
+//! Segmented reductions along short rows (sums of rows): many rows at a time, so that the loops of
+//! their trees are long and vectorise.
 //!
 //! ```text
 //! up to 128 elements:  neighbours join where they are read  -> pairs        a whole tile:  rows of 128 columns  -> columns -> pairs
 //! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until a value a row is left
 //! ```
 //!
-//! A row has a power of two of columns, 2 to 128; what may stand for an absent pair fills it up, once for all batches. Rows of several tiles go by themselves (`nested`).
+//! A row has a power of two of columns, 2 to 128; what may stand for an absent pair fills it up,
+//! once for all batches. Rows of several tiles go by themselves (`nested`).
 
 use super::Stores;
 use super::element_loop::each;
@@ -159,8 +161,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// `count` neighbours begin their columns, or from element `first` on go on in them. Two rows at a time would be faster in the caches only: the processor's prefetching
-    /// loses the stream.
+    /// `count` neighbours begin their columns, or from element `first` on go on in them. Two rows
+    /// at a time would be faster in the caches only: the processor's prefetching loses the stream.
     fn elements(
         &self,
         l: &mut Lower,

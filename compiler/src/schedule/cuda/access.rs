@@ -6,8 +6,10 @@ use crate::schedule::lower::Lower;
 /// The most bytes that one instruction loads.
 const VECTOR: usize = 16;
 
-/// Loads the elements of a memory from index `at` on into registers, which all have the element's type. Accesses of several elements have at most 16 bytes each: what
-/// a strategy computes of neighbours may be narrower than what it reads. The index is a multiple of the number of registers.
+/// Loads the elements of a memory from index `at` on into registers, which all have the element's
+/// type. Accesses of several elements have at most 16 bytes each: what a strategy computes of
+/// neighbours may be narrower than what it reads. The index is a multiple of the number of
+/// registers.
 pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stmt>) {
     let Some(first) = regs.first() else { return };
     let each = VECTOR / l.k.kernel.regs[first.0 as usize].1.size();

@@ -1,13 +1,13 @@
-//! The first and the last blocks of a vector: they run the code of full blocks on a tile of shared memory
-//! that holds what is read, halo included.
+//! The first and the last blocks of a vector: they run the code of full blocks on a tile of shared
+//! memory that holds what is read, halo included.
 //!
 //! ```text
 //! if full { load a, b, c, d = x[first] .. }
 //! else    { tile[..] = what stands at start ..   barrier   load a, b, c, d = tile[..] }        the same code computes with it
 //! ```
 //!
-//! If each thread looked up its own elements one by one instead, the code for that would take registers
-//! that full blocks then lack.
+//! If each thread looked up its own elements one by one instead, the code for that would take
+//! registers that full blocks then lack.
 
 use super::Shape;
 use super::elements::Elements;

@@ -1,7 +1,8 @@
 //! The elements at the edges of rows and columns: what no thread takes with its neighbours.
 //!
-//! Of a warp at the left or right edge a lane or two have elements at the edge. All lanes share them: each takes one, of the warp's rows side by side, until there are no
-//! more. A warp whose rows are at an edge takes all of its elements so.
+//! Of a warp at the left or right edge a lane or two have elements at the edge. All lanes share
+//! them: each takes one, of the warp's rows side by side, until there are no more. A warp whose
+//! rows are at an edge takes all of its elements so.
 //!
 //! ```text
 //! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns a lane, lane 0 at the edge: 4 rows by 4 columns
@@ -19,7 +20,8 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::Lower;
 
-/// The elements of a warp whose lanes do not all have room, but for those of lanes that have it. None: no lane has it.
+/// The elements of a warp whose lanes do not all have room, but for those of lanes that have it.
+/// None: no lane has it.
 pub fn elements(
     l: &mut Lower,
     (fused, items): (&FusedGroup, &[&Item]),
@@ -62,7 +64,8 @@ pub fn elements(
     Ok(out)
 }
 
-/// How many of the first lanes have no room, and the first of the last ones that have none: 0 and 0 if none has it.
+/// How many of the first lanes have no room, and the first of the last ones that have none: 0 and 0
+/// if none has it.
 fn lanes(l: &mut Lower, cut: Cut, place: &Place, room: &Room, out: &mut Vec<Stmt>) -> (Expr, Expr) {
     let left = place.block[place.block.len() - 1].clone();
     let step = cut.step();

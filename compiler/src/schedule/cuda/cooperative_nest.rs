@@ -1,9 +1,12 @@
-//! Nest: elements that all walk through the same arrays (all pairs of bodies, sums over all centres). A thread has one element; the block's threads read what the
-//! loop needs into shared memory, tile by tile, 16 bytes at a time, and each walks through the tile.
+//! Nest: elements that all walk through the same arrays (all pairs of bodies, sums over all
+//! centres). A thread has one element; the block's threads read what the loop needs into shared
+//! memory, tile by tile, 16 bytes at a time, and each walks through the tile.
 //!
-//! A fold goes through the tile in order. The tree of semantics 5.1 is followed column by column, as many columns at once as a 16-byte access of shared memory
-//! holds; columns join as a binary counter counts ([`Counters`]). All operations over one extent share a loop. One element a thread: two or four share what
-//! they read, but are slower for want of threads (`peers/`: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
+//! A fold goes through the tile in order. The tree of semantics 5.1 is followed column by column,
+//! as many columns at once as a 16-byte access of shared memory holds; columns join as a binary
+//! counter counts ([`Counters`]). All operations over one extent share a loop. One element a
+//! thread: two or four share what they read, but are slower for want of threads (`peers/`: 35.3,
+//! 34.6 and 17.0 TFLOP/s of n-body).
 
 mod tile;
 
@@ -239,7 +242,8 @@ impl Walk<'_> {
         self.staged.len / ROWS
     }
 
-    /// The element of the tile that lies at a place of shared memory, for the `group`-th columns of it.
+    /// The element of the tile that lies at a place of shared memory, for the `group`-th columns of
+    /// it.
     fn of_tile(&self, group: &Expr, s: Expr) -> Expr {
         let columns = self.columns();
         if columns == COLUMNS {

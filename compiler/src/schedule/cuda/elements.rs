@@ -13,8 +13,9 @@ use crate::schedule::groups::{Item, domain};
 use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::slow_path::{self, SlowPath};
 
-/// So many elements of a thread leave registers for divisions without branches, each condition where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms
-/// in place of 0.162.
+/// So many elements of a thread leave registers for divisions without branches, each condition
+/// where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms in
+/// place of 0.162.
 const FEW: usize = 4;
 
 /// Elements at constant offsets from one index.
@@ -78,7 +79,8 @@ impl Elements {
         (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
     }
 
-    /// Loads what is read at the elements' own indices, unless it is there already, or will come from elsewhere.
+    /// Loads what is read at the elements' own indices, unless it is there already, or will come
+    /// from elsewhere.
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> =
             l.launch.facts.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
@@ -103,7 +105,8 @@ impl Elements {
         }
     }
 
-    /// For each element the values of the nodes that `roots` makes of its number and index. `vars` are known values beside the index.
+    /// For each element the values of the nodes that `roots` makes of its number and index. `vars`
+    /// are known values beside the index.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -123,7 +126,8 @@ impl Elements {
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
-    /// The values without what is unlikely, and whether any of it would have been needed: then the elements are to be computed in another way.
+    /// The values without what is unlikely, and whether any of it would have been needed: then the
+    /// elements are to be computed in another way.
     pub fn usual(
         &self,
         l: &mut Lower,
@@ -153,7 +157,8 @@ impl Elements {
         self.indices.len() <= FEW
     }
 
-    /// Whether the first element reads nothing but what is loaded of its own index: then the others' code is its code with other registers.
+    /// Whether the first element reads nothing but what is loaded of its own index: then the
+    /// others' code is its code with other registers.
     fn is_alone(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
         let (base, needed) = (self.indices[0], l.launch.g.reachable(roots.iter().copied()));
         if l.scope.loaded.is_none() {
@@ -208,7 +213,8 @@ impl Elements {
         renaming
     }
 
-    /// Stores the items' values, each element's in the items' order; with an index behind the last element only what is before it, one by one.
+    /// Stores the items' values, each element's in the items' order; with an index behind the last
+    /// element only what is before it, one by one.
     pub fn store(
         &self,
         l: &mut Lower,
@@ -266,7 +272,8 @@ fn any_unlikely(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<
     Some(any)
 }
 
-/// The values of the roots without what is unlikely, and whether any of it would have been needed: then they are wrong. None: nothing is unlikely.
+/// The values of the roots without what is unlikely, and whether any of it would have been needed:
+/// then they are wrong. None: nothing is unlikely.
 fn usual(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -281,7 +288,8 @@ fn usual(
     Ok((values, any))
 }
 
-/// The values of the roots without what is unlikely, and without branches; where `any` becomes true they are wrong.
+/// The values of the roots without what is unlikely, and without branches; where `any` becomes true
+/// they are wrong.
 fn noted(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -294,7 +302,8 @@ fn noted(
     l.on_path(SlowPath::Note(any, Default::default()), |l| l.region(vars, &roots, &Expr::int(0), out)).0
 }
 
-/// The values of the roots, without what is unlikely; where one of its conditions holds, one branch computes them all again, with it.
+/// The values of the roots, without what is unlikely; where one of its conditions holds, one branch
+/// computes them all again, with it.
 fn usual_first(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -319,7 +328,8 @@ fn usual_first(
     Ok(vars)
 }
 
-/// One element of the items at an index register, by itself. `unusual`: because it has something unlikely, or divides what has no quotient without a branch.
+/// One element of the items at an index register, by itself. `unusual`: because it has something
+/// unlikely, or divides what has no quotient without a branch.
 pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mut Vec<Stmt>) -> Result<()> {
     let index = l.launch.index();
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
@@ -329,7 +339,8 @@ pub fn single(l: &mut Lower, items: &[&Item], at: &Expr, unusual: bool, out: &mu
     Ok(())
 }
 
-/// Stores the values of one element: all are known before the first is stored, because an output may be an input.
+/// Stores the values of one element: all are known before the first is stored, because an output
+/// may be an input.
 pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr, out: &mut Vec<Stmt>) {
     let mut stores = Vec::new();
     for (item, e) in items.iter().zip(values) {

@@ -1,6 +1,8 @@
-//! Fold: strict left folds in index order (semantics 5.5) by one block. All threads compute the elements of a chunk into shared memory, thread 0 folds them.
+//! Fold: strict left folds in index order (semantics 5.5) by one block. All threads compute the
+//! elements of a chunk into shared memory, thread 0 folds them.
 //!
-//! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it at all is the step's to say (semantics 6).
+//! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it
+//! at all is the step's to say (semantics 6).
 
 use super::{bind, int32, thread, wide};
 use crate::core::{NodeId, Op};

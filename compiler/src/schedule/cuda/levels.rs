@@ -1,8 +1,10 @@
-//! The upper levels of the tree, in the same launch (semantics 5.1, step 4): the last block of a group of 2048 tiles reduces the group's results,
-//! the last group's block the groups', and computes the scalars that follow.
+//! The upper levels of the tree, in the same launch (semantics 5.1, step 4): the last block of a
+//! group of 2048 tiles reduces the group's results, the last group's block the groups', and
+//! computes the scalars that follow.
 //!
-//! Blocks count themselves in with one arrival each, so nobody waits: at the counter of their group, then at one for all groups. Joining all tiles' results in one
-//! last block instead costs 10 us at 2^26 elements (DESIGN, section 8).
+//! Blocks count themselves in with one arrival each, so nobody waits: at the counter of their
+//! group, then at one for all groups. Joining all tiles' results in one last block instead costs 10
+//! us at 2^26 elements (DESIGN, section 8).
 
 use super::reduce::SIDE_BY_SIDE;
 use super::tree::{Column, Values, variable, warps, width_of};
@@ -45,7 +47,8 @@ pub fn first(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// The whole kernel around `work`, which leaves the results of this block's tiles in the scratch arrays.
+/// The whole kernel around `work`, which leaves the results of this block's tiles in the scratch
+/// arrays.
 pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -106,7 +109,8 @@ pub fn complete(
     Ok(())
 }
 
-/// Thread 0 arrives for the block; whether it was the last one, known to all threads through shared memory.
+/// Thread 0 arrives for the block; whether it was the last one, known to all threads through shared
+/// memory.
 pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
     let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
@@ -126,7 +130,8 @@ pub struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread 0's totals.
+    /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread
+    /// 0's totals.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
         let c = self.column;
@@ -157,8 +162,8 @@ impl Upper<'_> {
         Stmt::If(first(&thread()), store, vec![])
     }
 
-    /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t, which no later tile reads. One level is enough up to 2^33
-    /// elements.
+    /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t,
+    /// which no later tile reads. One level is enough up to 2^33 elements.
     pub fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);

@@ -1,8 +1,11 @@
 //! Map: every element on its own.
 //!
-//! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v` apart, so that each access of a warp is one line
-//! of memory after another. All loads of a thread come before its first use of one; what is read around the elements, too (`window`). The block at the end, which
-//! is not full, goes element by element, or computes as full ones do with what stands beyond the end (`ends`). Where the launch before read the same array, blocks run from its end: the end is what the caches hold.
+//! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v`
+//! apart, so that each access of a warp is one line of memory after another. All loads of a thread
+//! come before its first use of one; what is read around the elements, too (`window`). The block at
+//! the end, which is not full, goes element by element, or computes as full ones do with what
+//! stands beyond the end (`ends`). Where the launch before read the same array, blocks run from its
+//! end: the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, single, stored, words};
@@ -22,34 +25,38 @@ use crate::schedule::stencil::Stencil;
 
 /// Of a block.
 pub const THREADS: u32 = 256;
-/// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers the latency (measured: more is slower).
+/// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers
+/// the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
 /// Elements of a thread: each lives in registers of its own, however few bytes it has.
 const MOST_ELEMENTS: i64 = 16;
 
-/// Operations of an element from which on the instructions are what takes time, not memory: then two groups of neighbours share the addresses (measured on
-/// the elementary functions, 2 to 14 % less time; of cheaper ones 4 % more). Not of long bodies: 8 elements of a Black-Scholes need 87 registers and take 0.667 ms, 4
-/// need 54 and take 0.502.
+/// Operations of an element from which on the instructions are what takes time, not memory: then
+/// two groups of neighbours share the addresses (measured on the elementary functions, 2 to 14 %
+/// less time; of cheaper ones 4 % more). Not of long bodies: 8 elements of a Black-Scholes need 87
+/// registers and take 0.667 ms, 4 need 54 and take 0.502.
 pub const HEAVY: u32 = 35;
 const MOST_HEAVY: u32 = 128;
 
-/// Blocks at once on a multiprocessor, by the operations of a thread: as the assembler likes; for large bodies one, with all registers, or it saves them for
-/// more threads, and spills.
+/// Blocks at once on a multiprocessor, by the operations of a thread: as the assembler likes; for
+/// large bodies one, with all registers, or it saves them for more threads, and spills.
 pub fn blocks(cost: u32, each: i64) -> u32 {
     u32::from(i64::from(cost) * each > 700)
 }
 
-/// The same of large bodies without branches: nothing is saved across a call. The options by `erfc`: 0.591 ms in place of 0.684 with all registers, and of 0.656 with branches.
+/// The same of large bodies without branches: nothing is saved across a call. The options by
+/// `erfc`: 0.591 ms in place of 0.684 with all registers, and of 0.656 with branches.
 const BLOCKS_WITHOUT_BRANCHES: u32 = 5;
 /// Words that a thread loads at most for that: else they alone take most of the registers.
 const MOST_WORDS_LOADED: i64 = 16;
 
-/// Groups of neighbours of a thread whose block keeps a tile: measured with 1, 2 and 4, the tile's ends count
-/// for more than the turns that smaller blocks take in loading and computing.
+/// Groups of neighbours of a thread whose block keeps a tile: measured with 1, 2 and 4, the tile's
+/// ends count for more than the turns that smaller blocks take in loading and computing.
 const GROUPS_OF_A_TILE: i64 = 4;
 
-/// Words of registers of a window up to which blocks at the ends share the code of full ones: then 15 taps take the same time however the vector ends (0.132 ms
-/// of 2^26 elements; apart, with what is mirrored 0.144). Wider ones get more registers by it: 31 taps 0.165 in place of 0.136.
+/// Words of registers of a window up to which blocks at the ends share the code of full ones: then
+/// 15 taps take the same time however the vector ends (0.132 ms of 2^26 elements; apart, with what
+/// is mirrored 0.144). Wider ones get more registers by it: 31 taps 0.165 in place of 0.136.
 const MOST_JOINED: i64 = 20;
 
 /// How a map is done.
@@ -63,7 +70,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For contiguous arrays, what is read around the element is kept as `strategy` says, where that is possible; else there are nothing but loads.
+    /// For contiguous arrays, what is read around the element is kept as `strategy` says, where
+    /// that is possible; else there are nothing but loads.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -198,8 +206,9 @@ impl Work<'_> {
         is_full
     }
 
-    /// The elements together, without what is unlikely. Where a thread would need any of it, and in the block that is not full, its elements are
-    /// computed one by one, with it: so that is there once.
+    /// The elements together, without what is unlikely. Where a thread would need any of it, and in
+    /// the block that is not full, its elements are computed one by one, with it: so that is there
+    /// once.
     fn usual_first(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let &Work { items, shape, plan, .. } = self;
         let apart = i64::from(shape.threads) * shape.v;
@@ -250,8 +259,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The thread's elements together. Where the block may be at an end it is said whether it is full: else what is read is found one by one, and what is inside
-    /// stored so.
+    /// The thread's elements together. Where the block may be at an end it is said whether it is
+    /// full: else what is read is found one by one, and what is inside stored so.
     fn elements(&self, l: &mut Lower, is_full: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let &Work { items, shape, plan, .. } = self;
         let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));

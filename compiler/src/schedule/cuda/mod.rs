@@ -1,8 +1,10 @@
-//! GPU strategies: every element on its own (`map`), 128 threads a tile of the fixed tree (`reduce`, joined by `tree` and completed by `levels`), one block in
-//! order (`fold`). Each makes the body of one thread; this file makes the versions.
+//! GPU strategies: every element on its own (`map`), 128 threads a tile of the fixed tree
+//! (`reduce`, joined by `tree` and completed by `levels`), one block in order (`fold`). Each makes
+//! the body of one thread; this file makes the versions.
 //!
-//! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16 bytes a thread. All loads are in flight before the
-//! first is used. A version without vector accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
+//! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16
+//! bytes a thread. All loads are in flight before the first is used. A version without vector
+//! accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
 mod access;
 mod boundary_blocks;
@@ -60,7 +62,8 @@ pub struct GpuVariants {
     pub stencils: Vec<Kept>,
 }
 
-/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs it.
+/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs
+/// it.
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// Versions of one body share it.
@@ -118,7 +121,8 @@ pub fn kernels(
         stencils.append(&mut w.group.stencils);
         w.finish(&c.signature, &mut launch, &mut kernels);
     }
-    // a loop in each thread is the last resort of these: only what no other variant takes goes by it
+    // a loop in each thread is the last resort of these: only what no other variant takes goes by
+    // it
     let is_segmented = c.facts.segments.is_some();
     if is_segmented || launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
         c.warnings.clear();
@@ -206,7 +210,8 @@ fn emit(
         }
         Plan::CooperativeNest(tiled) => {
             l.k.kernel.threads = cooperative_nest::THREADS;
-            // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6 TFLOP/s of bodies in order, with 74 registers 37.2
+            // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6
+            // TFLOP/s of bodies in order, with 74 registers 37.2
             l.k.kernel.blocks = 2;
             (
                 cooperative_nest::main(l, fused, tiled, shape.strided)?,
@@ -230,13 +235,14 @@ fn emit(
     Ok((k, grid))
 }
 
-/// Operations of a function's kernels, from which on no fused group has versions of its own for 32-bit indices or for outputs apart from all else: what they save is little
-/// of a long body.
+/// Operations of a function's kernels, from which on no fused group has versions of its own for
+/// 32-bit indices or for outputs apart from all else: what they save is little of a long body.
 const MANY: usize = 24_000;
 /// And a body of more than this has none for contiguous arrays.
 const LONG: usize = 3_000;
 
-/// Whether a version of so many operations is left out because the code would become too long. Other versions serve its calls: those with fewer conditions.
+/// Whether a version of so many operations is left out because the code would become too long.
+/// Other versions serve its calls: those with fewer conditions.
 fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
     let has_conditions = c.narrow || c.separate;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);

@@ -8,7 +8,8 @@ use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
-/// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and columns of a block.
+/// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and
+/// columns of a block.
 #[derive(Clone, Copy)]
 pub struct Cut {
     pub down: i64,
@@ -19,7 +20,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Of a block of so many warps below each other, whose lanes have neighbouring columns, or with all columns of one turn before the next.
+    /// Of a block of so many warps below each other, whose lanes have neighbouring columns, or with
+    /// all columns of one turn before the next.
     pub fn new(down: i64, v: i64, neighbours: bool, threads: u32) -> Cut {
         let (apart, warps) = (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
         Cut { down, v, apart, rows: warps * down, columns: i64::from(WARP) * v }
@@ -41,13 +43,15 @@ impl Cut {
     }
 }
 
-/// Where a thread is: for each axis the variable of its first index, and its register; and the first index of its block.
+/// Where a thread is: for each axis the variable of its first index, and its register; and the
+/// first index of its block.
 pub struct Place {
     pub vars: Vec<(NodeId, Expr)>,
     pub block: Vec<Expr>,
 }
 
-/// What is loaded of one array along one axis, from a first element on: the least index, and behind the greatest.
+/// What is loaded of one array along one axis, from a first element on: the least index, and behind
+/// the greatest.
 pub struct Reach {
     pub array: NodeId,
     pub axis: usize,
@@ -120,7 +124,8 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
             number = before;
         }
         if axis + 2 == rank {
-            // the last rows come first: at the end of the launch no block is left with edges, which take longer
+            // the last rows come first: at the end of the launch no block is left with edges, which
+            // take longer
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
             let is_first = Expr::binary(BinaryOp::Eq, own.clone(), int32(0));

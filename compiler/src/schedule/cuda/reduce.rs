@@ -1,9 +1,13 @@
-//! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of reductions and stored vectors over one domain.
+//! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of
+//! reductions and stored vectors over one domain.
 //!
-//! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column before it folds them; then lanes join by shuffles and warps through
-//! shared memory ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another, in turn with the group's other blocks. The tiles' results are completed in the same launch by
-//! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as fast on long vectors, and 1.3 times on short ones, where four times as
-//! many threads read at once.
+//! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column
+//! before it folds them; then lanes join by shuffles and warps through shared memory
+//! ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another, in
+//! turn with the group's other blocks. The tiles' results are completed in the same launch by
+//! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as
+//! fast on long vectors, and 1.3 times on short ones, where four times as many threads read at
+//! once.
 
 use super::elements::{Elements, store_single, stored, words};
 use super::levels::{self, Block};
@@ -20,7 +24,8 @@ use crate::schedule::reduction::Reduction;
 
 /// Of a block: two tiles.
 pub const THREADS: u32 = 256;
-/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More than 8 pay only where an element is 4 bytes.
+/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
+/// than 8 pay only where an element is 4 bytes.
 const MOST_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
@@ -31,8 +36,9 @@ const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
 pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 
-/// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an element and the bytes of all results; strided arrays
-/// need registers for addresses. What is assembled in the tests never spills.
+/// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an
+/// element and the bytes of all results; strided arrays need registers for addresses. What is
+/// assembled in the tests never spills.
 pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
@@ -157,7 +163,8 @@ fn results(
 }
 
 impl Tile<'_> {
-    /// `batch` rows from element `first` of this column on; `acc`: the columns' values so far, or none yet.
+    /// `batch` rows from element `first` of this column on; `acc`: the columns' values so far, or
+    /// none yet.
     fn rows(
         &self,
         l: &mut Lower,

@@ -1,8 +1,10 @@
-//! What to compute as soon as which line of an array is there, so that few registers hold what later lines need.
+//! What to compute as soon as which line of an array is there, so that few registers hold what
+//! later lines need.
 //!
-//! A value is computed when the last of its reads has come, if it replaces two reads or more, or if several values need it; others wait for the value that
-//! needs them. So of a sum over rows one register an element stays, and of rows that are needed as they are, they themselves. The order of the operations is
-//! that of the program: only the point in time is chosen.
+//! A value is computed when the last of its reads has come, if it replaces two reads or more, or if
+//! several values need it; others wait for the value that needs them. So of a sum over rows one
+//! register an element stays, and of rows that are needed as they are, they themselves. The order
+//! of the operations is that of the program: only the point in time is chosen.
 
 use super::bind;
 use crate::core::{NodeId, Op};

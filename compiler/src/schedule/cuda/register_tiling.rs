@@ -1,4 +1,5 @@
-//! Register rows: a map over rows and columns in which neighbouring elements read the same elements of an array.
+//! Register rows: a map over rows and columns in which neighbouring elements read the same elements
+//! of an array.
 //!
 //! ```text
 //! block: 8 warps below each other, each R rows of 32 * v columns; a lane has v neighbouring columns
@@ -9,9 +10,10 @@
 //!     store the rows that are complete
 //! ```
 //!
-//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose rows, columns or loads are not all inside, would take goes element by
-//! element (`edges`). Axes before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns are 32 apart and each is loaded by itself;
-//! with arrays of any strides a lane has one column.
+//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose
+//! rows, columns or loads are not all inside, would take goes element by element (`edges`). Axes
+//! before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns
+//! are 32 apart and each is loaded by itself; with arrays of any strides a lane has one column.
 
 use super::plane::{self, Cut, Place, Reach, Room};
 use super::register_window::{self, pieces};
@@ -33,13 +35,16 @@ use std::collections::BTreeMap;
 /// Registers of a thread that the lines which it needs at once may take.
 const MOST_WORDS: i64 = 160;
 
-/// Stencils of so many rows: a thread has eight rows in place of four, so that what it loads above and below them counts for less.
+/// Stencils of so many rows: a thread has eight rows in place of four, so that what it loads above
+/// and below them counts for less.
 const HIGH: i64 = 7;
 
-/// Elements of arrays around its own that an element reads, up to which the columns of threads that lie apart are as many as those that lie together; else two.
+/// Elements of arrays around its own that an element reads, up to which the columns of threads that
+/// lie apart are as many as those that lie together; else two.
 const FEW: usize = 12;
 
-/// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the assembler takes 32 and waits for each line, or all that it likes.
+/// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the
+/// assembler takes 32 and waits for each line, or all that it likes.
 const BLOCKS: u32 = 4;
 
 /// What of one line of an array is loaded: constants beside the thread's first element.
@@ -118,8 +123,9 @@ impl Plan {
         Ok(Plan { lines, cut, patches, taps, high: height >= HIGH })
     }
 
-    /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink to one value an element before the next line comes, and only where
-    /// they got faster: not of few rows by one or two columns.
+    /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink
+    /// to one value an element before the next line comes, and only where they got faster: not of
+    /// few rows by one or two columns.
     pub fn blocks(&self, l: &mut LaunchContext, inner: &Interior, shape: Shape) -> Option<u32> {
         let axes = self.lines.first()?.at.len() + 1;
         let index: Vec<NodeId> = (0..axes).map(|_| l.g.fresh_var(Ty::I64).1).collect();

@@ -1,13 +1,14 @@
-//! Register windows: what a thread's neighbouring elements read of an array around themselves, loaded once, by aligned accesses of several elements, and picked
-//! from registers.
+//! Register windows: what a thread's neighbouring elements read of an array around themselves,
+//! loaded once, by aligned accesses of several elements, and picked from registers.
 //!
 //! ```text
 //! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]    element k reads lanes k .. k + 4 of eight
 //! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]          no more is loaded of a group than the least aligned part that holds what is read
 //! ```
 //!
-//! The constants are known when the kernel is written, so the alignment is that of `first`, a multiple of `v`. Loads may reach over the ends of the elements
-//! that are read: blocks where they would leave the array take the way of the block that is not full.
+//! The constants are known when the kernel is written, so the alignment is that of `first`, a
+//! multiple of `v`. Loads may reach over the ends of the elements that are read: blocks where they
+//! would leave the array take the way of the block that is not full.
 
 use super::access;
 use super::elements::Elements;
@@ -30,7 +31,8 @@ pub struct Window {
     pub array: NodeId,
     /// What is added to the index beside constants: a host scalar.
     pub shift: NodeId,
-    /// (start, elements) of each access, ascending; the start is a multiple of the number of elements.
+    /// (start, elements) of each access, ascending; the start is a multiple of the number of
+    /// elements.
     pub pieces: Vec<(i64, i64)>,
     /// Where the block keeps it; None: each thread loads its own.
     pub tile: Option<Tile>,
@@ -51,7 +53,8 @@ impl Window {
         (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
     }
 
-    /// Where the loads of a block begin, from its first element, and where they end, from its last one's end.
+    /// Where the loads of a block begin, from its first element, and where they end, from its last
+    /// one's end.
     fn block(&self, v: i64) -> (i64, i64) {
         match &self.tile {
             Some(tile) => (tile.first, tile.beyond),
@@ -81,7 +84,8 @@ pub fn widest(l: &LaunchContext, array: NodeId, v: i64) -> i64 {
     v.min(16 / l.g.ty(array).elem.size() as i64)
 }
 
-/// The accesses that load these elements: of each aligned group of `width` the least aligned part that holds all that is needed of it.
+/// The accesses that load these elements: of each aligned group of `width` the least aligned part
+/// that holds all that is needed of it.
 pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
     let groups: BTreeSet<i64> = lanes.iter().map(|lane| lane.div_euclid(width) * width).collect();
     let part = |group: &i64| {
@@ -97,8 +101,9 @@ pub fn pieces(lanes: &BTreeSet<i64>, width: i64) -> Vec<(i64, i64)> {
     groups.iter().map(part).collect()
 }
 
-/// The windows of a pass over vectors: of arrays that are not read at the element's own index alone. In tiles, if that is wanted and neighbours share what they
-/// read; what is shifted by what is known only at the call can be kept in no other way. None: they would take too many registers.
+/// The windows of a pass over vectors: of arrays that are not read at the element's own index
+/// alone. In tiles, if that is wanted and neighbours share what they read; what is shifted by what
+/// is known only at the call can be kept in no other way. None: they would take too many registers.
 pub fn windows(
     l: &LaunchContext,
     stencils: &[Stencil],
@@ -162,20 +167,23 @@ pub fn loaded(
     loaded
 }
 
-/// Whether nothing is loaded from before an array, by a block whose first element this is, and the margin is kept; None: always.
+/// Whether nothing is loaded from before an array, by a block whose first element this is, and the
+/// margin is kept; None: always.
 pub fn inside(windows: &[Window], v: i64, margin: i64, start: &Expr) -> Option<Expr> {
     let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-margin);
     (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
-/// The number of elements from the start whose blocks load nothing from behind an array: of `n`, all but the margin at most.
+/// The number of elements from the start whose blocks load nothing from behind an array: of `n`,
+/// all but the margin at most.
 pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
     let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
-/// The least of `n` without a margin and, for each array that is read so far behind an element, what its length along an axis has room for.
+/// The least of `n` without a margin and, for each array that is read so far behind an element,
+/// what its length along an axis has room for.
 pub fn end(l: &mut LaunchContext, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
     let mut beside = margin;
     let mut others = Vec::new();

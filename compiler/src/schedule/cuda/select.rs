@@ -1,9 +1,10 @@
-//! Which variants a kernel has on a GPU: an ordered list, each with its strategy, with what must hold for its code to
-//! be right (its guards) and with what must hold for it to be the fastest of those that are right (its profit). The
-//! first whose conditions hold runs (`plan/launch.rs`). Nothing is lowered here.
+//! Which variants a kernel has on a GPU: an ordered list, each with its strategy, with what must
+//! hold for its code to be right (its guards) and with what must hold for it to be the fastest of
+//! those that are right (its profit). The first whose conditions hold runs (`plan/launch.rs`).
+//! Nothing is lowered here.
 //!
-//! A new strategy is a file beside this one, an arm of [`Plan`] with its `strategy`, its `emit`, and the place in
-//! [`variants`] where it belongs.
+//! A new strategy is a file beside this one, an arm of [`Plan`] with its `strategy`, its `emit`,
+//! and the place in [`variants`] where it belongs.
 
 use super::temporal_blocking;
 use super::{
@@ -50,7 +51,8 @@ pub enum Plan {
 pub struct Shape {
     /// Neighbours of each thread, accessed at once.
     pub v: i64,
-    /// Of planes: a thread's columns are as far apart as a warp is wide, so that a warp's accesses are one line of memory at any alignment.
+    /// Of planes: a thread's columns are as far apart as a warp is wide, so that a warp's accesses
+    /// are one line of memory at any alignment.
     pub unaligned: bool,
     /// Strided arrays, else contiguous.
     pub strided: bool,
@@ -60,8 +62,8 @@ pub struct Shape {
     pub descending: bool,
 }
 
-/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps between rows follows
-/// from the code.)
+/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps
+/// between rows follows from the code.)
 #[derive(Clone, Copy, Default)]
 pub struct Guards {
     /// Strides are 1.
@@ -128,7 +130,8 @@ pub fn any(narrow: bool) -> Guards {
     Guards { narrow, ..Guards::default() }
 }
 
-/// Blocks whose threads have the most results only where they keep all multiprocessors of a large device busy.
+/// Blocks whose threads have the most results only where they keep all multiprocessors of a large
+/// device busy.
 const MANY_BLOCKS: u32 = 256;
 
 /// All variants, in order of preference.
@@ -304,7 +307,8 @@ fn is_plane(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: 
     register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
 }
 
-/// What of a map's elements full blocks compute: away from the edges, where that shows what neighbours share. Else there is nothing to gain by it.
+/// What of a map's elements full blocks compute: away from the edges, where that shows what
+/// neighbours share. Else there is nothing to gain by it.
 fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     let inner = Interior::of(&mut l.g, fused);
     if inner.is_whole(fused) {
@@ -314,7 +318,8 @@ fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(fused) }
 }
 
-/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the body is too large to be repeated.
+/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the
+/// body is too large to be repeated.
 fn vector_width(l: &LaunchContext, fused: &FusedGroup) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;

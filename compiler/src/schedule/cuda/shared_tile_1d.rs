@@ -1,11 +1,13 @@
-//! Shared tiles: what a block's elements read of an array around themselves, loaded once by the block, by 16-byte accesses, into memory that its threads share.
+//! Shared tiles: what a block's elements read of an array around themselves, loaded once by the
+//! block, by 16-byte accesses, into memory that its threads share.
 //!
 //! ```text
 //! x[start + first ..+ len]  ->  tile[0 ..+ len]        barrier        a thread reads its windows (`window`) from there
 //! ```
 //!
-//! Of an array that is shifted by what is known only at the call, the loads begin at the last multiple of an access before it. Its elements are stored one by one,
-//! so that the tile begins where it would without a shift, and windows are read from it by the same accesses.
+//! Of an array that is shifted by what is known only at the call, the loads begin at the last
+//! multiple of an access before it. Its elements are stored one by one, so that the tile begins
+//! where it would without a shift, and windows are read from it by the same accesses.
 
 use super::elements::bind_all;
 use super::register_window::{self, Window};
@@ -52,7 +54,8 @@ impl Tile {
     }
 }
 
-/// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too large.
+/// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too
+/// large.
 pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
@@ -157,7 +160,8 @@ pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut 
     Ok(Expr::LoadIf(mem, Box::new(at.clone()), Box::new(inside)))
 }
 
-/// Where the loads of a shifted array begin, from the block's first element, and how many elements too early (i32).
+/// Where the loads of a shifted array begin, from the block's first element, and how many elements
+/// too early (i32).
 fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (Expr, Option<Expr>) {
     let first = l.launch.g.lit(Lit::i64(tile.first));
     let begin = linear::add(&mut l.launch.g, shift, first);
@@ -169,7 +173,8 @@ fn shifted(l: &mut Lower, shift: NodeId, tile: &Tile, out: &mut Vec<Stmt>) -> (E
     (from, Some(early))
 }
 
-/// Whether all that is loaded into tiles of shifted arrays is inside, for the block with these elements; None: there are none.
+/// Whether all that is loaded into tiles of shifted arrays is inside, for the block with these
+/// elements; None: there are none.
 pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -> Option<Expr> {
     let mut all: Option<Expr> = None;
     for w in windows {

@@ -1,10 +1,12 @@
-//! SharedTiles: what the rows and columns of a block read of an array around themselves, loaded once by the block into memory that its threads share.
+//! SharedTiles: what the rows and columns of a block read of an array around themselves, loaded
+//! once by the block into memory that its threads share.
 //!
 //! ```text
 //! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]     barrier     a thread reads its lines (`rows`) from there
 //! ```
 //!
-//! A thread's lines lie at constant distances from one place in the patch, so that their addresses cost nothing.
+//! A thread's lines lie at constant distances from one place in the patch, so that their addresses
+//! cost nothing.
 
 use super::elements::bind_all;
 use super::plane::{self, Cut, Place, Reach, Room, lane, warp};

@@ -1,10 +1,10 @@
-//! Maps of few elements: one element a thread, so that more multiprocessors have work, and the driver,
-//! which compiles the kernel at its first call, has a third of the code to compile. One variant serves
-//! every alignment, and outputs that are inputs. Chosen for maps whose body takes longer than their memory
-//! accesses, up to `FEW_BLOCKS` blocks.
+//! Maps of few elements: one element a thread, so that more multiprocessors have work, and the
+//! driver, which compiles the kernel at its first call, has a third of the code to compile. One
+//! variant serves every alignment, and outputs that are inputs. Chosen for maps whose body takes
+//! longer than their memory accesses, up to `FEW_BLOCKS` blocks.
 //!
-//! Measured on an H200: 2^16 Black-Scholes by a polynomial take 1.7 us in place of 3.8 with four elements a
-//! thread, and 18 ms of the driver's compiler in place of 53.
+//! Measured on an H200: 2^16 Black-Scholes by a polynomial take 1.7 us in place of 3.8 with four
+//! elements a thread, and 18 ms of the driver's compiler in place of 53.
 
 use super::elements::{single, stored};
 use super::map::{HEAVY, THREADS};
@@ -18,10 +18,12 @@ use crate::schedule::groups::{FusedGroup, has_reduction};
 use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil;
 
-/// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an H200, of Black-Scholes by a polynomial eight times as many.
+/// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an
+/// H200, of Black-Scholes by a polynomial eight times as many.
 const FEW_BLOCKS: u32 = 512;
 
-/// Whether a map has such a version: its body takes more time than its memory, and reads nothing around its elements.
+/// Whether a map has such a version: its body takes more time than its memory, and reads nothing
+/// around its elements.
 pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
     if l.facts.cost < HEAVY || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;

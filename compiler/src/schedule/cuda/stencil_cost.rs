@@ -1,7 +1,9 @@
-//! Which strategy a stencil takes: a cost model, fitted to measurements of these kernels on an H200 (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
+//! Which strategy a stencil takes: a cost model, fitted to measurements of these kernels on an H200
+//! (2^26 elements of f32, 2026-11-21; a copy takes 0.1284 ms).
 //!
-//! A kernel's time is that of its memory traffic and that of its instructions, of which the longer hides most of the shorter: their 3-norm. The instructions are
-//! those of a block's setup, and a share a tap; registers hold few taps almost for nothing.
+//! A kernel's time is that of its memory traffic and that of its instructions, of which the longer
+//! hides most of the shorter: their 3-norm. The instructions are those of a block's setup, and a
+//! share a tap; registers hold few taps almost for nothing.
 //!
 //! | ms | direct | window | tile |
 //! |---|---|---|---|
@@ -12,10 +14,11 @@
 //! | 47 taps | | | 0.155 |
 //! | 63 taps | 0.281 | 0.284 | 0.185 |
 //!
-//! Windows of many taps over a vector whose ends are padded lose by the code for the ends, which takes their registers (31 taps 0.143 to 0.160); tiles do not
-//! (0.143).
+//! Windows of many taps over a vector whose ends are padded lose by the code for the ends, which
+//! takes their registers (31 taps 0.143 to 0.160); tiles do not (0.143).
 //!
-//! Of matrices, rows: 3 x 3 in 0.132, 5 x 5 in 0.134, 7 x 7 in 0.158, 9 x 9 in 0.212; element by element they take 0.65 to 3.1, so that there is nothing to choose.
+//! Of matrices, rows: 3 x 3 in 0.132, 5 x 5 in 0.134, 7 x 7 in 0.158, 9 x 9 in 0.212; element by
+//! element they take 0.65 to 3.1, so that there is nothing to choose.
 
 use crate::core::StencilHint;
 use crate::schedule::lower::LaunchContext;
@@ -34,7 +37,8 @@ fn instructions(strategy: StencilHint) -> (f64, f64) {
     }
 }
 
-/// The predicted milliseconds of a fused group that reads and writes one element of 4 bytes an element, and reads so many taps.
+/// The predicted milliseconds of a fused group that reads and writes one element of 4 bytes an
+/// element, and reads so many taps.
 pub fn time(strategy: StencilHint, taps: usize) -> f64 {
     let (fixed, each) = instructions(strategy);
     let computing = (fixed + each * taps as f64).max(0.0);
@@ -44,7 +48,8 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
 /// Taps from which on windows are not for vectors with padded ends.
 const MANY: usize = 18;
 
-/// The strategy of a fused group, and why. `padded`: elements at the edges are other than those that keep a margin.
+/// The strategy of a fused group, and why. `padded`: elements at the edges are other than those
+/// that keep a margin.
 pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.hint() {
         return (wanted, format!("the author asked for {wanted}"));

@@ -1,9 +1,10 @@
-//! The tree of neighbours over 128 columns (semantics 5.1, step 3), one column a thread: lanes 1, 2, 4, 8, 16 apart join by shuffles, then the four warps
-//! through shared memory.
+//! The tree of neighbours over 128 columns (semantics 5.1, step 3), one column a thread: lanes 1,
+//! 2, 4, 8, 16 apart join by shuffles, then the four warps through shared memory.
 //!
-//! The result is the first lane's, or the first thread's; what other lanes hold after a join that is not theirs is never used. Where columns may be absent and no
-//! value can stand for them, a join happens only if its higher column is there: columns are absent from some `width`
-//! on. An operator with loops of its own is written in loops over the joins, not once for each.
+//! The result is the first lane's, or the first thread's; what other lanes hold after a join that
+//! is not theirs is never used. Where columns may be absent and no value can stand for them, a join
+//! happens only if its higher column is there: columns are absent from some `width` on. An operator
+//! with loops of its own is written in loops over the joins, not once for each.
 
 use super::{bind, int32, wide};
 use crate::core::{COLUMNS, TILE};
@@ -94,8 +95,8 @@ impl Column {
         Ok(value_now)
     }
 
-    /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32) has a pair's lower
-    /// value.
+    /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32)
+    /// has a pair's lower value.
     fn lanes(
         &self,
         l: &mut Lower,
@@ -115,7 +116,8 @@ impl Column {
     }
 }
 
-/// Joins the results of the four warps of a tile, which lie in shared memory from element `first` (i32) on.
+/// Joins the results of the four warps of a tile, which lie in shared memory from element `first`
+/// (i32) on.
 pub fn warps(
     l: &mut Lower,
     r: &Reduction,
@@ -213,8 +215,9 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The column of this thread over up to 2048 values: all of them are read before the first is joined, unless the
-    /// operator has loops of its own. `acc` has a value that stands for absence, if there is one.
+    /// The column of this thread over up to 2048 values: all of them are read before the first is
+    /// joined, unless the operator has loops of its own. `acc` has a value that stands for absence,
+    /// if there is one.
     pub fn column(
         &self,
         l: &mut Lower,

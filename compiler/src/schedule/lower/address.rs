@@ -43,7 +43,8 @@ impl Lower<'_, '_, '_> {
         Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
     }
 
-    /// Where an element lies, and the depth of that expression: the sum of its indices times the strides. Of a vector it is the index: a strided one is said to be so.
+    /// Where an element lies, and the depth of that expression: the sum of its indices times the
+    /// strides. Of a vector it is the index: a strided one is said to be so.
     pub(super) fn address(&mut self, mem: Mem, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
         let last = index.len() - 1;
         let (mut sum, mut most) = (None, 0);
@@ -127,8 +128,8 @@ impl Lower<'_, '_, '_> {
         sum.unwrap_or(Expr::int(0))
     }
 
-    /// The number of the element that is read, in row-major order, if the array may be taken as dense and that number
-    /// is what the indices are made of.
+    /// The number of the element that is read, in row-major order, if the array may be taken as
+    /// dense and that number is what the indices are made of.
     pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if self.k.strided { None } else { self.launch.number(x, index) }
     }
@@ -206,7 +207,8 @@ impl LaunchContext<'_, '_> {
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
     }
 
-    /// The number, in row-major order, of the element at these indices, if that is what they are made of.
+    /// The number, in row-major order, of the element at these indices, if that is what they are
+    /// made of.
     pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 {
             return None;

@@ -30,7 +30,8 @@ pub struct KernelBuilder {
     pub prologue: Vec<Stmt>,
     /// What has been computed there.
     pub(super) invariant: HashMap<NodeId, Expr>,
-    /// Arrays of more than one dimension whose elements the code counts through, so that they must be dense.
+    /// Arrays of more than one dimension whose elements the code counts through, so that they must
+    /// be dense.
     pub dense: IndexSet<u32>,
     /// Arrays that the code accesses by several neighbours at once.
     pub(super) vectors: IndexSet<u32>,

@@ -1,5 +1,5 @@
-//! What belongs to a launch, and is shared by the variants of its kernel: the graph, what is known of the fused group,
-//! and what the launch hands to a kernel.
+//! What belongs to a launch, and is shared by the variants of its kernel: the graph, what is known
+//! of the fused group, and what the launch hands to a kernel.
 
 use super::Signature;
 use crate::core::linear::{self, Linear};
@@ -142,7 +142,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         self.warnings.insert(format!("{f}: {what}{place} is a sequential loop in each thread of a GPU"));
     }
 
-    /// The index of an element, for each region to bind: always the same node, so that an element is opened once.
+    /// The index of an element, for each region to bind: always the same node, so that an element
+    /// is opened once.
     pub fn index(&mut self) -> NodeId {
         self.g.sample_index(1)[0].1
     }
@@ -179,7 +180,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         &mut self.scheduler.in_products
     }
 
-    /// The same values with all proven reads by indices in normal form, so that what neighbouring elements compute of one element is one node.
+    /// The same values with all proven reads by indices in normal form, so that what neighbouring
+    /// elements compute of one element is one node.
     pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
         let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
         for n in self.g.reachable(roots.iter().copied()) {

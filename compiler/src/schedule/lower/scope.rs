@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap as HashMap;
 pub type Loaded = HashMap<(NodeId, Vec<NodeId>), Expr>;
 
 impl Lower<'_, '_, '_> {
-    /// Writes code for which these elements are in registers. What was in registers before is so again behind it.
+    /// Writes code for which these elements are in registers. What was in registers before is so
+    /// again behind it.
     pub fn with_loaded<R>(&mut self, loaded: Loaded, code: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.scope.loaded.replace(loaded);
         let made = code(self);

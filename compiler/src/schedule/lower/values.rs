@@ -42,7 +42,8 @@ impl Lower<'_, '_, '_> {
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
-        // only a record's condition, what is nested, and a branch that serves several selects ask for what is used once: else it is not copied
+        // only a record's condition, what is nested, and a branch that serves several selects ask
+        // for what is used once: else it is not copied
         if self.launch.facts.nested
             || !r.conditions.is_empty()
             || matches!(self.launch.g.op(n), Op::Select(..))

@@ -16,7 +16,8 @@ pub struct Lanes<'a> {
     pub types: Vec<Ty>,
     /// How two values join.
     pub join: &'a mut Join<'a>,
-    /// The operators are more than an instruction, or stand inside of other loops: they are not written out for each pair.
+    /// The operators are more than an instruction, or stand inside of other loops: they are not
+    /// written out for each pair.
     pub general: bool,
 }
 
@@ -50,7 +51,8 @@ pub fn read(regs: &[Reg]) -> Vec<Expr> {
     regs.iter().map(|r| Expr::Reg(*r)).collect()
 }
 
-/// What computes the lanes' values of the tile from an element on, of so many elements (at least one).
+/// What computes the lanes' values of the tile from an element on, of so many elements (at least
+/// one).
 pub type Tile<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
 /// The values of the whole tree over `count` elements, of which there is at least one.

@@ -160,7 +160,8 @@ impl Walk<'_> {
         Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
     }
 
-    /// Between two barriers the threads read a tile into shared memory: at place s lies element `base + of(s)`. `end`: only what is before it.
+    /// Between two barriers the threads read a tile into shared memory: at place s lies element
+    /// `base + of(s)`. `end`: only what is before it.
     pub(super) fn fill(
         &self,
         l: &mut Lower,

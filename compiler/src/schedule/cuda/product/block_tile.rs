@@ -18,7 +18,8 @@ pub struct Edge {
     pub size: i64,
     /// Threads along it.
     pub threads: i64,
-    /// A border of a whole matrix, perhaps: its values are read one by one, and compared with the end.
+    /// A border of a whole matrix, perhaps: its values are read one by one, and compared with the
+    /// end.
     pub few: bool,
 }
 
@@ -66,14 +67,15 @@ impl BlockTile {
         self.v.min(self.sides[side].each())
     }
 
-    /// Where among the block's rows or columns the thread's `r`-th lies, beside its place. Groups lie as far apart as all threads' together: no two lanes meet in a
-    /// bank of shared memory.
+    /// Where among the block's rows or columns the thread's `r`-th lies, beside its place. Groups
+    /// lie as far apart as all threads' together: no two lanes meet in a bank of shared memory.
     pub fn offset(self, side: usize, r: i64) -> i64 {
         let group = self.group(side);
         r / group * self.sides[side].threads * group + r % group
     }
 
-    /// Elements from one inner index to the next in shared memory: a shift that keeps vectors aligned and transposed stores off each other's banks.
+    /// Elements from one inner index to the next in shared memory: a shift that keeps vectors
+    /// aligned and transposed stores off each other's banks.
     pub fn pitch(self, side: usize, along_k: bool) -> i64 {
         let alone = along_k && self.group(side) == 1;
         self.sides[side].size + if alone { 1 } else { self.v }

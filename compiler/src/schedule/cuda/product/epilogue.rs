@@ -22,7 +22,8 @@ pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr
     terms.reduce(Expr::plus).expect("an index an axis")
 }
 
-/// An element of the product whose row and column have these variables: what becomes of its result, which the initial value joins if it is a sum of panels.
+/// An element of the product whose row and column have these variables: what becomes of its result,
+/// which the initial value joins if it is a sum of panels.
 pub fn store(
     l: &mut Lower,
     p: &Product,

@@ -122,7 +122,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// One inner index, that of a buffer's `row` behind the places, for all of the thread's results.
+    /// One inner index, that of a buffer's `row` behind the places, for all of the thread's
+    /// results.
     fn step(
         &self,
         l: &mut Lower,

@@ -1,12 +1,16 @@
-//! Product: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j): matrix products, distances of all pairs of points.
+//! Product: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j):
+//! matrix products, distances of all pairs of points.
 //!
-//! A block has a rectangle of results. Step by step of the inner index its threads read the rows' and the columns' values into shared memory, the next step's while they
-//! compute with this one's (two buffers); rows lie there by columns, so that a thread reads four neighbours of both at once. Each thread has 8 x 8 results in
-//! registers (4 x 4 of 8-byte elements and in small squares), in groups of four. Which operand is transposed only changes the direction in which it is read. Panels
-//! (semantics 5.7) are summed up every 512 indices.
+//! A block has a rectangle of results. Step by step of the inner index its threads read the rows'
+//! and the columns' values into shared memory, the next step's while they compute with this one's
+//! (two buffers); rows lie there by columns, so that a thread reads four neighbours of both at
+//! once. Each thread has 8 x 8 results in registers (4 x 4 of 8-byte elements and in small
+//! squares), in groups of four. Which operand is transposed only changes the direction in which it
+//! is read. Panels (semantics 5.7) are summed up every 512 indices.
 //!
-//! Few results do not occupy a device, so blocks may take one panel each and leave its results in scratch; [`split_k_sum`], a launch of its own, adds them in order. Of few rows or
-//! columns, a vector among them, a thread has one long side's row or column and all of the other's.
+//! Few results do not occupy a device, so blocks may take one panel each and leave its results in
+//! scratch; [`split_k_sum`], a launch of its own, adds them in order. Of few rows or columns, a
+//! vector among them, a thread has one long side's row or column and all of the other's.
 
 mod block_tile;
 mod epilogue;

@@ -1,7 +1,8 @@
 //! The panels' results, added in order: a launch of its own behind that of the panels.
 //!
-//! Of few panels a thread adds all. Else `span` threads of a block read a result's panels, so many apart, and leave them in shared memory, where one of them adds all. The next ones are on their way meanwhile
-//! (two buffers). Absent panels count as the sum of nothing.
+//! Of few panels a thread adds all. Else `span` threads of a block read a result's panels, so many
+//! apart, and leave them in shared memory, where one of them adds all. The next ones are on their
+//! way meanwhile (two buffers). Absent panels count as the sum of nothing.
 
 use super::epilogue::store;
 use super::{and, bind, int32, thread, wide};

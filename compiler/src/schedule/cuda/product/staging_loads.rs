@@ -11,7 +11,8 @@ use crate::schedule::element::named;
 use crate::schedule::loop_nests::{self, Env};
 use crate::schedule::lower::Lower;
 
-/// What a thread has read of a step: for each side, and each of its vectors, and each part, neighbouring values.
+/// What a thread has read of a step: for each side, and each of its vectors, and each part,
+/// neighbouring values.
 pub type Fetched = [Vec<Vec<Vec<Expr>>>; 2];
 
 impl Block<'_> {
@@ -25,7 +26,8 @@ impl Block<'_> {
         self.shape.depth * self.pitch(side)
     }
 
-    /// The place of the first element of the thread's `u`-th vector of a side, among rows (or columns) and inner indices.
+    /// The place of the first element of the thread's `u`-th vector of a side, among rows (or
+    /// columns) and inner indices.
     fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
         let v = self.shape.vector(side);
         let along_k = self.p.sides[side].along_k;
@@ -44,7 +46,8 @@ impl Block<'_> {
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
-    /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it is not full.
+    /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it
+    /// is not full.
     pub(super) fn fetch(
         &self,
         l: &mut Lower,
@@ -66,7 +69,8 @@ impl Block<'_> {
         Ok(both)
     }
 
-    /// One vector of a side, from this row (or column) and that inner index of the block on: the values of each part.
+    /// One vector of a side, from this row (or column) and that inner index of the block on: the
+    /// values of each part.
     fn fetch_vector(
         &self,
         l: &mut Lower,
@@ -85,7 +89,8 @@ impl Block<'_> {
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
-        // a part of the inner index alone is one node for all rows, those behind the last one included: it must be the same value for them, too
+        // a part of the inner index alone is one node for all rows, those behind the last one
+        // included: it must be the same value for them, too
         let own_parts = |moves: bool| {
             let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
@@ -125,7 +130,8 @@ impl Block<'_> {
         Ok(values)
     }
 
-    /// Variables for the first element of a vector, and the template's values for each of its elements.
+    /// Variables for the first element of a vector, and the template's values for each of its
+    /// elements.
     fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
         let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {

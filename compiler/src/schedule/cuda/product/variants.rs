@@ -14,7 +14,8 @@ use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
-/// Squares of 64 by 64 that do not keep a large device busy: panels are spread over it, if there are several.
+/// Squares of 64 by 64 that do not keep a large device busy: panels are spread over it, if there
+/// are several.
 const FEW_SQUARES: u32 = 200;
 const TWO_PANELS: u32 = 1024;
 /// A thread a row, or a few columns, pays for sums from so many elements on.
@@ -23,8 +24,8 @@ const THIN_FROM: u32 = 64;
 const FEW_THIN: [u32; 2] = [640, 256];
 /// Of few rows or columns a thread has all.
 const FEW: i64 = 4;
-/// Operations of a function's products, from which on no further one has versions of its own for such shapes: two
-/// megabytes of PTX.
+/// Operations of a function's products, from which on no further one has versions of its own for
+/// such shapes: two megabytes of PTX.
 const MANY: usize = 50_000;
 
 /// The widest element of a product, and how many values of a pair of indices are staged.
@@ -99,7 +100,8 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, strided: bool) -> Re
     Ok((main(l, fused, p, tile, strided, is_panel)?, grid))
 }
 
-/// The variants of few rows or columns, and those that split the sums (split-K), each followed by what adds them.
+/// The variants of few rows or columns, and those that split the sums (split-K), each followed by
+/// what adds them.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,

@@ -1,8 +1,12 @@
 //! Segments whose neighbours lie side by side (column sums).
 //!
-//! Of segments of up to 128 elements a thread has `v` neighbours for itself. Else a block takes a strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128 columns of one tile of the segments' elements, which it folds with 8 reads in
-//! flight and joins as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns are spread over 16 / `span` blocks where there are few tiles. The
-//! last block of a strip to arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a warp.
+//! Of segments of up to 128 elements a thread has `v` neighbours for itself. Else a block takes a
+//! strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128
+//! columns of one tile of the segments' elements, which it folds with 8 reads in flight and joins
+//! as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns
+//! are spread over 16 / `span` blocks where there are few tiles. The last block of a strip to
+//! arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a
+//! warp.
 
 mod join;
 
@@ -153,7 +157,8 @@ pub(super) fn own(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
 }
 
 impl Strip<'_> {
-    /// The values of up to 8 neighbouring elements from `at` on, joined, of `v` segments from `j` on. Those that are not there read the last one, in vain.
+    /// The values of up to 8 neighbouring elements from `at` on, joined, of `v` segments from `j`
+    /// on. Those that are not there read the last one, in vain.
     fn batch(
         &self,
         l: &mut Lower,

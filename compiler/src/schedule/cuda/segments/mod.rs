@@ -1,7 +1,9 @@
 //! Segmented reductions (`schedule/segments.rs`) on a GPU, by the length of the segments.
 //!
-//! - [`rows`]: a warp a segment, several segments at a time while they are short; from 2048 elements on a warp a tile, and the last block of a segment joins its tiles.
-//! - [`columns`]: lanes side by side over neighbouring segments; a thread a segment where these are longer than 2^22.
+//! - [`rows`]: a warp a segment, several segments at a time while they are short; from 2048
+//!   elements on a warp a tile, and the last block of a segment joins its tiles.
+//! - [`columns`]: lanes side by side over neighbouring segments; a thread a segment where these are
+//!   longer than 2^22.
 //!
 //! The order is the tree of semantics 5.1 in all of them.
 
@@ -33,7 +35,8 @@ struct Job<'a> {
     v: i64,
 }
 
-/// Blocks at once on a multiprocessor: 64 registers a thread, 85 where a segment has many warps (with 64, eight rows in flight spill).
+/// Blocks at once on a multiprocessor: 64 registers a thread, 85 where a segment has many warps
+/// (with 64, eight rows in flight spill).
 fn blocks(way: Way) -> u32 {
     if way == Way::Tiles { 3 } else { 4 }
 }
@@ -123,7 +126,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Resul
     Ok((body, grid))
 }
 
-/// Loads what the roots read side by side along an index, at neighbouring values of it, of which `first` is the first.
+/// Loads what the roots read side by side along an index, at neighbouring values of it, of which
+/// `first` is the first.
 fn load(
     l: &mut Lower,
     roots: &[NodeId],

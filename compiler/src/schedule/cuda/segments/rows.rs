@@ -1,8 +1,9 @@
 //! Segments whose elements lie side by side (row sums).
 //!
-//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads in flight; lane u then computes and stores what follows of the u-th. Very
-//! short ones are taken by 8 or 16 lanes each.
-//! Longer segments are cut into tiles, a warp each: a block takes 8 `span` tiles of one segment and stores their results; the last block of a segment to arrive joins them.
+//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads
+//! in flight; lane u then computes and stores what follows of the u-th. Very short ones are taken
+//! by 8 or 16 lanes each. Longer segments are cut into tiles, a warp each: a block takes 8 `span`
+//! tiles of one segment and stores their results; the last block of a segment to arrive joins them.
 
 use super::warp::{Tile, lane};
 use super::{Job, Way};

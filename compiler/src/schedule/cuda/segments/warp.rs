@@ -1,5 +1,6 @@
-//! A warp over the elements of one tile, of one segment or of several at once: lane l has the 4 columns `4 l` and its neighbours (with vector accesses of less, groups of
-//! `v` neighbours, 128 / groups apart). Rows of 128 columns are read in batches, all before the first is used.
+//! A warp over the elements of one tile, of one segment or of several at once: lane l has the 4
+//! columns `4 l` and its neighbours (with vector accesses of less, groups of `v` neighbours, 128 /
+//! groups apart). Rows of 128 columns are read in batches, all before the first is used.
 
 use super::Job;
 use crate::core::linear;
@@ -25,7 +26,8 @@ pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
     /// The segments (i64); lanes of different groups may have different ones.
     pub segments: &'a [Expr],
-    /// The first element (i64), and how many there are: at most a row where a group has less than 32 lanes.
+    /// The first element (i64), and how many there are: at most a row where a group has less than
+    /// 32 lanes.
     pub base: Expr,
     pub count: Expr,
     /// Lanes that work on a segment together: a power of two.
@@ -34,7 +36,8 @@ pub(super) struct Tile<'a> {
     pub lane: Expr,
 }
 
-/// Some neighbours of a lane: where their first index counts from, its offset, their first column, and whether they are there.
+/// Some neighbours of a lane: where their first index counts from, its offset, their first column,
+/// and whether they are there.
 struct Group {
     base: (NodeId, Expr),
     offset: i64,
@@ -49,7 +52,8 @@ pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
 }
 
 impl Tile<'_> {
-    /// The value of each reduction of each segment, in lane 0 of its group. All lanes of the warp take part.
+    /// The value of each reduction of each segment, in lane 0 of its group. All lanes of the warp
+    /// take part.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());

@@ -1,4 +1,5 @@
-//! Several steps of an iteration at once: a stencil of one matrix whose values stay in the registers of a block from step to step.
+//! Several steps of an iteration at once: a stencil of one matrix whose values stay in the
+//! registers of a block from step to step.
 //!
 //! ```text
 //! block: 8 warps below each other; a lane has 8 rows of v neighbouring columns. It loads its part of the matrix once, and so many rows and columns around what it
@@ -11,8 +12,10 @@
 //! store what is not spoiled
 //! ```
 //!
-//! Overlapped tiles: rows and columns at a block's edge are computed by its neighbours, too, instead of being exchanged with them. Blocks at the edges of the matrix do the
-//! same with an element that is right there (`everywhere`); what lies outside is loaded as 0, computed, and never selected.
+//! Overlapped tiles: rows and columns at a block's edge are computed by its neighbours, too,
+//! instead of being exchanged with them. Blocks at the edges of the matrix do the same with an
+//! element that is right there (`everywhere`); what lies outside is loaded as 0, computed, and
+//! never selected.
 
 mod body;
 
@@ -125,8 +128,9 @@ impl Plan {
         Plan { steps, ..self.clone() }
     }
 
-    /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three
-    /// blocks, 0.179 with two.
+    /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers
+    /// then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three blocks,
+    /// 0.179 with two.
     pub fn blocks(&self, l: &LaunchContext) -> u32 {
         let words =
             ROWS * self.v * l.g.ty(self.state).elem.size() as i64 / 4 * (1 + self.others.len() as i64);
@@ -163,8 +167,9 @@ fn halo(reach: [i64; 2], v: i64, steps: i64) -> [i64; 2] {
     [reach[0] * steps, (reach[1] * steps + v - 1) / v * v]
 }
 
-/// How many steps are made at once: where there are many, as many as a third of a block's elements are spoiled by (8 steps of Jacobi take 0.230 ms, 0.029 a step, twice
-/// 4 steps 0.305); and half as many, for iterations that have no more.
+/// How many steps are made at once: where there are many, as many as a third of a block's elements
+/// are spoiled by (8 steps of Jacobi take 0.230 ms, 0.029 a step, twice 4 steps 0.305); and half as
+/// many, for iterations that have no more.
 fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
     // a lane exchanges columns with its neighbours only
     if reach == [0, 0] || reach[1] > v || reach[0] > ROWS {

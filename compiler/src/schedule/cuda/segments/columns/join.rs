@@ -1,5 +1,5 @@
-//! How the values of a strip join: those of a block's warps through shared memory, those of its blocks through scratch
-//! memory, in the last block to arrive.
+//! How the values of a strip join: those of a block's warps through shared memory, those of its
+//! blocks through scratch memory, in the last block to arrive.
 
 use super::{MOST_SPAN, Strip, WARPS, j_below};
 use crate::core::COLUMNS;
@@ -13,8 +13,8 @@ use crate::schedule::cuda::{bind, int32, wide};
 use crate::schedule::lower::Lower;
 
 impl Strip<'_> {
-    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments l, 32 + l ..
-    /// `apart`: of a lane's values.
+    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments
+    /// l, 32 + l .. `apart`: of a lane's values.
     pub(super) fn join(
         &self,
         l: &mut Lower,
@@ -54,7 +54,8 @@ impl Strip<'_> {
         Ok(totals)
     }
 
-    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them. A thread has the segments as [`Strip::join`] takes them.
+    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them.
+    /// A thread has the segments as [`Strip::join`] takes them.
     pub(super) fn partials(
         &self,
         l: &mut Lower,
