@@ -54,13 +54,13 @@ impl Error {
         Error { kind: Kind::User, ..self }
     }
 
-    /// The same error, which calls a function by another name.
+    /// Replaces the name of a function in the message.
     pub fn renamed(mut self, from: &str, to: &str) -> Error {
         self.message = self.message.replace(from, to);
         self
     }
 
-    /// The same error at a place; the first place given stays.
+    /// Adds a place; the first one that was given stays.
     pub fn at(mut self, loc: Option<&Loc>) -> Error {
         self.loc = self.loc.or_else(|| loc.cloned());
         self

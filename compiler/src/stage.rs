@@ -49,7 +49,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Of a verified function.
+    /// Finds the stages of a verified function.
     pub fn of(f: &Function) -> Stages {
         let mut hosts = Hosts::default();
         let own = (0..).zip(&f.params).map(|(p, param)| match param.ty.rank {
@@ -118,7 +118,7 @@ fn sites(f: &Function) -> Vec<Site> {
 /// The host scalars of a function or a step, in terms of the whole function's parameters.
 struct Scalars {
     g: Graph,
-    /// Of each parameter: its value, or its extents.
+    /// The host scalars of each parameter: its value, or its extents.
     params: Vec<Vec<HostId>>,
     known: HashMap<NodeId, HostId>,
 }

@@ -16,7 +16,7 @@ use arraygpu_compiler::core::parse;
 use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::explain::Format;
 use arraygpu_compiler::kernel::interp::Order;
-use arraygpu_compiler::plan::gpu::{Grid, Pays};
+use arraygpu_compiler::plan::gpu::{Grid, Profit};
 use arraygpu_compiler::scalar::Lit;
 use common::rng;
 use common::rng::Rng;
@@ -174,7 +174,7 @@ fn products() {
         let panels = compiled.gpu[0]
             .versions
             .iter()
-            .filter(|v| matches!(v.grid, Grid::Panels(..) | Grid::Sums(..)) || v.pays != Pays::default());
+            .filter(|v| matches!(v.grid, Grid::Panels(..) | Grid::Sums(..)) || v.profit != Profit::default());
         for v in panels {
             assert!(entries.contains(&v.entry), "{} has run", v.entry);
         }

@@ -37,9 +37,9 @@ const AXES: [[&str; MAX_RANK]; MAX_RANK] =
 /// What makes two rules one: the same comparison of the same difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
-    /// Of lengths of parameters: `b - a` as constant and terms.
+    /// A rule about lengths of parameters: `b - a` as constant and terms.
     Difference(bool, i64, Vec<(NodeId, i64)>),
-    /// Of anything else, which may wrap: the operands themselves.
+    /// A rule about anything else, which may wrap: the operands themselves.
     Operands(Rule, NodeId, NodeId),
 }
 

@@ -61,13 +61,13 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Makes room for so many nodes more.
+    /// Makes room for `nodes` more nodes.
     pub fn reserve(&mut self, nodes: usize) {
         self.ops.reserve(nodes);
         self.info.reserve(nodes);
     }
 
-    /// The same graph with room for so many nodes more, made at once.
+    /// A copy with room for `nodes` more nodes, allocated at once.
     pub fn with_room(&self, nodes: usize) -> Graph {
         let mut ops = IndexSet::with_capacity_and_hasher(self.len() + nodes, FxBuildHasher);
         ops.extend(self.ops.iter().cloned());
@@ -264,7 +264,7 @@ impl Graph {
         self.reachable_until(roots, |_| false)
     }
 
-    /// The same, but nothing that `stops`, nor what only that needs.
+    /// [`Self::reachable`] without nodes that `stops` names, and without what only they need.
     pub fn reachable_until(
         &self,
         roots: impl IntoIterator<Item = NodeId>,

@@ -133,11 +133,11 @@ pub enum Op {
     /// 0 <= index < n, with a record if not. Made by `fuse` from `At` of a computed array.
     Within(NodeId, NodeId),
 
-    /// Of arrays of one shape.
+    /// A function of the elements of arrays of one shape.
     Map(Lambda, Vec<NodeId>),
     /// The extents, outermost first, and the function of the indices.
     Generate(Vec<NodeId>, Lambda),
-    /// Of one axis.
+    /// A range of one axis.
     Slice {
         src: NodeId,
         axis: u8,
@@ -166,7 +166,7 @@ pub enum Op {
     Iota(NodeId),
     /// n times the value.
     Fill(NodeId, NodeId),
-    /// The same array, which must be stored.
+    /// An array that must be stored.
     Materialize(NodeId),
 
     /// semantics 5.1

@@ -98,7 +98,7 @@ impl Op {
         operands!(self, &mut f)
     }
 
-    /// The same, to change them.
+    /// Calls `f` on the operands, to change them.
     #[inline]
     pub fn each_operand(&mut self, mut f: impl FnMut(&mut NodeId)) {
         operands!(self, &mut f)
@@ -114,7 +114,7 @@ impl Op {
         }
     }
 
-    /// The same, to change it.
+    /// The lambda, to change it.
     pub fn lambda_mut(&mut self) -> Option<&mut Lambda> {
         match self {
             Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
@@ -124,7 +124,7 @@ impl Op {
         }
     }
 
-    /// The same operation on other operands (as many as [`Op::operands`] gives) and another lambda,
+    /// The operation on other operands (as many as [`Op::operands`] gives) and another lambda,
     /// if it has one.
     pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
         let mut op = self.clone();

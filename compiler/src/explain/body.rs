@@ -42,7 +42,7 @@ type Lines = BTreeMap<Place, BTreeMap<&'static str, u64>>;
 pub struct Body {
     /// The author's lines, an item each.
     pub lines: Vec<Vec<Line>>,
-    /// Of the item being looked at.
+    /// The lines of the item that is being looked at.
     current: Lines,
     seen: HashSet<NodeId>,
     /// Indices of its reads, for after all values.
@@ -61,7 +61,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// Of these items over these extents.
+    /// Counts what the elements of these items do.
     pub fn of(g: &mut Graph, items: impl Iterator<Item = NodeId>, extents: &[NodeId]) -> Body {
         let mut body = Body::default();
         for item in items {

@@ -20,7 +20,7 @@ pub struct Formulas {
 }
 
 impl Formulas {
-    /// Of a function of which no size is known.
+    /// The formulas of a function when no size is known.
     pub fn new(f: &Function, plan: &Plan) -> Formulas {
         let mut out = Formulas { g: f.graph.clone(), names: HashMap::default(), known: HashMap::default() };
         let same = equal_lengths(f);
@@ -39,7 +39,7 @@ impl Formulas {
         out
     }
 
-    /// Of a step that is called with these arguments, in the terms of the caller.
+    /// The formulas of a step that is called with these arguments, in the terms of the caller.
     pub fn of_step(step: &Function, caller: &mut Formulas, args: &[NodeId]) -> Formulas {
         let mut out =
             Formulas { g: step.graph.clone(), names: HashMap::default(), known: HashMap::default() };
@@ -102,7 +102,7 @@ impl Formulas {
         self.scalar(n, true)
     }
 
-    /// The same with the names that the author's program has.
+    /// The formula with the names of the author's program.
     pub fn exact(&self, n: NodeId) -> String {
         self.scalar(n, false)
     }
@@ -276,7 +276,7 @@ impl Sum {
         other.0.iter().for_each(|t| self.join(t.clone()));
     }
 
-    /// So many times.
+    /// Multiplies the amount.
     pub fn times(&mut self, n: &Amount) {
         for t in &mut self.0 {
             match n.formula.parse::<u64>() {

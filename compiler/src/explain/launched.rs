@@ -9,7 +9,7 @@ use crate::driver::Compiled;
 use crate::plan::launch::{Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
 
-/// Of an H100 or H200: the device that launches are decided for.
+/// Multiprocessors of an H100 or H200, the device that launches are decided for.
 const MULTIPROCESSORS: u32 = 132;
 
 /// The host scalars and lengths of a plan, as far as the given sizes tell them.
@@ -21,7 +21,7 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// Of a plan whose function has these formulas.
+    /// The sizes of a plan whose function has these formulas.
     pub fn of(plan: &'a Plan, formulas: &mut Formulas) -> Sizes<'a> {
         let host = formulas.host(plan);
         let mut length = |p: u32, axis: u8| {

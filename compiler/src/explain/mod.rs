@@ -86,7 +86,7 @@ pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> 
     }
 }
 
-/// The same as data.
+/// The report as data.
 pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
     sizes::check(&options.extents, &c.functions)?;
     let functions =

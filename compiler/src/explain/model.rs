@@ -30,7 +30,7 @@ pub struct Function {
     pub place: Option<Place>,
     /// GPUs may approximate.
     pub fast_math: bool,
-    /// Of all launches.
+    /// Bytes that all launches move.
     pub bytes: Amount,
     pub launches: Amount,
     /// Without a bandwidth there is none.
@@ -105,7 +105,7 @@ pub struct Kernel {
     pub hoisted: Vec<Hoisted>,
     /// What it accesses.
     pub arrays: Vec<Array>,
-    /// Of all arrays, in one launch.
+    /// Bytes of all arrays that one launch moves.
     pub bytes: Amount,
     /// Where each element of the index space moves the same.
     pub bytes_per_element: Option<u64>,
@@ -146,7 +146,7 @@ pub struct Line {
 #[allow(missing_docs)]
 pub struct Hoisted {
     pub operation: &'static str,
-    /// Of what the host computes the formula, of a read the array.
+    /// For what the host computes, the formula; for a read, the array.
     pub of: Option<String>,
     pub place: Option<Place>,
     /// Where it is computed: `host`, `thread` (before its elements), `loop` (before a nested loop),
@@ -205,11 +205,11 @@ pub struct Gpu {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Launched {
-    /// Of the device.
+    /// Multiprocessors of the device.
     pub multiprocessors: u32,
     /// In order; none where there are no elements.
     pub kernels: Vec<Started>,
-    /// Of all scratch arrays.
+    /// Bytes of all scratch arrays.
     pub scratch_bytes: u64,
     pub counters: u64,
 }
@@ -220,7 +220,7 @@ pub struct Launched {
 pub struct Started {
     pub entry: String,
     pub blocks: u64,
-    /// Of a block.
+    /// Threads of a block.
     pub threads: u32,
     /// How many tiles, say, a team of threads takes.
     pub span: Option<u32>,
@@ -235,7 +235,7 @@ pub struct GpuVersion {
     pub strategy: &'static str,
     #[serde(skip)]
     pub strategy_in_words: String,
-    /// Of a block.
+    /// Threads of a block.
     pub threads: u32,
     /// What a block computes.
     pub block: String,

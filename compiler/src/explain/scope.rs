@@ -58,7 +58,7 @@ pub struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    /// Of a function, for which formulas know sizes.
+    /// The units of a function, for which formulas know sizes.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
         let f = Arc::new(compiled.functions[i].clone());
         let params = 0..f.params.len() as u32;

@@ -93,7 +93,7 @@ fn block(v: &gpu::GpuVersion) -> String {
 fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
-    let (p, is_panel) = (v.pays, matches!(v.grid, Grid::Panels(..)));
+    let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels(..)));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
         limit(p.rows, |n| format!("{n} rows or fewer")),

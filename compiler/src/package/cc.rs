@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The runtime's header, to compile the package's own code against.
 const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
 
-/// Of every C file.
+/// Flags for every C file.
 const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O3",
@@ -35,7 +35,7 @@ const FLAGS: [&str; 12] = [
     "-Wextra",
 ];
 
-/// Of gcc, beside those: Clang knows no such flag.
+/// Further flags for GCC, which Clang does not know.
 const GCC_FLAGS: [&str; 2] = [
     // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream:
     // half the speed (bench/NOTES.md)

@@ -61,7 +61,7 @@ pub struct Usage {
 /// What was said about one file that assembles.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
-    /// Of its kernel.
+    /// What its kernel uses.
     pub usage: Usage,
     /// Warnings, a line each.
     pub warnings: Vec<String>,

@@ -131,7 +131,7 @@ impl Guard {
         Ok(made)
     }
 
-    /// The same operation of what its operands have become.
+    /// The operation on what its operands have become.
     fn rebuilt(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         let op = g.op(n).clone();
         if let Op::Select(c, a, b) = op {

@@ -51,7 +51,7 @@ struct Around {
 }
 
 struct Hoist {
-    /// Of closed nodes.
+    /// What closed nodes have become.
     done: HashMap<NodeId, NodeId>,
     nested: HashMap<NodeId, bool>,
 }
@@ -157,7 +157,7 @@ impl Hoist {
     }
 }
 
-/// Of elements that are counted through: the row of element `k`, where the body takes it.
+/// For elements that are counted through, the row of element `k`, where the body takes it.
 fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     let mut found = Vec::new();
     for n in g.reachable([body]) {

@@ -32,9 +32,9 @@ struct Room {
     nodes: usize,
 }
 
-/// Of neighbours that are shared, or of constants: it pays.
+/// Room for loops that read shared neighbours or constants, where unrolling gains most.
 const SHARED: Room = Room { elements: COLUMNS, nodes: 1024 };
-/// Of anything else: the branch of a loop is saved.
+/// Room for other loops, where only the loop's branch is saved.
 const OTHER: Room = Room { elements: 16, nodes: 256 };
 
 /// Runs the pass.

@@ -3,7 +3,7 @@
 //!
 //! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
 
-pub use super::pays::Pays;
+pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
 use crate::kernel::WARP;
@@ -31,7 +31,7 @@ pub struct GpuVersion {
     /// How many blocks.
     pub grid: Grid,
     /// Conditions under which it is the fastest.
-    pub pays: Pays,
+    pub profit: Profit,
     /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are
     /// passed.
     pub contiguous: bool,
@@ -176,7 +176,7 @@ impl Display for GpuKernel {
                 Grid::Sums(rows, cols) => write!(f, " sums {rows} by {cols}")?,
                 Grid::One => write!(f, " one")?,
             }
-            write!(f, "{}", v.pays)?;
+            write!(f, "{}", v.profit)?;
             for (word, holds) in
                 [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
             {
@@ -291,7 +291,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     if matches!(grid, Grid::Tiles(..)) && !threads.is_multiple_of(COLUMNS as u32) {
         return Err(c.error(format!("{entry}: {threads} threads for tiles of {COLUMNS} columns")));
     }
-    let pays = Pays::parse(c)?;
+    let profit = Profit::parse(c)?;
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(number(c)?) } else { None };
     let steps = if c.eat("steps") { number(c)? } else { 0 };
@@ -301,7 +301,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         entry,
         threads,
         grid,
-        pays,
+        profit,
         contiguous,
         flat,
         aligned,

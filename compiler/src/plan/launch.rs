@@ -175,7 +175,7 @@ impl GpuKernel {
         writes_an_input: impl Fn() -> bool,
     ) -> Option<usize> {
         let may = |v: &GpuVersion| {
-            v.fits(space, steps, &array, &writes_an_input) && v.pays(space.extents, space.segment)
+            v.fits(space, steps, &array, &writes_an_input) && v.is_profitable(space.extents, space.segment)
         };
         self.versions.iter().position(may)
     }

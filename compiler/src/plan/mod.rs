@@ -8,8 +8,8 @@ pub mod gpu;
 pub mod host;
 pub mod launch;
 pub mod parse;
-mod pays;
 pub mod print;
+mod profit;
 
 use crate::core::{Rule, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};

@@ -144,7 +144,7 @@ pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     eval_known_binary(op, a, b)
 }
 
-/// The same, for callers that know the operator and the type: the compiler leaves nothing but the
+/// [`eval_binary`] for callers that know the operator and the type: the compiler leaves only the
 /// instruction.
 #[inline(always)]
 pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {

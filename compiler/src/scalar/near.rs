@@ -15,9 +15,9 @@
 //! nothing as long as nothing overflows or underflows: hence the bounds. Markstein, "Computation of
 //! elementary functions on the IBM RISC System/6000 processor" (1990).
 
-/// Of both operands of a division, beside 0 above the line.
+/// The range of both operands of a division. The dividend may be 0, too.
 pub const DIVISION: [f32; 2] = [8.673_617_4e-19, 1.152_921_5e18];
-/// Of a square root, beside 0.
+/// The range of the operand of a square root, which may be 0, too.
 pub const SQRT: [f32; 2] = [1.262_177_5e-29, f32::MAX];
 
 /// Whether the quotient is right (or NaN, as it should be): both operands are NaN or within the

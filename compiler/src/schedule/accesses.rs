@@ -55,7 +55,7 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Of a fused group; `arrays` are what its stored items are in the interior.
+    /// Finds the reads of a fused group; `arrays` are what its stored items are in the interior.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
         let is_product = products::plan(l, fused).is_some_and(|p| p.is_matrix);
         let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));

@@ -28,8 +28,8 @@ pub struct Counters {
 enum Bits {
     /// The lanes' registers of each bit; the operator is written for each.
     Straight(Vec<Vec<Reg>>),
-    /// The same, but a loop goes through them: a GPU's registers have no index, so the one with a
-    /// number is selected.
+    /// Registers that a loop goes through: a GPU's registers have no index, so a chain of selects
+    /// picks the one with a number.
     Looped(Vec<Vec<Reg>>),
     /// A CPU has an array for each lane.
     Arrays(Vec<Mem>),

@@ -219,7 +219,7 @@ pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
     needs_of(g, vec![n])
 }
 
-/// The same of several values.
+/// [`needs`] of several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
     if !has_passes(g) {
         return Vec::new();

@@ -39,7 +39,7 @@ pub struct Interior {
     pub acc: NodeId,
     /// The accumulator after the element.
     pub next: NodeId,
-    /// Of a tree: a column's first value; two variables, and the value that joins them.
+    /// For a tree, a column's first value; two variables, and the value that joins them.
     pub tree: Option<(NodeId, [NodeId; 2], NodeId)>,
 }
 

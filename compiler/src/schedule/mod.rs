@@ -73,9 +73,9 @@ pub enum Scope {
     Gpu,
     /// For GPUs, the versions for contiguous arrays only, of any length.
     ContiguousGpu,
-    /// The same; of a kernel that has one for few elements, that one only.
+    /// As `ContiguousGpu`, but for kernels that have a variant for few elements only that one.
     ShortGpu,
-    /// All.
+    /// For processors and GPUs.
     All,
 }
 
@@ -92,7 +92,7 @@ impl Scope {
 }
 
 impl Versions {
-    /// Of a function that is compiled for GPUs only.
+    /// Stands for the code of a function that is compiled for GPUs only.
     fn absent(name: &str) -> Versions {
         let contiguous = Kernel { name: name.into(), ..Kernel::default() };
         Versions { contiguous, in_place: None, strided: None, strategies: Default::default() }
@@ -117,7 +117,7 @@ pub struct Scheduled {
     pub plan: Plan,
     /// One entry a launch, in order.
     pub kernels: Vec<Versions>,
-    /// The same for GPUs, if asked for.
+    /// The kernels for GPUs, one entry a launch, if they were asked for.
     pub gpu: Vec<cuda::GpuVariants>,
     /// What the author should know.
     pub warnings: Vec<String>,

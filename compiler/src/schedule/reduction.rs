@@ -52,7 +52,7 @@ impl Reduction {
         Reduction { node, ty: l.g.ty(node).elem, scratch: Mem::Scratch(u32::MAX), kind }
     }
 
-    /// The same with a scratch array for the results of tiles: the `at`-th of its fused group.
+    /// A nested reduction whose tiles leave their results in scratch array `at` of the launch.
     pub fn segmented(l: &mut LaunchContext, node: NodeId, at: usize) -> Reduction {
         let r = Reduction::nested(l, node);
         Reduction { scratch: l.scratch(at, r.ty), ..r }

@@ -51,7 +51,7 @@ pub fn reduce(
     let count = named(l, "count", count, out);
     let of_sequence = named(l, "tiles", tiles(count.clone()), out);
     let groups = named(l, "groups", tiles(of_sequence.clone()), out);
-    let all = Path { joins: Expr::int(1 << (LEVELS * OF_LEVEL)), fused_groups: Expr::int(0) };
+    let all = Path { joins: Expr::int(1 << (LEVELS * OF_LEVEL)), passes: Expr::int(0) };
     level(l, 2, &all, groups, out, &mut |l, group, path, out| {
         let first = named(l, "first", group.times(Expr::int(TILE)), out);
         let left = left_of(l, &of_sequence, &first, out);
@@ -61,7 +61,7 @@ pub fn reduce(
             level(l, 0, path, left, out, &mut |l, at, path, out| {
                 let at = named(l, "i", first.clone().plus(at), out);
                 let value = element(l, at, out)?;
-                slots.fused(l, r, place, path, value, out)
+                slots.pass_on(l, r, place, path, value, out)
             })
         })
     })?;
@@ -75,7 +75,7 @@ fn left_of(l: &mut Lower, all: &Expr, first: &Expr, out: &mut Vec<Stmt>) -> Expr
 /// What an element does at each slot: two masks (i64).
 struct Path {
     joins: Expr,
-    fused_groups: Expr,
+    passes: Expr,
 }
 
 type Leaf<'a> = dyn FnMut(&mut Lower, Expr, &Path, &mut Vec<Stmt>) -> Result<()> + 'a;
@@ -104,10 +104,10 @@ fn level(
     let has_column = equal(Expr::Reg(row), Expr::int(0)).select(Expr::int(0), Expr::int(1));
     let joins = mask(has_column, Expr::Reg(c));
     let passed = is_last.select(Expr::int(COLUMNS - 1), Expr::Reg(c));
-    let fused_groups = is_last_row.select(mask(Expr::int(1), passed), Expr::int(0));
+    let passes = is_last_row.select(mask(Expr::int(1), passed), Expr::int(0));
     let path = Path {
         joins: named(l, "joins", or(path.joins.clone(), here(joins)), &mut body),
-        fused_groups: named(l, "passes", or(path.fused_groups.clone(), here(fused_groups)), &mut body),
+        passes: named(l, "passes", or(path.passes.clone(), here(passes)), &mut body),
     };
     let at = Expr::Reg(c).plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
     let at = named(l, "at", at, &mut body);
@@ -167,7 +167,7 @@ impl Slots {
     }
 
     /// An element on its path.
-    fn fused(
+    fn pass_on(
         &self,
         l: &mut Lower,
         r: &Reduction,
@@ -183,7 +183,7 @@ impl Slots {
         let e = joining(r, place)(l, 0, slot, Expr::Reg(value), &mut joined)?;
         joined.push(Stmt::Assign(value, e));
         body.push(Stmt::If(bit(&path.joins, p), joined, vec![]));
-        body.push(Stmt::Assign(passing, bit(&path.fused_groups, p)));
+        body.push(Stmt::Assign(passing, bit(&path.passes, p)));
         self.set(p, value, &mut stays);
         body.push(Stmt::If(Expr::Reg(passing), vec![], stays));
         body.push(Stmt::Assign(p, Expr::Reg(p).plus(Expr::int(1))));

@@ -198,7 +198,7 @@ mod tests {
     use crate::passes::pipeline;
     use crate::schedule::groups;
 
-    /// Of the only pass of a function: name, taps, whether static, whether total.
+    /// The stencils of a function's only group: name, taps, whether static, whether total.
     fn of_text(text: &str) -> Vec<(String, Vec<Vec<i64>>, bool, bool)> {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
         let fused_groups = groups::fused_groups(&f).unwrap();

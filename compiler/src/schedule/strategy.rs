@@ -67,21 +67,21 @@ impl fmt::Display for Strategy {
     /// In words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Strategy::Scalars => "scalars only, no pass over data",
+            Strategy::Scalars => "scalars only",
             Strategy::Map => "map",
             Strategy::ElementLoops => "map with a loop in each element",
             Strategy::Stencil(StencilHint::Direct, _) => "stencil, each element with loads of its own",
-            Strategy::Stencil(StencilHint::Window, _) => "stencil by a window of registers",
-            Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a tile of shared memory",
-            Strategy::Stencil(StencilHint::Tile, _) => "stencil by a patch of shared memory",
-            Strategy::Stencil(StencilHint::Rows, _) => "stencil by rows of registers",
+            Strategy::Stencil(StencilHint::Window, _) => "stencil by a register window",
+            Strategy::Stencil(StencilHint::Tile, 0 | 1) => "stencil by a shared-memory tile",
+            Strategy::Stencil(StencilHint::Tile, _) => "stencil by a shared-memory tile of two dimensions",
+            Strategy::Stencil(StencilHint::Rows, _) => "stencil by register tiling",
             Strategy::Reduction => "reduction by the fixed tree",
             Strategy::SegmentedRows => "segmented reduction by rows",
             Strategy::SegmentedColumns => "segmented reduction by columns",
-            Strategy::CooperativeNest => "tiled loop nest",
+            Strategy::CooperativeNest => "cooperative loop nest",
             Strategy::Product => "matrix product by tiles",
             Strategy::SequentialFold => "sequential fold",
-            Strategy::TemporalBlocking => "several steps of a stencil in registers",
+            Strategy::TemporalBlocking => "temporal blocking in registers",
         })
     }
 }

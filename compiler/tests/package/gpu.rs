@@ -4,7 +4,7 @@ use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
 use arraygpu_compiler::driver::{Compiled, GpuCode, Targets};
 use arraygpu_compiler::kernel;
 use arraygpu_compiler::package::{Options, write};
-use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVersion, Grid, Pays};
+use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVersion, Grid, Profit};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         entry: "saxpy_any".into(),
         threads: 256,
         grid: Grid::Elements(256),
-        pays: Pays::default(),
+        profit: Profit::default(),
         contiguous: false,
         flat: vec![],
         longest: None,

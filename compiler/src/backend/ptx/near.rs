@@ -51,7 +51,7 @@ impl<'a> Emitter<'a> {
         self.instruction(&["cvt.rn.f32.f64"], &[dest, q]);
     }
 
-    /// Of 0, too: there the reciprocal root is that of the least number.
+    /// The square root of a number in range, or of 0, where the reciprocal root is that of the least number.
     pub fn sqrt_near(&mut self, dest: Operand<'a>, v: Operand<'a>) {
         let [y, s, half, minus, r] = [(); 5].map(|()| self.regs.fresh(Ty::F32));
         let [least, one_half] = [near::SQRT[0], 0.5].map(|c| Operand::Literal(Lit::f32(c)));

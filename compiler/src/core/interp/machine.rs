@@ -33,7 +33,7 @@ pub(super) struct Machine<'a> {
     g: &'a Graph,
     args: Vec<Val>,
     closed: HashMap<NodeId, Val>,
-    /// The same for what is computed of bounds.
+    /// What has been computed of bounds.
     bounds: HashMap<NodeId, Val>,
     in_bound: bool,
     /// Empty, for the next lambda.

@@ -32,7 +32,7 @@ pub struct Rule {
     pub name: &'static str,
     /// What it says, as one writes it.
     pub equation: &'static str,
-    /// Of the first operand of what it finds; of a selection, of its arms.
+    /// The types of the first operand of what it finds; for a selection, of its arms.
     pub types: Types,
     /// What it finds.
     pub from: Pattern,

@@ -70,7 +70,7 @@ const fn decision(op: Option<BinaryOp>, when: &'static [Form], is: Answer) -> De
     Decision { op, when, is }
 }
 
-/// Of all operations. Where several lines hold within equal margins, the first counts.
+/// The decisions for all operations. Where several lines hold within equal widths, the first counts.
 pub const DECISIONS: &[Decision] = {
     use Answer::{Difference, First, Second, Truth};
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};

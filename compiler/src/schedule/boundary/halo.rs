@@ -99,10 +99,10 @@ impl HaloElement {
             return false;
         }
         let extents: Vec<NodeId> = (0..self.at.len() as u8).map(|axis| l.extent(array, axis)).collect();
-        let (inner, margins) = interior::away(&mut l.g, &self.at, &extents, &[self.value]);
+        let (inner, widths) = interior::interior_of(&mut l.g, &self.at, &extents, &[self.value]);
         let plain = l.g.add(Op::Elem(array, self.at.clone()));
         self.is_plain = self.value == plain;
-        if inner != [plain] || margins.iter().any(|m| *m != (0, 0)) {
+        if inner != [plain] || widths.iter().any(|m| *m != (0, 0)) {
             return false;
         }
         let made = interior::rebuilt(&mut l.g, &[self.value], HashMap::default(), &mut |g, op| {

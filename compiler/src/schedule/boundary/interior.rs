@@ -35,14 +35,14 @@ pub struct Interior {
     /// interior.
     pub arrays: Vec<NodeId>,
     /// The boundary widths, one pair an axis.
-    pub margins: Vec<BoundaryWidth>,
+    pub widths: Vec<BoundaryWidth>,
 }
 
 impl Interior {
     /// The fused group as it is: every element is interior.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
-        Interior { arrays, margins: vec![(0, 0); fused.domain.len()] }
+        Interior { arrays, widths: vec![(0, 0); fused.domain.len()] }
     }
 
     /// Whether every element is interior because nothing was decided.
@@ -52,7 +52,7 @@ impl Interior {
 
     /// Whether some axis has a boundary.
     pub fn has_boundary(&self) -> bool {
-        self.margins.iter().any(|m| *m != (0, 0))
+        self.widths.iter().any(|m| *m != (0, 0))
     }
 
     /// Finds the interior of a fused group. Only one that stores arrays and does nothing else has a
@@ -68,7 +68,7 @@ impl Interior {
         let vars = g.sample_index(fused.domain.len());
         let index: Vec<NodeId> = vars.iter().map(|v| v.1).collect();
         let roots: Vec<NodeId> = fused.items.iter().map(|it| opened(g, it.node, &index)).collect();
-        let (inner, margins) = away(g, &index, &fused.domain, &roots);
+        let (inner, widths) = interior_of(g, &index, &fused.domain, &roots);
         if inner == roots {
             return Interior::whole(fused);
         }
@@ -77,20 +77,20 @@ impl Interior {
             let lambda = g.close(&binders, body);
             g.add(Op::Generate(fused.domain.clone(), lambda))
         };
-        Interior { arrays: inner.into_iter().map(&mut array).collect(), margins }
+        Interior { arrays: inner.into_iter().map(&mut array).collect(), widths }
     }
 }
 
 /// The values of an interior element at `index`, and the boundary widths outside of which they are
 /// the roots' values.
-pub fn away(
+pub fn interior_of(
     g: &mut Graph,
     index: &[NodeId],
     extents: &[NodeId],
     roots: &[NodeId],
 ) -> (Vec<NodeId>, Vec<BoundaryWidth>) {
-    let (memo, margins) = decided(g, index, extents, roots);
-    (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), margins)
+    let (memo, widths) = decided(g, index, extents, roots);
+    (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), widths)
 }
 
 /// Maps every node that becomes another one in the interior, and gives the boundary widths.
@@ -101,9 +101,9 @@ pub fn decided(
     roots: &[NodeId],
 ) -> (HashMap<NodeId, NodeId>, Vec<BoundaryWidth>) {
     let forms = extents.iter().map(|n| Linear::of(g, *n)).collect();
-    let mut facts = Facts { index, extents: forms, margins: vec![(0, 0); index.len()] };
+    let mut facts = Facts { index, extents: forms, widths: vec![(0, 0); index.len()] };
     let memo = rebuilt(g, roots, HashMap::default(), &mut |g, op| facts.decide(g, op));
-    (memo, facts.margins)
+    (memo, facts.widths)
 }
 
 /// Rebuilds what the roots need, bottom-up; `memo` maps what is replaced. `rule` may know what an
@@ -142,7 +142,7 @@ pub fn rebuilt(
     memo
 }
 
-/// The operands of an operation that margins of indices may decide.
+/// The operands of an operation that boundary widths of indices may decide.
 fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
     match *op {
@@ -157,20 +157,20 @@ fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
 
 /// How many indices a form of the coefficient k, that lacks so much at the end of its axis, is
 /// negative for.
-fn margin(missing: i64, k: i64) -> i64 {
+fn width(missing: i64, k: i64) -> i64 {
     let step = k.saturating_abs();
     missing / step + i64::from(missing % step != 0)
 }
 
-/// What is assumed: each index lies within its axis, but for the margin.
+/// What is assumed: each index lies within its axis, but for the boundary width.
 struct Facts<'a> {
     index: &'a [NodeId],
     extents: Vec<Linear>,
-    margins: Vec<BoundaryWidth>,
+    widths: Vec<BoundaryWidth>,
 }
 
 impl Facts<'_> {
-    /// What an operation on indices is, with the margins made wide enough for it.
+    /// What an operation on indices is, with the boundary widths made wide enough for it.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let (a, b) = question(g, op)?;
         let (first, second) = (Linear::of(g, a), Linear::of(g, b));
@@ -194,28 +194,28 @@ impl Facts<'_> {
         self.choose(g, choices)
     }
 
-    /// The choice whose forms are not negative within the narrowest margins, which are then
+    /// The choice whose forms are not negative within the narrowest boundary widths, which are then
     /// assumed.
     fn choose(&mut self, g: &Graph, choices: Vec<(Vec<Linear>, NodeId)>) -> Option<NodeId> {
         let needs = |forms: &[Linear]| {
-            forms.iter().try_fold(self.margins.clone(), |margins, form| self.widened(g, margins, form))
+            forms.iter().try_fold(self.widths.clone(), |widths, form| self.widened(g, widths, form))
         };
         let possible = choices.iter().filter_map(|(forms, node)| Some((needs(forms)?, *node)));
-        let (margins, node) = possible.min_by_key(|(m, _)| m.iter().map(|m| m.0 + m.1).sum::<i64>())?;
-        self.margins = margins;
+        let (widths, node) = possible.min_by_key(|(m, _)| m.iter().map(|m| m.0 + m.1).sum::<i64>())?;
+        self.widths = widths;
         Some(node)
     }
 
-    /// The margins made so wide that a form of one index is not negative.
+    /// The boundary widths made so wide that a form of one index is not negative.
     fn widened(
         &self,
         g: &Graph,
-        mut margins: Vec<BoundaryWidth>,
+        mut widths: Vec<BoundaryWidth>,
         form: &Linear,
     ) -> Option<Vec<BoundaryWidth>> {
         let mut own = self.index.iter().enumerate().filter(|(_, i)| form.terms.contains_key(i));
         let Some((axis, i)) = own.next() else {
-            return form.at_least(g, 0).then_some(margins);
+            return form.at_least(g, 0).then_some(widths);
         };
         let mut rest = form.clone();
         let k = rest.terms.remove(i)?;
@@ -226,13 +226,13 @@ impl Facts<'_> {
         }
         // of a constant that is not small nothing is proven below
         let missing = rest.constant.saturating_neg().max(0);
-        let margin = margin(missing, k);
-        if own.next().is_some() || margin > MOST || !rest.at_least(g, -missing) {
+        let width = width(missing, k);
+        if own.next().is_some() || width > MOST || !rest.at_least(g, -missing) {
             return None;
         }
-        let side = if k > 0 { &mut margins[axis].0 } else { &mut margins[axis].1 };
-        *side = margin.max(*side);
-        Some(margins)
+        let side = if k > 0 { &mut widths[axis].0 } else { &mut widths[axis].1 };
+        *side = width.max(*side);
+        Some(widths)
     }
 
     /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums
@@ -257,7 +257,7 @@ mod tests {
     use crate::schedule::groups;
     use crate::schedule::stencil::stencils;
 
-    /// Of the only pass of a function: margins, and the taps that are seen within them.
+    /// The boundary widths of a function's only group, and the taps of its interior.
     fn of(text: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {
         let f = pipeline::run(&parse::parse(text).unwrap().remove(0), &mut |_, _| ()).unwrap();
         let fused = groups::fused_groups(&f).unwrap().remove(0);
@@ -266,10 +266,10 @@ mod tests {
         let found = stencils(&mut g, &fused.domain, &inner.arrays);
         let mut taps: Vec<_> = found.iter().flat_map(|s| s.taps.iter().cloned()).collect();
         taps.sort();
-        (inner.margins, taps)
+        (inner.widths, taps)
     }
 
-    /// Of elements of a vector of `n` that are made of `body` at %i.
+    /// [`of`] for a vector of `n` elements, `body` at %i.
     fn vector(body: &str) -> (Vec<BoundaryWidth>, Vec<Vec<i64>>) {
         of(&format!(
             "func @f(%x: [f32], %k: i64) -> (r: [f32]) {{

@@ -10,7 +10,7 @@
 //! A read beyond the array may give any value, because no `select` takes it. The form assumes
 //! extents so long that no index is near both ends of an axis ([`Predicated::least`]).
 
-use super::interior::{BoundaryWidth, away};
+use super::interior::{BoundaryWidth, interior_of};
 use crate::core::linear::{self, Linear};
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -73,9 +73,8 @@ impl Edges<'_> {
         }
         let mut op = g.op(n).clone();
         if let Op::Select(c, a, b) = op {
-            let (values, margins) = away(g, self.domain.index, self.domain.extents, &[c]);
-            let arm =
-                |edges: &Self, g: &mut Graph, arm: NodeId| edges.within(g, arm, &margins).unwrap_or(arm);
+            let (values, widths) = interior_of(g, self.domain.index, self.domain.extents, &[c]);
+            let arm = |edges: &Self, g: &mut Graph, arm: NodeId| edges.within(g, arm, &widths).unwrap_or(arm);
             op = match g.as_lit(values[0]).map(Lit::as_bool) {
                 Some(true) => Op::Select(c, arm(self, g, a), b),
                 Some(false) => Op::Select(c, a, arm(self, g, b)),
@@ -88,11 +87,11 @@ impl Edges<'_> {
         made
     }
 
-    /// A value where the indices keep these margins.
-    fn within(&self, g: &mut Graph, n: NodeId, margins: &[BoundaryWidth]) -> Option<NodeId> {
-        let (values, needed) = away(g, self.domain.index, self.domain.extents, &[n]);
-        let narrower = needed.iter().zip(margins).all(|(n, m)| n.0 <= m.0 && n.1 <= m.1);
-        narrower.then(|| self.proven(g, values[0], margins, &mut HashMap::default()))
+    /// A value where the indices keep these boundary widths.
+    fn within(&self, g: &mut Graph, n: NodeId, widths: &[BoundaryWidth]) -> Option<NodeId> {
+        let (values, needed) = interior_of(g, self.domain.index, self.domain.extents, &[n]);
+        let narrower = needed.iter().zip(widths).all(|(n, m)| n.0 <= m.0 && n.1 <= m.1);
+        narrower.then(|| self.proven(g, values[0], widths, &mut HashMap::default()))
     }
 
     /// Total reads that are inside there become plain ones.
@@ -100,7 +99,7 @@ impl Edges<'_> {
         &self,
         g: &mut Graph,
         n: NodeId,
-        margins: &[BoundaryWidth],
+        widths: &[BoundaryWidth],
         memo: &mut HashMap<NodeId, NodeId>,
     ) -> NodeId {
         if g.is_closed(n) || g.op(n).lambda().is_some() {
@@ -110,9 +109,9 @@ impl Edges<'_> {
             return *known;
         }
         let op = g.op(n).clone();
-        let operands: Vec<NodeId> = op.operands().map(|o| self.proven(g, o, margins, memo)).collect();
+        let operands: Vec<NodeId> = op.operands().map(|o| self.proven(g, o, widths, memo)).collect();
         let op = match op.with(&operands, None) {
-            Op::At(x, at) if self.is_inside(g, x, &at, margins) => Op::Elem(x, at),
+            Op::At(x, at) if self.is_inside(g, x, &at, widths) => Op::Elem(x, at),
             op => op,
         };
         let made = rebuilt(g, n, op);
@@ -120,13 +119,13 @@ impl Edges<'_> {
         made
     }
 
-    fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], margins: &[BoundaryWidth]) -> bool {
+    fn is_inside(&self, g: &mut Graph, x: NodeId, at: &[NodeId], widths: &[BoundaryWidth]) -> bool {
         let Domain { index, extents, .. } = *self.domain;
         at.len() == index.len()
             && (0..at.len()).all(|axis| {
                 let length = g.add(Op::Len(x, axis as u8));
                 let tap = distance(g, at[axis], index[axis]);
-                length == extents[axis] && tap.is_some_and(|t| -margins[axis].0 <= t && t <= margins[axis].1)
+                length == extents[axis] && tap.is_some_and(|t| -widths[axis].0 <= t && t <= widths[axis].1)
             })
     }
 
@@ -208,15 +207,15 @@ impl Edges<'_> {
         if g.node(at).free != g.node(own).free {
             return None;
         }
-        let (values, margins) = away(g, self.domain.index, self.domain.extents, &[at]);
+        let (values, widths) = interior_of(g, self.domain.index, self.domain.extents, &[at]);
         let tap = distance(g, values[0], own)?;
-        let (before, behind) = margins[axis];
-        // the length as a variable, so that margins of it say how long it must be
+        let (before, behind) = widths[axis];
+        // the length as a variable, so that boundary widths of it say how long it must be
         let (_, n) = g.fresh_var(Ty::I64);
         let endless = g.lit(Lit::i64(ENDLESS));
         let mut near = |g: &mut Graph, place: NodeId| {
             let there = replaced(g, at, &[(length, n), (own, place)], &mut HashMap::default());
-            let (values, needed) = away(g, &[n], &[endless], &[there]);
+            let (values, needed) = interior_of(g, &[n], &[endless], &[there]);
             self.least = self.least.max(needed[0].0);
             distance(g, values[0], place)
         };

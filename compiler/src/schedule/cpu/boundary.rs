@@ -16,7 +16,7 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
 
 /// Elements that have such code.
-pub struct Away {
+pub struct RowParts {
     inner: Interior,
 }
 
@@ -26,19 +26,19 @@ pub struct Part {
     pub begin: Expr,
     /// Up to here.
     pub end: Expr,
-    /// All its elements keep the margins.
+    /// All its elements keep the boundary widths.
     pub inner: bool,
 }
 
-impl Away {
+impl RowParts {
     /// None: nothing would be simpler away from the edges.
-    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, items: &[&Item]) -> Option<Away> {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, items: &[&Item]) -> Option<RowParts> {
         let inner = Interior::of(&mut l.g, fused);
-        (items.len() == fused.items.len() && inner.margins.iter().any(|m| *m != (0, 0)))
-            .then_some(Away { inner })
+        (items.len() == fused.items.len() && inner.widths.iter().any(|m| *m != (0, 0)))
+            .then_some(RowParts { inner })
     }
 
-    /// The elements at an index, right within the margins.
+    /// The elements at an index, right within the boundary widths.
     pub fn roots(&self, l: &mut LaunchContext, index: &[NodeId]) -> Vec<NodeId> {
         self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
     }
@@ -55,13 +55,13 @@ impl Away {
     ) -> [Part; 3] {
         let both = |a: Expr, b: Expr| Expr::binary(BinaryOp::And, a, b);
         let mut kept: Option<Expr> = None;
-        for ((i, n), (before, behind)) in outer.iter().zip(extents).zip(&self.inner.margins) {
+        for ((i, n), (before, behind)) in outer.iter().zip(extents).zip(&self.inner.widths) {
             let low = Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(*before));
             let high = Expr::binary(BinaryOp::Lt, i.clone(), n.clone().minus(Expr::int(*behind)));
             let test = both(low, high);
             kept = Some(kept.map_or(test.clone(), |all| both(all, test)));
         }
-        let (before, behind) = self.inner.margins.last().copied().unwrap_or_default();
+        let (before, behind) = self.inner.widths.last().copied().unwrap_or_default();
         let width = extents.last().cloned().unwrap_or(Expr::int(0));
         let greater = |a: Expr, b: Expr| Expr::binary(BinaryOp::Max, a, b);
         let first = greater(begin.clone(), Expr::int(before)).min(end.clone());

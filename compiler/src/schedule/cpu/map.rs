@@ -5,7 +5,7 @@
 //! compiler vectorises. Staged: tile by tile through local buffers (see `Stores`).
 
 use super::Stores;
-use super::boundary::{Away, Part};
+use super::boundary::{Part, RowParts};
 use super::element_loop::each;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
@@ -25,13 +25,14 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     if !staged {
         let lo = l.k.reg("lo", Ty::I64);
         let hi = l.k.reg("hi", Ty::I64);
-        let away = if fused.domain.len() == 1 { Away::of(l.launch, fused, &items) } else { None };
-        let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &[index]));
+        let row_parts = if fused.domain.len() == 1 { RowParts::of(l.launch, fused, &items) } else { None };
+        let inner = row_parts.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &[index]));
         let (mut elements, mut looks) = (Vec::new(), false);
         let whole = (Expr::Reg(lo), Expr::Reg(hi));
-        let parts = match &away {
-            Some(away) => {
-                let parts = away.parts(l, std::slice::from_ref(&n), &[], (&whole.0, &whole.1), &mut elements);
+        let parts = match &row_parts {
+            Some(row_parts) => {
+                let parts =
+                    row_parts.parts(l, std::slice::from_ref(&n), &[], (&whole.0, &whole.1), &mut elements);
                 parts.into_iter().collect()
             }
             None => vec![Part { begin: whole.0, end: whole.1, inner: false }],

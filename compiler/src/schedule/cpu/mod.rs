@@ -133,7 +133,7 @@ fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, staged: bool) -> Result<
 /// written).
 struct Stores {
     targets: Vec<(Mem, Option<Mem>, Ty)>,
-    /// Of all arrays: they have the domain's.
+    /// The extents of all arrays, which are those of the index space.
     extents: Vec<NodeId>,
 }
 

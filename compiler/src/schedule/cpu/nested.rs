@@ -82,7 +82,7 @@ pub fn tile(
     Ok(Expr::Reg(value))
 }
 
-/// The same where an element has loops of its own, so that loops over elements do not vectorise:
+/// A tile whose elements have loops of their own, so that loops over elements do not vectorise:
 /// each is written once.
 pub fn tile_by_loops(
     l: &mut Lower,

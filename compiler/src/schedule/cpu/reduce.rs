@@ -148,7 +148,7 @@ impl Tile<'_> {
         all
     }
 
-    /// The same for any tile, with such an element or operator written once.
+    /// The code of any tile, with an element or operator that has loops written once.
     fn by_loops(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         out.push(Stmt::Note("a tile: 16 rows of 128 columns".into()));
         let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out));

@@ -6,7 +6,7 @@
 //! there are no rows: `map` counts through the elements.
 
 use super::Stores;
-use super::boundary::{Away, Part};
+use super::boundary::{Part, RowParts};
 use super::element_loop::each;
 use crate::core::NodeId;
 use crate::error::Result;
@@ -50,13 +50,14 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
         }
     };
     // what is staged is at its edges all the time
-    let away = if staged || l.k.strided { None } else { Away::of(l.launch, fused, &items) };
-    let inner = away.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &index));
+    let row_parts = if staged || l.k.strided { None } else { RowParts::of(l.launch, fused, &items) };
+    let inner = row_parts.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &index));
     walk.rows(l, &mut body, &mut |l, piece, out| {
-        let parts = match &away {
-            Some(away) => {
-                away.parts(l, &extents, &piece.outer, (&piece.begin, &piece.end), out).into_iter().collect()
-            }
+        let parts = match &row_parts {
+            Some(row_parts) => row_parts
+                .parts(l, &extents, &piece.outer, (&piece.begin, &piece.end), out)
+                .into_iter()
+                .collect(),
             None => vec![Part { begin: piece.begin.clone(), end: piece.end.clone(), inner: false }],
         };
         for part in parts {

@@ -86,7 +86,7 @@ pub(super) struct Strip<'a> {
     length: Expr,
     /// Some columns of a tile, `width` values each; the first is where results are.
     pub block: Vec<Mem>,
-    /// So many segments at most.
+    /// The greatest number of segments.
     pub most: u32,
 }
 
@@ -309,7 +309,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// So many values of the block are absent.
+    /// Marks `count` values of the block as absent.
     fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();

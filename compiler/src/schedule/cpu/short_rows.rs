@@ -84,13 +84,13 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
 struct Batch<'a> {
     s: &'a Segments,
     reductions: &'a [Reduction],
-    /// Of each segment.
+    /// The length of each segment.
     length: Expr,
     /// Columns that have elements.
     present: Expr,
     /// Pairs of columns of a segment, a power of two.
     width: Expr,
-    /// Of each segment: its columns, its pairs, and in turn what has been joined of those.
+    /// For each segment its columns, its pairs, and two buffers for what has been joined of those.
     columns: Vec<Mem>,
     pairs: Vec<Mem>,
     joined: Vec<Mem>,
@@ -224,7 +224,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// So many pairs of neighbours.
+    /// Joins that many pairs of neighbours.
     fn join(&self, l: &mut Lower, [from, to]: [&[Mem]; 2], pairs: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         for ((r, from), to) in self.reductions.iter().zip(from).zip(to) {
             let (mut body, k) = (Vec::new(), l.k.reg("k", Ty::I64));

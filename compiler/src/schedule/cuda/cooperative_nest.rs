@@ -24,7 +24,7 @@ use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Bytes of shared memory that every device gives a block.
 const SHARED: i64 = 48 << 10;

@@ -14,7 +14,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 use crate::schedule::scalars as values;
 
-/// Of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
+/// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.
 pub const THREADS: u32 = 128;
 /// Elements that each thread computes of a chunk.
 const PER_THREAD: i64 = 4;

@@ -23,7 +23,7 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil::Stencil;
 
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers
 /// the latency (measured: more is slower).
@@ -44,7 +44,7 @@ pub fn blocks(cost: u32, each: i64) -> u32 {
     u32::from(i64::from(cost) * each > 700)
 }
 
-/// The same of large bodies without branches: nothing is saved across a call. The options by
+/// Blocks at once for large bodies without branches, where no register is saved across a call. The options by
 /// `erfc`: 0.591 ms in place of 0.684 with all registers, and of 0.656 with branches.
 const BLOCKS_WITHOUT_BRANCHES: u32 = 5;
 /// Words that a thread loads at most for that: else they alone take most of the registers.
@@ -104,13 +104,13 @@ impl Plan {
         register_window::words(l, &own) <= MOST_JOINED
     }
 
-    fn margin(&self) -> BoundaryWidth {
-        self.inner.margins[0]
+    fn boundary_width(&self) -> BoundaryWidth {
+        self.inner.widths[0]
     }
 
     /// Whether only a block that is not full goes element by element.
     fn is_even(&self) -> bool {
-        self.windows.is_empty() && self.margin() == (0, 0)
+        self.windows.is_empty() && self.boundary_width() == (0, 0)
     }
 
     /// How a stencil is kept, and the bytes of it that a block loads for each element.
@@ -193,11 +193,12 @@ impl Work<'_> {
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
         let &Work { plan, shape, .. } = self;
         // a block number has 31 bits: cheaper than to compare indices
-        let limit = register_window::limit(l.launch, &plan.windows, shape.v, (count, plan.margin().1));
+        let limit =
+            register_window::limit(l.launch, &plan.windows, shape.v, (count, plan.boundary_width().1));
         let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(plan.per_block));
         let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
         let tests = [
-            register_window::inside(&plan.windows, shape.v, plan.margin().0, &self.start),
+            register_window::inside(&plan.windows, shape.v, plan.boundary_width().0, &self.start),
             shared_tile_1d::inside(l, &plan.windows, &self.start, plan.per_block),
         ];
         for inside in tests.into_iter().flatten() {

@@ -69,10 +69,10 @@ pub struct Draft {
     /// Versions of one body share it.
     kernel: Arc<Kernel>,
     name: String,
-    /// Of all arrays.
+    /// No array that is written overlaps another.
     noalias: bool,
     narrow: bool,
-    /// Which it was written by.
+    /// The strategy that it follows.
     pub strategy: Strategy,
 }
 
@@ -98,7 +98,7 @@ pub fn kernels(
         interrupt::check()?;
         let (k, grid) = emit(c, fused, scalars, &group)?;
         let strategy = group.plan.strategy(fused, c.facts.nested);
-        // a product's registers are written out because that pays
+        // a product is written out for its registers: its size does not count
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
             *c.in_products() += std::mem::take(&mut size);
@@ -158,7 +158,7 @@ impl Written {
                 entry: name.clone(),
                 threads: k.threads,
                 grid: self.grid,
-                pays: variant.profit,
+                profit: variant.profit,
                 contiguous: guards.contiguous,
                 flat: flat.clone(),
                 aligned: aligned.clone(),

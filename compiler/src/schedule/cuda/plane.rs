@@ -20,7 +20,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Of a block of so many warps below each other, whose lanes have neighbouring columns, or with
+    /// Cuts a plane for blocks of `down` warps below each other, whose lanes have neighbouring columns, or with
     /// all columns of one turn before the next.
     pub fn new(down: i64, v: i64, neighbours: bool, threads: u32) -> Cut {
         let (apart, warps) = (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
@@ -165,7 +165,7 @@ pub fn warp() -> Expr {
     Expr::binary(BinaryOp::Shr, thread(), int32(5))
 }
 
-/// Where all that is computed and loaded from a first element on is inside, and keeps its margins.
+/// Where all that is computed and loaded from a first element on is inside, and keeps its boundary widths.
 pub struct Room {
     /// Along all axes but the last.
     pub rows: Option<Expr>,
@@ -179,7 +179,7 @@ impl Room {
     /// For so many elements along each axis, and what is loaded around them.
     pub fn of(
         l: &mut Lower,
-        (fused, margins): (&FusedGroup, &[BoundaryWidth]),
+        (fused, widths): (&FusedGroup, &[BoundaryWidth]),
         firsts: &[Expr],
         sizes: &[i64],
         reaches: &[Reach],
@@ -188,8 +188,8 @@ impl Room {
         let (mut rows, mut last) = (None, (0, Expr::int(0)));
         for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
             let mine = || reaches.iter().filter(|r| r.axis == axis);
-            let margin = margins[axis];
-            let first = -mine().map(|r| r.first).min().unwrap_or(0).min(-margin.0);
+            let width = widths[axis];
+            let first = -mine().map(|r| r.first).min().unwrap_or(0).min(-width.0);
             let mut needs: Vec<(NodeId, i64)> = Vec::new();
             for r in mine() {
                 let beyond = r.end - size;
@@ -199,7 +199,7 @@ impl Room {
                 }
             }
             let n = l.launch.host(fused.domain[axis]);
-            let end = register_window::end(l.launch, (fused.domain[axis], margin.1), axis as u8, &needs);
+            let end = register_window::end(l.launch, (fused.domain[axis], width.1), axis as u8, &needs);
             if axis + 1 == rank {
                 last = (first, end);
                 continue;

@@ -22,7 +22,7 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::reduction::Reduction;
 
-/// Of a block: two tiles.
+/// Threads of a block: it takes two tiles.
 pub const THREADS: u32 = 256;
 /// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
 /// than 8 pay only where an element is 4 bytes.
@@ -31,7 +31,7 @@ const MOST_SPAN: u32 = 32;
 const WORDS_IN_FLIGHT: i64 = 32;
 /// Operations of the rows that a thread goes through at once.
 const MAX_UNROLLED: i64 = 200;
-/// The same with strides, where every element has an address of its own.
+/// [`WORDS_IN_FLIGHT`] with strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
 pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;

@@ -215,7 +215,7 @@ pub fn main(
     let plan = &Plan { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
     let place = plane::place(l, fused, shape, plan.cut, &mut out);
-    let within = (fused, inner.margins.as_slice());
+    let within = (fused, inner.widths.as_slice());
     let work = Work { items: &items, arrays: &inner.arrays, plan, place: &place };
     let (fits, all_fit, room) = match &plan.patches {
         Some(patches) => {

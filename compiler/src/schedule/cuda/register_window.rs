@@ -39,7 +39,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Of a vector that is read at these distances.
+    /// The window of a vector that is read at these distances.
     fn of(l: &LaunchContext, s: &Stencil, v: i64) -> Window {
         let taps: Vec<i64> = s.taps.iter().map(|t| t[0]).collect();
         let lanes = taps.iter().flat_map(|t| (0..v).map(move |k| t + k)).collect();
@@ -168,24 +168,24 @@ pub fn loaded(
 }
 
 /// Whether nothing is loaded from before an array, by a block whose first element this is, and the
-/// margin is kept; None: always.
-pub fn inside(windows: &[Window], v: i64, margin: i64, start: &Expr) -> Option<Expr> {
-    let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-margin);
+/// boundary width is kept; None: always.
+pub fn inside(windows: &[Window], v: i64, width: i64, start: &Expr) -> Option<Expr> {
+    let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-width);
     (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
 /// The number of elements from the start whose blocks load nothing from behind an array: of `n`,
-/// all but the margin at most.
+/// all but the boundary width at most.
 pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
     let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
-/// The least of `n` without a margin and, for each array that is read so far behind an element,
+/// The least of `n` without a boundary width and, for each array that is read so far behind an element,
 /// what its length along an axis has room for.
-pub fn end(l: &mut LaunchContext, (n, margin): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
-    let mut beside = margin;
+pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
+    let mut beside = width;
     let mut others = Vec::new();
     for &(array, beyond) in needs {
         let len = l.extent(array, axis);

@@ -12,7 +12,7 @@ use super::{
     stencil_cost,
 };
 use crate::core::StencilHint;
-use crate::plan::gpu::Pays;
+use crate::plan::gpu::Profit;
 use crate::schedule::Scope;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction, is_store};
@@ -51,7 +51,7 @@ pub enum Plan {
 pub struct Shape {
     /// Neighbours of each thread, accessed at once.
     pub v: i64,
-    /// Of planes: a thread's columns are as far apart as a warp is wide, so that a warp's accesses
+    /// In planes, a thread's columns are as far apart as a warp is wide, so that a warp's accesses
     /// are one line of memory at any alignment.
     pub unaligned: bool,
     /// Strided arrays, else contiguous.
@@ -83,7 +83,7 @@ pub struct Variant {
     /// Follows the kernel's name in its own.
     pub suffix: String,
     pub guards: Guards,
-    pub profit: Pays,
+    pub profit: Profit,
     /// What the code may assume of the arrays: no output overlaps another array.
     pub noalias: bool,
 }
@@ -138,7 +138,7 @@ const MANY_BLOCKS: u32 = 256;
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
     if fused.domain.is_empty() {
         let variant =
-            Variant { suffix: String::new(), guards: any(false), profit: Pays::default(), noalias: false };
+            Variant { suffix: String::new(), guards: any(false), profit: Profit::default(), noalias: false };
         return vec![Group::of(
             (Plan::Scalars, Vec::new()),
             Shape::default(),
@@ -161,7 +161,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
 }
 
 impl Group {
-    /// Of one variant, which there is however much code a function has.
+    /// A group of one variant, which is never left out.
     pub fn of(
         (plan, stencils): (Plan, Vec<Kept>),
         shape: Shape,
@@ -179,7 +179,7 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
     let group = |n: i64| {
         let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
         let suffix = format!("_steps{n}");
-        let variant = Variant { suffix, guards, profit: Pays::default(), noalias: true };
+        let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         Group::of((Plan::TemporalBlocking(plan.with(n)), Vec::new()), Shape::default(), inner, variant)
     };
     plan.versions.iter().map(|n| group(*n)).collect()
@@ -201,7 +201,7 @@ fn elements(
     };
     let shape = Shape { v, threads, descending: l.facts.follows, ..Shape::default() };
     let scattered = Shape { v: 1, ..shape };
-    let list = |list: &[(&str, Guards)], profit: Pays| {
+    let list = |list: &[(&str, Guards)], profit: Profit| {
         let variant = |(suffix, guards): &(&str, Guards)| {
             let noalias = !writes || guards.separate;
             Variant { suffix: suffix.to_string(), guards: *guards, profit, noalias }
@@ -231,7 +231,7 @@ fn elements(
     }
     if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
-            let profit = Pays { least: Some(MANY_BLOCKS), ..Pays::default() };
+            let profit = Profit { least: Some(MANY_BLOCKS), ..Profit::default() };
             groups.push(group(
                 (Plan::Product(large), Vec::new()),
                 shape,
@@ -245,18 +245,18 @@ fn elements(
         }
         contiguous.push(("_wide", unit(false, false)));
         let plan = plan(l, (fused, inner), product.as_ref(), shape);
-        groups.push(group(plan, shape, list(&contiguous, Pays::default())));
+        groups.push(group(plan, shape, list(&contiguous, Profit::default())));
         let unaligned = Shape { unaligned: true, ..shape };
         if v > 1 && product.is_none() && is_plane(l, fused, inner, unaligned) {
             let plan = self::plan(l, (fused, inner), product.as_ref(), unaligned);
-            let variants = list(&[("_unaligned", unit(true, writes))], Pays::default());
+            let variants = list(&[("_unaligned", unit(true, writes))], Profit::default());
             groups.push(group(plan, unaligned, variants));
         }
     }
     if !only_contiguous || groups.is_empty() {
         let strided = Shape { strided: true, ..scattered };
         let plan = plan(l, (fused, inner), product.as_ref(), strided);
-        let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Pays::default());
+        let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Profit::default());
         groups.push(group(plan, strided, variants));
     }
     groups

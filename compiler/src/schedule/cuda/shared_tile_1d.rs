@@ -124,7 +124,7 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
     out.append(&mut stores);
 }
 
-/// The same of a block whose loads may reach over an end: element by element.
+/// Fills the tiles of a block whose loads may reach over an end, element by element.
 pub fn fill_over_ends(
     l: &mut Lower,
     windows: &[Window],

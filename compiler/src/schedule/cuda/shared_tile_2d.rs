@@ -22,7 +22,7 @@ use crate::schedule::lower::{LaunchContext, Lower};
 /// Bytes of shared memory that every device gives a block.
 const MOST_BYTES: i64 = 48 << 10;
 
-/// Of one array, at these distances along the axes before the last two.
+/// The tile of one array, at these distances along the axes before the last two.
 #[derive(Clone)]
 struct SharedTile {
     array: NodeId,
@@ -85,7 +85,7 @@ impl SharedTiles {
         Some(SharedTiles(all))
     }
 
-    /// The same with shared memory of the kernel that is being written.
+    /// Declares their shared memory in the kernel that is being written.
     pub fn declared(mut self, l: &mut Lower) -> SharedTiles {
         for p in &mut self.0 {
             p.mem = l.k.share("patch", l.launch.g.ty(p.array).elem, (p.rows * p.columns) as u32);

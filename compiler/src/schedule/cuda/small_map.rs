@@ -11,7 +11,7 @@ use super::map::{HEAVY, THREADS};
 use super::{bind, thread, wide};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
-use crate::plan::gpu::Pays;
+use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction};
@@ -34,8 +34,8 @@ pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bo
 }
 
 /// When it is the fastest.
-pub fn profit() -> Pays {
-    Pays { most: Some(FEW_BLOCKS), ..Pays::default() }
+pub fn profit() -> Profit {
+    Profit { most: Some(FEW_BLOCKS), ..Profit::default() }
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {

@@ -49,7 +49,7 @@ pub fn time(strategy: StencilHint, taps: usize) -> f64 {
 const MANY: usize = 18;
 
 /// The strategy of a fused group, and why. `padded`: elements at the edges are other than those
-/// that keep a margin.
+/// that keep a boundary width.
 pub fn strategy(l: &LaunchContext, stencils: &[Stencil], padded: bool) -> (StencilHint, String) {
     if let Some(wanted) = l.hint() {
         return (wanted, format!("the author asked for {wanted}"));

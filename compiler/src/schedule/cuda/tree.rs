@@ -31,7 +31,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Of this thread.
+    /// The column of this thread.
     pub fn new(l: &mut Lower, out: &mut Vec<Stmt>) -> Column {
         let part = |of: i64| Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(of as i32 - 1));
         let lane = bind(l, "lane", part(WARP.into()), out);
@@ -66,7 +66,7 @@ impl Column {
         Ok(value)
     }
 
-    /// The same, with the operator written once.
+    /// [`Self::warp`] with the operator written once.
     fn warp_by_loop(
         &self,
         l: &mut Lower,
@@ -140,7 +140,7 @@ pub fn warps(
     pair(l, r, &low, &high, there(2), None, out)
 }
 
-/// The same, with the operator written once: the low pair, the high pair, then both.
+/// [`warps`] with the operator written once: the low pair, the high pair, then both.
 fn warps_by_loop(
     l: &mut Lower,
     r: &Reduction,

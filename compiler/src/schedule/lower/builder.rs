@@ -51,7 +51,7 @@ impl KernelBuilder {
         }
     }
 
-    /// The same kernel for arrays of any strides.
+    /// Turns it into a kernel for arrays of any strides.
     pub fn for_any_strides(self, name: &str) -> KernelBuilder {
         let kernel = Kernel { name: name.into(), ..self.kernel };
         KernelBuilder { kernel, strided: true, ..self }

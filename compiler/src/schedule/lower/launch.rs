@@ -127,7 +127,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
-    /// The same in the graph.
+    /// The number of elements of the index space, as a node.
     pub fn count_node(&mut self) -> NodeId {
         let extents = self.domain.clone();
         let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
@@ -180,8 +180,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         &mut self.scheduler.in_products
     }
 
-    /// The same values with all proven reads by indices in normal form, so that what neighbouring
-    /// elements compute of one element is one node.
+    /// Writes the indices of all proven reads in normal form, so that what neighbouring elements
+    /// compute from one element is one node.
     pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
         let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
         for n in self.g.reachable(roots.iter().copied()) {

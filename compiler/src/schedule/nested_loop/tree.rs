@@ -129,7 +129,7 @@ pub(super) fn level(
 /// What computes values at an index, going on from accumulators or not.
 pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// The same for the elements of a tile, whose columns may go on by a multiply-add.
+/// [`level`] for the elements of a tile, whose columns may go on by a multiply-add.
 pub fn columns(
     l: &mut Lower,
     lanes: &mut Lanes,

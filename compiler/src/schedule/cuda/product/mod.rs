@@ -38,7 +38,7 @@ struct Block<'a> {
     p: &'a Product,
     shape: BlockTile,
     strided: bool,
-    /// Of one panel, that goes to scratch.
+    /// The one panel that is computed, where results go to scratch (split-K).
     panel: Option<Panel>,
     /// Two buffers for each part of each side.
     shared: [Vec<Mem>; 2],

@@ -18,7 +18,7 @@ use crate::schedule::products::Product;
 
 use super::block_tile::BlockTile;
 
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Bytes that a thread has in flight.
 const IN_FLIGHT: usize = 64;
@@ -102,7 +102,7 @@ pub fn main(
 }
 
 impl Adder {
-    /// Of few panels a thread adds all.
+    /// Few panels: one thread adds all.
     fn alone(&self, l: &mut Lower, sum: Reg, out: &mut Vec<Stmt>) {
         let (panel, mut body) = (l.k.reg("panel", Ty::I64), Vec::new());
         let at = in_scratch(self.at.clone(), Expr::Reg(panel), &self.panels);
@@ -112,7 +112,7 @@ impl Adder {
         out.push(Stmt::If(self.inside.clone(), all, vec![]));
     }
 
-    /// Of many, the threads of rank 0.
+    /// Many panels: several threads add them in batches, and the one of rank 0 has the sum.
     fn together(&self, l: &mut Lower, sum: Reg, out: &mut Vec<Stmt>) {
         let nothing = Expr::Lit(Lit::no_sum(self.ty));
         let of_batch = wide(self.span.clone()).times(Expr::int(self.each));

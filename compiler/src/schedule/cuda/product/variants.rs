@@ -5,7 +5,7 @@ use super::{main, split_k_sum};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::Stmt;
-use crate::plan::gpu::{Grid, Pays};
+use crate::plan::gpu::{Grid, Profit};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
 use crate::schedule::groups::FusedGroup;
@@ -18,11 +18,11 @@ use std::rc::Rc;
 /// are several.
 const FEW_SQUARES: u32 = 200;
 const TWO_PANELS: u32 = 1024;
-/// A thread a row, or a few columns, pays for sums from so many elements on.
+/// A thread a row, or a few columns, is profitable for sums from this many elements on.
 const THIN_FROM: u32 = 64;
 /// So few blocks of such (of few columns, of few rows) leave the device idle.
 const FEW_THIN: [u32; 2] = [640, 256];
-/// Of few rows or columns a thread has all.
+/// Up to this many rows or columns a thread has all of them.
 const FEW: i64 = 4;
 /// Operations of a function's products, from which on no further one has versions of its own for
 /// such shapes: two megabytes of PTX.
@@ -119,25 +119,25 @@ pub fn variants(
         BlockTile::thin(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };
     let [few_rows, few_columns] = [[Some(FEW as u32), None], [None, Some(FEW as u32)]]
-        .map(|[rows, columns]| Pays { rows, columns, shortest: Some(THIN_FROM), ..Pays::default() });
-    let any = Pays { shortest: Some(THIN_FROM), ..Pays::default() };
+        .map(|[rows, columns]| Profit { rows, columns, shortest: Some(THIN_FROM), ..Profit::default() });
+    let any = Profit { shortest: Some(THIN_FROM), ..Profit::default() };
     let list = match fused.domain.len() {
         1 => vec![("_column", thin(0, 1), FEW_THIN[0], any)],
         _ => vec![
             ("_column", thin(0, FEW), FEW_THIN[0], few_columns),
             ("_row", thin(1, FEW), FEW_THIN[1], few_rows),
-            ("", square, FEW_SQUARES, Pays::default()),
+            ("", square, FEW_SQUARES, Profit::default()),
         ],
     };
     let mut groups = Vec::new();
-    for (suffix, tile, few, pays) in list {
+    for (suffix, tile, few, profit) in list {
         // rows are read by 64 or 128 bytes each: what follows them is on its way
         let fetch = match () {
             _ if tile.sides[1].few && p.sides[0].along_k => 256,
             _ if tile.sides[0].few || !p.sides[0].along_k => 0,
             _ => 128,
         };
-        let mut add = |what: &str, part: Part, profit: Pays| {
+        let mut add = |what: &str, part: Part, profit: Profit| {
             let fetch = if part == Part::Sum { 0 } else { fetch };
             let plan = Plan { product: p.clone(), tile, part, fetch, blocks: 0 };
             // panels write scratch only
@@ -151,10 +151,10 @@ pub fn variants(
                 variant,
             ));
         };
-        add("_panels", Part::Panel, Pays { most: Some(few), shortest: Some(TWO_PANELS), ..pays });
-        add("_sums", Part::Sum, Pays::default());
+        add("_panels", Part::Panel, Profit { most: Some(few), shortest: Some(TWO_PANELS), ..profit });
+        add("_sums", Part::Sum, Profit::default());
         if tile.sides.iter().any(|s| s.few) {
-            add("", Part::Whole, pays);
+            add("", Part::Whole, profit);
         }
     }
     groups

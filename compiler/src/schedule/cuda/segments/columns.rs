@@ -23,7 +23,7 @@ use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
 use crate::schedule::nested_loop::Place;
 
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
 const WARPS: i64 = (THREADS / WARP) as i64;
 /// Columns of a tile that a warp takes at most.
@@ -245,7 +245,7 @@ impl Strip<'_> {
         Ok(values.iter().map(|of| of.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// The same of the segments from `j` on, one for each of the `values`.
+    /// Loads the elements of the segments from `j` on, one for each of the `values`.
     fn neighbours(
         &self,
         l: &mut Lower,

@@ -16,7 +16,7 @@ use super::select::{self, Group, Guards, Plan, Shape, Variant, any, unit};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::plan::gpu::{Grid, Pays};
+use crate::plan::gpu::{Grid, Profit};
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
@@ -44,7 +44,7 @@ fn blocks(way: Way) -> u32 {
 /// How one variant works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// So many lanes take so many segments together.
+    /// That many lanes take that many segments together.
     Warp(u32, i64),
     /// A thread takes neighbouring segments, side by side with others.
     Own,
@@ -100,7 +100,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>>
             way => (Shape { strided, ..Shape::default() }, (Plan::Segmented(way, strategy), Vec::new())),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.separate);
-        let variant = Variant { suffix, guards, profit: Pays::default(), noalias };
+        let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
         Group::of(plan, shape, &inner, variant)
     };
     Some(list(along).into_iter().map(group).collect())

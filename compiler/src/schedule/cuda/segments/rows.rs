@@ -16,9 +16,9 @@ use crate::schedule::cuda::tree::Column;
 use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
 use crate::schedule::lower::Lower;
 
-/// Of a block.
+/// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Of a block.
+/// Warps of a block.
 pub const WARPS: u32 = THREADS / WARP;
 /// Tiles that a warp takes of a long segment.
 pub const MOST_SPAN: u32 = 8;

@@ -156,7 +156,8 @@ impl Tile<'_> {
         self.groups(l, &groups, self.job.v, accs, out)
     }
 
-    /// The same where groups may be missing: they read the last one that is there, in vain.
+    /// [`Self::groups`] where groups may be missing: a missing one reads the last one, and its values
+    /// are not used.
     fn clamped(
         &self,
         l: &mut Lower,

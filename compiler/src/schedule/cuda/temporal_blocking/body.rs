@@ -47,12 +47,12 @@ fn place(l: &mut Lower, fused: &FusedGroup, plan: &Plan, out: &mut Vec<Stmt>) ->
     [first(l, down, 0, "top", out), first(l, right, 1, "left", out)]
 }
 
-/// Whether the whole region is inside, and what it computes first is within the margins.
+/// Whether the whole region is inside, and what it computes first is within the boundary widths.
 fn fits(l: &mut Lower, fused: &FusedGroup, plan: &Plan, first: &[Expr; 2]) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
-            [plan.margins[axis].0, plan.margins[axis].1].map(|m| (m - plan.reach[axis]).max(0));
+            [plan.widths[axis].0, plan.widths[axis].1].map(|m| (m - plan.reach[axis]).max(0));
         let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
         let end = plus(first.clone(), plan.region()[axis] + behind);
         let high = Expr::binary(BinaryOp::Le, end, l.launch.host(fused.domain[axis]));

@@ -56,13 +56,13 @@ pub struct Plan {
     reach: [i64; 2],
     /// Neighbours of a lane.
     v: i64,
-    /// An element right within margins, and one that is right everywhere.
+    /// An element right within boundary widths, and one that is right everywhere.
     inner: NodeId,
-    margins: Vec<BoundaryWidth>,
+    widths: Vec<BoundaryWidth>,
     edge: Predicated,
     /// How many steps at once, at most: a version each, the most first.
     pub versions: Vec<i64>,
-    /// Of the version that is written.
+    /// Steps of the variant that is written.
     pub steps: i64,
 }
 
@@ -119,8 +119,8 @@ impl Plan {
         let there = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
         let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
         let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
-        let (inner, margins) = (inner.arrays[0], inner.margins.clone());
-        Some(Plan { state, others, taps, reach, v, inner, margins, edge, versions, steps })
+        let (inner, widths) = (inner.arrays[0], inner.widths.clone());
+        Some(Plan { state, others, taps, reach, v, inner, widths, edge, versions, steps })
     }
 
     /// For a version of so many steps.
