@@ -42,6 +42,9 @@ enum Task {
     Test {
         /// Only this step: style, licences, formatting, clippy, rust, independent, cpp-examples, tests/cpp
         step: Option<String>,
+        /// Leave out what takes long, and say what that is
+        #[arg(long, conflicts_with = "step")]
+        fast: bool,
     },
     /// Build libarraygpu and install it with headers, CMake and pkg-config files (relocatable)
     Install {
@@ -125,7 +128,8 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Demo => demo::run(),
-        Task::Test { step } => test::run(step.as_deref()),
+        Task::Test { fast: true, .. } => test::fast(),
+        Task::Test { step, fast: false } => test::run(step.as_deref()),
         Task::Install { prefix } => install::run(&prefix),
         Task::Uninstall { prefix } => install::uninstall(&prefix),
         Task::Bench { name } => bench::run(name.as_deref()),

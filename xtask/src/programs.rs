@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
+use std::time::Instant;
 
 /// Programs that take longest, the longest first: they begin, so that none of them is left alone at the end.
 const LONG: [&str; 13] = [
@@ -27,6 +28,27 @@ const LONG: [&str; 13] = [
     "texts",
 ];
 
+/// The first so many of them take more than a quarter of a minute each.
+const LONGEST: usize = 4;
+
+/// The models' loom wants features of crates that nothing else wants: built with it, all that uses those crates, the
+/// compiler among it, would be built once more for the steps that build without it.
+const WITHOUT_MODELS: [&str; 3] = ["--workspace", "--exclude", "arraygpu-models"];
+
+/// Which programs are run.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Which {
+    /// All, and the examples in the documentation.
+    All,
+    /// Only the test programs, without [`left_out`].
+    Quick,
+}
+
+/// The programs that are not quick.
+pub fn left_out() -> String {
+    LONG[..LONGEST].join(", ")
+}
+
 /// A program with tests.
 struct Program {
     name: String,
@@ -35,9 +57,9 @@ struct Program {
     folder: PathBuf,
 }
 
-/// Builds and runs all of them, and the examples in the documentation, with these variables.
-pub fn run(variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
-    let mut programs = build()?;
+/// Builds and runs them with these variables.
+pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
+    let mut programs = build(which)?;
     programs.sort_by_key(|p| LONG.iter().position(|name| *name == p.name).unwrap_or(LONG.len()));
     let (queue, told) = (Mutex::new(programs.iter()), Mutex::new((Counts::default(), Vec::new())));
     let next = || queue.lock().ok().and_then(|mut queue| queue.next());
@@ -45,9 +67,11 @@ pub fn run(variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
         for _ in 0..sh::processors() {
             scope.spawn(|| {
                 while let Some(program) = next() {
+                    let start = Instant::now();
                     let (text, fine) = program.run(variables);
+                    let seconds = start.elapsed().as_secs_f64();
                     let Ok(mut told) = told.lock() else { return };
-                    println!("$ {} of {}\n{text}", program.name, program.package);
+                    println!("$ {} of {} ({seconds:.1} s)\n{text}", program.name, program.package);
                     text.lines().for_each(|line| told.0.line(line));
                     if !fine {
                         told.1.push(format!("{} of {}", program.name, program.package));
@@ -58,7 +82,11 @@ pub fn run(variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
     });
     let (ran, mut failed) = told.into_inner().map_err(|_| "a thread that ran tests panicked")?;
     counts.add(ran);
-    let mut documentation = sh::cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+    if which == Which::Quick {
+        return if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) };
+    }
+    let mut documentation = sh::cargo(&["test", "--no-fail-fast", "--doc"]);
+    documentation.args(WITHOUT_MODELS);
     documentation.envs(variables.iter().copied());
     if !sh::watch(&mut documentation, |line| counts.line(line))? {
         failed.push("examples of the documentation".into());
@@ -66,11 +94,15 @@ pub fn run(variables: &[(&str, &OsStr)], counts: &mut Counts) -> Result {
     if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
 }
 
-fn build() -> Result<Vec<Program>> {
-    let mut programs = build_of(&["--workspace"])?;
+fn build(which: Which) -> Result<Vec<Program>> {
+    let mut programs = build_of(&WITHOUT_MODELS)?;
+    programs.extend(build_of(&["-p", "arraygpu-models"])?);
     // the compiler is optimised for the programs that use it; for its own unit tests that would take minutes more
     let config = "profile.dev.package.arraygpu-compiler.opt-level=0";
     programs.extend(build_of(&["-p", "arraygpu-compiler", "--lib", "--config", config])?);
+    if which == Which::Quick {
+        programs.retain(|p| !LONG[..LONGEST].contains(&p.name.as_str()));
+    }
     Ok(programs)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::count::Counts;
 use crate::install::Profile;
+use crate::programs::Which;
 use crate::sh::{self, Result, say};
 use crate::{cmake, independent, install, licences, programs, ptxas, system, tidy};
 use std::ffi::OsStr;
@@ -42,6 +43,16 @@ impl Run<'_> {
         self.counts.add(counts);
         result.is_ok()
     }
+
+    /// The result of all steps.
+    fn end(self) -> Result {
+        println!();
+        for b in &self.broken {
+            println!("failed: {b}");
+        }
+        println!("{} passed, {} failed", self.counts.passed, self.counts.failed);
+        if self.broken.is_empty() { Ok(()) } else { Err("there are failures, see above".into()) }
+    }
 }
 
 /// Everything, or one step of that name; the last line is `N passed, M failed`.
@@ -72,7 +83,9 @@ pub fn run(only: Option<&str>) -> Result {
     } else {
         println!("no clippy on this machine: lints are not checked");
     }
-    all.step("rust", |counts| programs::run(&[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts));
+    all.step("rust", |counts| {
+        programs::run(Which::All, &[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
+    });
     all.step("independent", |counts| independent::run(None, counts));
     let projects: Vec<&str> = PROJECTS.into_iter().filter(|p| all.wants(p)).collect();
     if !projects.is_empty() && all.step("install", |_| install::for_projects(Profile::Dev)) {
@@ -85,12 +98,23 @@ pub fn run(only: Option<&str>) -> Result {
             });
         }
     }
-    println!();
-    for b in &all.broken {
-        println!("failed: {b}");
+    all.end()
+}
+
+/// What a change is likely to break, in minutes; the last lines say what is left out.
+pub fn fast() -> Result {
+    system::ensure(system::BUILD)?;
+    let mut all = Run { only: None, counts: Counts::default(), broken: Vec::new() };
+    all.step("style", |_| tidy::run());
+    if sh::output(&mut sh::cargo(&["fmt", "--version"])).is_some() {
+        all.step("formatting", |_| sh::run(&mut sh::cargo(&["fmt", "--all", "--check"])));
     }
-    println!("{} passed, {} failed", all.counts.passed, all.counts.failed);
-    if all.broken.is_empty() { Ok(()) } else { Err("there are failures, see above".into()) }
+    all.step("rust", |counts| {
+        programs::run(Which::Quick, &[("ARRAYGPU_PTXAS", ptxas::ensure()?.as_os_str())], counts)
+    });
+    println!("\nleft out: licences, clippy, independent, {},", PROJECTS.join(", "));
+    println!("the examples in the documentation, and the test programs {}", programs::left_out());
+    all.end()
 }
 
 /// Lets the tests write what they compare with, and shows what changed.
@@ -98,7 +122,7 @@ pub fn bless() -> Result {
     system::ensure(system::BUILD)?;
     let ptxas = ptxas::ensure()?;
     let variables = [("ARRAYGPU_PTXAS", ptxas.as_os_str()), ("BLESS", OsStr::new("1"))];
-    programs::run(&variables, &mut Counts::default())?;
+    programs::run(Which::All, &variables, &mut Counts::default())?;
     say("changed files");
     sh::run(sh::program("git").args(["status", "--short"]))
 }

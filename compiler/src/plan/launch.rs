@@ -253,7 +253,10 @@ impl GpuVersion {
                 let most = most.min(1 << (of_segment / 32).clamp(1, u64::from(most)).ilog2());
                 let blocks = n * of_segment.div_ceil(8);
                 let span = doubled(blocks, least, most, multiprocessors * RESIDENT_BLOCKS);
-                Spread { span: Some(span), scratch: Scratch { elements: n * of_segment, counters: n } }
+                Spread {
+                    span: Some(span),
+                    scratch: Scratch { elements: n.saturating_mul(of_segment), counters: n },
+                }
             }
             Grid::Strips(width, least, most) => {
                 let strips = n.div_ceil(width.into());
@@ -263,7 +266,7 @@ impl GpuVersion {
                 while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
                     span *= 2;
                 }
-                let elements = n * of_segment * u64::from(most / span);
+                let elements = n.saturating_mul(of_segment).saturating_mul(u64::from(most / span));
                 Spread { span: Some(span), scratch: Scratch { elements, counters: strips } }
             }
             Grid::Panels(rows, cols) => {
@@ -303,7 +306,41 @@ fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, doubled};
+    use super::{KernelLaunch, Layout, Scratch, Space, doubled};
+    use crate::plan::gpu;
+    use crate::scalar::Ty;
+
+    #[test]
+    fn a_split_product_is_two_kernel_launches() {
+        let text = "gpu @m {
+  version panels threads 64 panels 64 by 64 most 132 shortest 1024
+  version sums threads 256 sums 64 by 64
+  version whole threads 256 plane 64 by 64
+}";
+        let kernel = &gpu::parse(text).unwrap()[0];
+        let decide = |extents: &[u64], segment| {
+            let space = Space { extents, segment };
+            kernel.decide(kernel.choose(&space, 1, |_| None, || false).unwrap(), &space, 132)
+        };
+        let launch = |version, blocks, span| KernelLaunch { version, blocks, span };
+        let split = decide(&[128, 65], 1025);
+        assert_eq!(split.kernels().collect::<Vec<_>>(), [launch(0, 12, Some(1)), launch(1, 64, Some(1))]);
+        assert_eq!(split.scratch, Scratch { elements: 12 * 64 * 64, counters: 0 });
+        let whole = decide(&[128, 65], 512);
+        assert_eq!(whole.kernels().collect::<Vec<_>>(), [launch(2, 4, None)]);
+        assert_eq!(whole.scratch, Scratch::default());
+        assert_eq!(decide(&[0, 65], 1025).kernels().count(), 0);
+    }
+
+    #[test]
+    fn scratch_arrays_follow_each_other() {
+        let scratch = Scratch { elements: 65, counters: 1 };
+        let types = [Ty::F32, Ty::F64, Ty::Bool];
+        assert_eq!(scratch.offsets(&types).collect::<Vec<_>>(), [0, 512, 512 + 768]);
+        assert_eq!(scratch.bytes(&types), 512 + 768 + 256);
+        assert_eq!(scratch.bytes(&[]), 0);
+        assert_eq!(Scratch { elements: u64::MAX, counters: 0 }.bytes(&types), u64::MAX);
+    }
 
     #[test]
     fn spans_fill_the_device_first() {
