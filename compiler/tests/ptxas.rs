@@ -1,18 +1,19 @@
-//! Every PTX of the file tests assembles for sm_80, sm_90, sm_100 and sm_120, without a warning, a spill or a stack.
+//! Every PTX of the file tests assembles for sm_80, sm_90 and the newest architecture that ptxas knows, and a sample of
+//! them, another one each day, for sm_100 and sm_120: without a warning, a spill or a stack.
 //!
 //! All PTX is for sm_80 and up (`.target sm_80`): no variant is for one architecture only, so none needs a fallback. A
 //! variant that uses what later architectures have must name its own target, and come with a test that the next one
 //! runs elsewhere.
 //!
 //! `ptxas_files.txt` keeps what each kernel needs beside a hash of its text. Only kernels whose text is another one are
-//! assembled again, so four architectures cost nothing where kernels stay.
+//! assembled again.
 
 #[path = "common/ptxas.rs"]
 mod ptxas;
 
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{Targets, compile_for};
-use ptxas::{Module, Record, find, refuse_spills};
+use ptxas::{Module, Record, check_sample, find, refuse_spills};
 use std::path::Path;
 
 /// The PTX of functions; none if they do not compile (some file tests are about errors).
@@ -44,4 +45,5 @@ fn check(name: &str, mut all: Vec<Module>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/ptxas_{name}.txt"));
     let usage = Record::read(&path, &ptxas).usage(&ptxas, &all);
     refuse_spills(&ptxas, all.iter().zip(usage));
+    check_sample(&ptxas, &all);
 }

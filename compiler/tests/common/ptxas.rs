@@ -19,20 +19,39 @@ pub fn find() -> Ptxas {
         .unwrap_or_else(|e| panic!("{e}\n`cargo xtask test` installs one; ARRAYGPU_PTXAS=FILE names another"))
 }
 
-/// Ampere (the oldest that kernels are for), Hopper, and Blackwell in data centres and in workstations.
-const ARCHITECTURES: [&str; COUNT] = ["sm_80", "sm_90", "sm_100", "sm_120"];
-const COUNT: usize = 4;
+/// The oldest architecture, the one that counts, and the newest that this ptxas knows.
+pub fn architectures(ptxas: &Ptxas) -> [Arch; 3] {
+    let newest = *ptxas.archs.last().expect("an architecture");
+    ["sm_80", "sm_90"]
+        .map(|a| a.parse().expect("an architecture"))
+        .into_iter()
+        .chain([newest])
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("three")
+}
 
-/// What a kernel needs on each of [`architectures`].
-pub type Usages = [Usage; COUNT];
+/// Architectures that a sample of all kernels is assembled for, another one each day: Blackwell in data centres and in
+/// workstations. The record has the newest, which is of the latter's family.
+const SAMPLED: [&str; 2] = ["sm_100", "sm_120"];
+/// How many kernels that is.
+const SAMPLE: usize = 48;
 
-/// Those that every kernel is assembled for.
-pub fn architectures(ptxas: &Ptxas) -> [Arch; COUNT] {
-    let archs = ARCHITECTURES.map(|a| a.parse().expect("an architecture"));
-    if let Some(unknown) = archs.iter().find(|a| !ptxas.archs.contains(a)) {
-        panic!("ptxas {} does not know {unknown}; `cargo xtask test` installs one that does", ptxas.version);
-    }
-    archs
+/// Fails if a kernel of today's sample has an error or a warning on one of the architectures that are not recorded, or
+/// spills there. Those that this ptxas does not know are left out.
+pub fn check_sample(ptxas: &Ptxas, all: &[Module]) {
+    let known = |a: &str| a.parse().ok().filter(|a| ptxas.archs.contains(a));
+    let archs: Vec<Arch> = SAMPLED.into_iter().filter_map(known).collect();
+    let day = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_secs() / 86_400) as usize;
+    // the kernels of a day are far apart in the list
+    let days = all.len().div_ceil(SAMPLE).max(1);
+    let sample = all.iter().skip(day % days).step_by(days);
+    let jobs: Vec<(&Module, Arch)> = sample.flat_map(|m| archs.iter().map(move |a| (m, *a))).collect();
+    let usage = assemble(ptxas, &jobs);
+    let spills = |u: &Usage, name: &str| u.stack.max(u.spills) > allowed(name);
+    let bad = jobs.iter().zip(&usage).filter(|((m, _), u)| spills(u, &m.name));
+    let bad: Vec<String> = bad.map(|((m, arch), u)| format!("{} for {arch}: {u:?}", m.name)).collect();
+    assert!(bad.is_empty(), "kernels that spill:\n{}", bad.join("\n"));
 }
 
 /// A module with a name of its own.
@@ -56,7 +75,7 @@ impl Module {
 pub struct Record {
     path: PathBuf,
     title: String,
-    known: HashMap<String, (u64, Usages)>,
+    known: HashMap<String, (u64, [Usage; 3])>,
     text: String,
 }
 
@@ -74,20 +93,20 @@ impl Record {
     }
 
     /// What each module needs. Fails on an error and on a warning, and if it is not as recorded; `BLESS=1` records it.
-    pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<Usages> {
+    pub fn usage(&self, ptxas: &Ptxas, all: &[Module]) -> Vec<[Usage; 3]> {
         let archs = architectures(ptxas);
         let known = |m: &Module| self.known.get(&m.name).filter(|k| k.0 == m.hash()).map(|k| k.1);
         let fresh = all.iter().filter(|m| known(m).is_none());
         let jobs: Vec<_> = fresh.flat_map(|m| archs.map(|a| (m, a))).collect();
         let mut assembled = assemble(ptxas, &jobs).into_iter();
         let mut next = || assembled.next().expect("a usage for each job");
-        let usage: Vec<Usages> =
-            all.iter().map(|m| known(m).unwrap_or_else(|| [(); COUNT].map(|()| next()))).collect();
+        let usage: Vec<[Usage; 3]> =
+            all.iter().map(|m| known(m).unwrap_or_else(|| [(); 3].map(|()| next()))).collect();
         self.compare(all, &usage);
         usage
     }
 
-    fn compare(&self, all: &[Module], usage: &[Usages]) {
+    fn compare(&self, all: &[Module], usage: &[[Usage; 3]]) {
         let mut text = self.title.clone();
         for (m, usage) in all.iter().zip(usage) {
             let cells =
@@ -106,10 +125,10 @@ impl Record {
     }
 }
 
-fn row(line: &str) -> Option<(String, (u64, Usages))> {
+fn row(line: &str) -> Option<(String, (u64, [Usage; 3]))> {
     let mut words = line.split_whitespace().rev();
     let mut number = || words.next()?.parse().ok();
-    let mut usage = [Usage::default(); COUNT];
+    let mut usage = [Usage::default(); 3];
     for u in usage.iter_mut().rev() {
         (u.spills, u.stack, u.shared, u.registers) = (number()?, number()?, number()?, number()?);
     }
@@ -153,7 +172,7 @@ fn allowed(name: &str) -> u32 {
 }
 
 /// Fails if a kernel needs memory because registers do not suffice.
-pub fn refuse_spills<'m>(ptxas: &Ptxas, all: impl IntoIterator<Item = (&'m Module, Usages)>) {
+pub fn refuse_spills<'m>(ptxas: &Ptxas, all: impl IntoIterator<Item = (&'m Module, [Usage; 3])>) {
     let mut list = Vec::new();
     for (m, usage) in all {
         for (arch, u) in architectures(ptxas).iter().zip(usage) {
