@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::loc::{Loc, LocStack};
 use crate::scalar::{Lit, Ty};
+use std::fmt;
 use std::sync::Arc;
 
 /// A token.
@@ -27,14 +28,34 @@ pub enum Token {
 
 const MARKS: [&str; 11] = ["->", "(", ")", "{", "}", "[", "]", ",", ":", "=", "->"];
 
-/// Splits a text into tokens, each with its line.
-pub fn lex(text: &str) -> Result<Vec<(Token, u32)>> {
+/// A place in a text; both count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The character of the line.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Splits a text into tokens, each with its place.
+pub fn lex(text: &str) -> Result<Vec<(Token, Position)>> {
     let mut out = Vec::new();
-    for (line, number) in text.lines().zip(1..) {
-        let mut rest = line.trim_start();
+    for (whole, line) in text.lines().zip(1..) {
+        let mut rest = whole.trim_start();
+        let (mut column, mut counted) = (1, 0);
         while !rest.is_empty() && !rest.starts_with(';') {
-            let (token, len) = next(rest).map_err(|m| Error::user("E0101", format!("line {number}: {m}")))?;
-            out.push((token, number));
+            let begin = whole.len() - rest.len();
+            column += whole[counted..begin].chars().count() as u32;
+            counted = begin;
+            let at = Position { line, column };
+            let (token, len) = next(rest).map_err(|m| Error::user("E0101", format!("{at}: {m}")))?;
+            out.push((token, at));
             rest = rest[len..].trim_start();
         }
     }
@@ -111,7 +132,7 @@ fn place(s: &str) -> std::result::Result<LocStack, String> {
 
 /// A position in a token list.
 pub struct Cursor {
-    tokens: Vec<(Token, u32)>,
+    tokens: Vec<(Token, Position)>,
     at: usize,
     depth: usize,
 }
@@ -162,10 +183,20 @@ impl Cursor {
         self.at == self.tokens.len()
     }
 
-    /// An error at the current line.
-    pub fn error(&self, message: impl std::fmt::Display) -> Error {
-        let line = self.tokens.get(self.at).or(self.tokens.last()).map_or(0, |t| t.1);
-        Error::user("E0102", format!("line {line}: {message}"))
+    /// Where the next token is, or the last one at the end.
+    pub fn position(&self) -> Position {
+        let token = self.tokens.get(self.at).or(self.tokens.last());
+        token.map_or(Position { line: 1, column: 1 }, |t| t.1)
+    }
+
+    /// An error at the next token.
+    pub fn error(&self, message: impl fmt::Display) -> Error {
+        Cursor::error_at(self.position(), message)
+    }
+
+    /// An error at a token that may have been taken.
+    pub fn error_at(at: Position, message: impl fmt::Display) -> Error {
+        Error::user("E0102", format!("{at}: {message}"))
     }
 
     fn expected(&self, what: &str) -> Error {
@@ -184,12 +215,6 @@ impl Cursor {
         };
         self.at += usize::from(yes);
         yes
-    }
-
-    /// Takes a mark or keyword if it is next, on the line of the token before.
-    pub fn eat_here(&mut self, s: &str) -> bool {
-        let line = |at: usize| self.tokens.get(at).map(|t| t.1);
-        self.at > 0 && line(self.at) == line(self.at - 1) && self.eat(s)
     }
 
     /// Takes that mark or keyword.

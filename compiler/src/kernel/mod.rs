@@ -184,6 +184,8 @@ pub struct Kernel {
     pub sites: Vec<String>,
     /// Registers: name (unique) and type.
     pub regs: Vec<(Name, Ty)>,
+    /// The least number in the name of the next new register: names of a text that was read have numbers of their own.
+    pub next_number: u32,
     /// Threads of a block; 0: a kernel for the CPU.
     pub threads: u32,
     /// At least so many blocks at once on a multiprocessor: how many registers a thread may have. 0: as the assembler likes.
@@ -205,17 +207,25 @@ pub struct Kernel {
 impl Kernel {
     /// A new register.
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
-        let id = self.regs.len() as u32;
-        self.regs.push((Name::numbered(name, id), ty));
-        Reg(id)
+        let (id, number) = self.next();
+        self.regs.push((Name::numbered(name, number), ty));
+        id
     }
 
     /// A new register like another one.
     pub fn like(&mut self, r: Reg) -> Reg {
-        let id = self.regs.len() as u32;
+        let (id, number) = self.next();
         let (name, ty) = &self.regs[r.0 as usize];
-        self.regs.push((name.with_number(id), *ty));
-        Reg(id)
+        self.regs.push((name.with_number(number), *ty));
+        id
+    }
+
+    /// The next register, and the number in its name.
+    fn next(&mut self) -> (Reg, u32) {
+        let id = self.regs.len() as u32;
+        let number = self.next_number.max(id);
+        self.next_number = number + 1;
+        (Reg(id), number)
     }
 
     /// Rewrites the statements of `main`, which may ask for new registers meanwhile.

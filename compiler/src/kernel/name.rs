@@ -34,6 +34,11 @@ impl Name {
         if self.low { out.write_str("_32") } else { Ok(()) }
     }
 
+    /// Whether it stood in a text, so that any other name may stand beside it.
+    pub fn was_read(&self) -> bool {
+        self.number.is_none()
+    }
+
     /// The name of its low 32 bits.
     pub fn low(&self) -> Name {
         Name { low: true, ..self.clone() }

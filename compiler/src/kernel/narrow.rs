@@ -62,9 +62,7 @@ impl Narrow<'_> {
                     self.indices(e);
                     if self.lets[r.0 as usize] {
                         let low = self.low(e);
-                        let name = self.k.regs[r.0 as usize].0.low();
-                        self.k.regs.push((name, Ty::I32));
-                        let half = Reg(self.k.regs.len() as u32 - 1);
+                        let half = self.half(*r);
                         self.low[r.0 as usize] = Some(half);
                         let loc = loc.clone();
                         out.extend([s, Stmt::Let(half, low, loc)]);
@@ -104,6 +102,17 @@ impl Narrow<'_> {
             out.push(s);
         }
         *body = out;
+    }
+
+    /// A register for the low half of another.
+    fn half(&mut self, r: Reg) -> Reg {
+        let name = &self.k.regs[r.0 as usize].0;
+        let low = name.low();
+        if name.was_read() && self.k.regs.iter().any(|r| r.0 == low) {
+            return self.k.reg("low", Ty::I32);
+        }
+        self.k.regs.push((low, Ty::I32));
+        Reg(self.k.regs.len() as u32 - 1)
     }
 
     /// Narrows the indices of the loads in an expression.

@@ -3,7 +3,7 @@
 use super::{Array, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
-use crate::text::{Cursor, Token};
+use crate::text::{Cursor, Position, Token};
 
 /// All kernels of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Kernel>> {
@@ -20,6 +20,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
     let mut k = Kernel { name: c.global()?, ..Kernel::default() };
     c.expect("{")?;
     while !c.eat("}") {
+        let at = c.position();
         match c.word()?.as_str() {
             word @ ("read" | "write") => {
                 let (name, ty) = typed(c)?;
@@ -60,7 +61,7 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             }
             "main" => k.main = Some(block(c, &mut k)?),
             "finish" => k.finish = Some(block(c, &mut k)?),
-            w => return Err(c.error(format!("`{w}` starts no line of a kernel"))),
+            w => return Err(Cursor::error_at(at, format!("`{w}` starts no line of a kernel"))),
         }
     }
     super::verify::verify(&k).map_err(Error::of_text)?;
@@ -94,6 +95,7 @@ fn block(c: &mut Cursor, k: &mut Kernel) -> Result<Vec<Stmt>> {
 }
 
 fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
+    let at = c.position();
     let name = c.value()?;
     let ty = match ty {
         Some(ty) => ty,
@@ -103,34 +105,43 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
         }
     };
     if k.regs.iter().any(|r| r.0 == *name) {
-        return Err(c.error(format!("%{name} is defined twice")));
+        return Err(Cursor::error_at(at, format!("%{name} is defined twice")));
+    }
+    // the passes number the registers that they add; above all that the text has
+    let number = name.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
+    if let Some(number) = number.filter(|n| *n < u32::MAX / 2) {
+        k.next_number = k.next_number.max(number + 1);
     }
     k.regs.push((name.into(), ty));
     Ok(Reg(k.regs.len() as u32 - 1))
 }
 
-fn lookup(c: &Cursor, k: &Kernel, name: &str) -> Result<Reg> {
-    let i =
-        k.regs.iter().position(|r| r.0 == *name).ok_or_else(|| c.error(format!("%{name} is not defined")))?;
+/// A register that is used.
+fn register(c: &mut Cursor, k: &Kernel) -> Result<Reg> {
+    let at = c.position();
+    let name = c.value()?;
+    let i = k.regs.iter().position(|r| r.0 == *name);
+    let i = i.ok_or_else(|| Cursor::error_at(at, format!("%{name} is not defined")))?;
     Ok(Reg(i as u32))
 }
 
-fn memory(k: &Kernel, name: &str) -> Option<Mem> {
+fn memory(k: &Kernel, name: &str, position: Position) -> Result<Mem> {
     let at = |i: usize| i as u32;
     let array = k.arrays.iter().position(|a| a.name == name).map(|i| Mem::Array(at(i)));
     let local = || k.locals.iter().position(|l| l.0 == name).map(|i| Mem::Local(at(i)));
     let scratch = || k.scratch.iter().position(|s| s.0 == name).map(|i| Mem::Scratch(at(i)));
     let shared = || k.shared.iter().position(|s| s.0 == name).map(|i| Mem::Shared(at(i)));
-    array.or_else(local).or_else(scratch).or_else(shared)
+    let found = array.or_else(local).or_else(scratch).or_else(shared);
+    found.ok_or_else(|| Cursor::error_at(position, format!("`{name}` is no array")))
 }
 
 fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
     if let Some(Token::Value(_)) = c.peek() {
-        let name = c.value()?;
-        let r = lookup(c, k, &name)?;
+        let r = register(c, k)?;
         c.expect("=")?;
         return Ok(Stmt::Assign(r, expr(c, k)?));
     }
+    let at = c.position();
     let word = c.word()?;
     Ok(match word.as_str() {
         "let" | "var" => {
@@ -192,9 +203,9 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         "arrive" => {
             let r = define(c, k, Some(Ty::Bool))?;
             c.expect("=")?;
-            let at = expr(c, k)?;
+            let counter = expr(c, k)?;
             c.expect("of")?;
-            Stmt::Arrive(r, at, expr(c, k)?)
+            Stmt::Arrive(r, counter, expr(c, k)?)
         }
         "local" => {
             let local = sized(c)?;
@@ -203,7 +214,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
         }
         name => {
             if c.eat("[") {
-                let m = memory(k, name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+                let m = memory(k, name, at)?;
                 let i = expr(c, k)?;
                 c.expect("]")?;
                 c.expect("=")?;
@@ -213,7 +224,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
                     .slots
                     .iter()
                     .position(|s| s.name == name)
-                    .ok_or_else(|| c.error(format!("`{name}` is no slot")))?;
+                    .ok_or_else(|| Cursor::error_at(at, format!("`{name}` is no slot")))?;
                 c.expect("=")?;
                 Stmt::StoreSlot(i as u32, expr(c, k)?)
             }
@@ -223,8 +234,8 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
 
 /// `name[index]`
 fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
-    let name = c.word()?;
-    let m = memory(k, &name).ok_or_else(|| c.error(format!("`{name}` is no array")))?;
+    let at = c.position();
+    let m = memory(k, &c.word()?, at)?;
     c.expect("[")?;
     let i = expr(c, k)?;
     c.expect("]")?;
@@ -245,16 +256,15 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         return Ok(Expr::Lit(l));
     }
     if let Some(Token::Value(_)) = c.peek() {
-        let name = c.value()?;
-        return lookup(c, k, &name).map(Expr::Reg);
+        return register(c, k).map(Expr::Reg);
     }
+    let at = c.position();
     let word = c.word()?;
     if c.eat("[") {
-        let m = memory(k, &word).ok_or_else(|| c.error(format!("`{word}` is no array")))?;
+        let m = memory(k, &word, at)?;
         let i = boxed(c, k)?;
         c.expect("]")?;
-        // on a line of its own it begins a branch
-        return Ok(if c.eat_here("if") { Expr::LoadIf(m, i, boxed(c, k)?) } else { Expr::Load(m, i) });
+        return Ok(Expr::Load(m, i));
     }
     if word == "shuffle_down" || word == "shuffle_up" {
         let by = u32::try_from(c.number()?).map_err(|_| c.error("a warp has 32 lanes"))?;
@@ -267,6 +277,9 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
     if c.eat("(") {
         let e = if let Some(ty) = cast {
             Expr::Cast(ty, boxed(c, k)?)
+        } else if word == "load_if" {
+            let (m, i) = element(c, k)?;
+            Expr::LoadIf(m, Box::new(i), after(c, k, ",")?)
         } else if let Some(op) = UnaryOp::parse(&word) {
             Expr::Unary(op, boxed(c, k)?)
         } else if let Some(op) = BinaryOp::parse(&word) {
@@ -278,7 +291,7 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
         } else if word == "select" {
             Expr::Select(boxed(c, k)?, after(c, k, ",")?, after(c, k, ",")?)
         } else {
-            return Err(c.error(format!("`{word}` is no operator")));
+            return Err(Cursor::error_at(at, format!("`{word}` is no operator")));
         };
         c.expect(")")?;
         return Ok(e);
@@ -295,7 +308,7 @@ fn expr(c: &mut Cursor, k: &Kernel) -> Result<Expr> {
             } else if let Some(i) = k.slots.iter().position(|s| s.name == name) {
                 Ok(Expr::Slot(i as u32))
             } else {
-                Err(c.error(format!("`{name}` is not declared")))
+                Err(Cursor::error_at(at, format!("`{name}` is not declared")))
             }
         }
     }

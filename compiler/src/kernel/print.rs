@@ -141,7 +141,7 @@ fn expr(k: &Kernel, e: &Expr) -> String {
         Expr::In(i) => k.ins[*i as usize].0.clone(),
         Expr::Slot(i) => k.slots[*i as usize].name.clone(),
         Expr::Load(m, i) => format!("{}[{}]", mem(k, *m), x(i)),
-        Expr::LoadIf(m, i, c) => format!("{}[{}] if {}", mem(k, *m), x(i), x(c)),
+        Expr::LoadIf(m, i, c) => format!("load_if({}[{}], {})", mem(k, *m), x(i), x(c)),
         Expr::Unary(op, a) => format!("{op}({})", x(a)),
         Expr::Binary(op, a, b) => format!("{op}({}, {})", x(a), x(b)),
         Expr::MulAdd(a, b, c) => format!("mul_add({}, {}, {})", x(a), x(b), x(c)),

@@ -311,8 +311,6 @@ impl Work<'_> {
                     let (mut full, mut some) = (Vec::new(), Vec::new());
                     elements.store(l, items, &values, None, &mut full);
                     elements.store(l, items, &values, Some(&self.end), &mut some);
-                    // a load before an `if` would read as a guarded one
-                    out.push(Stmt::Note("results".into()));
                     out.push(Stmt::If(is_full.clone(), full, some));
                 }
                 None => elements.store(l, items, &values, None, out),
