@@ -182,7 +182,7 @@ impl Compiled {
             "core" => join(self.sources.iter().map(|f| print::print(f, true)).collect()),
             "fused" => join(self.functions.iter().map(|f| print::print(f, true)).collect()),
             "plan" => join(self.plans.iter().map(|p| p.to_string()).collect()),
-            "kernel" => join(self.versions.iter().map(kernels_text).collect()),
+            "kernel" => join(self.kernel_texts().into_iter().map(|v| v.text).collect()),
             "c" => self.c_source.clone(),
             "ptx" => {
                 let own = self.gpu_code.iter().flatten().filter(|code| !code.shared);
@@ -194,9 +194,60 @@ impl Compiled {
             }
         })
     }
+
+    /// Every variant of every kernel of the targets: kernel IR behind a comment that says the target, the strategy and
+    /// when it is launched.
+    pub fn kernel_texts(&self) -> Vec<VariantText> {
+        let mut out = Vec::new();
+        for (i, versions) in self.versions.iter().enumerate() {
+            if self.targets.cpu {
+                out.extend(cpu_texts(versions));
+            }
+            if let Some(launch) = self.gpu.get(i) {
+                out.extend(gpu_texts(launch, &self.gpu_code[i]));
+            }
+        }
+        out
+    }
 }
 
-fn kernels_text(v: &Versions) -> String {
-    let all = [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()];
-    all.into_iter().flatten().map(|k| k.to_string()).collect::<Vec<_>>().join("\n")
+/// One variant of a kernel as text.
+#[derive(Clone, Debug)]
+pub struct VariantText {
+    /// The kernel's name.
+    pub name: String,
+    /// Comment and kernel IR.
+    pub text: String,
+}
+
+fn cpu_texts(v: &Versions) -> impl Iterator<Item = VariantText> {
+    let all = [
+        (Some(&v.contiguous), "contiguous separate"),
+        (v.in_place.as_ref(), "contiguous"),
+        (v.strided.as_ref(), "any strides"),
+    ];
+    let text = |((k, guards), strategy): ((Option<&Kernel>, &str), Strategy)| {
+        k.map(|k| VariantText {
+            name: k.name.clone(),
+            text: format!("; cpu, {}: {guards}\n{k}", strategy.name()),
+        })
+    };
+    all.into_iter().zip(v.strategies).filter_map(text)
+}
+
+fn gpu_texts(launch: &GpuKernel, codes: &[GpuCode]) -> Vec<VariantText> {
+    if let Some(why) = &launch.absent {
+        let text = format!("; cuda: no kernel @{}: {}\n", launch.name, why.replace('\n', " "));
+        return vec![VariantText { name: launch.name.clone(), text }];
+    }
+    let text = launch.to_string();
+    let lines = text.lines().map(str::trim).filter(|l| l.starts_with("version "));
+    let text = |(line, code): (&str, &GpuCode)| {
+        // the code stands at the variant whose entry it has
+        let kernel =
+            if code.shared { "; the code is that entry's\n".to_string() } else { code.kernel.to_string() };
+        let text = format!("; cuda, {}: {line}\n{kernel}", code.strategy.name());
+        VariantText { name: code.kernel.name.clone(), text }
+    };
+    lines.zip(codes).map(text).collect()
 }

@@ -7,7 +7,7 @@
 //! [`core`] is what an author's function becomes, [`passes`] rewrites it ([`passes::pipeline`] is
 //! the list), [`schedule`] decides what is a kernel and by which strategy, giving a [`plan`] and
 //! kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs all of it. Nothing here
-//! does IO outside `package` and the command-line tool `arraygpu-opt`.
+//! does IO outside `package`.
 
 pub mod backend;
 pub mod build;
@@ -18,7 +18,6 @@ pub mod explain;
 pub mod interrupt;
 pub mod kernel;
 pub mod loc;
-pub mod opt;
 pub mod package;
 pub mod passes;
 pub mod plan;

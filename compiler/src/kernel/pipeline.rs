@@ -17,6 +17,14 @@ const fn pass(name: &'static str, run: fn(&mut Kernel)) -> Pass {
     Pass { name, only_narrow: false, run }
 }
 
+impl Pass {
+    /// Runs this pass alone over a kernel for GPUs. The result is verified.
+    pub fn run(&self, k: &mut Kernel) -> Result<()> {
+        (self.run)(k);
+        verified(k, self.name)
+    }
+}
+
 /// All passes. Dead code goes before common subexpressions are looked for, and again at the end.
 pub const PASSES: [Pass; 7] = [
     pass("predicate", predicate::run),
@@ -31,9 +39,6 @@ pub const PASSES: [Pass; 7] = [
 /// Runs all passes over a kernel, whose indices fit into 32 bits if it is `narrow`. The result is verified; in debug
 /// builds it is after each pass.
 pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
-    let verified = |k: &Kernel, after: &str| {
-        verify::verify(k).map_err(|e| Error { message: format!("after {after}: {}", e.message), ..e })
-    };
     for (i, pass) in PASSES.iter().enumerate() {
         if pass.only_narrow && !narrow {
             continue;
@@ -44,4 +49,8 @@ pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn verified(k: &Kernel, after: &str) -> Result<()> {
+    verify::verify(k).map_err(|e| Error { message: format!("after {after}: {}", e.message), ..e })
 }

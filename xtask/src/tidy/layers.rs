@@ -2,7 +2,7 @@
 //! order is one list.
 
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before it.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 16] = [
     "loc",
     "error",
     "interrupt",
@@ -19,8 +19,6 @@ const LAYERS: [&str; 18] = [
     "driver",
     "explain",
     "package",
-    "opt",
-    "bin",
 ];
 
 /// Where an import of a file runs upwards, or a pass imports a pass.

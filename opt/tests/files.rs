@@ -1,6 +1,6 @@
-//! File tests: core IR in, the expectation inside the file.
+//! File tests: core IR or kernel IR in, the expectation inside the file.
 //!
-//! A file in `tests/files` is core IR with directives in comments:
+//! A file in `files` and `compiled` of `compiler/tests` is core IR, one in `kernels` is kernel IR, with directives in comments:
 //!
 //! ```text
 //! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
@@ -10,22 +10,24 @@
 //!                                arrays, barriers; the names are those of `tally`
 //! ```
 //!
-//! `BLESS=1 cargo test --test files` writes the `;>` lines anew; read the difference before you commit it.
+//! `BLESS=1 cargo test -p arraygpu-opt --test files` writes the `;>` lines anew; read the difference before you commit it.
 
-#[path = "common/tally.rs"]
+#[path = "../../compiler/tests/common/tally.rs"]
 mod tally;
 
 use arraygpu_compiler::plan::Step;
-use arraygpu_compiler::{core::parse, driver, opt};
+use arraygpu_compiler::{core::parse, driver};
+use arraygpu_opt::{Arguments, run};
 use std::path::Path;
 
 #[test]
 fn files() {
     let bless = std::env::var_os("BLESS").is_some_and(|v| v == "1");
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compiler/tests");
     let mut failures = Vec::new();
     // other tests run what is in `files`; what is in `compiled` has too many elements for that
-    let folders = ["files", "compiled"].map(|f| std::fs::read_dir(tests.join(f)).unwrap());
+    let folders =
+        ["files", "compiled", "kernels"].map(|f| std::fs::read_dir(tests.join(f)).unwrap());
     let mut files: Vec<_> = folders.into_iter().flatten().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(files.len() > 10, "the file tests are not there");
@@ -60,8 +62,8 @@ fn check(text: &str, bless: Option<&std::path::PathBuf>) -> Result<(), String> {
         }
     }
     let Some(options) = directive("run") else { return Ok(()) };
-    let options: Vec<String> = options.split_whitespace().map(String::from).collect();
-    let output = opt::run(text, &options).unwrap_or_else(|e| e.to_string());
+    let output = Arguments::of_options(options.split_whitespace());
+    let output = output.and_then(|a| run(text, &a)).unwrap_or_else(|e| e.to_string());
     let expected: Vec<&str> =
         text.lines().filter_map(|l| l.strip_prefix(";>")).map(|l| l.strip_prefix(' ').unwrap_or(l)).collect();
     if output.lines().eq(expected.iter().copied()) {

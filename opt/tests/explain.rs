@@ -1,6 +1,6 @@
 //! `--explain` with sizes and a bandwidth, as JSON, and what is wrong with its options. The texts are in `files/` and with the generators of the examples.
 
-use arraygpu_compiler::opt;
+use arraygpu_opt::{Arguments, run};
 use serde_json::Value;
 
 const PROGRAM: &str = "func @dot(%x: [f32], %y: [f32]) -> (r: f32) {
@@ -39,8 +39,7 @@ func @part(%x: [f32], %start: i64, %count: i64) -> (r: [f32]) {
 ";
 
 fn explained(options: &[&str]) -> Result<String, String> {
-    let options: Vec<String> = options.iter().map(|o| o.to_string()).collect();
-    opt::run(PROGRAM, &options).map_err(|e| e.to_string())
+    Arguments::of_options(options.iter().copied()).and_then(|a| run(PROGRAM, &a)).map_err(|e| e.to_string())
 }
 
 fn json(options: &[&str]) -> Value {
@@ -122,8 +121,9 @@ fn fields() {
 /// What depends on a row only is said to be computed in the kernel before.
 #[test]
 fn hoisted_rows() {
-    let options = ["--explain=json".to_string()];
-    let text = opt::run(include_str!("files/hoisted_rows.core"), &options).expect("compiled");
+    let arguments = Arguments::of_options(["--explain=json"]).expect("options");
+    let text =
+        run(include_str!("../../compiler/tests/files/hoisted_rows.core"), &arguments).expect("compiled");
     let report: Value = serde_json::from_str(&text).expect("JSON");
     let kernels = report["functions"][0]["kernels"].as_array().expect("a list");
     let hoisted: Vec<&Value> = kernels.iter().map(|k| &k["hoisted"]).collect();
