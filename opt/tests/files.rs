@@ -1,6 +1,6 @@
 //! File tests: core IR or kernel IR in, the expectation inside the file.
 //!
-//! A file in `files` and `compiled` of `compiler/tests` is core IR, one in `kernels` is kernel IR, with directives in comments:
+//! A file in `files`, `compiled` and `strategies` of `compiler/tests` is core IR, one in `kernels` is kernel IR, with directives in comments:
 //!
 //! ```text
 //! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
@@ -27,7 +27,7 @@ fn files() {
     let mut failures = Vec::new();
     // other tests run what is in `files`; what is in `compiled` has too many elements for that
     let folders =
-        ["files", "compiled", "kernels"].map(|f| std::fs::read_dir(tests.join(f)).unwrap());
+        ["files", "compiled", "kernels", "strategies"].map(|f| std::fs::read_dir(tests.join(f)).unwrap());
     let mut files: Vec<_> = folders.into_iter().flatten().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(files.len() > 10, "the file tests are not there");

@@ -8,7 +8,7 @@ fn kernels_of_the_file_tests() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compiler/tests");
     let (emit, none) = (["--emit", "kernel"], []);
     let (mut programs, mut kernels) = (0, 0);
-    for folder in ["files", "compiled"] {
+    for folder in ["files", "compiled", "strategies"] {
         for entry in std::fs::read_dir(tests.join(folder)).expect("the file tests") {
             let path = entry.expect("a file").path();
             let text = std::fs::read_to_string(&path).expect("a text");
@@ -22,7 +22,7 @@ fn kernels_of_the_file_tests() {
             kernels += printed.lines().filter(|l| l.starts_with("kernel ")).count();
         }
     }
-    assert!(programs > 40 && kernels > 300, "{kernels} kernels of {programs} programs");
+    assert!(programs > 60 && kernels > 400, "{kernels} kernels of {programs} programs");
 }
 
 /// Errors of texts and of options.
