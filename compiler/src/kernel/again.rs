@@ -1,4 +1,9 @@
-//! The same statements once more, for another element: with registers of their own.
+//! Body cloning: statements once more for another element, with registers of their own.
+//!
+//! ```text
+//! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]
+//! out[%i] = mul(%a0, %k)       ->           out[%j] = mul(%a2, %k)
+//! ```
 
 use super::{Expr, Kernel, Reg, Stmt};
 
@@ -73,5 +78,70 @@ fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
             _ => {}
         }
         s.blocks().into_iter().for_each(|b| sets(b, out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Renaming;
+    use crate::kernel::{Kernel, Reg, Stmt, parse, verify};
+
+    /// A kernel whose `main` is `before` and, twice, `body`; the second time with `%i` replaced by `%j`. The lines of
+    /// the second.
+    fn second(before: &str, body: &str) -> Vec<String> {
+        let before = format!("let %i: i64 = cast i64(thread) let %j: i64 = add(%i, 128i64) {before}");
+        let text = format!(
+            "kernel @k {{ threads 128 read x_a: f32 aligned write r_a: f32 main {{ {before} {body} }} }}"
+        );
+        let mut k = parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")).remove(0);
+        let count =
+            parse::parse(&text.replace(body, "")).expect("a kernel").remove(0).main.map_or(0, |m| m.len());
+        let mut main = k.main.take().unwrap_or_default();
+        let first: Vec<Stmt> = main[count..].to_vec();
+        let mut renaming = Renaming::default();
+        renaming.set(&mut k, &first);
+        renaming.replace(named(&k, "i"), named(&k, "j"));
+        main.extend(renaming.block(&first));
+        k.main = Some(main);
+        verify::verify(&k).expect("registers are defined once");
+        let both = k.to_string();
+        let lines = both.split("add(%i, 128i64)").nth(1).unwrap_or_default().lines();
+        let lines: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty() && *l != "}").collect();
+        let own = before.matches("var ").count();
+        lines[own + (lines.len() - own) / 2..].iter().map(|l| l.to_string()).collect()
+    }
+
+    fn named(k: &Kernel, name: &str) -> Reg {
+        Reg(k.regs.iter().position(|r| r.0 == *name).expect("the register") as u32)
+    }
+
+    #[test]
+    fn what_a_body_declares_is_its_own() {
+        let found = second(
+            "",
+            "load %a0: f32, %b1: f32 = x_a[mul(%i, 2i64)] let %c2: f32 = add(%a0, %b1) r_a[%i] = %c2",
+        );
+        let expected =
+            ["load %a5: f32, %b6: f32 = x_a[mul(%j, 2i64)]", "let %c7: f32 = add(%a5, %b6)", "r_a[%j] = %c7"];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_it_reads_or_assigns_only_stays() {
+        let found = second("var %sum0: f32 = 0f32", "%sum0 = add(%sum0, x_a[%i])");
+        assert_eq!(found, ["%sum0 = add(%sum0, x_a[%j])"]);
+    }
+
+    /// Blocks inside declare registers, too: a loop's index and a variable that is assigned in a loop further inside.
+    #[test]
+    fn blocks_inside() {
+        let body = "seq %k0 = 0i64 to 4i64 { var %v1: f32 = 0f32 while lt(%v1, 3f32) { %v1 = add(%v1, x_a[add(%i, %k0)]) } }";
+        let expected = [
+            "seq %k4 = 0i64 to 4i64 {",
+            "var %v5: f32 = 0f32",
+            "while lt(%v5, 3f32) {",
+            "%v5 = add(%v5, x_a[add(%j, %k4)])",
+        ];
+        assert_eq!(second("", body), expected);
     }
 }

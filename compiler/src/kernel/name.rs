@@ -22,7 +22,14 @@ impl Name {
 
     /// The same text with another number.
     pub fn with_number(&self, number: u32) -> Name {
-        Name { number: Some(number), ..self.clone() }
+        // the number of a name that was read is in its text
+        let text = match &self.text {
+            Cow::Owned(text) if self.number.is_none() => {
+                text.trim_end_matches(|c: char| c.is_ascii_digit()).to_string().into()
+            }
+            text => text.clone(),
+        };
+        Name { text, number: Some(number), low: self.low }
     }
 
     /// Its text.

@@ -108,7 +108,8 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
         return Err(Cursor::error_at(at, format!("%{name} is defined twice")));
     }
     // the passes number the registers that they add; above all that the text has
-    let number = name.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
+    let text = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let number = name[text..].parse::<u32>().ok();
     if let Some(number) = number.filter(|n| *n < u32::MAX / 2) {
         k.next_number = k.next_number.max(number + 1);
     }

@@ -82,15 +82,11 @@ fn functions(text: &str) -> Result<(), Error> {
 fn kernels(text: &str) -> Result<(), Error> {
     for k in kernel::parse::parse(text)? {
         same(&k, kernel::parse::parse(&k.to_string())?.first())?;
-        let mut changed = k.clone();
-        let passes = [
-            kernel::common::run,
-            kernel::divide::run,
-            kernel::predicate::run,
-            kernel::narrow::run,
-            kernel::dce::run,
-        ];
-        passes.iter().for_each(|pass| pass(&mut changed));
+        if k.threads > 0 {
+            // what is well-formed stays so
+            let mut changed = k.clone();
+            kernel::pipeline::PASSES.iter().try_for_each(|pass| pass.run(&mut changed))?;
+        }
     }
     Ok(())
 }
