@@ -74,7 +74,8 @@ fn units(file: &str, text: &str) -> Vec<Unit> {
         }
     };
     let mut parts: Vec<String> = vec![String::new()];
-    for line in text.lines() {
+    // notes inside of a kernel of PTX are comments, too
+    for line in text.lines().filter(|l| !l.starts_with(['\t', ' ']) || !l.trim_start().starts_with("// ")) {
         if begins(line) {
             parts.push(String::new());
         }
