@@ -1,4 +1,5 @@
-//! `include/arraygpu.h` is what cbindgen makes of `capi/src`, it names every exported function, and compilers take it.
+//! `include/arraygpu.h` is what cbindgen makes of `capi/src`, it names every exported function, compilers take it, and
+//! `docs/c-abi.md` names every function that it has.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,15 @@ fn every_exported_function_is_in_the_header() {
     }
     assert!(exported.len() > 30, "{exported:?}");
     assert_eq!(declared(FRESH), exported);
+}
+
+#[test]
+fn every_function_of_the_header_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/c-abi.md")).unwrap();
+    let named: BTreeSet<&str> = page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let declared = declared(FRESH);
+    let missing: Vec<_> = declared.iter().filter(|f| !named.contains(f.as_str())).collect();
+    assert!(missing.is_empty(), "docs/c-abi.md does not mention {missing:?}");
 }
 
 /// The shared library, if a build made one: next to this test's own folder.
