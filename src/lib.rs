@@ -33,3 +33,8 @@ pub use arraygpu_dsl::{
 pub mod prelude {
     pub use arraygpu_dsl::prelude::*;
 }
+
+/// The Rust code in README.md compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
