@@ -302,6 +302,12 @@ impl Scheduler<'_> {
         let LaunchContext { signature, facts, warnings, .. } = c;
         let segment = segment.map(|n| self.host.of(&self.f.graph, n));
         let computes = self.computes(fused, scalars);
+        let finish =
+            !scalars.is_empty() || fused.items.iter().any(|it| self.f.graph.op(it.node).is_reduction());
+        debug_assert!(
+            !scope.has_cpu() || versions.contiguous.finish.is_some() == finish,
+            "{name}: what ends the launch"
+        );
         self.before = if facts.follows { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);
@@ -320,7 +326,7 @@ impl Scheduler<'_> {
             scratch: signature.scratch.iter().map(|s| s.1).collect(),
             computes,
             sites: signature.sites.iter().cloned().collect(),
-            finish: !scalars.is_empty() || groups::has_reduction(&self.f.graph, fused),
+            finish,
         };
         Ok((launch, versions))
     }
