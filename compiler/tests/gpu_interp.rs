@@ -81,7 +81,7 @@ const SUM: &str = "kernel @sum {
   shared last: bool[1]
   main {
     let %i: i32 = add(mul(block, 64i32), thread)
-    var %s: f32 = x[%i] if lt(%i, n)
+    var %s: f32 = load_if(x[%i], lt(%i, n))
     %s = add(%s, shuffle_down 1(%s))
     %s = add(%s, shuffle_down 2(%s))
     %s = add(%s, shuffle_down 4(%s))
@@ -298,7 +298,7 @@ fn bounds() {
     );
     let write = "kernel @k { threads 32 write out: f32 main { out[sub(thread, 1i32)] = 0f32 } }";
     fault(write, 1, FaultKind::OutOfBounds, &["element -1 of array out of 64", "thread 0 "]);
-    let guarded = "kernel @k { threads 32 read x: f32 main { let %a: f32 = x[mul(thread, 9i32)] if lt(thread, 8i32) } }";
+    let guarded = "kernel @k { threads 32 read x: f32 main { let %a: f32 = load_if(x[mul(thread, 9i32)], lt(thread, 8i32)) } }";
     passes(guarded, 1);
     let shared = "kernel @k { threads 32 shared s: u8[31] main { s[thread] = 1u8 } }";
     fault(shared, 1, FaultKind::OutOfBounds, &["element 31 of shared s of 31"]);
