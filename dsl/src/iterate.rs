@@ -29,7 +29,7 @@ pub(crate) struct Iteration {
 
 impl Iteration {
     /// What it depends on.
-    pub fn operands(&self) -> Vec<NodeRef> {
+    pub(crate) fn operands(&self) -> Vec<NodeRef> {
         [&[self.count], &self.inits[..], &self.captured].concat()
     }
 }

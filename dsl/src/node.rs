@@ -133,7 +133,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The operands, without a closure's body.
-    pub fn operands(&self) -> Vec<NodeRef> {
+    pub(crate) fn operands(&self) -> Vec<NodeRef> {
         match self {
             Op::Const(_) | Op::Param(_) | Op::Var | Op::Invalid(_) => vec![],
             Op::Unary(_, a) | Op::Cast(_, a) | Op::Stage(a) | Op::Bound(a) | Op::Len(a, _) => vec![a],
@@ -155,7 +155,7 @@ impl Op {
     }
 
     /// The closure of a combinator.
-    pub fn lambda(&self) -> Option<&Lambda> {
+    pub(crate) fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map { lambda, .. } | Op::Generate { lambda, .. } => Some(lambda),
             Op::Reduce { lambda, .. } | Op::Fold { lambda, .. } => Some(lambda),

@@ -190,7 +190,11 @@ impl Package {
 }
 
 /// Calls an author's function on its parameters.
-fn call<const K: usize, A>(name: &str, at: Place, f: impl KernelFn<K, A>) -> (Vec<Type>, Vec<NodeRef>) {
+pub(crate) fn call<const K: usize, A>(
+    name: &str,
+    at: Place,
+    f: impl KernelFn<K, A>,
+) -> (Vec<Type>, Vec<NodeRef>) {
     let open = Open::new(Owner::Function(name.into()), at);
     let mut types = Vec::new();
     let results = f.call(&mut |ty| {

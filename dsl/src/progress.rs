@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Progress of the package of that name.
-    pub fn new(package: &str, quiet: bool) -> Progress {
+    pub(crate) fn new(package: &str, quiet: bool) -> Progress {
         if quiet {
             return Progress { messages: None, printer: None };
         }
@@ -45,7 +45,7 @@ impl Progress {
     }
 
     /// Tells what is being done now.
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         if let Some(messages) = &self.messages {
             // without its printer progress is not worth an error
             let _ = messages.send(text.into());

@@ -7,10 +7,18 @@ use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, UnaryOp};
 use std::panic::Location;
 
-/// Methods of one operand.
+/// Methods of one operand, each with its cost and an example: argument and result.
 macro_rules! unary_methods {
-    ($class:ident: $($(#[$doc:meta])* $method:ident $op:ident;)*) => { $(
+    ($class:ident $cost:literal: $($(#[$doc:meta])* $method:ident $op:ident $x:literal => $y:literal;)*) => { $(
         $(#[$doc])*
+        ///
+        #[doc = concat!("Cost: ", $cost, ", in the code that uses the result.")]
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!("let f = |x: SExp<f32>| x.", stringify!($method), "();")]
+        #[doc = concat!("assert_eq!(call(f, [scalar(", stringify!($x), ")]), [scalar(", stringify!($y), ")]);")]
+        /// ```
         #[track_caller]
         pub fn $method(self) -> SExp<T>
         where
@@ -21,10 +29,20 @@ macro_rules! unary_methods {
     )* };
 }
 
-/// Methods of two operands; the second may be a literal.
+/// Methods of two operands, of which the second may be a literal; each with its cost and an example.
 macro_rules! binary_methods {
-    ($class:ident -> $out:ty: $($(#[$doc:meta])* $method:ident $op:ident;)*) => { $(
+    ($class:ident $cost:literal -> $out:ty: $(
+        $(#[$doc:meta])* $method:ident $op:ident ($x:literal, $y:literal) => $z:literal;
+    )*) => { $(
         $(#[$doc])*
+        ///
+        #[doc = concat!("Cost: ", $cost, ", in the code that uses the result.")]
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!("let f = |x: SExp<f32>| x.", stringify!($method), "(", stringify!($y), ");")]
+        #[doc = concat!("assert_eq!(call(f, [scalar(", stringify!($x), ")]), [scalar(", stringify!($z), ")]);")]
+        /// ```
         #[allow(clippy::should_implement_trait)]
         #[track_caller]
         pub fn $method(self, other: impl IntoScalar<T>) -> SExp<$out>
@@ -38,113 +56,127 @@ macro_rules! binary_methods {
 }
 
 impl<T: Elem> SExp<T> {
-    binary_methods! { Elem -> bool:
-        /// Whether the two are equal. `-0.0` equals `0.0`, NaN nothing.
-        eq Eq;
+    binary_methods! { Elem "one operation" -> bool:
+        /// Whether the two are equal. `-0.0` equals `0.0`; NaN equals nothing.
+        eq Eq (1.0f32, 2.0f32) => false;
         /// Whether the two differ.
-        ne Ne;
+        ne Ne (1.0f32, 2.0f32) => true;
     }
 
-    binary_methods! { Num -> bool:
+    binary_methods! { Num "one operation" -> bool:
         /// Whether it is less than `other`; false with a NaN.
-        lt Lt;
+        lt Lt (1.0f32, 2.0f32) => true;
         /// Whether it is at most `other`; false with a NaN.
-        le Le;
+        le Le (2.0f32, 2.0f32) => true;
         /// Whether it is greater than `other`; false with a NaN.
-        gt Gt;
+        gt Gt (1.0f32, 2.0f32) => false;
         /// Whether it is at least `other`; false with a NaN.
-        ge Ge;
+        ge Ge (2.0f32, 2.0f32) => true;
     }
 
-    binary_methods! { Num -> T:
-        /// The lesser of the two. NaN if one is NaN; `-0.0` is less than `0.0`.
-        min Min;
-        /// The greater of the two. NaN if one is NaN; `0.0` is greater than `-0.0`.
-        max Max;
+    binary_methods! { Num "one operation" -> T:
+        /// The lesser of the two. It is NaN if one is NaN; `-0.0` is less than `0.0`.
+        min Min (1.0f32, 2.0f32) => 1.0f32;
+        /// The greater of the two. It is NaN if one is NaN; `0.0` is greater than `-0.0`.
+        max Max (1.0f32, 2.0f32) => 2.0f32;
     }
 
-    binary_methods! { Float -> T:
+    binary_methods! { Float "an elementary function" -> T:
         /// The power `self` to `other`.
-        powf Pow;
-        /// The angle of the point (x = `other`, y = `self`), as Rust's `atan2`.
-        atan2 Atan2;
+        powf Pow (2.0f32, 10.0f32) => 1024.0f32;
+        /// The angle in radians of the point (x = `other`, y = `self`), as Rust's `atan2`.
+        atan2 Atan2 (0.0f32, 1.0f32) => 0.0f32;
         /// The hypotenuse: the square root of the sum of both squares, without overflow in between.
-        hypot Hypot;
-        /// The remainder of the division with the sign of `self`, exactly; the operator `%` of floats is the same.
-        fmod Fmod;
+        hypot Hypot (3.0f32, 4.0f32) => 5.0f32;
+        /// The exact remainder of the division, with the sign of `self`. The operator `%` of floats is this.
+        fmod Fmod (-7.5f32, 2.0f32) => -1.5f32;
+    }
+
+    binary_methods! { Float "one operation" -> T:
         /// The magnitude of `self` with the sign of `other`; a NaN counts as positive.
-        copysign Copysign;
+        copysign Copysign (3.0f32, -1.0f32) => -3.0f32;
     }
 
-    unary_methods! { Signed:
-        /// The absolute value. Of the least integer it is that integer: integers wrap.
-        abs Abs;
+    unary_methods! { Signed "one operation":
+        /// The absolute value. That of the least integer is the least integer, since integers wrap.
+        abs Abs -2.0f32 => 2.0f32;
     }
 
-    unary_methods! { Float:
-        /// Square root.
-        sqrt Sqrt;
-        /// The next integer below, or itself.
-        floor Floor;
-        /// The next integer above, or itself.
-        ceil Ceil;
-        /// The integer towards zero.
-        trunc Trunc;
+    unary_methods! { Float "one operation":
+        /// The square root, correctly rounded; NaN of a negative number.
+        sqrt Sqrt 9.0f32 => 3.0f32;
+        /// The greatest integer that is not above it.
+        floor Floor -1.5f32 => -2.0f32;
+        /// The least integer that is not below it.
+        ceil Ceil -1.5f32 => -1.0f32;
+        /// The integer part: rounded towards zero.
+        trunc Trunc -1.5f32 => -1.0f32;
         /// The nearest integer, halves away from zero.
-        round Round;
+        round Round 2.5f32 => 3.0f32;
         /// The nearest integer, halves to the even one.
-        round_ties_even RoundTiesEven;
+        round_ties_even RoundTiesEven 2.5f32 => 2.0f32;
+    }
+
+    unary_methods! { Float "an elementary function":
         /// e to this power.
-        exp Exp;
+        exp Exp 0.0f32 => 1.0f32;
         /// 2 to this power.
-        exp2 Exp2;
-        /// e to this power, minus 1, exact near 0.
-        expm1 Expm1;
-        /// Natural logarithm.
-        log Log;
-        /// Natural logarithm, by Rust's name: the same as [`SExp::log`].
-        ln Log;
-        /// Logarithm to base 2.
-        log2 Log2;
-        /// Logarithm to base 10.
-        log10 Log10;
-        /// Natural logarithm of 1 plus this, exact near 0.
-        log1p Log1p;
-        /// Sine of an angle in radians.
-        sin Sin;
-        /// Cosine of an angle in radians.
-        cos Cos;
-        /// Tangent of an angle in radians.
-        tan Tan;
-        /// Sine of pi times this, exact at halves.
-        sinpi SinPi;
-        /// Cosine of pi times this, exact at halves.
-        cospi CosPi;
-        /// The angle with this sine.
-        asin Asin;
-        /// The angle with this cosine.
-        acos Acos;
-        /// The angle with this tangent.
-        atan Atan;
-        /// Hyperbolic sine.
-        sinh Sinh;
-        /// Hyperbolic cosine.
-        cosh Cosh;
-        /// Hyperbolic tangent.
-        tanh Tanh;
-        /// Cube root.
-        cbrt Cbrt;
+        exp2 Exp2 10.0f32 => 1024.0f32;
+        /// e to this power, minus 1, without cancellation near 0.
+        expm1 Expm1 0.0f32 => 0.0f32;
+        /// The natural logarithm; minus infinity of 0, NaN of a negative number.
+        log Log 1.0f32 => 0.0f32;
+        /// The natural logarithm by Rust's name for it: [`SExp::log`].
+        ln Log 1.0f32 => 0.0f32;
+        /// The logarithm to base 2; minus infinity of 0, NaN of a negative number.
+        log2 Log2 8.0f32 => 3.0f32;
+        /// The logarithm to base 10; minus infinity of 0, NaN of a negative number.
+        log10 Log10 1000.0f32 => 3.0f32;
+        /// The natural logarithm of 1 plus this, without cancellation near 0.
+        log1p Log1p 0.0f32 => 0.0f32;
+        /// The sine of an angle in radians.
+        sin Sin 0.0f32 => 0.0f32;
+        /// The cosine of an angle in radians.
+        cos Cos 0.0f32 => 1.0f32;
+        /// The tangent of an angle in radians.
+        tan Tan 0.0f32 => 0.0f32;
+        /// The sine of an angle in half turns: of pi times this. It is exact at multiples of a half.
+        sinpi SinPi 0.5f32 => 1.0f32;
+        /// The cosine of an angle in half turns: of pi times this. It is exact at multiples of a half.
+        cospi CosPi 1.0f32 => -1.0f32;
+        /// The angle in radians with this sine, from -pi/2 to pi/2; NaN outside of -1 to 1.
+        asin Asin 0.0f32 => 0.0f32;
+        /// The angle in radians with this cosine, from 0 to pi; NaN outside of -1 to 1.
+        acos Acos 1.0f32 => 0.0f32;
+        /// The angle in radians with this tangent, from -pi/2 to pi/2.
+        atan Atan 0.0f32 => 0.0f32;
+        /// The hyperbolic sine.
+        sinh Sinh 0.0f32 => 0.0f32;
+        /// The hyperbolic cosine.
+        cosh Cosh 0.0f32 => 1.0f32;
+        /// The hyperbolic tangent.
+        tanh Tanh 0.0f32 => 0.0f32;
+        /// The cube root, also of negative numbers.
+        cbrt Cbrt -27.0f32 => -3.0f32;
         /// 1 over the square root.
-        rsqrt Rsqrt;
+        rsqrt Rsqrt 4.0f32 => 0.5f32;
         /// The error function.
-        erf Erf;
+        erf Erf 0.0f32 => 0.0f32;
         /// 1 minus the error function, without cancellation.
-        erfc Erfc;
+        erfc Erfc 0.0f32 => 1.0f32;
         /// The cumulative distribution function of the standard normal distribution.
-        normcdf Normcdf;
+        normcdf Normcdf 0.0f32 => 0.5f32;
     }
 
     /// `self` times 2 to the power `n`, rounded once, whatever `n` is.
+    ///
+    /// Cost: an elementary function, in the code that uses the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: SExp<f32>| x.ldexp(3);
+    /// assert_eq!(call(f, [scalar(1.5f32)]), [scalar(12.0f32)]);
+    /// ```
     #[track_caller]
     pub fn ldexp(self, n: impl IntoScalar<i32>) -> SExp<T>
     where
@@ -154,7 +186,16 @@ impl<T: Elem> SExp<T> {
         SExp::of(node::ldexp(at, self.node(), n.scalar_at(at)))
     }
 
-    /// The mantissa m, 0.5 <= |m| < 1, and the exponent e: `self` is m times 2 to the power e. Of 0, infinity and NaN it is the number itself and 0.
+    /// The mantissa m, 0.5 <= |m| < 1, and the exponent e: `self` is m times 2 to the power e. For 0,
+    /// infinity and NaN they are the number itself and 0.
+    ///
+    /// Cost: an elementary function for each of the two that is used, in the code that uses it.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: SExp<f32>| x.frexp();
+    /// assert_eq!(call(f, [scalar(12.0f32)]), [scalar(0.75f32), scalar(4i32)]);
+    /// ```
     #[track_caller]
     pub fn frexp(self) -> (SExp<T>, SExp<i32>)
     where
@@ -166,7 +207,15 @@ impl<T: Elem> SExp<T> {
         (SExp::of(mantissa), SExp::of(node::cast(at, arraygpu_compiler::scalar::Ty::I32, exponent)))
     }
 
-    /// `self * b + c`, rounded once.
+    /// `self * b + c`, rounded once. (`f16` and `bf16` are computed in f32, and rounded to the type then.)
+    ///
+    /// Cost: one operation, in the code that uses the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: SExp<f32>| x.mul_add(2.0, 1.0);
+    /// assert_eq!(call(f, [scalar(3.0f32)]), [scalar(7.0f32)]);
+    /// ```
     #[track_caller]
     pub fn mul_add(self, b: impl IntoScalar<T>, c: impl IntoScalar<T>) -> SExp<T>
     where
@@ -177,21 +226,47 @@ impl<T: Elem> SExp<T> {
         SExp::of(make(at, Type::scalar(T::TY), op))
     }
 
-    /// The value as another type, as Rust's `as`: integers wrap, floats round to nearest, float to integer truncates and
-    /// saturates (NaN gives 0). To bool it is "not zero".
+    /// The value as another type, as Rust's `as`: integers wrap, floats round to nearest, a float becomes
+    /// an integer by truncation and saturates (NaN gives 0). As bool it is "not zero".
+    ///
+    /// Cost: one operation, in the code that uses the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: SExp<f32>| x.cast::<i8>();
+    /// assert_eq!(call(f, [scalar(-1000.5f32)]), [scalar(-128i8)]);
+    /// ```
     #[track_caller]
     pub fn cast<U: Elem>(self) -> SExp<U> {
         SExp::of(node::cast(Location::caller(), U::TY, self.node()))
     }
 }
 
-/// A constant as an expression, where a literal alone would not do: `lit(1.0)` as a closure's result.
+/// A constant as an expression, for places where a literal alone does not do, such as a closure's
+/// result.
+///
+/// Cost: none; the constant is part of the code.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |x: VExp<f32>| x.map(|_| lit(1.0f32));
+/// assert_eq!(call(f, [vector(&[5.0f32, 7.0])]), [vector(&[1.0f32, 1.0])]);
+/// ```
 #[track_caller]
 pub fn lit<T: Elem>(value: T) -> SExp<T> {
     value.into_scalar()
 }
 
-/// `a` where `condition` is true, else `b`. Both may be literals if the other tells the type. The arm not taken leaves no error record.
+/// `a` where `condition` is true, else `b`. Both may be literals if something else tells the type. The
+/// arm not taken leaves no error record.
+///
+/// Cost: one operation, in the code that uses the result; both arms may be evaluated.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |x: SExp<f32>| cond(x.lt(0.0), 0.0, x);
+/// assert_eq!(call(f, [scalar(-2.0f32)]), [scalar(0.0f32)]);
+/// ```
 #[track_caller]
 pub fn cond<T: Elem>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoScalar<T>) -> SExp<T> {
     let at = Location::caller();
@@ -199,8 +274,16 @@ pub fn cond<T: Elem>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoS
     SExp::of(make(at, Type::scalar(T::TY), op))
 }
 
-/// Names a scalar: `slet(a - b, |d| d * d)` is `f(x)`, with x computed at most once, and a variable of its own in the generated
-/// code. Handles are shared anyway, so it never changes a value; it says that sharing is meant.
+/// `f(x)`, where `x` is computed at most once and has a variable of its own in the generated code. It
+/// never changes a value. Handles are shared anyway: a handle that is used twice is one value.
+///
+/// Cost: that of `x` and of what `f` gives.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |a: SExp<f32>, b: SExp<f32>| slet(a - b, |d| d * d);
+/// assert_eq!(call(f, [scalar(5.0f32), scalar(2.0f32)]), [scalar(9.0f32)]);
+/// ```
 #[track_caller]
 pub fn slet<T: Elem, R>(x: impl IntoScalar<T>, f: impl FnOnce(SExp<T>) -> R) -> R {
     let at = Location::caller();

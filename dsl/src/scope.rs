@@ -40,18 +40,18 @@ thread_local! {
 }
 
 /// A number above all that this thread got before: the order of the author's program.
-pub fn next_number() -> u64 {
+pub(crate) fn next_number() -> u64 {
     NEXT.with(|n| n.replace(n.get() + 1))
 }
 
 /// The place that opened the innermost scope: the best that can be said where the author's own line is unknown.
-pub fn innermost_place() -> Option<Place> {
+pub(crate) fn innermost_place() -> Option<Place> {
     OPEN.with(|o| o.borrow().last().map(|s| s.at))
 }
 
 /// Whose line it is: a method that is given as a function, `m.map_rows(VExp::max)`, is called by the standard library or by us; then the author's line is that of
 /// the construct around it.
-pub fn authors_place(at: Place) -> Place {
+pub(crate) fn authors_place(at: Place) -> Place {
     let ours = file!().trim_end_matches("scope.rs");
     let foreign = ["/rustc/", "/rustlib/src/"].iter().any(|of| at.file().contains(of));
     let by_author = !foreign && !at.file().starts_with(ours);
@@ -63,7 +63,7 @@ pub struct Open(pub ScopeRef);
 
 impl Open {
     /// Opens a scope.
-    pub fn new(owner: Owner, at: Place) -> Open {
+    pub(crate) fn new(owner: Owner, at: Place) -> Open {
         let scope = Scope { id: next_number(), owner, at: authors_place(at) };
         let scope: ScopeRef = SCOPES.with(|a| &*a.alloc(scope));
         OPEN.with(|o| o.borrow_mut().push(scope));
@@ -90,7 +90,7 @@ impl ScopeSet {
     }
 
     /// Only that one.
-    pub fn one(scope: ScopeRef) -> ScopeSet {
+    pub(crate) fn one(scope: ScopeRef) -> ScopeSet {
         ScopeSet::made([scope])
     }
 
@@ -103,7 +103,7 @@ impl ScopeSet {
     }
 
     /// What is in either.
-    pub fn union(self, other: ScopeSet) -> ScopeSet {
+    pub(crate) fn union(self, other: ScopeSet) -> ScopeSet {
         if self.covers(other) {
             return self;
         }
@@ -117,7 +117,7 @@ impl ScopeSet {
     }
 
     /// All but that one.
-    pub fn without(self, scope: ScopeRef) -> ScopeSet {
+    pub(crate) fn without(self, scope: ScopeRef) -> ScopeSet {
         if !self.contains(scope) {
             return self;
         }
@@ -125,12 +125,12 @@ impl ScopeSet {
     }
 
     /// Whether all of them were opened before that one.
-    pub fn is_before(self, scope: ScopeRef) -> bool {
+    pub(crate) fn is_before(self, scope: ScopeRef) -> bool {
         self.0.iter().all(|s| s.id < scope.id)
     }
 
     /// Panics, naming both places, if a value made at `made` that depends on these scopes is used at `used` while one of them is closed.
-    pub fn check_open(self, made: Place, used: Place) {
+    pub(crate) fn check_open(self, made: Place, used: Place) {
         let closed = OPEN.with(|o| {
             let open = o.borrow();
             self.0.iter().copied().find(|s| !open.iter().any(|p| p.id == s.id))

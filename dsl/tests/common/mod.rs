@@ -9,6 +9,7 @@ use arraygpu_compiler::core::{Function, verify};
 use arraygpu_compiler::driver::{self, Targets};
 use arraygpu_compiler::kernel::interp::Order;
 use arraygpu_compiler::scalar::Lit;
+pub use arraygpu_dsl::example::{matrix, scalar, vector};
 use arraygpu_dsl::prelude::*;
 use arraygpu_dsl::{KernelFn, ResultNames};
 
@@ -79,22 +80,6 @@ pub fn recorded(f: &Function, args: &[Value]) -> String {
 /// The shape rules as `name subject`, in order.
 pub fn rules(f: &Function) -> Vec<String> {
     f.requires.iter().map(|r| format!("{} {}", r.rule.name(), r.subject)).collect()
-}
-
-/// A vector of constants.
-pub fn vector<T: Elem>(elements: &[T]) -> Value {
-    Value::Vector(elements.iter().map(|x| x.lit()).collect())
-}
-
-/// A matrix from its rows.
-pub fn matrix<T: Elem, const C: usize>(rows: &[[T; C]]) -> Value {
-    let elements = rows.iter().flatten().map(|x| x.lit()).collect();
-    Value::Array(vec![rows.len() as i64, C as i64], elements)
-}
-
-/// A scalar.
-pub fn scalar<T: Elem>(x: T) -> Value {
-    Value::Scalar(x.lit())
 }
 
 /// The literals of a vector.

@@ -1,0 +1,56 @@
+//! What the examples of this crate's documentation share: arguments, and a call in the compiler's
+//! reference interpreter. It is hidden, for it is no part of the language.
+
+use crate::elem::Elem;
+use crate::kernel_fn::KernelFn;
+use crate::lower::{self, Definition};
+use crate::package;
+use arraygpu_compiler::core::Param;
+use arraygpu_compiler::core::interp::{self, Value};
+use std::panic::Location;
+
+/// A scalar argument.
+pub fn scalar<T: Elem>(x: T) -> Value {
+    Value::Scalar(x.lit())
+}
+
+/// A vector argument.
+pub fn vector<T: Elem>(elements: &[T]) -> Value {
+    Value::Vector(elements.iter().map(|x| x.lit()).collect())
+}
+
+/// A matrix argument, from its rows.
+pub fn matrix<T: Elem, const C: usize>(rows: &[[T; C]]) -> Value {
+    let elements = rows.iter().flatten().map(|x| x.lit()).collect();
+    Value::Array(vec![rows.len() as i64, C as i64], elements)
+}
+
+/// An argument of three dimensions, from its planes.
+pub fn tensor<T: Elem, const R: usize, const C: usize>(planes: &[[[T; C]; R]]) -> Value {
+    let elements = planes.iter().flatten().flatten().map(|x| x.lit()).collect();
+    Value::Array(vec![planes.len() as i64, R as i64, C as i64], elements)
+}
+
+/// The results of a function for these arguments, as the reference interpreter computes them.
+///
+/// # Panics
+///
+/// With the error's text, if the function cannot be lowered or a shape rule does not hold.
+#[track_caller]
+pub fn call<const K: usize, A>(f: impl KernelFn<K, A>, args: [Value; K]) -> Vec<Value> {
+    let at = Location::caller();
+    let (types, results) = package::call("f", at, f);
+    let param = |(i, ty)| Param { name: format!("p{i}"), ty };
+    let definition = Definition {
+        name: "f".into(),
+        doc: String::new(),
+        fast: false,
+        stencil: None,
+        at,
+        params: types.into_iter().enumerate().map(param).collect(),
+        result_names: (0..results.len()).map(|i| format!("r{i}")).collect(),
+        results,
+    };
+    let outcome = lower::lower(&definition).and_then(|function| interp::run(&function, &args));
+    outcome.unwrap_or_else(|e| panic!("{}", e.message)).results
+}
