@@ -1,4 +1,5 @@
-//! What arrays of every rank can do, element by element; reductions are in [`crate::reduce`], operators in [`crate::ops`].
+//! Elementwise functions of arrays of every rank. Reductions are in [`crate::reduce`], operators in
+//! [`crate::ops`].
 
 use crate::elem::{Elem, Float, Num, Signed};
 use crate::handle::{MExp, SExp, TExp, VExp};
@@ -8,9 +9,28 @@ use crate::results::{Results, Scalars, nodes_of};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 use std::panic::Location;
 
+/// `zip_with` and its kin of more arrays. `$count`: how many arrays each joins.
 macro_rules! zips {
-    ($handle:ident $arrays:ident: $($(#[$doc:meta])* $method:ident($($name:ident: $ty:ident),+);)*) => { $(
+    ($handle:ident $arrays:ident $example:literal: $(
+        $(#[$doc:meta])* $method:ident $count:literal ($($name:ident: $ty:ident),+);
+    )*) => { $(
         $(#[$doc])*
+        ///
+        /// Cost: fused; the operations of `f` for each element.
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!(
+            "let f = |x: ", stringify!($handle), "<f32>",
+            $(", ", stringify!($name), ": ", stringify!($handle), "<f32>",)+
+            "| x.", stringify!($method), "(", $(stringify!($name), ", ",)+
+            "|x", $(", ", stringify!($name),)+ "| x", $(" + ", stringify!($name),)+ ");"
+        )]
+        #[doc = concat!("let x = ", $example, ";")]
+        $(#[doc = concat!("let ", stringify!($name), " = x.clone();")])+
+        #[doc = concat!("let expected = call(|x: ", stringify!($handle), "<f32>| x * ", stringify!($count), ", [x.clone()]);")]
+        #[doc = concat!("assert_eq!(call(f, [x", $(", ", stringify!($name),)+ "]), expected);")]
+        /// ```
         #[track_caller]
         pub fn $method<$($ty: Elem,)+ R: Scalars>(
             self,
@@ -27,9 +47,20 @@ macro_rules! zips {
     )* };
 }
 
+/// Functions of a scalar for each element.
 macro_rules! elementwise {
-    ($handle:ident $class:ident: $($method:ident $op:ident)*) => { $(
+    ($handle:ident $class:ident $example:literal: $($method:ident $op:ident)*) => { $(
         #[doc = concat!("[`SExp::", stringify!($method), "`] of each element.")]
+        ///
+        #[doc = concat!("Cost: fused; that of [`SExp::", stringify!($method), "`] for each element.")]
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!("let x = ", $example, ";")]
+        #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($method), "();")]
+        #[doc = concat!("let g = |x: ", stringify!($handle), "<f32>| x.map(|a| a.", stringify!($method), "());")]
+        /// assert_eq!(call(f, [x.clone()]), call(g, [x]));
+        /// ```
         #[track_caller]
         pub fn $method(self) -> $handle<T>
         where
@@ -40,9 +71,22 @@ macro_rules! elementwise {
     )* };
 }
 
+/// Functions of two scalars for each element.
 macro_rules! elementwise_binary {
-    ($handle:ident $rhs:ident $class:ident -> $out:ty: $($method:ident $op:ident)*) => { $(
-        #[doc = concat!("[`SExp::", stringify!($method), "`] of each element with the other array's elements, a scalar or a literal.")]
+    ($handle:ident $rhs:ident $class:ident $example:literal -> $out:ty: $($method:ident $op:ident)*) => { $(
+        #[doc = concat!("[`SExp::", stringify!($method), "`] of each element and the other array's element, which has")]
+        /// the same shape, or of each element and a scalar or a literal. Arrays of other shapes are an
+        /// error of the call.
+        ///
+        #[doc = concat!("Cost: fused; that of [`SExp::", stringify!($method), "`] for each element.")]
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!("let x = ", $example, ";")]
+        #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($method), "(2.0);")]
+        #[doc = concat!("let g = |x: ", stringify!($handle), "<f32>| x.map(|a| a.", stringify!($method), "(2.0));")]
+        /// assert_eq!(call(f, [x.clone()]), call(g, [x]));
+        /// ```
         #[allow(clippy::should_implement_trait)]
         #[track_caller]
         pub fn $method(self, other: impl $rhs<T>) -> $handle<$out>
@@ -56,40 +100,61 @@ macro_rules! elementwise_binary {
 }
 
 macro_rules! arrays {
-    ($($handle:ident $arrays:ident $rhs:ident;)*) => { $(
+    ($($handle:ident $arrays:ident $rhs:ident $example:literal;)*) => { $(
         impl<T: Elem> $handle<T> {
-            /// The function of each element. It may give a tuple: then the result is a tuple of arrays.
+            /// `f` of each element, as an array of the same shape. If `f` gives a tuple, the result is a
+            /// tuple of arrays.
+            ///
+            /// Cost: fused; the operations of `f` for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.map(|a| a * 2.0);")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x + x, [x]));")]
+            /// ```
             #[track_caller]
             pub fn map<R: Scalars>(self, f: impl FnOnce(SExp<T>) -> R) -> R::$arrays {
                 let arrays = node::map(Location::caller(), "map", &[self.node()], |v| nodes_of(f(SExp::of(v[0]))));
                 R::$arrays::from_nodes(&mut arrays.into_iter())
             }
 
-            zips! { $handle $arrays:
-                /// The function of each pair of elements of two arrays of one shape. It may give a tuple: then the result is a tuple of arrays.
-                zip_with(y: U);
-                /// As `zip_with`, of three arrays.
-                zip3(y: U, z: V);
-                /// As `zip_with`, of four arrays.
-                zip4(y: U, z: V, u: W);
-                /// As `zip_with`, of five arrays.
-                zip5(y: U, z: V, u: W, v: X);
-                /// As `zip_with`, of six arrays.
-                zip6(y: U, z: V, u: W, v: X, w: Y);
+            zips! { $handle $arrays $example:
+                /// `f` of each pair of elements at the same place, as an array of their shape. If `f` gives a
+                /// tuple, the result is a tuple of arrays. Arrays of different shapes are an error of the
+                /// call.
+                zip_with 2 (y: U);
+                /// `zip_with` of three arrays.
+                zip3 3 (y: U, z: V);
+                /// `zip_with` of four arrays.
+                zip4 4 (y: U, z: V, u: W);
+                /// `zip_with` of five arrays.
+                zip5 5 (y: U, z: V, u: W, v: X);
+                /// `zip_with` of six arrays.
+                zip6 6 (y: U, z: V, u: W, v: X, w: Y);
             }
 
-            elementwise! { $handle Signed: abs Abs }
-            elementwise! { $handle Float:
+            elementwise! { $handle Signed $example: abs Abs }
+            elementwise! { $handle Float $example:
                 sqrt Sqrt floor Floor ceil Ceil trunc Trunc round Round round_ties_even RoundTiesEven
                 exp Exp exp2 Exp2 expm1 Expm1 log Log ln Log log2 Log2 log10 Log10 log1p Log1p
                 sin Sin cos Cos tan Tan sinpi SinPi cospi CosPi asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh
                 cbrt Cbrt rsqrt Rsqrt erf Erf erfc Erfc normcdf Normcdf
             }
-            elementwise_binary! { $handle $rhs Float -> T: powf Pow atan2 Atan2 hypot Hypot fmod Fmod copysign Copysign }
-            elementwise_binary! { $handle $rhs Elem -> bool: eq Eq ne Ne }
-            elementwise_binary! { $handle $rhs Num -> bool: lt Lt le Le gt Gt ge Ge }
+            elementwise_binary! { $handle $rhs Float $example -> T: powf Pow atan2 Atan2 hypot Hypot fmod Fmod copysign Copysign }
+            elementwise_binary! { $handle $rhs Elem $example -> bool: eq Eq ne Ne }
+            elementwise_binary! { $handle $rhs Num $example -> bool: lt Lt le Le gt Gt ge Ge }
 
-            /// [`SExp::ldexp`] of each element.
+            /// [`SExp::ldexp`] of each element, with a number or an array of numbers of the same shape.
+            ///
+            /// Cost: fused; that of [`SExp::ldexp`] for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.ldexp(3);")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x * 8, [x]));")]
+            /// ```
             #[track_caller]
             pub fn ldexp(self, n: impl $rhs<i32>) -> $handle<T>
             where
@@ -99,7 +164,16 @@ macro_rules! arrays {
                 $handle::of(node::ldexp(at, self.node(), n.operand_at(at)))
             }
 
-            /// [`SExp::frexp`] of each element.
+            /// [`SExp::frexp`] of each element: the array of the mantissas, and that of the exponents.
+            ///
+            /// Cost: fused; that of [`SExp::frexp`] for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| { let (m, e) = x.frexp(); m.ldexp(e) };")]
+            /// assert_eq!(call(f, [x.clone()]), [x]);
+            /// ```
             #[track_caller]
             pub fn frexp(self) -> ($handle<T>, $handle<i32>)
             where
@@ -112,12 +186,33 @@ macro_rules! arrays {
             }
 
             /// [`SExp::cast`] of each element.
+            ///
+            /// Cost: fused; one operation for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.cast::<i64>().cast::<f32>();")]
+            /// assert_eq!(call(f, [x.clone()]), [x]);
+            /// ```
             #[track_caller]
             pub fn cast<U: Elem>(self) -> $handle<U> {
                 $handle::of(node::cast(Location::caller(), U::TY, self.node()))
             }
 
-            /// The same array, stored: for one that is expensive to compute and read at many places. Never changes a value.
+            /// The same array, stored before it is read. It is for an array whose elements are expensive to
+            /// compute and are read several times. It never changes a value. It cannot stand inside of a
+            /// closure whose variable the array mentions.
+            ///
+            /// Cost: memory for the array, one write of each element, a read wherever one is used. A launch
+            /// that reads it comes after the one that writes it.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x / x.sqrt().materialize();")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x / x.sqrt(), [x]));")]
+            /// ```
             #[track_caller]
             pub fn materialize(self) -> $handle<T> {
                 let x = self.node();
@@ -128,7 +223,7 @@ macro_rules! arrays {
 }
 
 arrays! {
-    VExp Vectors VectorRhs;
-    MExp Matrices MatrixRhs;
-    TExp Tensors TensorRhs;
+    VExp Vectors VectorRhs "vector(&[1.0f32, 2.0, 3.0, 4.0])";
+    MExp Matrices MatrixRhs "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
+    TExp Tensors TensorRhs "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])";
 }

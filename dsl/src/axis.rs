@@ -1,4 +1,5 @@
-//! What arrays can do along an axis: lengths, slices, reversal, parts; and the functions that make arrays from indices.
+//! Functions of arrays along an axis: lengths, slices, reversal, parts; and the functions that make
+//! arrays from indices.
 
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
@@ -81,17 +82,38 @@ pub(crate) fn over_parts(
 }
 
 macro_rules! axes {
-    ($handle:ident: $($axis:literal $what:literal $len:ident $slice:ident $slice_by:ident $reverse:ident;)*) => {
+    ($handle:ident $example:literal: $(
+        $axis:literal $what:literal $count:literal $len:ident $slice:ident $slice_by:ident $reverse:ident;
+    )*) => {
         impl<T: Elem> $handle<T> { $(
             #[doc = concat!("The number of ", $what, ".")]
+            ///
+            /// Cost: none; the host knows it.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($len), "();")]
+            #[doc = concat!("assert_eq!(call(f, [x]), [scalar(", stringify!($count), "i64)]);")]
+            /// ```
             #[track_caller]
             #[allow(clippy::len_without_is_empty)]
             pub fn $len(self) -> SExp<i64> {
                 SExp::of(len(Location::caller(), self.node(), $axis))
             }
 
-            #[doc = concat!("The ", $what, " from `start` up to, not including, `stop`; `0 <= start <= stop <= ", stringify!($len))]
-            /// ` is checked before the function runs.
+            #[doc = concat!("The ", $what, " from `start` up to, not including, `stop`. `0 <= start <= stop <= ", stringify!($len), "()`")]
+            /// is checked before the function runs; both are made of lengths, constants and scalar
+            /// parameters.
+            ///
+            /// Cost: none; it changes indices.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($slice), "(0, 1).", stringify!($len), "();")]
+            /// assert_eq!(call(f, [x]), [scalar(1i64)]);
+            /// ```
             #[track_caller]
             pub fn $slice(self, start: impl IntoScalar<i64>, stop: impl IntoScalar<i64>) -> $handle<T> {
                 let at = Location::caller();
@@ -99,8 +121,20 @@ macro_rules! axes {
                 $handle::of(slice(at, stringify!($slice), (self.node(), $axis), ends, None))
             }
 
-            #[doc = concat!("Every `stride`-th of the ", $what, " from `start` up to, not including, `stop`; `stride >= 1`, and the ends as in `")]
-            #[doc = concat!(stringify!($slice), "`.")]
+            #[doc = concat!("Every `stride`-th of the ", $what, " from `start` up to, not including, `stop`: the ceiling of")]
+            /// `(stop - start) / stride` of them. `stride >= 1` is checked before the function runs, and the
+            #[doc = concat!("ends as by [`Self::", stringify!($slice), "`].")]
+            ///
+            /// Cost: none; it changes indices. Elements that are not neighbours in memory take more
+            /// transactions to read.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($slice_by), "(0, x.", stringify!($len), "(), 2);")]
+            #[doc = concat!("let count = call(|x: ", stringify!($handle), "<f32>| f(x).", stringify!($len), "(), [x]);")]
+            #[doc = concat!("assert_eq!(count, [scalar((", stringify!($count), "i64 + 1) / 2)]);")]
+            /// ```
             #[track_caller]
             pub fn $slice_by(
                 self,
@@ -115,6 +149,17 @@ macro_rules! axes {
             }
 
             #[doc = concat!("The ", $what, " from last to first.")]
+            ///
+            /// Cost: none; it changes indices.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!(
+                "let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($reverse), "().", stringify!($reverse), "();"
+            )]
+            /// assert_eq!(call(f, [x.clone()]), [x]);
+            /// ```
             #[track_caller]
             pub fn $reverse(self) -> $handle<T> {
                 let x = self.node();
@@ -124,26 +169,37 @@ macro_rules! axes {
     };
 }
 
-axes! { VExp:
-    0 "elements" len slice slice_by reverse;
+axes! { VExp "vector(&[1.0f32, 2.0, 3.0, 4.0])":
+    0 "elements" 4 len slice slice_by reverse;
 }
-axes! { MExp:
-    0 "rows" rows slice_rows slice_rows_by reverse_rows;
-    1 "columns" cols slice_cols slice_cols_by reverse_cols;
+axes! { MExp "matrix(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])":
+    0 "rows" 2 rows slice_rows slice_rows_by reverse_rows;
+    1 "columns" 3 cols slice_cols slice_cols_by reverse_cols;
 }
-axes! { TExp:
-    0 "planes" planes slice_planes slice_planes_by reverse_planes;
-    1 "rows" rows slice_rows slice_rows_by reverse_rows;
-    2 "columns" cols slice_cols slice_cols_by reverse_cols;
+axes! { TExp "tensor(&[[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]])":
+    0 "planes" 1 planes slice_planes slice_planes_by reverse_planes;
+    1 "rows" 2 rows slice_rows slice_rows_by reverse_rows;
+    2 "columns" 3 cols slice_cols slice_cols_by reverse_cols;
 }
 
 macro_rules! parts {
-    ($handle:ident -> $part:ident: $($axis:literal $what:literal $method:ident;)*) => {
+    ($handle:ident $example:literal -> $part:ident: $($axis:literal $what:literal $method:ident $result:literal;)*) => {
         impl<T: Elem> $handle<T> { $(
             #[doc = concat!("The ", $what, " at an index.")]
             ///
-            /// An index that the host knows (made of lengths, constants and scalar parameters) is checked before the function runs. With another one each
-            /// element is read as by `at`: outside it is 0 and leaves an error record.
+            /// An index that the host knows (made of lengths, constants and scalar parameters) is checked
+            /// before the function runs. With another index each element is read as by `at`: outside of
+            /// the array it is 0 and leaves an error record.
+            ///
+            /// Cost: none; it changes indices. With an index that the host does not know each read is
+            /// checked.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($method), "(0);")]
+            #[doc = concat!("assert_eq!(call(f, [x]), [", $result, "]);")]
+            /// ```
             #[track_caller]
             pub fn $method(self, index: impl IntoScalar<i64>) -> $part<T> {
                 let at = Location::caller();
@@ -154,10 +210,24 @@ macro_rules! parts {
     };
 }
 
-parts! { MExp -> VExp: 0 "row" row; 1 "column" col; }
-parts! { TExp -> MExp: 0 "plane" plane; }
+parts! { MExp "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])" -> VExp:
+    0 "row" row "vector(&[1.0f32, 2.0])";
+    1 "column" col "vector(&[1.0f32, 3.0])";
+}
+parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])" -> MExp:
+    0 "plane" plane "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
+}
 
-/// The function of 0, 1, .. n - 1. It may give a tuple: then the result is a tuple of vectors. `n >= 0` is checked before the function runs.
+/// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors. `n >= 0` is
+/// checked before the function runs.
+///
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |n: SExp<i64>| generate(n, |i| i * i);
+/// assert_eq!(call(f, [scalar(4i64)]), [vector(&[0i64, 1, 4, 9])]);
+/// ```
 #[track_caller]
 pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -> R) -> R::Vectors {
     let at = Location::caller();
@@ -165,7 +235,15 @@ pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -
     R::Vectors::from_nodes(&mut made.into_iter())
 }
 
-/// The function of the row and the column: [`generate`] for matrices.
+/// [`generate`] for matrices: the matrix with `f(i, j)` in row i, column j.
+///
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |n: SExp<i64>| generate2(2, n, |i, j| 10 * i + j);
+/// assert_eq!(call(f, [scalar(3i64)]), [matrix(&[[0i64, 1, 2], [10, 11, 12]])]);
+/// ```
 #[track_caller]
 pub fn generate2<R: Scalars>(
     rows: impl IntoScalar<i64>,
@@ -178,7 +256,15 @@ pub fn generate2<R: Scalars>(
     R::Matrices::from_nodes(&mut made.into_iter())
 }
 
-/// The function of the plane, the row and the column: [`generate`] for arrays of three dimensions.
+/// [`generate`] for arrays of three dimensions: `f(k, i, j)` stands in plane k, row i, column j.
+///
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |n: SExp<i64>| generate3(2, 1, n, |k, i, j| 100 * k + 10 * i + j);
+/// assert_eq!(call(f, [scalar(2i64)]), [tensor(&[[[0i64, 1]], [[100, 101]]])]);
+/// ```
 #[track_caller]
 pub fn generate3<R: Scalars>(
     planes: impl IntoScalar<i64>,

@@ -50,13 +50,22 @@ impl<A: States, B: States> States for (A, B) {}
 impl<A: States, B: States, C: States> States for (A, B, C) {}
 impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
 
-/// The state after `k` steps: `f(f(.. f(init)))`, and `init` itself if `k` is 0. A step may change several arrays: then `init` is a tuple, and so is what `f` gives.
+/// The state after `k` steps, `f(f(.. f(init)))`; it is `init` if `k` is 0. A step may change several
+/// arrays: then `init` is a tuple, and so is what `f` gives.
 ///
-/// `k` is a number that is known before the function runs (a constant, a length, a scalar parameter), 0 or more. Every state keeps its shape. The states are stored
-/// after each step, in two arrays in turn; what `f` computes without its argument is computed once, before the first step. On GPUs a stencil of one
-/// matrix makes several steps at once where that moves fewer bytes.
+/// `k` is made of lengths, constants and scalar parameters, and is 0 or more. Every state keeps its shape.
+/// Both are checked before the function runs. `f` is called once, when the function is registered.
 ///
-/// `iterate(k, (u, v), |(u, v)| (v, 2.0 * v - u))`
+/// Cost: for each step the launches of `f`, one write of each state and the reads of `f`; two arrays for
+/// each state, which take turns. What `f` computes without its argument is computed once, before the first
+/// step. On GPUs a stencil of one matrix makes several steps in a launch, which moves fewer bytes.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |k: SExp<i64>, u: VExp<f32>, v: VExp<f32>| iterate(k, (u, v), |(u, v)| (v, u + v));
+/// let args = [scalar(3i64), vector(&[0.0f32]), vector(&[1.0f32])];
+/// assert_eq!(call(f, args), [vector(&[2.0f32]), vector(&[3.0f32])]);
+/// ```
 #[track_caller]
 pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) -> S) -> S {
     let at = Location::caller();
@@ -64,9 +73,18 @@ pub fn iterate<S: States>(k: impl IntoScalar<i64>, init: S, f: impl FnOnce(S) ->
 }
 
 macro_rules! methods {
-    ($($handle:ident)*) => { $(
+    ($($handle:ident $example:literal;)*) => { $(
         impl<T: Elem> $handle<T> {
-            /// The array after `k` steps: see [`iterate`](crate::iterate).
+            /// The array after `k` steps: [`iterate`](crate::iterate) of one state.
+            ///
+            /// Cost: that of [`iterate`](crate::iterate).
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.iterate(3, |x| x * 2);")]
+            #[doc = concat!("assert_eq!(call(f, [x.clone()]), call(|x: ", stringify!($handle), "<f32>| x * 8, [x]));")]
+            /// ```
             #[track_caller]
             pub fn iterate(self, k: impl IntoScalar<i64>, f: impl FnOnce(Self) -> Self) -> Self {
                 let at = Location::caller();
@@ -76,7 +94,11 @@ macro_rules! methods {
     )* };
 }
 
-methods! { VExp MExp TExp }
+methods! {
+    VExp "vector(&[1.0f32, 2.0])";
+    MExp "matrix(&[[1.0f32, 2.0]])";
+    TExp "tensor(&[[[1.0f32, 2.0]]])";
+}
 
 fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> S) -> Vec<NodeRef> {
     let inits = nodes_of(init);

@@ -1,4 +1,5 @@
-//! What matrices and arrays of three dimensions can do, beside what all arrays can ([`crate::array`], [`crate::axis`], [`crate::reduce`]).
+//! Functions of matrices and of arrays of three dimensions. Those of all arrays are in [`crate::array`],
+//! [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{generated, len, over_parts, pick, read, slice, spread};
 use crate::elem::{Elem, Num};
@@ -17,10 +18,20 @@ const ROWS: u8 = 0;
 const COLS: u8 = 1;
 
 macro_rules! by_rows_and_columns {
-    ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident;)*) => {
+    ($($axis:ident $what:literal $map:ident $reduce:ident $sum:ident $sums:literal;)*) => {
         impl<T: Elem> MExp<T> { $(
-            #[doc = concat!("The function of each ", $what, ": a vector with one element a ", $what, ". The closure may reduce: `m.")]
-            #[doc = concat!(stringify!($map), "(|x| x.dot(v))`. It may give a tuple: then the result is a tuple of vectors.")]
+            #[doc = concat!("`f` of each ", $what, ": a vector with one element for each ", $what, ". `f` may reduce.")]
+            /// If it gives a tuple, the result is a tuple of vectors.
+            ///
+            #[doc = concat!("Cost: a segmented reduction where `f` reduces its ", $what, ": one evaluation of each element.")]
+            /// Else fused; the operations of `f` for each element of the result.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($map), "(|v| v.dot(v).sqrt());")]
+            /// let x = matrix(&[[3.0f32, 0.0], [0.0, 4.0]]);
+            /// assert_eq!(call(f, [x]), [vector(&[3.0f32, 4.0])]);
+            /// ```
             #[track_caller]
             pub fn $map<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Vectors {
                 let part = |x| nodes_of(f(VExp::of(x)));
@@ -28,7 +39,15 @@ macro_rules! by_rows_and_columns {
                 R::Vectors::from_nodes(&mut made.into_iter())
             }
 
-            #[doc = concat!("[`VExp::reduce`] of each ", $what, ": one result a ", $what, ".")]
+            #[doc = concat!("[`VExp::reduce`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            ///
+            /// Cost: a segmented reduction: one evaluation of each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($reduce), "(0.0, |a, b| a + b);")]
+            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [vector(&", $sums, ")]);")]
+            /// ```
             #[track_caller]
             pub fn $reduce(
                 self,
@@ -41,7 +60,15 @@ macro_rules! by_rows_and_columns {
                 VExp::of(over_parts(at, stringify!($reduce), self.node(), &[$axis], part)[0])
             }
 
-            #[doc = concat!("[`VExp::sum`] of each ", $what, ": one result a ", $what, ".")]
+            #[doc = concat!("[`VExp::sum`] of each ", $what, ": a vector with one element for each ", $what, ".")]
+            ///
+            /// Cost: a segmented reduction: one evaluation of each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let f = |x: MExp<f32>| x.", stringify!($sum), "();")]
+            #[doc = concat!("assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [vector(&", $sums, ")]);")]
+            /// ```
             #[track_caller]
             pub fn $sum(self) -> VExp<T>
             where
@@ -56,21 +83,39 @@ macro_rules! by_rows_and_columns {
 }
 
 by_rows_and_columns! {
-    ROWS "row" map_rows reduce_rows sum_rows;
-    COLS "column" map_cols reduce_cols sum_cols;
+    ROWS "row" map_rows reduce_rows sum_rows "[3.0f32, 7.0]";
+    COLS "column" map_cols reduce_cols sum_cols "[4.0f32, 6.0]";
 }
 
 impl<T: Elem> MExp<T> {
     /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an error record.
+    ///
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the indices.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.at(1, 0);
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [scalar(3.0f32)]);
+    /// ```
     #[track_caller]
     pub fn at(self, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
         SExp::of(read(at, self.node(), vec![i.scalar_at(at), j.scalar_at(at)]))
     }
 
-    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by multiply-adds in panels of 512 in the fixed order of
-    /// `docs/semantics.md` 5.7; the columns of the one are as many as the rows of the other. Of halves in f32, rounded once. What is done with the factors and with
-    /// the product fuses with it.
+    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by multiply-adds in
+    /// panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as many columns as `b` has rows;
+    /// other shapes are an error of the call. Halves are summed in f32, and rounded once.
+    ///
+    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in a launch (two where the sums are
+    /// cut into panels on GPUs). What is done with the factors and with the product fuses with it.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |a: MExp<f32>, b: MExp<f32>| a.matmul(b);
+    /// let (a, b) = (matrix(&[[1.0f32, 2.0]]), matrix(&[[3.0f32], [4.0]]));
+    /// assert_eq!(call(f, [a, b]), [matrix(&[[11.0f32]])]);
+    /// ```
     #[track_caller]
     pub fn matmul(self, b: MExp<T>) -> MExp<T>
     where
@@ -88,8 +133,16 @@ impl<T: Elem> MExp<T> {
         MExp::of(generated(at, "matmul", &extents, element)[0])
     }
 
-    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`; `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols`
-    /// are checked before the function runs.
+    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`. `0 <= r0 <= r1
+    /// <= rows` and `0 <= c0 <= c1 <= cols` are checked before the function runs.
+    ///
+    /// Cost: none; it changes indices.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.slice(0, 2, 1, 2);
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [matrix(&[[2.0f32], [4.0]])]);
+    /// ```
     #[track_caller]
     pub fn slice(
         self,
@@ -104,7 +157,17 @@ impl<T: Elem> MExp<T> {
         MExp::of(block(at, "slice", self.node(), [r0, r1], [c0, c1]))
     }
 
-    /// As [`MExp::slice`], of every `rstride`-th row and every `cstride`-th column; both are at least 1.
+    /// [`MExp::slice`] of every `rstride`-th row and every `cstride`-th column. Both are at least 1, which is
+    /// checked before the function runs.
+    ///
+    /// Cost: none; it changes indices. Elements that are not neighbours in memory take more transactions to read.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.slice_by(0, 2, 2, 0, 3, 2);
+    /// let x = matrix(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(call(f, [x]), [matrix(&[[1.0f32, 3.0]])]);
+    /// ```
     #[track_caller]
     pub fn slice_by(
         self,
@@ -123,12 +186,28 @@ impl<T: Elem> MExp<T> {
     }
 
     /// The matrix whose rows are this one's columns.
+    ///
+    /// Cost: none; it changes indices.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.transpose();
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0]])]), [matrix(&[[1.0f32], [2.0]])]);
+    /// ```
     #[track_caller]
     pub fn transpose(self) -> MExp<T> {
         MExp::of(permute(Location::caller(), self.node(), vec![COLS, ROWS]))
     }
 
     /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function runs.
+    ///
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.broadcast_planes(2);
+    /// assert_eq!(call(f, [matrix(&[[1.0f32]])]), [tensor(&[[[1.0f32]], [[1.0]]])]);
+    /// ```
     #[track_caller]
     pub fn broadcast_planes(self, n: impl IntoScalar<i64>) -> TExp<T> {
         let at = Location::caller();
@@ -137,14 +216,33 @@ impl<T: Elem> MExp<T> {
 }
 
 impl<T: Elem> TExp<T> {
-    /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and leaves an error record.
+    /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and leaves an error
+    /// record.
+    ///
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the indices.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.at(0, 1, 0);
+    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])]), [scalar(3.0f32)]);
+    /// ```
     #[track_caller]
     pub fn at(self, k: impl IntoScalar<i64>, i: impl IntoScalar<i64>, j: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
         SExp::of(read(at, self.node(), vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)]))
     }
 
-    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of this array (0: planes, 1: rows, 2: columns).
+    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of this array
+    /// (0: planes, 1: rows, 2: columns). What is no order of the three axes is an error of the generator.
+    ///
+    /// Cost: none; it changes indices.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.permute([2, 0, 1]);
+    /// let x = tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]]);
+    /// assert_eq!(call(f, [x]), [tensor(&[[[1.0f32, 3.0]], [[2.0, 4.0]]])]);
+    /// ```
     #[track_caller]
     pub fn permute(self, axes: [u8; 3]) -> TExp<T> {
         let at = Location::caller();
@@ -158,7 +256,17 @@ impl<T: Elem> TExp<T> {
         TExp::of(permute(at, self.node(), axes.to_vec()))
     }
 
-    /// The function of each plane: a vector with one element a plane. It may give a tuple: then the result is a tuple of vectors.
+    /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the result is a tuple
+    /// of vectors.
+    ///
+    /// Cost: a segmented reduction where `f` reduces its plane: one evaluation of each element. Else fused; the
+    /// operations of `f` for each element of the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.map_planes(|m| m.sum());
+    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0]], [[3.0, 4.0]]])]), [vector(&[3.0f32, 7.0])]);
+    /// ```
     #[track_caller]
     pub fn map_planes<R: Scalars>(self, f: impl FnOnce(MExp<T>) -> R) -> R::Vectors {
         let plane = |x| nodes_of(f(MExp::of(x)));
@@ -166,7 +274,17 @@ impl<T: Elem> TExp<T> {
         R::Vectors::from_nodes(&mut made.into_iter())
     }
 
-    /// The function of each row of each plane: a matrix with one row a plane. It may give a tuple: then the result is a tuple of matrices.
+    /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple, the result is a
+    /// tuple of matrices.
+    ///
+    /// Cost: a segmented reduction where `f` reduces its row: one evaluation of each element. Else fused; the
+    /// operations of `f` for each element of the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: TExp<f32>| x.map_rows(|v| v.sum());
+    /// assert_eq!(call(f, [tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])]), [matrix(&[[3.0f32, 7.0]])]);
+    /// ```
     #[track_caller]
     pub fn map_rows<R: Scalars>(self, f: impl FnOnce(VExp<T>) -> R) -> R::Matrices {
         let row = |x| nodes_of(f(VExp::of(x)));

@@ -11,7 +11,8 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::iter::Sum;
 use std::panic::Location;
 
-/// A sum of elements of type `ty`, as `f` makes it: of halves in f32, rounded once (semantics 5.6).
+/// A sum of elements of type `ty`, as `f` makes it. Halves are summed in f32, and rounded once (semantics
+/// 5.6).
 pub(crate) fn summed(
     at: Place,
     ty: Ty,
@@ -48,8 +49,17 @@ pub(crate) fn reduce<T: Elem>(
 }
 
 macro_rules! operators {
-    ($($(#[$doc:meta])* $method:ident $op:ident $init:ident;)*) => { $(
+    ($handle:ident $example:literal: $($(#[$doc:meta])* $method:ident $op:ident $init:ident $result:literal;)*) => { $(
         $(#[$doc])*
+        ///
+        /// Cost: a reduction.
+        ///
+        /// ```
+        /// # use arraygpu_dsl::{example::*, prelude::*};
+        #[doc = concat!("let x = ", $example, ";")]
+        #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.", stringify!($method), "();")]
+        #[doc = concat!("assert_eq!(call(f, [x]), [scalar(", stringify!($result), "f32)]);")]
+        /// ```
         #[track_caller]
         pub fn $method(self) -> SExp<T>
         where
@@ -61,20 +71,33 @@ macro_rules! operators {
     )* };
 }
 
-/// Of all elements of an array, in row-major order.
+/// Reductions of all elements of an array, in row-major order.
 macro_rules! reductions {
-    ($($handle:ident)*) => { $(
+    ($($handle:ident $example:literal;)*) => { $(
         impl<T: Elem> $handle<T> {
-            operators! {
-                /// The product, in the fixed order of `docs/semantics.md` 5.1; 1 of nothing.
-                product Mul one;
-                /// The least element; of nothing the greatest value of the type (infinity for floats). NaN if there is one.
-                min Min greatest;
-                /// The greatest element; of nothing the least value of the type (minus infinity for floats). NaN if there is one.
-                max Max least;
+            operators! { $handle $example:
+                /// The product of all elements, in the fixed order of `docs/semantics.md` 5.1; 1 if there
+                /// are none.
+                product Mul one 24.0;
+                /// The least element, or the greatest value of the type (infinity for floats) if there are
+                /// none. It is NaN if an element is NaN.
+                min Min greatest 1.0;
+                /// The greatest element, or the least value of the type (minus infinity for floats) if
+                /// there are none. It is NaN if an element is NaN.
+                max Max least 4.0;
             }
 
-            /// The sum, in the fixed order of `docs/semantics.md` 5.1; 0 of nothing. Halves are summed in f32, and rounded once.
+            /// The sum of all elements, in the fixed order of `docs/semantics.md` 5.1; 0 if there are none.
+            /// Halves are summed in f32, and rounded once.
+            ///
+            /// Cost: a reduction.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.sum();")]
+            /// assert_eq!(call(f, [x]), [scalar(10.0f32)]);
+            /// ```
             #[track_caller]
             pub fn sum(self) -> SExp<T>
             where
@@ -83,8 +106,18 @@ macro_rules! reductions {
                 SExp::of(sum(Location::caller(), self.node()))
             }
 
-            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1; of nothing it is `init`.
-            /// `f` must be associative and commutative up to rounding, which is not checked.
+            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1;
+            /// `init` if there are no elements. `f` must be associative and commutative up to rounding,
+            /// which is not checked. Matrices and arrays of three dimensions count in row-major order.
+            ///
+            /// Cost: a reduction, with the operations of `f` for each element.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.reduce(0.0, |a, b| a.max(b));")]
+            /// assert_eq!(call(f, [x]), [scalar(4.0f32)]);
+            /// ```
             #[track_caller]
             pub fn reduce(
                 self,
@@ -95,7 +128,18 @@ macro_rules! reductions {
                 SExp::of(reduce(at, "reduce", init.scalar_at(at), self.node(), f))
             }
 
-            /// The strict left fold in index order (row-major), for any `f(accumulator, element)`: exact about order, but one thread's work.
+            /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`, for any
+            /// `f(accumulator, element)`. The accumulator may have another type than the elements.
+            ///
+            /// Cost: one thread goes through all elements in order, the operations of `f` for each. A fold
+            /// inside of a closure is a loop in each element instead.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.fold(0.0, |a, x| a * 10.0 + x);")]
+            /// assert_eq!(call(f, [x]), [scalar(1234.0f32)]);
+            /// ```
             #[track_caller]
             pub fn fold<A: Elem>(
                 self,
@@ -109,7 +153,17 @@ macro_rules! reductions {
                 SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
             }
 
-            /// The sum from first to last, as a plain loop adds: `fold(0, +)`. Halves are summed in f32, and rounded once.
+            /// The sum from the first element to the last, as a plain loop adds: `fold(0, +)`. Halves are
+            /// summed in f32, and rounded once.
+            ///
+            /// Cost: one thread goes through all elements in order, as by [`Self::fold`].
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.sum_in_order();")]
+            /// assert_eq!(call(f, [x]), [scalar(10.0f32)]);
+            /// ```
             #[track_caller]
             pub fn sum_in_order(self) -> SExp<T>
             where
@@ -125,8 +179,18 @@ macro_rules! reductions {
                 SExp::of(summed(at, T::TY, &[self.node()], fold))
             }
 
-            /// The sum of the products with the elements of an array of the same shape, by multiply-adds in the fixed order of `docs/semantics.md` 5.3.
-            /// Of halves in f32, rounded once.
+            /// The sum of the products with the elements of an array of the same shape, by multiply-adds
+            /// in the fixed order of `docs/semantics.md` 5.3. Halves are summed in f32, and rounded once.
+            /// Different shapes are an error of the call.
+            ///
+            /// Cost: a reduction of both arrays.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.dot(x);")]
+            /// assert_eq!(call(f, [x]), [scalar(30.0f32)]);
+            /// ```
             #[track_caller]
             pub fn dot(self, y: $handle<T>) -> SExp<T>
             where
@@ -139,20 +203,39 @@ macro_rules! reductions {
         }
 
         impl $handle<bool> {
-            /// Whether an element is true; false of nothing.
+            /// Whether any element is true; false if there are none.
+            ///
+            /// Cost: a reduction; it does not stop early.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.gt(3.0).any();")]
+            /// assert_eq!(call(f, [x]), [scalar(true)]);
+            /// ```
             #[track_caller]
             pub fn any(self) -> SExp<bool> {
                 SExp::of(reduce_by(Location::caller(), "any", BinaryOp::Or, Lit::bool(false), self.node()))
             }
 
-            /// Whether all elements are true; true of nothing.
+            /// Whether all elements are true; true if there are none.
+            ///
+            /// Cost: a reduction; it does not stop early.
+            ///
+            /// ```
+            /// # use arraygpu_dsl::{example::*, prelude::*};
+            #[doc = concat!("let x = ", $example, ";")]
+            #[doc = concat!("let f = |x: ", stringify!($handle), "<f32>| x.gt(3.0).all();")]
+            /// assert_eq!(call(f, [x]), [scalar(false)]);
+            /// ```
             #[track_caller]
             pub fn all(self) -> SExp<bool> {
                 SExp::of(reduce_by(Location::caller(), "all", BinaryOp::And, Lit::bool(true), self.node()))
             }
         }
 
-        /// Of no arrays there is no sum, since it would have no shape: an error when the function is lowered.
+        /// The elementwise sum of the arrays of an iterator, fused. A sum of no arrays would have no
+        /// shape: it is an error of the generator.
         impl<T: Num> Sum for $handle<T> {
             fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
                 $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(<Self as Argument>::TYPE)))
@@ -166,26 +249,47 @@ macro_rules! reductions {
         }
     )* };
 }
-reductions!(VExp MExp TExp);
+reductions! {
+    VExp "vector(&[1.0f32, 2.0, 3.0, 4.0])";
+    MExp "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
+    TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])";
+}
 
-/// Whether an element is true; false of nothing. The same as `x.any()`.
+/// Whether any element is true; false if there are none: [`VExp::any`] as a function.
+///
+/// Cost: a reduction; it does not stop early.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |x: VExp<f32>| any(x.gt(3.0));
+/// assert_eq!(call(f, [vector(&[1.0f32, 4.0])]), [scalar(true)]);
+/// ```
 #[track_caller]
 pub fn any(x: VExp<bool>) -> SExp<bool> {
     x.any()
 }
 
-/// Whether all elements are true; true of nothing. The same as `x.all()`.
+/// Whether all elements are true; true if there are none: [`VExp::all`] as a function.
+///
+/// Cost: a reduction; it does not stop early.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |x: VExp<f32>| all(x.gt(3.0));
+/// assert_eq!(call(f, [vector(&[1.0f32, 4.0])]), [scalar(false)]);
+/// ```
 #[track_caller]
 pub fn all(x: VExp<bool>) -> SExp<bool> {
     x.all()
 }
 
-/// The sum of the terms from first to last. The standard library calls us here, so an addition's place is that of its second term.
+/// The sum of the terms from first to last. The standard library calls us here, so an addition's place
+/// is that of its second term.
 fn sum_of(terms: impl Iterator<Item = NodeRef>) -> Option<NodeRef> {
     terms.reduce(|sum, term| node::binary(term.at, BinaryOp::Add, sum, term))
 }
 
-/// Of no scalars the sum is 0.
+/// The sum of the scalars of an iterator; 0 if there are none.
 impl<T: Num> Sum for SExp<T> {
     fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
         let at = innermost_place().unwrap_or_else(|| Location::caller());

@@ -1,4 +1,4 @@
-//! What stencils are made of: shifted slices, sums of them with weights, and what lies beyond the edges.
+//! The parts of stencils: shifted slices, weighted sums of them, and margins beyond the edges.
 
 use crate::axis::{len, slice};
 use crate::elem::{Elem, Num};
@@ -14,7 +14,16 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
 use std::panic::Location;
 
 impl<T: Elem> VExp<T> {
-    /// The `k` slices of length `len - (k - 1)`: the i-th begins at element i. What stencils are made of.
+    /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the neighbours of a
+    /// stencil. 0 slices are an error of the generator; a vector that is too short is an error of the call.
+    ///
+    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| { let w = x.windows(2); w[1] - w[0] };
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0, 4.0])]), [vector(&[1.0f32, 2.0])]);
+    /// ```
     #[track_caller]
     pub fn windows(self, k: usize) -> Vec<VExp<T>> {
         let at = Location::caller();
@@ -24,8 +33,18 @@ impl<T: Elem> VExp<T> {
         windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect()
     }
 
-    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`, the first product rounded, then a chain of multiply-adds. It is
-    /// `weights.len() - 1` elements shorter than x.
+    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded, then follows a
+    /// chain of multiply-adds. It is `weights.len() - 1` elements shorter than x. No weights are an error of the
+    /// generator; a vector that is too short is an error of the call.
+    ///
+    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the same
+    /// neighbours share them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.weighted_sum(&[0.5, 0.5]);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 3.0, 5.0])]), [vector(&[2.0f32, 4.0])]);
+    /// ```
     #[track_caller]
     pub fn weighted_sum(self, weights: &[T]) -> VExp<T>
     where
@@ -39,10 +58,19 @@ impl<T: Elem> VExp<T> {
         VExp::of(chain(at, "weighted_sum", &slices, weights))
     }
 
-    /// The vector with `before` more elements in front and `after` behind, as the boundary says. A margin is as wide as the vector at most (of
-    /// [`Boundary::Clamp`] and [`Boundary::Constant`] any, if the vector has an element), which is checked before the function runs. Reading it leaves no error record.
+    /// The vector with `before` more elements in front and `after` behind, as the boundary says. A margin of
+    /// [`Boundary::Mirror`] and [`Boundary::Wrap`] is at most as wide as the vector; the others have any width, if the
+    /// vector has an element. This is checked before the function runs. Reading a margin leaves no error record.
     ///
     /// `x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.25, 0.5, 0.25])` is as long as `x`.
+    ///
+    /// Cost: none; it changes indices. Elements near the ends take other code than those of the interior.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.padded(1, 2, Boundary::Clamp);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [vector(&[1.0f32, 1.0, 2.0, 2.0, 2.0])]);
+    /// ```
     #[track_caller]
     pub fn padded(self, before: usize, after: usize, boundary: Boundary<T>) -> VExp<T> {
         VExp::of(padded(Location::caller(), (self.node(), 0), [before, after], boundary))
@@ -50,7 +78,17 @@ impl<T: Elem> VExp<T> {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr, kc)[r][c]` begins in row r, column c.
+    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr, kc)[r][c]` begins in
+    /// row r, column c. No parts are an error of the generator; a matrix that is too small is an error of the
+    /// call.
+    ///
+    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| { let w = x.windows2(2, 2); w[0][0] + w[1][1] };
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 4.0]])]), [matrix(&[[5.0f32]])]);
+    /// ```
     #[track_caller]
     pub fn windows2(self, kr: usize, kc: usize) -> Vec<Vec<MExp<T>>> {
         let at = Location::caller();
@@ -62,8 +100,19 @@ impl<T: Elem> MExp<T> {
         windows2(at, "windows2", self.node(), kr, kc).into_iter().map(row).collect()
     }
 
-    /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]` over the rows of the weights and in each over its columns: the first product rounded, then a
-    /// chain of multiply-adds. The result is smaller than x by one row less than there are weights in a column, and by one column less than in a row.
+    /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]`, row by row of the weights: the first product is
+    /// rounded, then follows a chain of multiply-adds. With R x C weights the result has R - 1 rows and C - 1
+    /// columns less than x. No weights, and rows of different lengths, are an error of the generator; a matrix
+    /// that is too small is an error of the call.
+    ///
+    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the same
+    /// neighbours share them.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.weighted_sum2(&[[0.5, 0.0], [0.0, 0.5]]);
+    /// assert_eq!(call(f, [matrix(&[[1.0f32, 2.0], [3.0, 5.0]])]), [matrix(&[[3.0f32]])]);
+    /// ```
     #[track_caller]
     pub fn weighted_sum2<R: AsRef<[T]>>(self, weights: &[R]) -> MExp<T>
     where
@@ -83,8 +132,16 @@ impl<T: Elem> MExp<T> {
         MExp::of(chain(at, "weighted_sum2", &slices, &weights))
     }
 
-    /// The matrix with so many more rows `[above, below]` and columns `[left, right]`, as the boundary says; see [`VExp::padded`]. The corners are the rows'
-    /// margins continued.
+    /// The matrix with more rows, `[above, below]`, and more columns, `[left, right]`, as the boundary says; see
+    /// [`VExp::padded`]. The rows are added first, so that the corners continue the rows' margins.
+    ///
+    /// Cost: none; it changes indices. Elements near the edges take other code than those of the interior.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: MExp<f32>| x.padded([1, 0], [0, 1], Boundary::Constant(0.0));
+    /// assert_eq!(call(f, [matrix(&[[1.0f32]])]), [matrix(&[[0.0f32, 0.0], [1.0, 0.0]])]);
+    /// ```
     #[track_caller]
     pub fn padded(self, rows: [usize; 2], cols: [usize; 2], boundary: Boundary<T>) -> MExp<T> {
         let at = Location::caller();
@@ -121,7 +178,7 @@ fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usi
     ends(at, src, 0, kr).into_iter().map(row).collect()
 }
 
-/// `weights[0] * slices[0]` rounded, then multiply-adds; of halves in f32, rounded once.
+/// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded once.
 fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
     let ty = node::sum_type(T::TY);
     node::map_one(at, construct, slices, |x| {

@@ -1,4 +1,5 @@
-//! What vectors can do, beside what all arrays can ([`crate::array`], [`crate::axis`], [`crate::reduce`]), and the functions that make vectors.
+//! Functions of vectors, and those that make vectors. Those of all arrays are in [`crate::array`],
+//! [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{len, read, spread};
 use crate::elem::Elem;
@@ -11,13 +12,30 @@ use std::panic::Location;
 
 impl<T: Elem> VExp<T> {
     /// Element `i`. Outside of the vector it is 0 (false) and leaves an error record.
+    ///
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the index.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.at(1);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [scalar(2.0f32)]);
+    /// ```
     #[track_caller]
     pub fn at(self, i: impl IntoScalar<i64>) -> SExp<T> {
         let at = Location::caller();
         SExp::of(read(at, self.node(), vec![i.scalar_at(at)]))
     }
 
-    /// The elements at those indices, each as [`VExp::at`] reads it.
+    /// The elements at those indices, each as [`VExp::at`] reads it: as many as there are indices.
+    ///
+    /// Cost: fused; a read of an index and one of an element, in no order, for each element of the result.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, i: VExp<i64>| x.gather(i);
+    /// let (x, i) = (vector(&[1.0f32, 2.0]), vector(&[1i64, 1, 0]));
+    /// assert_eq!(call(f, [x, i]), [vector(&[2.0f32, 2.0, 1.0])]);
+    /// ```
     #[track_caller]
     pub fn gather(self, indices: VExp<i64>) -> VExp<T> {
         let at = Location::caller();
@@ -25,6 +43,14 @@ impl<T: Elem> VExp<T> {
     }
 
     /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function runs.
+    ///
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.broadcast_rows(2);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [matrix(&[[1.0f32, 2.0], [1.0, 2.0]])]);
+    /// ```
     #[track_caller]
     pub fn broadcast_rows(self, n: impl IntoScalar<i64>) -> MExp<T> {
         let at = Location::caller();
@@ -32,13 +58,31 @@ impl<T: Elem> VExp<T> {
     }
 
     /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function runs.
+    ///
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>| x.broadcast_cols(2);
+    /// assert_eq!(call(f, [vector(&[1.0f32, 2.0])]), [matrix(&[[1.0f32, 1.0], [2.0, 2.0]])]);
+    /// ```
     #[track_caller]
     pub fn broadcast_cols(self, n: impl IntoScalar<i64>) -> MExp<T> {
         let at = Location::caller();
         MExp::of(spread(at, "broadcast_cols", (self.node(), 1), n.scalar_at(at)))
     }
 
-    /// The function of each element of this vector with each element of another one: row i is `f(x[i], y[0]), f(x[i], y[1]) ..`.
+    /// `f` of each element of this vector with each element of another one: row i of the matrix is `f(x[i],
+    /// y[0]), f(x[i], y[1]) ..`. If `f` gives a tuple, the result is a tuple of matrices.
+    ///
+    /// Cost: fused; the operations of `f` for each element of the matrix.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: VExp<f32>, y: VExp<f32>| x.outer(y, |a, b| a * b);
+    /// let (x, y) = (vector(&[1.0f32, 2.0]), vector(&[3.0f32, 4.0]));
+    /// assert_eq!(call(f, [x, y]), [matrix(&[[3.0f32, 4.0], [6.0, 8.0]])]);
+    /// ```
     #[track_caller]
     pub fn outer<U: Elem, R: Scalars>(
         self,
@@ -54,14 +98,30 @@ impl<T: Elem> VExp<T> {
     }
 }
 
-/// 0, 1, .. n - 1. `n >= 0` is checked before the function runs.
+/// The vector 0, 1, .. n - 1. `n >= 0` is checked before the function runs.
+///
+/// Cost: fused; the element is its index.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |n: SExp<i64>| iota(n);
+/// assert_eq!(call(f, [scalar(3i64)]), [vector(&[0i64, 1, 2])]);
+/// ```
 #[track_caller]
 pub fn iota(n: impl IntoScalar<i64>) -> VExp<i64> {
     let at = Location::caller();
     VExp::of(make(at, Type::vector(Ty::I64), Op::Iota(n.scalar_at(at))))
 }
 
-/// `n` times `x`. `n >= 0` is checked before the function runs.
+/// The vector of `n` elements `x`. `n >= 0` is checked before the function runs.
+///
+/// Cost: fused; the element is `x`, which is computed once.
+///
+/// ```
+/// # use arraygpu_dsl::{example::*, prelude::*};
+/// let f = |n: SExp<i64>| fill(n, 1.5f32);
+/// assert_eq!(call(f, [scalar(2i64)]), [vector(&[1.5f32, 1.5])]);
+/// ```
 #[track_caller]
 pub fn fill<T: Elem>(n: impl IntoScalar<i64>, x: impl IntoScalar<T>) -> VExp<T> {
     let at = Location::caller();
