@@ -1,6 +1,7 @@
 //! The error that a generator's `main` returns.
 //!
-//! Rust prints the error of `main` by `Debug`, after `Error: `. So `Debug` is written for people here: the message, and the author's file and line.
+//! Rust prints the error of `main` by `Debug`, after `Error: `. So `Debug` prints the message and the
+//! author's file and line here, as `Display` does.
 
 use arraygpu_compiler::error::Kind;
 use std::fmt;
@@ -21,12 +22,28 @@ impl Error {
         Error(Repr::CommandLine(message.into()))
     }
 
-    /// The stable code, `E0203`; a wrong command line has none.
+    /// The stable code, such as `E0203`; a wrong command line has none.
+    ///
+    /// Cost: none; it runs in the generator only.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let error = Package::new("stats").functions().unwrap_err();
+    /// assert_eq!(error.code(), Some("E0203"));
+    /// ```
     pub fn code(&self) -> Option<&'static str> {
         self.compiler().map(|e| e.code)
     }
 
-    /// The compiler's error value, with kind and place; a wrong command line is none.
+    /// The compiler's error value, with kind and place; a wrong command line has none.
+    ///
+    /// Cost: none; it runs in the generator only.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let error = Package::new("stats").functions().unwrap_err();
+    /// assert_eq!(error.compiler().unwrap().message, "the package `stats` has no functions");
+    /// ```
     pub fn compiler(&self) -> Option<&arraygpu_compiler::Error> {
         match &self.0 {
             Repr::Compiler(e) => Some(e),

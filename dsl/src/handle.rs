@@ -43,21 +43,40 @@ macro_rules! handle {
 handle! {
     /// A scalar expression.
     ///
-    /// `Copy`, 8 bytes, without a lifetime. It stands for a value that the generated code will compute; used twice it is one
-    /// value, computed once for each element. It belongs to the closure or function whose variables it mentions: carried out of
-    /// there, its use is a panic that names both source lines.
+    /// It is `Copy`, 8 bytes, without a lifetime. It stands for a value that the generated code will compute.
+    /// Used twice it is one value, computed once for each element. It belongs to the closure or function
+    /// whose variables it mentions: its use outside of there is a panic that names both source lines.
+    ///
+    /// Operators take handles and literals on either side; an operator costs one operation.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |a: SExp<f32>, b: SExp<f32>| 2 * a - b / 4.0;
+    /// assert_eq!(call(f, [scalar(3.0f32), scalar(2.0f32)]), [scalar(5.5f32)]);
+    /// ```
     SExp
 }
 
 handle! {
     /// A vector expression: a length and that many elements.
     ///
-    /// Nothing is stored because it has a name: array expressions fuse into whatever uses them. See [`SExp`] for what a handle is.
+    /// Array expressions fuse into what uses them; a name stores nothing. [`SExp`] says what a handle is.
+    ///
+    /// Operators work element by element, on arrays of the same shape, scalars and literals; they are
+    /// fused and cost one operation for each element.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |a: SExp<f32>, x: VExp<f32>, y: VExp<f32>| a * x + y;
+    /// let args = [scalar(2.0f32), vector(&[1.0f32, 2.0]), vector(&[10.0f32, 20.0])];
+    /// assert_eq!(call(f, args), [vector(&[12.0f32, 24.0])]);
+    /// ```
     VExp
 }
 
 handle! {
-    /// A matrix expression: rows, columns, and an element for each of both. See [`VExp`].
+    /// A matrix expression: a number of rows, a number of columns, and an element for each row and column.
+    /// See [`VExp`].
     MExp
 }
 
@@ -78,6 +97,14 @@ pub trait IntoScalar<T: Elem>: Sized {
     fn scalar_at(self, at: Place) -> NodeRef;
 
     /// The scalar expression.
+    ///
+    /// Cost: none.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::{example::*, prelude::*};
+    /// let f = |x: SExp<f32>| x + IntoScalar::<f32>::into_scalar(1.0);
+    /// assert_eq!(call(f, [scalar(2.0f32)]), [scalar(3.0f32)]);
+    /// ```
     #[track_caller]
     fn into_scalar(self) -> SExp<T> {
         SExp::of(self.scalar_at(Location::caller()))

@@ -107,8 +107,8 @@ impl<T: Elem> MExp<T> {
     /// panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as many columns as `b` has rows;
     /// other shapes are an error of the call. Halves are summed in f32, and rounded once.
     ///
-    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in a launch (two where the sums are
-    /// cut into panels on GPUs). What is done with the factors and with the product fuses with it.
+    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in one launch (two for a split-K
+    /// product on GPUs). What is done with the factors and with the product fuses with it.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -1,8 +1,8 @@
 //! The package builder: functions with names, documentation and the author's lines.
 //!
-//! A closure is called when it is registered, so handles that escape panic at that line. Everything else that can be wrong is an error value of
-//! [`Package::run`], found before anything is written: names (whose rules are the compiler's, beside the header writers), wrong counts, and
-//! what lowering and compiling say.
+//! A closure is called when it is registered, so handles that escape panic at that line. Every other
+//! mistake is an error value of [`Package::run`], found before anything is written: names (whose rules are the
+//! compiler's, beside the header writers), wrong counts, and the errors of lowering and compiling.
 
 use crate::cli;
 use crate::error::Result;
@@ -44,7 +44,15 @@ pub struct Package {
 }
 
 impl Package {
-    /// A package without functions. Its name becomes the library, the C++ namespace and the prefix of the C functions.
+    /// A package without functions. Its name becomes the name of the library, the C++ namespace and the prefix
+    /// of the C functions.
+    ///
+    /// Cost: none; it runs in the generator only.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// assert_eq!(Package::new("stats").name(), "stats");
+    /// ```
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Package {
         Package {
@@ -57,8 +65,25 @@ impl Package {
         }
     }
 
-    /// Exports a function: its name, a name for each parameter, a name for the result (an array of names for a tuple), and a closure or
-    /// `fn` of [`SExp`](crate::SExp) and [`VExp`](crate::VExp) parameters. It is called here, once.
+    /// Exports a function: its name, a name for each parameter, a name for the result (an array of names for a
+    /// tuple), and a closure or `fn` of up to 16 parameters, each [`SExp`](crate::SExp), [`VExp`](crate::VExp),
+    /// [`MExp`](crate::MExp) or [`TExp`](crate::TExp). A wrong number of result names is an error of [`Package::run`].
+    ///
+    /// Cost: one call of `f`, in the generator.
+    ///
+    /// # Panics
+    ///
+    /// If `f` uses a handle outside of the closure or function that it belongs to; the message names both
+    /// places.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("stats")
+    ///     .function("scaled", ["a", "x"], "result", |a: SExp<f32>, x: VExp<f32>| a * x)
+    ///     .function("minmax", ["x"], ["lo", "hi"], |x: VExp<f32>| (x.min(), x.max()));
+    /// assert_eq!(package.functions()?.len(), 2);
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn function<const K: usize, A>(
         mut self,
@@ -88,7 +113,19 @@ impl Package {
         self
     }
 
-    /// Documents the function exported last; its text goes into the generated headers.
+    /// Documents the function exported last; the text goes into the generated headers. Before the first
+    /// function it is an error of [`Package::run`].
+    ///
+    /// Cost: none; it runs in the generator only.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("stats")
+    ///     .function("mean", ["x"], "result", |x: VExp<f32>| x.sum() / x.len().cast::<f32>())
+    ///     .doc("The mean of the elements.");
+    /// assert_eq!(package.functions()?[0].doc, "The mean of the elements.");
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn doc(mut self, text: impl Into<String>) -> Package {
         match self.functions.last_mut() {
@@ -101,9 +138,23 @@ impl Package {
         self
     }
 
-    /// Allows approximations in the function exported last; before the first function, in all of the package: on GPUs f32 divisions, square roots, `exp`, `log`
-    /// and `sin` and their kin are then the hardware's, sums of products are contracted, and subnormals are flushed to zero; of f16 and bf16, which are computed
-    /// in f32, too. The bits differ from those of CPUs, which stay precise, and may differ between GPUs. Other functions (`pow`, `erf`, ..) keep theirs. The manifest says so.
+    /// Allows approximations in the function exported last; before the first function, in all of the
+    /// package. `docs/semantics.md` 8 lists them: on GPUs f32 divisions, square roots, `exp`, `log`, `sin` and some
+    /// others are those of the hardware, sums of products are contracted, and subnormals are flushed to
+    /// zero. f16 and bf16, which are computed in f32, are approximated alike. Other functions (`pow`, `erf`, ..)
+    /// keep their bits. The bits differ from those of CPUs, which stay precise, and may differ between
+    /// GPUs. The manifest says so.
+    ///
+    /// Cost: none; it saves operations on GPUs.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p")
+    ///     .function("roots", ["x"], "result", |x: VExp<f32>| x.sqrt())
+    ///     .fast_math();
+    /// assert!(package.functions()?[0].fast);
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
     pub fn fast_math(mut self) -> Package {
         match self.functions.last_mut() {
             Some(function) => function.fast = true,
@@ -112,16 +163,19 @@ impl Package {
         self
     }
 
-    /// Says how the function exported last keeps its stencils on GPUs, where that is possible; before the first function, all functions of the package. Without it
-    /// a cost model chooses. `--explain` says what was done; no bit of any result changes.
+    /// Chooses how the function exported last keeps its stencils on GPUs, where that is possible; before the
+    /// first function, all functions of the package. Without it a cost model chooses. `--explain` says what
+    /// was done; no bit of any result changes.
+    ///
+    /// Cost: that of the strategy; see [`StencilHint`].
     ///
     /// ```
-    /// use arraygpu_dsl::prelude::*;
-    ///
+    /// # use arraygpu_dsl::prelude::*;
     /// let package = Package::new("p")
     ///     .function("slope", ["x"], "result", |x: VExp<f32>| x.slice(1, x.len()) - x.slice(0, x.len() - 1))
     ///     .stencil(StencilHint::Tile);
-    /// assert_eq!(package.functions().unwrap()[0].stencil, Some(StencilHint::Tile));
+    /// assert_eq!(package.functions()?[0].stencil, Some(StencilHint::Tile));
+    /// # arraygpu_dsl::Result::Ok(())
     /// ```
     pub fn stencil(mut self, strategy: StencilHint) -> Package {
         match self.functions.last_mut() {
@@ -137,11 +191,27 @@ impl Package {
     }
 
     /// The package's name.
+    ///
+    /// Cost: none.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// assert_eq!(Package::new("stats").name(), "stats");
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The functions in core IR, with all names checked.
+    /// The functions in core IR, with all names checked. The error is the first mistake that a registration
+    /// or lowering found.
+    ///
+    /// Cost: lowers every function, in the generator.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let empty = Package::new("stats");
+    /// assert_eq!(empty.functions().unwrap_err().code(), Some("E0203"));
+    /// ```
     pub fn functions(&self) -> Result<Vec<Function>> {
         if let Some(mistake) = &self.mistake {
             return Err(mistake.clone().into());
@@ -158,7 +228,17 @@ impl Package {
         Ok(functions)
     }
 
-    /// The compiled package for all targets, in memory.
+    /// The compiled package for all targets, in memory. The error is that of [`Package::functions`], or what the
+    /// compiler refuses.
+    ///
+    /// Cost: compiles every function, in the generator; no file is written and no C compiler runs.
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
+    /// assert!(package.compile()?.emit("plan")?.contains("total"));
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
     pub fn compile(&self) -> Result<Compiled> {
         self.compile_for(Targets { cpu: true, cuda: true })
     }
@@ -168,18 +248,50 @@ impl Package {
         Ok(driver::compile_for(&self.name, self.functions()?, targets)?)
     }
 
-    /// The generator's command line: does what the program's arguments say, by default writes the package to `./NAME`. The result is
-    /// `main`'s: an error is printed with the author's file and line, and the exit code is not 0.
+    /// The generator's command line: does what the program's arguments say; without arguments it writes the
+    /// package to `./NAME`. The result is meant for `main`: an error is printed with the author's file and line,
+    /// and the exit code is not 0.
+    ///
+    /// Cost: compiles every function, in the generator, and runs the C compiler for each level of the
+    /// instruction set.
+    ///
+    /// ```no_run
+    /// use arraygpu_dsl::prelude::*;
+    ///
+    /// fn main() -> arraygpu_dsl::Result<()> {
+    ///     Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum()).run()
+    /// }
+    /// ```
     pub fn run(self) -> Result<()> {
         cli::run(&self)
     }
 
-    /// As [`Package::run`] with these arguments, without the program's name.
+    /// [`Package::run`] with these arguments in place of the program's; the program's name is not among them. A
+    /// wrong command line is an error value.
+    ///
+    /// Cost: that of [`Package::run`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
+    /// assert!(package.run_with(["--no-such-option"]).is_err());
+    /// ```
     pub fn run_with<S: Into<OsString>>(self, arguments: impl IntoIterator<Item = S>) -> Result<()> {
         self.run_to(arguments, &mut std::io::stdout())
     }
 
-    /// As [`Package::run_with`], with what `--emit`, `--list`, `--explain` and `--help` print written to `out`.
+    /// [`Package::run_with`], where `out` gets what `--emit`, `--list`, `--explain` and `--help` print.
+    ///
+    /// Cost: that of [`Package::run`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
+    /// let mut out = Vec::new();
+    /// package.run_to(["--list"], &mut out)?;
+    /// assert!(String::from_utf8_lossy(&out).contains("void p::total("));
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
     pub fn run_to<S: Into<OsString>>(
         self,
         arguments: impl IntoIterator<Item = S>,

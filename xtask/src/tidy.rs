@@ -4,8 +4,10 @@
 //! - No source file is longer than 600 lines, and none holds code that is not there yet.
 //! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet; `compiler` stands on `math`, which stands on nothing; and `compiler` does no IO outside `package/`.
 //! - The compiler's folders have an order, and imports follow it ([`layers`]); passes import no passes.
+//! - Every public function of `dsl` has an example and says what it costs ([`examples`]).
 //! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes unseen (`BLESS=1` writes it).
 
+mod examples;
 mod layers;
 
 use crate::sh::{self, Result};
@@ -102,6 +104,7 @@ fn check(name: &str, text: &str) -> Vec<String> {
         }
     }
     bad.extend(layers::check(name, text));
+    bad.extend(examples::check(name, text));
     let io_allowed = name.starts_with("compiler/src/package/");
     if extension == "rs" && name.starts_with("compiler/src/") && !io_allowed {
         for module in ["std::fs", "std::process"] {
