@@ -131,18 +131,63 @@ impl Stage {
     }
 }
 
-/// Runs with the program's arguments. A wrong command line ends the program as clap does: usage on stderr, exit code 2.
-pub(crate) fn run(package: &Package) -> Result<()> {
-    let arguments = parse(package, std::env::args_os().skip(1).collect()).unwrap_or_else(|e| e.exit());
-    execute(package, &arguments, &mut std::io::stdout())
-}
+impl Package {
+    /// The generator's command line: does what the program's arguments say; without arguments it writes the
+    /// package to `./NAME`. The result is meant for `main`: an error is printed with the author's file and line,
+    /// and the exit code is not 0.
+    ///
+    /// Cost: compiles every function, in the generator, and runs the C compiler for each level of the
+    /// instruction set.
+    ///
+    /// ```no_run
+    /// use arraygpu_dsl::prelude::*;
+    ///
+    /// fn main() -> arraygpu_dsl::Result<()> {
+    ///     Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum()).run()
+    /// }
+    /// ```
+    pub fn run(self) -> Result<()> {
+        // a wrong command line ends the program as clap does: usage on stderr, exit code 2
+        let arguments = parse(&self, std::env::args_os().skip(1).collect()).unwrap_or_else(|e| e.exit());
+        execute(&self, &arguments, &mut std::io::stdout())
+    }
 
-/// Runs with these arguments; prints to `out`.
-pub(crate) fn run_with(package: &Package, arguments: Vec<OsString>, out: &mut dyn Write) -> Result<()> {
-    match parse(package, arguments) {
-        Ok(arguments) => execute(package, &arguments, out),
-        Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string().trim_start_matches("error: "))),
-        Err(help) => print(out, &help.to_string()),
+    /// [`Package::run`] with these arguments in place of the program's; the program's name is not among them. A
+    /// wrong command line is an error value.
+    ///
+    /// Cost: that of [`Package::run`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
+    /// assert!(package.run_with(["--no-such-option"]).is_err());
+    /// ```
+    pub fn run_with<S: Into<OsString>>(self, arguments: impl IntoIterator<Item = S>) -> Result<()> {
+        self.run_to(arguments, &mut std::io::stdout())
+    }
+
+    /// [`Package::run_with`], where `out` gets what `--emit`, `--list`, `--explain` and `--help` print.
+    ///
+    /// Cost: that of [`Package::run`].
+    ///
+    /// ```
+    /// # use arraygpu_dsl::prelude::*;
+    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
+    /// let mut out = Vec::new();
+    /// package.run_to(["--list"], &mut out)?;
+    /// assert!(String::from_utf8_lossy(&out).contains("void p::total("));
+    /// # arraygpu_dsl::Result::Ok(())
+    /// ```
+    pub fn run_to<S: Into<OsString>>(
+        self,
+        arguments: impl IntoIterator<Item = S>,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        match parse(&self, arguments.into_iter().map(Into::into).collect()) {
+            Ok(arguments) => execute(&self, &arguments, out),
+            Err(e) if e.use_stderr() => Err(Error::command_line(e.to_string().trim_start_matches("error: "))),
+            Err(help) => print(out, &help.to_string()),
+        }
     }
 }
 

@@ -5,34 +5,12 @@
 
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, TExp, VExp};
-use crate::node::{NodeRef, Op, make, make_in};
+use crate::node::{Iteration, Node, NodeRef, Op, make, make_in};
 use crate::results::{Results, nodes_of};
 use crate::scope::{Open, Owner, Place, ScopeRef};
 use std::collections::HashSet;
 use std::panic::Location;
 use std::rc::Rc;
-
-/// What all states of one iteration share.
-#[derive(Debug)]
-pub(crate) struct Iteration {
-    /// What stands for the states in the step.
-    pub states: Vec<NodeRef>,
-    /// The states after it.
-    pub bodies: Vec<NodeRef>,
-    /// How often it is applied.
-    pub count: NodeRef,
-    /// The states before the first time.
-    pub inits: Vec<NodeRef>,
-    /// What the step mentions from outside.
-    pub captured: Vec<NodeRef>,
-}
-
-impl Iteration {
-    /// What it depends on.
-    pub(crate) fn operands(&self) -> Vec<NodeRef> {
-        [&[self.count], &self.inits[..], &self.captured].concat()
-    }
-}
 
 /// What an iteration may change: an array, or a tuple of arrays.
 #[diagnostic::on_unimplemented(
@@ -117,7 +95,7 @@ fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> 
 
 /// What the bodies mention that was open before the iteration: constants, and what only moves elements, belong to the step; all else is computed before the first step.
 fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<NodeRef> {
-    let mut seen: HashSet<*const crate::node::Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
+    let mut seen: HashSet<*const Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
     let (mut out, mut stack) = (Vec::new(), bodies.to_vec());
     while let Some(n) = stack.pop() {
         if !seen.insert(std::ptr::from_ref(n)) || matches!(n.op, Op::Const(_)) {

@@ -5,10 +5,9 @@
 //! scopes it depends on ([`crate::scope`]), the author's line, and its number in the order of the program. All of the untyped building is here;
 //! the typed layer above calls it and cannot make an ill-typed node.
 
-use crate::iterate::Iteration;
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
-use crate::stencil::Boundary;
 use arraygpu_compiler::Error;
+use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::Type;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::rc::Rc;
@@ -38,6 +37,37 @@ pub(crate) struct Lambda {
     pub body: NodeRef,
 }
 
+/// What all states of one iteration share.
+#[derive(Debug)]
+pub(crate) struct Iteration {
+    /// What stands for the states in the step.
+    pub states: Vec<NodeRef>,
+    /// The states after it.
+    pub bodies: Vec<NodeRef>,
+    /// How often it is applied.
+    pub count: NodeRef,
+    /// The states before the first time.
+    pub inits: Vec<NodeRef>,
+    /// What the step mentions from outside.
+    pub captured: Vec<NodeRef>,
+}
+
+impl Iteration {
+    /// What it depends on.
+    pub(crate) fn operands(&self) -> Vec<NodeRef> {
+        [&[self.count], &self.inits[..], &self.captured].concat()
+    }
+}
+
+/// Why the arrays of an elementwise function have one shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SameShape {
+    /// A shape rule says so, which is checked before the function runs and names the construct.
+    Rule(&'static str),
+    /// They are slices whose bounds say so.
+    Bounds,
+}
+
 /// Operations: those of core IR, with the name of the construct where shape rules will need it.
 #[derive(Debug)]
 pub(crate) enum Op {
@@ -59,7 +89,7 @@ pub(crate) enum Op {
     /// An index an axis.
     At(NodeRef, Vec<NodeRef>),
     Map {
-        construct: &'static str,
+        same_shape: SameShape,
         lambda: Lambda,
         srcs: Vec<NodeRef>,
     },
@@ -236,12 +266,32 @@ pub(crate) fn map(
     srcs: &[NodeRef],
     f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
 ) -> Vec<NodeRef> {
+    map_over(at, construct, SameShape::Rule(construct), srcs, f)
+}
+
+/// As [`map`], where the bounds of the arrays, which are slices, say that they have one shape.
+pub(crate) fn map_slices(
+    at: Place,
+    construct: &'static str,
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> NodeRef,
+) -> NodeRef {
+    map_over(at, construct, SameShape::Bounds, srcs, |vars| vec![f(vars)])[0]
+}
+
+fn map_over(
+    at: Place,
+    construct: &'static str,
+    same_shape: SameShape,
+    srcs: &[NodeRef],
+    f: impl FnOnce(&[NodeRef]) -> Vec<NodeRef>,
+) -> Vec<NodeRef> {
     let types: Vec<Ty> = srcs.iter().map(|s| s.ty.elem).collect();
     let lambdas = bind(at, construct, &types, f);
     let rank = srcs[0].ty.rank;
     let array = |lambda: Lambda| {
         let ty = Type { elem: lambda.body.ty.elem, rank };
-        make(at, ty, Op::Map { construct, lambda, srcs: srcs.to_vec() })
+        make(at, ty, Op::Map { same_shape, lambda, srcs: srcs.to_vec() })
     };
     lambdas.into_iter().map(array).collect()
 }

@@ -4,7 +4,6 @@
 //! mistake is an error value of [`Package::run`], found before anything is written: names (whose rules are the
 //! compiler's, beside the header writers), wrong counts, and the errors of lowering and compiling.
 
-use crate::cli;
 use crate::error::Result;
 use crate::kernel_fn::KernelFn;
 use crate::lower::{self, Definition};
@@ -15,8 +14,6 @@ use arraygpu_compiler::core::{Function, Param, StencilHint, Type};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::loc::Loc;
 use arraygpu_compiler::{Error, package};
-use std::ffi::OsString;
-use std::io::Write;
 use std::panic::Location;
 
 /// A package under construction.
@@ -246,58 +243,6 @@ impl Package {
     /// The compiled package for these targets.
     pub(crate) fn compile_for(&self, targets: Targets) -> Result<Compiled> {
         Ok(driver::compile_for(&self.name, self.functions()?, targets)?)
-    }
-
-    /// The generator's command line: does what the program's arguments say; without arguments it writes the
-    /// package to `./NAME`. The result is meant for `main`: an error is printed with the author's file and line,
-    /// and the exit code is not 0.
-    ///
-    /// Cost: compiles every function, in the generator, and runs the C compiler for each level of the
-    /// instruction set.
-    ///
-    /// ```no_run
-    /// use arraygpu_dsl::prelude::*;
-    ///
-    /// fn main() -> arraygpu_dsl::Result<()> {
-    ///     Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum()).run()
-    /// }
-    /// ```
-    pub fn run(self) -> Result<()> {
-        cli::run(&self)
-    }
-
-    /// [`Package::run`] with these arguments in place of the program's; the program's name is not among them. A
-    /// wrong command line is an error value.
-    ///
-    /// Cost: that of [`Package::run`].
-    ///
-    /// ```
-    /// # use arraygpu_dsl::prelude::*;
-    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
-    /// assert!(package.run_with(["--no-such-option"]).is_err());
-    /// ```
-    pub fn run_with<S: Into<OsString>>(self, arguments: impl IntoIterator<Item = S>) -> Result<()> {
-        self.run_to(arguments, &mut std::io::stdout())
-    }
-
-    /// [`Package::run_with`], where `out` gets what `--emit`, `--list`, `--explain` and `--help` print.
-    ///
-    /// Cost: that of [`Package::run`].
-    ///
-    /// ```
-    /// # use arraygpu_dsl::prelude::*;
-    /// let package = Package::new("p").function("total", ["x"], "result", |x: VExp<f32>| x.sum());
-    /// let mut out = Vec::new();
-    /// package.run_to(["--list"], &mut out)?;
-    /// assert!(String::from_utf8_lossy(&out).contains("void p::total("));
-    /// # arraygpu_dsl::Result::Ok(())
-    /// ```
-    pub fn run_to<S: Into<OsString>>(
-        self,
-        arguments: impl IntoIterator<Item = S>,
-        out: &mut dyn Write,
-    ) -> Result<()> {
-        cli::run_with(&self, arguments.into_iter().map(Into::into).collect(), out)
     }
 }
 

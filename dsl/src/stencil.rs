@@ -181,7 +181,7 @@ fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usi
 /// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded once.
 fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
     let ty = node::sum_type(T::TY);
-    node::map_one(at, construct, slices, |x| {
+    node::map_slices(at, construct, slices, |x| {
         let weight = |w: &T| node::constant(at, eval_cast(ty, w.lit()));
         let x: Vec<NodeRef> = x.iter().map(|x| node::as_type(at, ty, x)).collect();
         let product = node::binary(at, BinaryOp::Mul, weight(&weights[0]), x[0]);

@@ -4,9 +4,11 @@
 //! - No source file is longer than 600 lines, and none holds code that is not there yet.
 //! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet; `compiler` stands on `math`, which stands on nothing; and `compiler` does no IO outside `package/`.
 //! - The compiler's folders have an order, and imports follow it ([`layers`]); passes import no passes.
+//! - No circle of files in `compiler/src` and `dsl/src` ([`circles`]).
 //! - Every public function of `dsl` has an example and says what it costs ([`examples`]).
 //! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes unseen (`BLESS=1` writes it).
 
+mod circles;
 mod examples;
 mod layers;
 
@@ -26,17 +28,19 @@ pub fn run() -> Result {
     let root = sh::root();
     let mut files = Vec::new();
     walk(&root, &mut files);
-    let (mut complaints, mut counts) = (Vec::new(), BTreeMap::new());
+    let (mut complaints, mut counts, mut sources) = (Vec::new(), BTreeMap::new(), Vec::new());
     for path in &files {
         let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
         if let Ok(text) = fs::read_to_string(path) {
             complaints.extend(check(&name, &text).into_iter().map(|c| format!("{name}: {c}")));
             if name.ends_with(".rs") {
-                counts.insert(name, unsafe_in(&text));
+                counts.insert(name.clone(), unsafe_in(&text));
+                sources.push((name, text));
             }
         }
     }
     complaints.extend(unsafe_table(&counts)?);
+    complaints.extend(circles::check(&sources));
     for c in &complaints {
         println!("{c}");
     }

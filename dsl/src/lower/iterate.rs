@@ -1,21 +1,13 @@
 //! Iterations: the step becomes a function of its own, from the states and what it mentions from outside to the next states.
 
-use super::{Lowering, needed};
-use crate::iterate::Iteration;
-use crate::node::{Node, NodeRef};
+use super::state::{Lowered, Lowering, needed};
+use crate::node::{Iteration, Node, NodeRef};
 use arraygpu_compiler::Result;
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, Require, Rule};
 use arraygpu_compiler::scalar::Lit;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// An iteration that was lowered: its step's number, and its arguments.
-#[derive(Clone)]
-pub(super) struct Lowered {
-    step: u32,
-    args: Vec<NodeId>,
-}
 
 /// How the step finds what it mentions from outside.
 enum Outside {

@@ -4,19 +4,19 @@
 //! the results need, in that order: no recursion, however deep the expression, and the shape rules come out in the order of the
 //! program. Variables become fresh variables of core IR; a combinator's body is complete when the combinator comes, and is closed then.
 //!
-//! Core IR, extents and rules are made by the compiler's [`Builder`].
+//! `arraygpu_compiler::build::Builder` makes core IR, extents and shape rules.
 
 mod iterate;
+mod state;
 
-use crate::iterate::Iteration;
-use crate::node::{Lambda, Node, NodeRef, Op};
+use crate::node::{Lambda, Node, NodeRef, Op, SameShape};
 use crate::scope::Place;
-use crate::stencil::Boundary;
-use arraygpu_compiler::build::Builder;
+use arraygpu_compiler::build::Boundary;
 use arraygpu_compiler::core::{self, Function, NodeId, Output, Param, StencilHint};
 use arraygpu_compiler::loc::{Loc, LocStack};
 use arraygpu_compiler::{Error, Result};
-use std::collections::{HashMap, HashSet};
+use state::{Lowering, needed};
+use std::collections::HashSet;
 
 /// A function as the author registered it.
 #[derive(Clone, Debug)]
@@ -50,44 +50,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
     Ok(function)
 }
 
-/// The nodes that the results need beside those that are known, in the order of the program.
-fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<NodeRef> {
-    let mut seen = known.clone();
-    let (mut stack, mut all) = (results.to_vec(), Vec::new());
-    while let Some(node) = stack.pop() {
-        if seen.insert(std::ptr::from_ref(node)) {
-            all.push(node);
-            stack.extend(node.op.operands());
-            if let Some(lambda) = node.op.lambda() {
-                stack.extend(&lambda.vars);
-                stack.push(lambda.body);
-            }
-        }
-    }
-    all.sort_unstable_by_key(|n| n.number);
-    all
-}
-
-struct Lowering {
-    b: Builder,
-    /// What each node became.
-    ids: HashMap<*const Node, NodeId>,
-    /// Each place of the author's program once.
-    places: HashMap<*const std::panic::Location<'static>, LocStack>,
-    /// The steps of iterations.
-    iterations: HashMap<*const Iteration, iterate::Lowered>,
-}
-
 impl Lowering {
-    fn of(f: Function) -> Lowering {
-        Lowering {
-            b: Builder::new(f),
-            ids: HashMap::new(),
-            places: HashMap::new(),
-            iterations: HashMap::new(),
-        }
-    }
-
     fn node(&mut self, node: NodeRef) -> Result<()> {
         // a parameter comes from no line of the function
         let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
@@ -95,15 +58,6 @@ impl Lowering {
         let id = self.operation(node)?;
         self.ids.insert(std::ptr::from_ref(node), id);
         Ok(())
-    }
-
-    fn place(&mut self, at: Place) -> LocStack {
-        self.places.entry(at).or_insert_with(|| LocStack::one(Loc::caller(at))).clone()
-    }
-
-    /// What a node became that came before.
-    fn id(&self, node: NodeRef) -> NodeId {
-        self.ids[&std::ptr::from_ref(node)]
     }
 
     /// Binds the variables of a closure whose body is complete.
@@ -139,13 +93,12 @@ impl Lowering {
             }
             Op::Len(x, axis) => return Ok(self.b.extents(id(x))[usize::from(*axis)]),
             Op::At(x, index) => core::Op::At(id(x), ids(index)),
-            Op::Map { construct, lambda, srcs } => {
+            Op::Map { same_shape, lambda, srcs } => {
                 let (srcs, lambda) = (ids(srcs), self.close(lambda));
-                // the slices of a weighted sum are as long as one another by their bounds
-                if construct.starts_with("weighted_sum") {
-                    return self.b.node(core::Op::Map(lambda, srcs));
-                }
-                return self.b.map(construct, lambda, srcs);
+                return match same_shape {
+                    SameShape::Rule(construct) => self.b.map(construct, lambda, srcs),
+                    SameShape::Bounds => self.b.node(core::Op::Map(lambda, srcs)),
+                };
             }
             Op::Generate { construct, extents, lambda } => {
                 let (extents, lambda) = (ids(extents), self.close(lambda));

@@ -1,5 +1,5 @@
 //! What the tests share: lowering one function, and calling it in the reference interpreter.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../../../compiler/tests/common/gpu.rs"]
 pub mod gpu;
