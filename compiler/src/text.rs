@@ -270,6 +270,12 @@ impl Cursor {
         Ok(number)
     }
 
+    /// Takes a number of 32 bits.
+    pub fn u32(&mut self) -> Result<u32> {
+        let n = self.number()?;
+        u32::try_from(n).map_err(|_| self.error("the number is too large"))
+    }
+
     /// Takes an element type.
     pub fn elem(&mut self) -> Result<Ty> {
         let error = self.expected("an element type");

@@ -5,6 +5,7 @@
 //! expression over those of parameters and scalar parameters, so that rules never mention an array
 //! that is not a parameter. The embedded language and the C ABI both build through this.
 
+mod facts;
 mod pad;
 mod replace;
 mod rules;
@@ -16,6 +17,7 @@ use crate::core::{Function, Graph, Lambda, NodeId, Op, Type};
 use crate::loc::LocStack;
 use crate::scalar::{Lit, Ty};
 use crate::{Error, Result};
+use facts::{Fact, Key};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
@@ -29,9 +31,9 @@ pub struct Builder {
     /// What is the extent of some array: not negative.
     lengths: IndexSet<NodeId, FxBuildHasher>,
     /// What rules must know of each node of the graph.
-    facts: Vec<rules::Fact>,
+    facts: Vec<Fact>,
     /// The rules that stand already.
-    seen: IndexSet<rules::Key, FxBuildHasher>,
+    seen: IndexSet<Key, FxBuildHasher>,
     /// Where the nodes come from that are made now.
     loc: LocStack,
 }

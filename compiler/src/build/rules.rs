@@ -15,33 +15,15 @@
 //! one rule, not 44), nor one that says what an earlier one says. Whether a rule can never hold is
 //! for the compiler to find; the author's line is in it.
 
+use super::facts::{Fact, Key};
 use super::{Boundary, Builder};
 use crate::core::linear::{self, Linear};
 use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, verify};
 use crate::{Error, Result};
-use std::sync::Arc;
-
-/// What is known of a node of the graph.
-#[derive(Clone, Debug)]
-pub(super) struct Fact {
-    /// The parameters that it is computed from, as they appear.
-    params: Arc<[u32]>,
-    /// Why the host cannot compute it before the function runs, if it cannot.
-    obstacle: Option<&'static str>,
-}
 
 /// What an axis is called where arrays are compared, by rank.
 const AXES: [[&str; MAX_RANK]; MAX_RANK] =
     [["", "", ""], ["rows of ", "columns of ", ""], ["planes of ", "rows of ", "columns of "]];
-
-/// What makes two rules one: the same comparison of the same difference.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Key {
-    /// A rule about lengths of parameters: `b - a` as constant and terms.
-    Difference(bool, i64, Vec<(NodeId, i64)>),
-    /// A rule about anything else, which may wrap: the operands themselves.
-    Operands(Rule, NodeId, NodeId),
-}
 
 impl Builder {
     /// What a slice needs.

@@ -4,13 +4,16 @@
 //! once for each binding of its variables, so a record is left exactly when the program's meaning
 //! asks for it.
 
+mod call;
 mod machine;
+mod values;
 
 use super::{Function, NodeId, Op, Type};
 use crate::error::{Error, Result};
 use crate::scalar::{Lit, Ty};
 use machine::{Env, Machine};
 use std::rc::Rc;
+use values::{Array, Val};
 
 /// An argument or a result.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,10 +34,6 @@ pub struct Outcome {
     /// Whether an error record was left (semantics section 6).
     pub recorded: bool,
 }
-
-/// Columns and elements of a tile: semantics 5.1.
-const COLUMNS: usize = super::COLUMNS as usize;
-const TILE: usize = super::TILE as usize;
 
 /// Stack for the recursion over deep programs.
 const STACK: usize = 512 << 20;
@@ -66,7 +65,7 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     if !f.steps.is_empty() {
         check_steps(f, args.clone())?;
     }
-    let (results, recorded) = call(f, args)?;
+    let (results, recorded) = Machine::call(f, args)?;
     let results = results.into_iter().map(|v| match v {
         Val::Scalar(l) => Value::Scalar(l),
         Val::Array(v) => match v.extents.len() {
@@ -89,29 +88,6 @@ fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
         Value::Array(extents, v) => Val::Array(Rc::new(Array { extents: extents.clone(), elements: all(v) })),
     });
     Ok(args.collect())
-}
-
-/// Its results, NaN canonical, and whether it left a record.
-fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
-    let mut m = Machine::checked(f, args)?;
-    let env = Env::default();
-    // what does not depend on an element is computed for the call, whatever elements need of it;
-    // between passes only what did not in the author's program
-    for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
-        let once = !f.graph.on_demand || f.graph.node(n).once;
-        if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {
-            m.eval(n, &env);
-        }
-    }
-    let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
-        Val::Scalar(l) => Val::Scalar(l.canonical()),
-        Val::Array(v) => {
-            let elements = v.elements.iter().map(|l| l.canonical()).collect();
-            Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
-        }
-    });
-    let results = results.collect();
-    m.failed.map_or(Ok((results, m.recorded)), Err)
 }
 
 /// The rules of steps are rules of the call, whether or not a result needs the states (semantics
@@ -147,41 +123,4 @@ fn check_arguments(f: &Function, args: &[Value]) -> Result<()> {
         return Err(Error::user("E0303", format!("{}: the arguments do not fit the parameters", f.name)));
     }
     Ok(())
-}
-
-#[derive(Clone)]
-enum Val {
-    Scalar(Lit),
-    Array(Rc<Array>),
-}
-
-/// Extents, outermost first, and elements in row-major order.
-struct Array {
-    extents: Vec<i64>,
-    elements: Vec<Lit>,
-}
-
-impl Array {
-    fn vector(elements: Vec<Lit>) -> Array {
-        Array { extents: vec![elements.len() as i64], elements }
-    }
-
-    /// Where an element is, if it is inside.
-    fn position(&self, index: &[i64]) -> Option<usize> {
-        let inside = self.extents.iter().zip(index).all(|(n, i)| (0..*n).contains(i));
-        inside.then(|| self.extents.iter().zip(index).fold(0, |at, (n, i)| at * n + i) as usize)
-    }
-}
-
-/// All indices of an index space, in row-major order.
-fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
-    let count: i64 = extents.iter().product();
-    for k in 0..count {
-        let mut rest = k;
-        let mut index = vec![0; extents.len()];
-        for (i, n) in index.iter_mut().zip(extents).rev() {
-            (*i, rest) = (rest % n, rest / n);
-        }
-        f(&index);
-    }
 }

@@ -62,7 +62,7 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     {
         return normal(g, op);
     }
-    let simpler = rules::apply(g, op);
+    let simpler = rules::apply(g, op, simplify);
     match *op {
         Op::Unary(UnaryOp::Neg, a) if simpler.is_none() && is_i64(g, a) => normal(g, op),
         _ => simpler,

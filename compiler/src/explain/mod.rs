@@ -6,26 +6,24 @@ mod formula;
 mod kernel;
 mod launched;
 pub mod model;
+mod reason;
 mod scope;
 mod sizes;
 mod text;
+mod time;
 mod versions;
 
 pub use sizes::Extent;
 
-use crate::core::{Graph, NodeId, Op, Require, Rule};
+use crate::core::{NodeId, Require, Rule};
 use crate::driver::{Compiled, on_big_stack};
 use crate::error::{Error, Result};
-use crate::loc::Loc;
 use crate::plan::{Plan, Slot, Step};
-use crate::schedule::groups::{self, FusedGroup};
-use formula::{Formulas, Sum, enclosed};
-use model::{Amount, Check, Predicted, Report, Temporary};
+use formula::{Formulas, Sum};
+use model::{Check, Report, Temporary};
 use scope::Units;
 use std::str::FromStr;
-
-/// Microseconds between launches that follow each other on a stream, measured on an H200.
-const LAUNCH_US: f64 = 2.7;
+use time::predicted;
 
 /// How it is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,21 +125,6 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     })
 }
 
-/// The time of moving so many bytes in so many launches.
-fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64>) -> Option<Predicted> {
-    let bandwidth = bandwidth?;
-    let fixed = match launches.formula.parse::<u64>() {
-        Ok(n) => format!("{:.1} us", LAUNCH_US * n as f64),
-        Err(_) => format!("{LAUNCH_US} us * {}", enclosed(launches.formula.clone())),
-    };
-    let us = bytes.value.zip(launches.value).map(|(bytes, launches)| {
-        // to a thousandth: more would say what nobody knows
-        let us = bytes as f64 / bandwidth / 1e3 + LAUNCH_US * launches as f64;
-        (us * 1e3).round() / 1e3
-    });
-    Some(Predicted { formula: format!("{} / {bandwidth} ns + {fixed}", enclosed(bytes.formula.clone())), us })
-}
-
 /// Arrays and scalars that stay on the device between launches.
 fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
     let host = formulas.host(plan);
@@ -175,29 +158,4 @@ fn checks(units: &Units) -> Vec<Check> {
         }
     };
     scope.f.requires.iter().map(of).collect()
-}
-
-/// Why a fused group is not part of an earlier one.
-fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
-    let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
-    let waits = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).find(|n| earlier.contains(n));
-    match waits {
-        Some(n) => {
-            let at = g.node(n).loc.first().map(|l| format!(" of {}", Loc::short(l))).unwrap_or_default();
-            let what = match g.op(n) {
-                Op::Materialize(_) => "stored array",
-                Op::Iterate { .. } => "iteration",
-                _ => "reduction",
-            };
-            format!("each element needs the {what}{at}, which is known only after a whole pass")
-        }
-        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
-            "the budget of a pass is {} results, {} operations and {} arrays",
-            groups::MAX_ITEMS,
-            groups::MAX_NODES,
-            groups::MAX_ARRAYS
-        ),
-        None if p.sequential => "a fold runs in order, the other pass does not".into(),
-        None => "its index space is another one: the lengths are not known to be equal".into(),
-    }
 }

@@ -5,11 +5,9 @@ use super::cc::Compiler;
 use super::images::{self, Images};
 use super::level::Level;
 use super::model::{Entry, Package, Value};
+use super::place::FORMAT;
 use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
 use serde_json::{Value as Json, json};
-
-/// Says that a manifest is ours.
-const FORMAT: &str = "arraygpu-package";
 
 /// Its place in the package.
 pub fn path(name: &str) -> String {
@@ -143,9 +141,4 @@ fn value(v: &Value) -> Json {
         json["extent"] = json!(v.extent);
     }
     json
-}
-
-/// Whether a text is the manifest of a package.
-pub fn is_ours(text: &str) -> bool {
-    serde_json::from_str::<Json>(text).is_ok_and(|m| m["format"] == FORMAT)
 }

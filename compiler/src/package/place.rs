@@ -1,12 +1,14 @@
 //! Putting a package into place: written beside its place first, then renamed, so that nobody ever
 //! sees half of one.
 
-use super::manifest;
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// Says in a manifest that the package is ours.
+pub(super) const FORMAT: &str = "arraygpu-package";
 
 /// A package that is being written.
 pub struct Staging {
@@ -111,11 +113,16 @@ fn require_replaceable(out: &Path) -> Result<()> {
         return refuse("is a file");
     }
     let manifests = fs::read_dir(out.join("share")).into_iter().flatten().flatten();
-    let ours = |path: PathBuf| fs::read_to_string(path).is_ok_and(|text| manifest::is_ours(&text));
+    let ours = |path: PathBuf| fs::read_to_string(path).is_ok_and(|text| is_ours(&text));
     if manifests.map(|e| e.path().join("manifest.json")).any(ours) || holds_no_file(out) {
         return Ok(());
     }
     refuse("holds files, but is not a package made by arraygpu")
+}
+
+/// Whether a text is the manifest of a package.
+fn is_ours(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok_and(|m| m["format"] == FORMAT)
 }
 
 fn holds_no_file(folder: &Path) -> bool {

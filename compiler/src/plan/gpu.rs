@@ -233,21 +233,16 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     Ok(out)
 }
 
-pub(super) fn number(c: &mut Cursor) -> Result<u32> {
-    let n = c.number()?;
-    u32::try_from(n).map_err(|_| c.error("the number is too large"))
-}
-
 fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let entry = c.word()?;
     c.expect("threads")?;
-    let threads = number(c)?;
+    let threads = c.u32()?;
     let grid = match c.word()?.as_str() {
-        "elements" => Grid::Elements(number(c)?),
+        "elements" => Grid::Elements(c.u32()?),
         word @ ("plane" | "panels" | "sums") => {
-            let rows = number(c)?;
+            let rows = c.u32()?;
             c.expect("by")?;
-            let cols = number(c)?;
+            let cols = c.u32()?;
             match word {
                 "plane" => Grid::Plane(rows, cols),
                 "panels" => Grid::Panels(rows, cols),
@@ -255,22 +250,22 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
             }
         }
         "tiles" => {
-            let least = number(c)?;
+            let least = c.u32()?;
             c.expect("to")?;
-            Grid::Tiles(least, number(c)?)
+            Grid::Tiles(least, c.u32()?)
         }
-        "segments" => Grid::Segments(number(c)?),
+        "segments" => Grid::Segments(c.u32()?),
         "chunks" => {
-            let least = number(c)?;
+            let least = c.u32()?;
             c.expect("to")?;
-            Grid::Chunks(least, number(c)?)
+            Grid::Chunks(least, c.u32()?)
         }
         "strips" => {
-            let width = number(c)?;
+            let width = c.u32()?;
             c.expect(",")?;
-            let least = number(c)?;
+            let least = c.u32()?;
             c.expect("to")?;
-            Grid::Strips(width, least, number(c)?)
+            Grid::Strips(width, least, c.u32()?)
         }
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
@@ -293,9 +288,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     }
     let profit = Profit::parse(c)?;
     let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
-    let longest = if c.eat("longest") { Some(number(c)?) } else { None };
-    let steps = if c.eat("steps") { number(c)? } else { 0 };
-    let extent = if c.eat("extent") { number(c)? } else { 0 };
+    let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
+    let steps = if c.eat("steps") { c.u32()? } else { 0 };
+    let extent = if c.eat("extent") { c.u32()? } else { 0 };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
     Ok(GpuVersion {
         entry,
@@ -318,9 +313,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
 fn numbers(c: &mut Cursor, word: &str) -> Result<Vec<u32>> {
     let mut list = Vec::new();
     if c.eat(word) {
-        list.push(number(c)?);
+        list.push(c.u32()?);
         while c.eat(",") {
-            list.push(number(c)?);
+            list.push(c.u32()?);
         }
     }
     Ok(list)

@@ -10,7 +10,7 @@
 //! variant and every CPU would have to skip it. So a [`Decision`] lists the kernel launches of a
 //! plan's launch in order, and who executes them makes no difference between them.
 
-use super::gpu::{GpuKernel, GpuVersion, Grid};
+use super::gpu::{GpuKernel, GpuVersion, Grid, Profit};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
@@ -205,6 +205,29 @@ impl GpuVersion {
     /// Whether it is launched by itself, and not behind another one.
     pub fn is_first(&self) -> bool {
         !matches!(self.grid, Grid::Sums(..))
+    }
+
+    /// Whether it may be the fastest one, with scratch that one can afford, over this index space,
+    /// whose elements are segments of that length each.
+    pub fn is_profitable(&self, extents: &[u64], segment: u64) -> bool {
+        // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
+        const MOST_SCRATCH: u64 = 1 << 26;
+        let Profit { least, most, shortest, rows, columns } = self.profit;
+        let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
+        let of_panel = if let Grid::Panels(..) = self.grid { 1 } else { segment };
+        let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
+        let fits = match self.grid {
+            Grid::Panels(rows, cols) => {
+                blocks(segment).saturating_mul(u64::from(rows) * u64::from(cols)) <= MOST_SCRATCH
+            }
+            Grid::Sums(..) => false,
+            _ => true,
+        };
+        fits && least.is_none_or(|n| blocks(segment) >= n.into())
+            && most.is_none_or(|n| blocks(of_panel) <= n.into())
+            && shortest.is_none_or(|n| segment >= n.into())
+            && rows.is_none_or(|n| axis(1) <= n.into())
+            && columns.is_none_or(|n| axis(0) <= n.into())
     }
 
     /// Whether the code is right for a launch: unit strides, no output that is an input

@@ -1,6 +1,7 @@
 //! The compiler applies what is proven: each rule is the first that fits what it finds, on each of its types.
 
 use arraygpu_compiler::core::rules::{self, Pattern, Rule};
+use arraygpu_compiler::core::simplify::simplify;
 use arraygpu_compiler::core::{Graph, NodeId, Op, Type};
 use arraygpu_compiler::scalar::{Lit, Ty};
 
@@ -47,8 +48,8 @@ fn applied(rule: &Rule, ty: Ty) -> [Option<NodeId>; 2] {
     let root = nodes.of(&rule.from, result);
     let op = nodes.g.op(root).clone();
     let own = rule.from.find(&nodes.g, &op, ty).filter(|found| found.holds(rule.when));
-    let own = own.map(|found| rule.to.make(&mut nodes.g, &found));
-    [own, rules::apply(&mut nodes.g, &op)]
+    let own = own.map(|found| rule.to.make(&mut nodes.g, &found, simplify));
+    [own, rules::apply(&mut nodes.g, &op, simplify)]
 }
 
 #[test]

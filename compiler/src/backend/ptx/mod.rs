@@ -16,6 +16,7 @@ mod address;
 mod expr;
 mod memory;
 mod near;
+mod params;
 mod regs;
 pub mod shared;
 mod stmt;
@@ -23,6 +24,7 @@ mod stmt;
 use crate::kernel::{Expr, Kernel, Mem, Stmt, parts};
 use crate::loc::Loc;
 use crate::scalar::Ty;
+use params::{Params, ascii};
 use regs::{Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -72,73 +74,6 @@ pub fn emit(k: &Kernel) -> String {
     out.push_str(&e.text);
     out.push_str("}\n");
     out
-}
-
-/// PTX is ASCII, in comments, too.
-fn ascii(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
-}
-
-/// One parameter of the entry.
-struct Param {
-    /// What the reader should know.
-    note: String,
-    /// The address of memory on the device, with this alignment.
-    pointer: Option<usize>,
-}
-
-impl Param {
-    fn declare(&self, i: usize) -> String {
-        match self.pointer {
-            Some(align) => format!("    .param .u64 .ptr .global .align {align} arg{i} /* {} */", self.note),
-            None => format!("    .param .b64 arg{i} /* {} */", self.note),
-        }
-    }
-}
-
-/// Where each thing stands in the list of parameters.
-struct Params {
-    list: Vec<Param>,
-    strides: usize,
-    ins: usize,
-    slots: usize,
-    scratch: usize,
-    counters: usize,
-    records: usize,
-}
-
-impl Params {
-    fn of(k: &Kernel) -> Params {
-        let mut list = Vec::new();
-        let note = |name: &str, ty: Ty| ascii(&format!("{name}: {ty}")).replace("*/", "* /");
-        for a in &k.arrays {
-            let align = if a.aligned { 16 } else { a.ty.size() };
-            list.push(Param { note: note(&a.name, a.ty), pointer: Some(align) });
-        }
-        let strides = list.len();
-        for a in k.arrays.iter().filter(|a| a.strided) {
-            list.push(Param { note: ascii(&format!("stride of {}", a.name)), pointer: None });
-        }
-        let ins = list.len();
-        list.extend(k.ins.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: None }));
-        let slots = list.len();
-        list.extend(k.slots.iter().map(|s| Param { note: note(&s.name, s.ty), pointer: Some(s.ty.size()) }));
-        let scratch = list.len();
-        list.extend(k.scratch.iter().map(|(name, ty)| Param { note: note(name, *ty), pointer: Some(16) }));
-        let counters = list.len();
-        if !k.scratch.is_empty() {
-            list.push(Param { note: "counters".into(), pointer: Some(4) });
-        }
-        let records = list.len();
-        if !k.sites.is_empty() {
-            list.push(Param { note: "records".into(), pointer: Some(8) });
-        }
-        if !k.scratch.is_empty() || k.steps {
-            let note = if k.steps { "steps" } else { "span" };
-            list.push(Param { note: note.into(), pointer: None });
-        }
-        Params { list, strides, ins, slots, scratch, counters, records }
-    }
 }
 
 /// An address that is known: a memory, the part of an index that is not constant, and the register.

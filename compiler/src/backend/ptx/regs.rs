@@ -1,6 +1,7 @@
 //! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns the
 //! real ones.
 
+use super::params::Params;
 use crate::kernel::name::{Name, write_decimal};
 use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::{Lit, Ty};
@@ -147,7 +148,7 @@ pub struct Regs<'a> {
 }
 
 impl<'a> Regs<'a> {
-    pub fn new(k: &'a Kernel, params: &super::Params) -> Regs<'a> {
+    pub fn new(k: &'a Kernel, params: &Params) -> Regs<'a> {
         let mut special: Vec<_> =
             k.ins.iter().enumerate().map(|(i, (_, ty))| (Operand::In(i), class(*ty))).collect();
         for (i, p) in params.list.iter().enumerate() {

@@ -1,43 +1,10 @@
 //! Lambdas are closed and opened, variables replaced.
 
-use super::{Graph, Var};
-use crate::core::{Lambda, NodeId, Op};
+use super::Graph;
+use super::memo::Memo;
+use crate::core::{Lambda, NodeId, Op, Var};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
-
-/// What nodes become, of one substitution.
-#[derive(Default, Debug)]
-pub(super) struct Memo {
-    /// An entry is of this substitution if it has its number.
-    round: u32,
-    of: Vec<(u32, NodeId)>,
-}
-
-impl Memo {
-    /// Forgets all, and has room for so many nodes.
-    fn begin(&mut self, nodes: usize) {
-        self.round += 1;
-        if self.of.len() < nodes {
-            self.of.resize(nodes, (0, NodeId(0)));
-        }
-    }
-
-    fn get(&self, n: NodeId) -> Option<NodeId> {
-        let (round, made) = self.of[n.0 as usize];
-        (round == self.round).then_some(made)
-    }
-
-    fn insert(&mut self, n: NodeId, made: NodeId) {
-        self.of[n.0 as usize] = (self.round, made);
-    }
-}
-
-/// A copy starts without.
-impl Clone for Memo {
-    fn clone(&self) -> Memo {
-        Memo::default()
-    }
-}
 
 /// Variables and what stands for them; of the same variable the last one counts.
 type Bindings = Vec<(Var, NodeId)>;

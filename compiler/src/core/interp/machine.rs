@@ -1,12 +1,16 @@
 //! Evaluation of a node: by need, each value once for each binding of its variables.
 
-use super::{Array, COLUMNS, TILE, Val, call, for_each_index};
-use crate::core::{Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
+use super::values::{Array, Val, for_each_index};
+use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+/// Columns and elements of a tile: semantics 5.1.
+const COLUMNS: usize = core::COLUMNS as usize;
+const TILE: usize = core::TILE as usize;
 
 /// Bindings of a lambda's variables, and the values that depend on them.
 #[derive(Default)]
@@ -77,7 +81,7 @@ impl<'a> Machine<'a> {
         let checked = Machine::checked(step, args.clone()).map(|_| ());
         let done = checked.and_then(|()| {
             (0..count).try_for_each(|_| {
-                let (next, recorded) = call(step, args.clone())?;
+                let (next, recorded) = Machine::call(step, args.clone())?;
                 self.recorded |= recorded;
                 next.into_iter().zip(&mut args).for_each(|(new, old)| *old = new);
                 Ok(())

@@ -1,6 +1,6 @@
 //! Sums, products, quotients, extremes and signs.
 
-use super::{FLOATS, INTEGERS, Rule, SIGNED, UNSIGNED, pat, rules};
+use super::rule::{FLOATS, INTEGERS, Rule, SIGNED, UNSIGNED, pat, rules};
 
 pub const NEG: &[Rule] = rules! {
     /// -(-x) = x

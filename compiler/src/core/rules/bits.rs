@@ -1,6 +1,6 @@
 //! Bits, shifts, comparisons of integers, and the bits of floats.
 
-use super::{BITS, BITS_ARE, BITS_OF, INTEGERS, Rule, pat, rules};
+use super::rule::{BITS, BITS_ARE, BITS_OF, INTEGERS, Rule, pat, rules};
 
 pub const NOT: &[Rule] = rules! {
     /// !!x = x

@@ -1,6 +1,6 @@
 //! Selections, and casts that change nothing.
 
-use super::{ALL, Rule, pat, rules};
+use super::rule::{ALL, Rule, pat, rules};
 
 pub const SELECT: &[Rule] = rules! {
     /// x where true, else y, is x

@@ -1,9 +1,11 @@
 //! Patterns of scalar operations: finding them in a graph, and making what they say.
 
-use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};
 use std::fmt;
+
+/// How nodes are made in simplest form: `core::simplify`, which stands above the rules.
+pub type Simplify = fn(&mut Graph, Op) -> NodeId;
 
 /// An operation on operands. Constants are of the type that the operands beside them have.
 #[derive(Clone, Copy, Debug)]
@@ -128,23 +130,23 @@ impl Pattern {
     }
 
     /// The node that it says, in simplest form.
-    pub fn make(&self, g: &mut Graph, found: &Found) -> NodeId {
+    pub fn make(&self, g: &mut Graph, found: &Found, simplify: Simplify) -> NodeId {
         let op = match self {
             Pattern::Operand(i) => return found.operands[*i].expect("the pattern has this operand"),
-            Pattern::Unary(op, a) => Op::Unary(*op, a.make(g, found)),
+            Pattern::Unary(op, a) => Op::Unary(*op, a.make(g, found, simplify)),
             Pattern::Binary(op, p) => {
-                let [a, b] = p.each_ref().map(|p| p.make(g, found));
+                let [a, b] = p.each_ref().map(|p| p.make(g, found, simplify));
                 Op::Binary(*op, a, b)
             }
             Pattern::MulAdd(p) => {
-                let [a, b, c] = p.each_ref().map(|p| p.make(g, found));
+                let [a, b, c] = p.each_ref().map(|p| p.make(g, found, simplify));
                 Op::MulAdd(a, b, c)
             }
             Pattern::Select(p) => {
-                let [a, b, c] = p.each_ref().map(|p| p.make(g, found));
+                let [a, b, c] = p.each_ref().map(|p| p.make(g, found, simplify));
                 Op::Select(a, b, c)
             }
-            Pattern::Cast(a) => Op::Cast(found.ty, a.make(g, found)),
+            Pattern::Cast(a) => Op::Cast(found.ty, a.make(g, found, simplify)),
             value => return g.lit(value.literal(found).expect("the pattern has this constant")),
         };
         simplify(g, op)

@@ -1,6 +1,6 @@
 //! Rounding to whole numbers what is one already.
 
-use super::{FLOATS, Rule, pat, rules};
+use super::rule::{FLOATS, Rule, pat, rules};
 
 /// The rules of one way of rounding: each of the five before it changes nothing more.
 macro_rules! rounded {

@@ -1,9 +1,18 @@
 //! What a launch gives a kernel, and whether it fits.
 
-use super::machine::Check;
-use super::{Fault, FaultKind, Id, Memory};
+use super::fault::{Check, Fault, FaultKind};
+use super::memory::{Id, Memory};
 use crate::kernel::Kernel;
 use crate::scalar::{Lit, Ty};
+
+/// The blocks of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// How many.
+    pub blocks: u32,
+    /// What `span` is.
+    pub span: u32,
+}
 
 /// Where an array lies: element i is element `offset + i * stride` of an allocation. Arrays may share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

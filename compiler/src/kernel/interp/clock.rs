@@ -4,8 +4,7 @@
 //! steps from one synchronisation to the next, and knows up to which step of each other thread it has seen everything. An access is ordered before another
 //! one if the second's thread has seen the step of the first. Whether a race is found does not depend on the order in which threads happen to run.
 
-use crate::kernel::Stmt;
-use crate::kernel::interp::machine::Target;
+use crate::kernel::{Mem, Stmt};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -107,6 +106,13 @@ impl Clocks {
         Rc::make_mut(steps)[place] = self.own[thread];
         self.own[thread] += 1;
     }
+}
+
+/// Through what memory is accessed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Target {
+    Mem(Mem),
+    Slot(u32),
 }
 
 /// An access of an element: who, when, where, and through what.

@@ -106,3 +106,6 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// A fault as it travels.
+pub(super) type Check<T> = Result<T, Box<Fault>>;

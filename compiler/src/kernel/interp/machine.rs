@@ -1,19 +1,11 @@
 //! One launch: its memory, its clocks, and every access with its checks.
 
-use super::clock::{Access, Cell, Clock, Clocks};
-use super::{Args, Fault, FaultKind, Grid, Id, Memory, Place, Thread};
+use super::args::{self, Args, Grid};
+use super::clock::{Access, Cell, Clock, Clocks, Target};
+use super::fault::{Check, Fault, FaultKind, Place, Thread};
+use super::memory::{Id, Memory};
 use crate::kernel::{Kernel, Mem, Stmt};
 use crate::scalar::{Lit, Ty};
-
-/// A fault as it travels.
-pub(super) type Check<T> = Result<T, Box<Fault>>;
-
-/// Through what memory is accessed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Target {
-    Mem(Mem),
-    Slot(u32),
-}
 
 /// Who accesses memory: a thread by its number in the grid, the shared memory of its block, and the statement.
 #[derive(Clone, Copy)]
@@ -42,7 +34,7 @@ pub(super) struct Machine<'k, 'm> {
 
 impl<'k, 'm> Machine<'k, 'm> {
     pub fn new(k: &'k Kernel, grid: Grid, memory: &'m mut Memory, args: &'m Args) -> Check<Self> {
-        super::args::check(k, memory, args)?;
+        args::check(k, memory, args)?;
         let mut m = Machine {
             k,
             grid,

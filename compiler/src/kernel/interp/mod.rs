@@ -12,27 +12,20 @@ mod args;
 mod clock;
 mod eval;
 mod fault;
+mod lanes;
 mod machine;
 mod memory;
 mod warp;
 
-pub use args::{Args, ArrayArg};
+pub use args::{Args, ArrayArg, Grid};
 pub use fault::{Fault, FaultKind, Place, Thread};
 pub use memory::{Id, Memory};
 
 use crate::kernel::{Kernel, WARP};
-use machine::{Check, Machine};
+use fault::Check;
+use machine::Machine;
 use std::collections::VecDeque;
 use warp::{State, Warp};
-
-/// The blocks of a launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Grid {
-    /// How many.
-    pub blocks: u32,
-    /// What `span` is.
-    pub span: u32,
-}
 
 /// In which order warps run. No correct kernel's bits depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

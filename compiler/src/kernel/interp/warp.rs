@@ -3,9 +3,10 @@
 //! Control flow is a stack of blocks of statements. A lane that does not take the way of the others waits until they are through; this is one of
 //! the ways a GPU may choose. Faults do not depend on the choice, because the lanes' clocks are separate.
 
-use super::eval::{Bits, Lanes, lanes};
-use super::machine::{Check, Machine, Who};
-use super::{FaultKind, Id};
+use super::fault::{Check, FaultKind};
+use super::lanes::{Bits, Lanes, lanes};
+use super::machine::{Machine, Who};
+use super::memory::Id;
 use crate::kernel::{Expr, Kernel, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 

@@ -1,7 +1,8 @@
 //! Which items of which files a file names, from the texts of all files of a crate.
 //!
 //! The text is not parsed: comments and strings are taken away, `use` and `mod` are found, and every
-//! path `a::b` is followed through modules and the names that they have by `use`.
+//! path `a::b` is followed through modules and the names that they have by `use`. A name that a module
+//! hands on by `pub use` is an import if the module's own code mentions it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,8 +66,9 @@ impl Files {
                     imports.push(Import { from: file.name.clone(), to, path: path.join("::") });
                 }
             };
+            let words = words(&file.code);
             for name in &file.names {
-                add(&name.path, name.is_public);
+                add(&name.path, name.is_public && !words.contains(name.name.as_str()));
             }
             for path in paths(&file.code) {
                 add(&path, false);
@@ -122,7 +124,7 @@ impl Files {
 
 impl File {
     fn read(name: &str, text: &str) -> File {
-        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let text = text.split("\nmod tests {").next().unwrap_or_default();
         let text = without_texts(text);
         let (mut children, mut names, mut code) = (BTreeSet::new(), Vec::new(), String::new());
         for statement in text.split(';') {
@@ -188,6 +190,17 @@ fn names_of(tree: &str, prefix: &[String], is_public: bool, names: &mut Vec<Name
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// The words in code but those that a line begins with in capitals: they are variants of an `enum`.
+fn words(code: &str) -> BTreeSet<&str> {
+    let mut words = BTreeSet::new();
+    for line in code.lines() {
+        let is_variant = line.trim_start().starts_with(char::is_uppercase);
+        let all = line.split(|c| !is_word(c)).filter(|word| !word.is_empty());
+        words.extend(all.skip(usize::from(is_variant)));
+    }
+    words
 }
 
 /// The paths of two names and more in code.
@@ -276,5 +289,11 @@ mod tests {
             ("c/d.rs", ""),
         ];
         assert_eq!(imports(&files), ["s/a.rs crate::D s/c/d.rs", "s/a.rs crate::c::F s/c/mod.rs"]);
+    }
+
+    #[test]
+    fn names_that_are_handed_on_and_used() {
+        let text = "mod b;\npub use b::{B, C};\nenum A {\n    B(u8),\n}\nfn f(_: C) {}\n";
+        assert_eq!(imports(&[("a/mod.rs", text), ("a/b.rs", "")]), ["s/a/mod.rs b::C s/a/b.rs"]);
     }
 }

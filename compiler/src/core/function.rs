@@ -1,0 +1,173 @@
+//! A function of the author's program: parameters, results, shape rules, and the graph of its nodes.
+
+use super::{Graph, NodeId, StencilHint, Type};
+use crate::loc::{Loc, LocStack};
+use std::sync::Arc;
+
+/// A shape rule that the host checks before anything runs (semantics 4.1). Both operands are host
+/// scalars (i64).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rule {
+    /// The two lengths are equal.
+    Same,
+    /// 0 (first) <= start (second).
+    Start,
+    /// start <= stop.
+    Order,
+    /// stop <= length.
+    Stop,
+    /// 1 (first) <= stride (second).
+    Stride,
+    /// 0 (first) <= index of a row or column (second).
+    Index,
+    /// index + 1 (first) <= length (second).
+    Inside,
+    /// 0 (first) <= a length to be made (second).
+    Extent,
+    /// The elements that a margin reads (first) <= length (second).
+    Margin,
+    /// 0 (first) <= a number of steps (second).
+    Count,
+    /// 1 (first) <= the length of a part that replaces another (second).
+    Part,
+}
+
+impl Rule {
+    /// Every rule with its name in the text IRs.
+    pub const ALL: [(Rule, &'static str); 11] = [
+        (Rule::Same, "same"),
+        (Rule::Start, "start"),
+        (Rule::Order, "order"),
+        (Rule::Stop, "stop"),
+        (Rule::Stride, "stride"),
+        (Rule::Index, "index"),
+        (Rule::Inside, "inside"),
+        (Rule::Extent, "extent"),
+        (Rule::Margin, "margin"),
+        (Rule::Count, "count"),
+        (Rule::Part, "part"),
+    ];
+
+    /// The name in the text IRs.
+    pub fn name(self) -> &'static str {
+        Rule::ALL.iter().find(|(r, _)| *r == self).map_or("", |(_, n)| n)
+    }
+
+    /// Whether it holds of these values.
+    pub fn holds(self, a: i64, b: i64) -> bool {
+        match self {
+            Rule::Same => a == b,
+            // index + 1 may have wrapped
+            Rule::Inside => a.wrapping_sub(1) < b,
+            _ => a <= b,
+        }
+    }
+
+    /// What is wrong when it does not hold, with the sizes: "lengths 3 and 4 differ".
+    pub fn violation(self, a: i64, b: i64) -> String {
+        match self {
+            Rule::Same => format!("the lengths {a} and {b} differ"),
+            Rule::Start => format!("the slice starts at {b}, below 0"),
+            Rule::Order => format!("the slice stops at {b}, before its start {a}"),
+            Rule::Stop => format!("the slice stops at {a}, past the length {b}"),
+            Rule::Stride => format!("the slice's stride is {b}, it must be 1 or more"),
+            Rule::Index => format!("the index {b} is negative"),
+            Rule::Inside => format!("the index {} is outside of the length {b}", a.wrapping_sub(1)),
+            Rule::Extent => format!("the length {b} is negative"),
+            Rule::Margin => format!("the margin needs {a} or more elements, the length is {b}"),
+            Rule::Count => format!("the number of steps is {b}, it must be 0 or more"),
+            Rule::Part => format!("the part has the length {b}, it must have {a} element or more"),
+        }
+    }
+}
+
+/// A shape rule of one function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Require {
+    /// What must hold of `a` and `b`.
+    pub rule: Rule,
+    /// First operand.
+    pub a: NodeId,
+    /// Second operand.
+    pub b: NodeId,
+    /// The construct and the parameters it concerns: `zip_with: x, y`.
+    pub subject: String,
+    /// Where the author wrote it.
+    pub loc: LocStack,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: NodeId,
+}
+
+/// A function of the author's program.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name it is exported by.
+    pub name: String,
+    /// Documentation for the generated headers; may be empty.
+    pub doc: String,
+    /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
+    pub fast: bool,
+    /// How stencils are kept on GPUs; None: as the cost model says.
+    pub stencil: Option<StencilHint>,
+    /// Where it was registered.
+    pub loc: Option<Loc>,
+    /// Parameters, in order.
+    pub params: Vec<Param>,
+    /// Results, in order; at least one.
+    pub results: Vec<Output>,
+    /// Shape rules, in the order of the program.
+    pub requires: Vec<Require>,
+    /// What its iterations call: functions from states, and what else they need, to the next
+    /// states.
+    pub steps: Vec<Arc<Function>>,
+    /// All nodes.
+    pub graph: Graph,
+}
+
+impl Function {
+    /// A function without results yet; its parameters are nodes already.
+    pub fn new(name: &str, params: Vec<Param>) -> Function {
+        let mut graph = Graph::default();
+        graph.declare_params(params.iter().map(|p| p.ty));
+        Function {
+            name: name.into(),
+            doc: String::new(),
+            fast: false,
+            stencil: None,
+            loc: None,
+            params,
+            results: Vec::new(),
+            requires: Vec::new(),
+            steps: Vec::new(),
+            graph,
+        }
+    }
+
+    /// What the graph is there for: the operands of the shape rules, and the results.
+    pub fn roots(&self) -> impl Iterator<Item = NodeId> {
+        let rules = self.requires.iter().flat_map(|r| [r.a, r.b]);
+        rules.chain(self.results.iter().map(|r| r.value))
+    }
+
+    /// Whether any node that is needed is such. Mostly none is, needed or not, which is found soon.
+    pub fn needs(&self, is: impl Fn(NodeId) -> bool) -> bool {
+        (0..self.graph.len() as u32).any(|n| is(NodeId(n)))
+            && self.graph.reachable(self.roots()).into_iter().any(is)
+    }
+}

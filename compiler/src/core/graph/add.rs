@@ -1,0 +1,73 @@
+//! Adding nodes: their types are inferred, and equal ones are found.
+
+use super::{Graph, Node};
+use crate::core::{NodeId, Op, Var, infer};
+use std::sync::Arc;
+
+impl Graph {
+    /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is
+    /// our bug: what comes from outside goes through [`Graph::try_add`].
+    #[track_caller]
+    pub fn add(&mut self, op: Op) -> NodeId {
+        self.try_add(op).unwrap_or_else(|e| panic!("ill-typed node: {e}"))
+    }
+
+    /// As [`Graph::add`]; an ill-typed operation is an error that says why.
+    pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
+        let (i, is_new) = self.ops.insert_full(op);
+        if is_new {
+            let op = &self.ops[i];
+            let ty = match infer::infer(self, op) {
+                Ok(ty) => ty,
+                Err(e) => {
+                    self.ops.pop();
+                    return Err(e);
+                }
+            };
+            self.total |= matches!(op, Op::At(..));
+            let (free, height) = self.binders(&self.ops[i]);
+            self.info.push(Node { ty, free, height, bound: false, once: false, loc: self.loc.clone() });
+        }
+        Ok(NodeId(i as u32))
+    }
+
+    /// The free variables of an operation, and the highest binder in it.
+    fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
+        let mut height = 0;
+        // those of one operand are often all
+        let (mut most, mut differ): (Option<&Arc<[Var]>>, bool) = (None, false);
+        op.for_operands(|child| {
+            let node = self.node(child);
+            height = height.max(node.height);
+            match most {
+                _ if node.free.is_empty() => {}
+                None => most = Some(&node.free),
+                Some(other) if Arc::ptr_eq(other, &node.free) => {}
+                Some(other) => {
+                    differ = true;
+                    most = Some(if other.len() < node.free.len() { &node.free } else { other });
+                }
+            }
+        });
+        if !matches!(op, Op::Var(..)) && op.lambda().is_none() {
+            let Some(most) = most else { return (Arc::default(), height) };
+            let has = |n: NodeId| self.node(n).free.iter().all(|v| most.contains(v));
+            if !differ || op.operands().all(has) {
+                return (most.clone(), height);
+            }
+        }
+        let mut free: Vec<Var> = op.operands().flat_map(|c| self.node(c).free.iter().copied()).collect();
+        if let Op::Var(v, _) = op {
+            free.push(*v);
+        }
+        if let Some(lambda) = op.lambda() {
+            let body = self.node(lambda.body);
+            free.extend(body.free.iter().filter(|v| !lambda.params.iter().any(|p| p.0 == **v)));
+            height = height.max(body.height);
+            height = lambda.params.iter().map(|p| p.0.0).fold(height, u32::max);
+        }
+        free.sort_unstable();
+        free.dedup();
+        (free.into(), height)
+    }
+}

@@ -1,0 +1,32 @@
+//! One call: of the function, or of a step of its iterations.
+
+use super::machine::{Env, Machine};
+use super::values::{Array, Val};
+use crate::core::Function;
+use crate::error::Result;
+use std::rc::Rc;
+
+impl Machine<'_> {
+    /// The results of a function, NaN canonical, and whether it left a record.
+    pub(super) fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
+        let mut m = Machine::checked(f, args)?;
+        let env = Env::default();
+        // what does not depend on an element is computed for the call, whatever elements need of it;
+        // between passes only what did not in the author's program
+        for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
+            let once = !f.graph.on_demand || f.graph.node(n).once;
+            if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {
+                m.eval(n, &env);
+            }
+        }
+        let results = f.results.iter().map(|r| match m.eval(r.value, &env) {
+            Val::Scalar(l) => Val::Scalar(l.canonical()),
+            Val::Array(v) => {
+                let elements = v.elements.iter().map(|l| l.canonical()).collect();
+                Val::Array(Rc::new(Array { extents: v.extents.clone(), elements }))
+            }
+        });
+        let results = results.collect();
+        m.failed.map_or(Ok((results, m.recorded)), Err)
+    }
+}

@@ -1,0 +1,43 @@
+//! Values of nodes, and index spaces.
+
+use crate::scalar::Lit;
+use std::rc::Rc;
+
+/// A value of a node.
+#[derive(Clone)]
+pub(super) enum Val {
+    Scalar(Lit),
+    Array(Rc<Array>),
+}
+
+/// Extents, outermost first, and elements in row-major order.
+pub(super) struct Array {
+    pub(super) extents: Vec<i64>,
+    pub(super) elements: Vec<Lit>,
+}
+
+impl Array {
+    /// A vector.
+    pub(super) fn vector(elements: Vec<Lit>) -> Array {
+        Array { extents: vec![elements.len() as i64], elements }
+    }
+
+    /// Where an element is, if it is inside.
+    pub(super) fn position(&self, index: &[i64]) -> Option<usize> {
+        let inside = self.extents.iter().zip(index).all(|(n, i)| (0..*n).contains(i));
+        inside.then(|| self.extents.iter().zip(index).fold(0, |at, (n, i)| at * n + i) as usize)
+    }
+}
+
+/// All indices of an index space, in row-major order.
+pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
+    let count: i64 = extents.iter().product();
+    for k in 0..count {
+        let mut rest = k;
+        let mut index = vec![0; extents.len()];
+        for (i, n) in index.iter_mut().zip(extents).rev() {
+            (*i, rest) = (rest % n, rest / n);
+        }
+        f(&index);
+    }
+}

@@ -1,0 +1,30 @@
+//! Why a function has more than one pass.
+
+use crate::core::{Graph, NodeId, Op};
+use crate::loc::Loc;
+use crate::schedule::groups::{self, FusedGroup};
+
+/// Why a fused group is not part of an earlier one.
+pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
+    let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
+    let waits = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).find(|n| earlier.contains(n));
+    match waits {
+        Some(n) => {
+            let at = g.node(n).loc.first().map(|l| format!(" of {}", Loc::short(l))).unwrap_or_default();
+            let what = match g.op(n) {
+                Op::Materialize(_) => "stored array",
+                Op::Iterate { .. } => "iteration",
+                _ => "reduction",
+            };
+            format!("each element needs the {what}{at}, which is known only after a whole pass")
+        }
+        None if before.iter().any(|b| b.domain == p.domain && b.sequential == p.sequential) => format!(
+            "the budget of a pass is {} results, {} operations and {} arrays",
+            groups::MAX_ITEMS,
+            groups::MAX_NODES,
+            groups::MAX_ARRAYS
+        ),
+        None if p.sequential => "a fold runs in order, the other pass does not".into(),
+        None => "its index space is another one: the lengths are not known to be equal".into(),
+    }
+}
