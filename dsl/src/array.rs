@@ -75,8 +75,8 @@ macro_rules! elementwise {
 macro_rules! elementwise_binary {
     ($handle:ident $rhs:ident $class:ident $example:literal -> $out:ty: $($method:ident $op:ident)*) => { $(
         #[doc = concat!("[`SExp::", stringify!($method), "`] of each element and the other array's element, which has")]
-        /// the same shape, or of each element and a scalar or a literal. Arrays of other shapes are an
-        /// error of the call.
+        /// the same shape, or of each element and a scalar or a literal. Arrays of other shapes are
+        /// an error of the call.
         ///
         #[doc = concat!("Cost: fused; that of [`SExp::", stringify!($method), "`] for each element.")]
         ///
@@ -102,8 +102,8 @@ macro_rules! elementwise_binary {
 macro_rules! arrays {
     ($($handle:ident $arrays:ident $rhs:ident $example:literal;)*) => { $(
         impl<T: Elem> $handle<T> {
-            /// `f` of each element, as an array of the same shape. If `f` gives a tuple, the result is a
-            /// tuple of arrays.
+            /// `f` of each element, as an array of the same shape. If `f` gives a tuple, the result
+            /// is a tuple of arrays.
             ///
             /// Cost: fused; the operations of `f` for each element.
             ///
@@ -120,9 +120,9 @@ macro_rules! arrays {
             }
 
             zips! { $handle $arrays $example:
-                /// `f` of each pair of elements at the same place, as an array of their shape. If `f` gives a
-                /// tuple, the result is a tuple of arrays. Arrays of different shapes are an error of the
-                /// call.
+                /// `f` of each pair of elements at the same place, as an array of their shape. If
+                /// `f` gives a tuple, the result is a tuple of arrays. Arrays of different shapes
+                /// are an error of the call.
                 zip_with 2 (y: U);
                 /// `zip_with` of three arrays.
                 zip3 3 (y: U, z: V);
@@ -145,7 +145,8 @@ macro_rules! arrays {
             elementwise_binary! { $handle $rhs Elem $example -> bool: eq Eq ne Ne }
             elementwise_binary! { $handle $rhs Num $example -> bool: lt Lt le Le gt Gt ge Ge }
 
-            /// [`SExp::ldexp`] of each element, with a number or an array of numbers of the same shape.
+            /// [`SExp::ldexp`] of each element, with a number or an array of numbers of the same
+            /// shape.
             ///
             /// Cost: fused; that of [`SExp::ldexp`] for each element.
             ///
@@ -164,7 +165,8 @@ macro_rules! arrays {
                 $handle::of(node::ldexp(at, self.node(), n.operand_at(at)))
             }
 
-            /// [`SExp::frexp`] of each element: the array of the mantissas, and that of the exponents.
+            /// [`SExp::frexp`] of each element: the array of the mantissas, and that of the
+            /// exponents.
             ///
             /// Cost: fused; that of [`SExp::frexp`] for each element.
             ///
@@ -200,12 +202,12 @@ macro_rules! arrays {
                 $handle::of(node::cast(Location::caller(), U::TY, self.node()))
             }
 
-            /// The same array, stored before it is read. It is for an array whose elements are expensive to
-            /// compute and are read several times. It never changes a value. It cannot stand inside of a
-            /// closure whose variable the array mentions.
+            /// The same array, stored before it is read. It is for an array whose elements are
+            /// expensive to compute and are read several times. It never changes a value. It cannot
+            /// stand inside of a closure whose variable the array mentions.
             ///
-            /// Cost: memory for the array, one write of each element, a read wherever one is used. A launch
-            /// that reads it comes after the one that writes it.
+            /// Cost: memory for the array, one write of each element, a read wherever one is used.
+            /// A launch that reads it comes after the one that writes it.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};

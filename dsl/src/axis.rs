@@ -65,7 +65,8 @@ pub(crate) fn generated(
     lambdas.into_iter().map(array).collect()
 }
 
-/// The function of each part of an array: of each combination of indices of these axes, which ascend.
+/// The function of each part of an array: of each combination of indices of these axes, which
+/// ascend.
 pub(crate) fn over_parts(
     at: Place,
     construct: &'static str,
@@ -122,7 +123,8 @@ macro_rules! axes {
             }
 
             #[doc = concat!("Every `stride`-th of the ", $what, " from `start` up to, not including, `stop`: the ceiling of")]
-            /// `(stop - start) / stride` of them. `stride >= 1` is checked before the function runs, and the
+            /// `(stop - start) / stride` of them. `stride >= 1` is checked before the function
+            /// runs, and the
             #[doc = concat!("ends as by [`Self::", stringify!($slice), "`].")]
             ///
             /// Cost: none; it changes indices. Elements that are not neighbours in memory take more
@@ -187,12 +189,12 @@ macro_rules! parts {
         impl<T: Elem> $handle<T> { $(
             #[doc = concat!("The ", $what, " at an index.")]
             ///
-            /// An index that the host knows (made of lengths, constants and scalar parameters) is checked
-            /// before the function runs. With another index each element is read as by `at`: outside of
-            /// the array it is 0 and leaves an error record.
+            /// An index that the host knows (made of lengths, constants and scalar parameters) is
+            /// checked before the function runs. With another index each element is read as by
+            /// `at`: outside of the array it is 0 and leaves an error record.
             ///
-            /// Cost: none; it changes indices. With an index that the host does not know each read is
-            /// checked.
+            /// Cost: none; it changes indices. With an index that the host does not know each read
+            /// is checked.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -218,10 +220,11 @@ parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])" -> MExp:
     0 "plane" plane "matrix(&[[1.0f32, 2.0], [3.0, 4.0]])";
 }
 
-/// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors. `n >= 0` is
-/// checked before the function runs.
+/// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors.
+/// `n >= 0` is checked before the function runs.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
+/// element.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -237,7 +240,8 @@ pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -
 
 /// [`generate`] for matrices: the matrix with `f(i, j)` in row i, column j.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
+/// element.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -258,7 +262,8 @@ pub fn generate2<R: Scalars>(
 
 /// [`generate`] for arrays of three dimensions: `f(k, i, j)` stands in plane k, row i, column j.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
+/// element.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};

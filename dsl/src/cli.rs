@@ -1,7 +1,7 @@
 //! The command line of a generator.
 //!
-//! Without options it writes the package. `--emit`, `--list` and `--explain` print to stdout, and write nothing unless `--out` is given, too.
-//! Everything else that is said goes to stderr.
+//! Without options it writes the package. `--emit`, `--list` and `--explain` print to stdout, and
+//! write nothing unless `--out` is given, too. Everything else that is said goes to stderr.
 
 use crate::error::{Error, Result};
 use crate::package::Package;
@@ -31,15 +31,18 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,cuda", value_name = "TARGET,..")]
     target: Vec<Target>,
 
-    /// Compile kernels for these levels of x86-64 only; a program takes the highest that its processor has, and has none below the lowest [default: all]
+    /// Compile kernels for these levels of x86-64 only; a program takes the highest that its
+    /// processor has, and has none below the lowest [default: all]
     #[arg(long, value_delimiter = ',', value_name = "v2,v3,v4", value_parser = level)]
     level: Vec<Level>,
 
-    /// Add machine code for these GPUs to the PTX, which runs on all from sm_80 on: the first call need not wait for the driver to make it
+    /// Add machine code for these GPUs to the PTX, which runs on all from sm_80 on: the first call
+    /// need not wait for the driver to make it
     #[arg(long, value_delimiter = ',', value_name = "sm_90,..", value_parser = architecture)]
     cubin: Vec<Arch>,
 
-    /// NVIDIA's ptxas, which makes it [default: the first of PATH, $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin]
+    /// NVIDIA's ptxas, which makes it [default: the first of PATH, $CUDA_HOME/bin, $CUDA_PATH/bin,
+    /// /usr/local/cuda/bin]
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
 
@@ -47,7 +50,8 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STAGE,..")]
     emit: Vec<Stage>,
 
-    /// Print what was decided for each function, and why: kernels, what fused, what is stored, bytes moved
+    /// Print what was decided for each function, and why: kernels, what fused, what is stored,
+    /// bytes moved
     #[arg(long, value_parser = format, num_args = 0..=1, require_equals = true, default_missing_value = "text", value_name = "text|json")]
     explain: Option<Format>,
 
@@ -55,7 +59,8 @@ struct Arguments {
     #[arg(long, value_parser = bandwidth, requires = "explain", value_name = "GB/s")]
     bandwidth: Option<f64>,
 
-    /// With --explain: predict bytes and times for parameters of this size, `x=67108864`, `m=8192x8192`, `rmse.x=1000`; of a scalar its value
+    /// With --explain: predict bytes and times for parameters of this size, `x=67108864`,
+    /// `m=8192x8192`, `rmse.x=1000`; of a scalar its value
     #[arg(long, value_parser = extent, requires = "explain", value_name = "[FUNCTION.]PARAMETER=N[xN..]")]
     extent: Vec<Extent>,
 
@@ -132,12 +137,12 @@ impl Stage {
 }
 
 impl Package {
-    /// The generator's command line: does what the program's arguments say; without arguments it writes the
-    /// package to `./NAME`. The result is meant for `main`: an error is printed with the author's file and line,
-    /// and the exit code is not 0.
+    /// The generator's command line: does what the program's arguments say; without arguments it
+    /// writes the package to `./NAME`. The result is meant for `main`: an error is printed with the
+    /// author's file and line, and the exit code is not 0.
     ///
-    /// Cost: compiles every function, in the generator, and runs the C compiler for each level of the
-    /// instruction set.
+    /// Cost: compiles every function, in the generator, and runs the C compiler for each level of
+    /// the instruction set.
     ///
     /// ```no_run
     /// use arraygpu_dsl::prelude::*;
@@ -152,8 +157,8 @@ impl Package {
         execute(&self, &arguments, &mut std::io::stdout())
     }
 
-    /// [`Package::run`] with these arguments in place of the program's; the program's name is not among them. A
-    /// wrong command line is an error value.
+    /// [`Package::run`] with these arguments in place of the program's; the program's name is not
+    /// among them. A wrong command line is an error value.
     ///
     /// Cost: that of [`Package::run`].
     ///
@@ -166,7 +171,8 @@ impl Package {
         self.run_to(arguments, &mut std::io::stdout())
     }
 
-    /// [`Package::run_with`], where `out` gets what `--emit`, `--list`, `--explain` and `--help` print.
+    /// [`Package::run_with`], where `out` gets what `--emit`, `--list`, `--explain` and `--help`
+    /// print.
     ///
     /// Cost: that of [`Package::run`].
     ///

@@ -1,12 +1,13 @@
 //! The error that a generator's `main` returns.
 //!
-//! Rust prints the error of `main` by `Debug`, after `Error: `. So `Debug` prints the message and the
-//! author's file and line here, as `Display` does.
+//! Rust prints the error of `main` by `Debug`, after `Error: `. So `Debug` prints the message and
+//! the author's file and line here, as `Display` does.
 
 use arraygpu_compiler::error::Kind;
 use std::fmt;
 
-/// What went wrong in a generator: mistakes in the author's program, limits of this version, or a wrong command line.
+/// What went wrong in a generator: mistakes in the author's program, limits of this version, or a
+/// wrong command line.
 pub struct Error(Repr);
 
 enum Repr {

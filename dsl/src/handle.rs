@@ -43,9 +43,10 @@ macro_rules! handle {
 handle! {
     /// A scalar expression.
     ///
-    /// It is `Copy`, 8 bytes, without a lifetime. It stands for a value that the generated code will compute.
-    /// Used twice it is one value, computed once for each element. It belongs to the closure or function
-    /// whose variables it mentions: its use outside of there is a panic that names both source lines.
+    /// It is `Copy`, 8 bytes, without a lifetime. It stands for a value that the generated code
+    /// will compute. Used twice it is one value, computed once for each element. It belongs to the
+    /// closure or function whose variables it mentions: its use outside of there is a panic that
+    /// names both source lines.
     ///
     /// Operators take handles and literals on either side; an operator costs one operation.
     ///
@@ -60,10 +61,11 @@ handle! {
 handle! {
     /// A vector expression: a length and that many elements.
     ///
-    /// Array expressions fuse into what uses them; a name stores nothing. [`SExp`] says what a handle is.
+    /// Array expressions fuse into what uses them; a name stores nothing. [`SExp`] says what a
+    /// handle is.
     ///
-    /// Operators work element by element, on arrays of the same shape, scalars and literals; they are
-    /// fused and cost one operation for each element.
+    /// Operators work element by element, on arrays of the same shape, scalars and literals; they
+    /// are fused and cost one operation for each element.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -75,17 +77,19 @@ handle! {
 }
 
 handle! {
-    /// A matrix expression: a number of rows, a number of columns, and an element for each row and column.
-    /// See [`VExp`].
+    /// A matrix expression: a number of rows, a number of columns, and an element for each row and
+    /// column. See [`VExp`].
     MExp
 }
 
 handle! {
-    /// An expression of an array of three dimensions: planes, each a matrix of rows and columns. See [`VExp`].
+    /// An expression of an array of three dimensions: planes, each a matrix of rows and columns.
+    /// See [`VExp`].
     TExp
 }
 
-/// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32` literal beside floats.
+/// What may stand where a scalar expression of `T` is expected: `SExp<T>`, a `T`, and an `i32`
+/// literal beside floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a scalar expression `SExp<{T}>`",
     label = "expected `SExp<{T}>` or a constant of type `{T}`",

@@ -1,7 +1,8 @@
 //! Iterations: a step that is applied again and again.
 //!
-//! The closure is called once, on arrays that stand for the states. What it mentions from outside is found here ([`captured`]): the compiler makes a function
-//! of its own from the step, which gets those values as parameters.
+//! The closure is called once, on arrays that stand for the states. What it mentions from outside
+//! is found here ([`captured`]): the compiler makes a function of its own from the step, which gets
+//! those values as parameters.
 
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, MExp, TExp, VExp};
@@ -28,15 +29,17 @@ impl<A: States, B: States> States for (A, B) {}
 impl<A: States, B: States, C: States> States for (A, B, C) {}
 impl<A: States, B: States, C: States, D: States> States for (A, B, C, D) {}
 
-/// The state after `k` steps, `f(f(.. f(init)))`; it is `init` if `k` is 0. A step may change several
-/// arrays: then `init` is a tuple, and so is what `f` gives.
+/// The state after `k` steps, `f(f(.. f(init)))`; it is `init` if `k` is 0. A step may change
+/// several arrays: then `init` is a tuple, and so is what `f` gives.
 ///
-/// `k` is made of lengths, constants and scalar parameters, and is 0 or more. Every state keeps its shape.
-/// Both are checked before the function runs. `f` is called once, when the function is registered.
+/// `k` is made of lengths, constants and scalar parameters, and is 0 or more. Every state keeps its
+/// shape. Both are checked before the function runs. `f` is called once, when the function is
+/// registered.
 ///
-/// Cost: for each step the launches of `f`, one write of each state and the reads of `f`; two arrays for
-/// each state, which take turns. What `f` computes without its argument is computed once, before the first
-/// step. On GPUs a stencil of one matrix makes several steps in a launch, which moves fewer bytes.
+/// Cost: for each step the launches of `f`, one write of each state and the reads of `f`; two
+/// arrays for each state, which take turns. What `f` computes without its argument is computed
+/// once, before the first step. On GPUs a stencil of one matrix makes several steps in a launch,
+/// which moves fewer bytes.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -93,7 +96,8 @@ fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> 
     (0..).zip(types).map(state).collect()
 }
 
-/// What the bodies mention that was open before the iteration: constants, and what only moves elements, belong to the step; all else is computed before the first step.
+/// What the bodies mention that was open before the iteration: constants, and what only moves
+/// elements, belong to the step; all else is computed before the first step.
 fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<NodeRef> {
     let mut seen: HashSet<*const Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
     let (mut out, mut stack) = (Vec::new(), bodies.to_vec());
@@ -115,7 +119,8 @@ fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<Node
     out
 }
 
-/// Whether an array's elements are another one's in other places, or follow from the place: storing it would only cost memory.
+/// Whether an array's elements are another one's in other places, or follow from the place: storing
+/// it would only cost memory.
 pub(crate) fn moves(op: &Op) -> bool {
     matches!(
         op,

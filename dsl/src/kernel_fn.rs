@@ -1,6 +1,8 @@
-//! Closures that can be exported as functions: any number of parameters up to 16, each `SExp`, `VExp`, `MExp` or `TExp`.
+//! Closures that can be exported as functions: any number of parameters up to 16, each `SExp`,
+//! `VExp`, `MExp` or `TExp`.
 //!
-//! A closure is called once, on parameter handles, when it is registered. What it returns is the function.
+//! A closure is called once, on parameter handles, when it is registered. What it returns is the
+//! function.
 
 use crate::elem::Elem;
 use crate::handle::{MExp, SExp, TExp, VExp};

@@ -1,4 +1,5 @@
-//! The language of arraygpu: array programs as Rust closures over typed handles, and the command line of generators.
+//! The language of arraygpu: array programs as Rust closures over typed handles, and the command
+//! line of generators.
 //!
 //! ```
 //! use arraygpu_dsl::prelude::*;
@@ -18,13 +19,14 @@
 //!
 //! The documentation of a function says what it costs when the generated code runs. The words:
 //!
-//! - *Fused*: no launch and no memory of its own. The element is computed in registers, in the launch
-//!   that uses it, each time that an element of the result asks for it.
+//! - *Fused*: no launch and no memory of its own. The element is computed in registers, in the
+//!   launch that uses it, each time that an element of the result asks for it.
 //! - *An operation*: one scalar operator of the intermediate language, a few instructions.
-//! - *An elementary function*: a sequence of such operations. `docs/elementary.md` has accuracy and times.
-//! - *A reduction*: one evaluation of each element that it joins. Reductions and stored arrays over one index
-//!   space share a launch if none waits for another one. What uses the result for each element of an
-//!   array is computed in a later launch.
+//! - *An elementary function*: a sequence of such operations. `docs/elementary.md` has accuracy and
+//!   times.
+//! - *A reduction*: one evaluation of each element that it joins. Reductions and stored arrays over
+//!   one index space share a launch if none waits for another one. What uses the result for each
+//!   element of an array is computed in a later launch.
 //! - *By the host*: computed once for a call, before any launch.
 //! - *None*: it is known when the function is compiled, or changes indices only.
 //!
@@ -33,15 +35,16 @@
 //!
 //! # How it works
 //!
-//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node knows the
-//! scopes (closures, functions) that it depends on, so that a handle that is carried out of its closure
-//! is noticed (`scope.rs`). `elem.rs` has the element types and their classes, `handle.rs` the handles,
-//! `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`, `axis.rs` and `reduce.rs` those of arrays of
-//! every rank, `vector.rs`, `matrix.rs` and `stencil.rs` those of some ranks, `update.rs` arrays with a part
-//! replaced, `iterate.rs` repeated steps, `stage.rs` values that are embedded as constants, `results.rs` and
-//! `kernel_fn.rs` tuples and functions. `lower/` turns nodes into core IR, `package.rs` collects functions,
-//! `cli.rs` is the command line. The project's type-level code is all in this crate; what leaves it is
-//! plain data.
+//! From the bottom up: a handle points to a node in an arena of its thread (`node.rs`). A node
+//! knows the scopes (closures, functions) that it depends on, so that a handle that is carried out
+//! of its closure is noticed (`scope.rs`). `elem.rs` has the element types and their classes,
+//! `handle.rs` the handles, `ops.rs` and `scalar.rs` the operations of scalars, `array.rs`,
+//! `axis.rs` and `reduce.rs` those of arrays of every rank, `vector.rs`, `matrix.rs` and
+//! `stencil.rs` those of some ranks, `update.rs` arrays with a part replaced, `iterate.rs` repeated
+//! steps, `stage.rs` values that are embedded as constants, `results.rs` and `kernel_fn.rs` tuples
+//! and functions. `lower/` turns nodes into core IR, `package.rs` collects functions, `cli.rs` is
+//! the command line. The project's type-level code is all in this crate; what leaves it is plain
+//! data.
 
 mod array;
 mod axis;

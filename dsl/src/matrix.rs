@@ -1,5 +1,5 @@
-//! Functions of matrices and of arrays of three dimensions. Those of all arrays are in [`crate::array`],
-//! [`crate::axis`] and [`crate::reduce`].
+//! Functions of matrices and of arrays of three dimensions. Those of all arrays are in
+//! [`crate::array`], [`crate::axis`] and [`crate::reduce`].
 
 use crate::axis::{generated, len, over_parts, pick, read, slice, spread};
 use crate::elem::{Elem, Num};
@@ -88,9 +88,11 @@ by_rows_and_columns! {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an error record.
+    /// The element in row `i`, column `j`. Outside of the matrix it is 0 (false) and leaves an
+    /// error record.
     ///
-    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the indices.
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
+    /// indices.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -103,12 +105,13 @@ impl<T: Elem> MExp<T> {
         SExp::of(read(at, self.node(), vec![i.scalar_at(at), j.scalar_at(at)]))
     }
 
-    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by multiply-adds in
-    /// panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as many columns as `b` has rows;
-    /// other shapes are an error of the call. Halves are summed in f32, and rounded once.
+    /// The matrix product: element (i, j) is the sum of `self.at(i, k) * b.at(k, j)` over k, by
+    /// multiply-adds in panels of 512 in the fixed order of `docs/semantics.md` 5.7. `self` has as
+    /// many columns as `b` has rows; other shapes are an error of the call. Halves are summed in
+    /// f32, and rounded once.
     ///
-    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in one launch (two for a split-K
-    /// product on GPUs). What is done with the factors and with the product fuses with it.
+    /// Cost: rows * columns * inner multiply-adds, by tiles in registers, in one launch (two for a
+    /// split-K product on GPUs). What is done with the factors and with the product fuses with it.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -133,8 +136,8 @@ impl<T: Elem> MExp<T> {
         MExp::of(generated(at, "matmul", &extents, element)[0])
     }
 
-    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`. `0 <= r0 <= r1
-    /// <= rows` and `0 <= c0 <= c1 <= cols` are checked before the function runs.
+    /// Rows `r0` up to, not including, `r1`, and of these columns `c0` up to, not including, `c1`.
+    /// `0 <= r0 <= r1 <= rows` and `0 <= c0 <= c1 <= cols` are checked before the function runs.
     ///
     /// Cost: none; it changes indices.
     ///
@@ -157,10 +160,11 @@ impl<T: Elem> MExp<T> {
         MExp::of(block(at, "slice", self.node(), [r0, r1], [c0, c1]))
     }
 
-    /// [`MExp::slice`] of every `rstride`-th row and every `cstride`-th column. Both are at least 1, which is
-    /// checked before the function runs.
+    /// [`MExp::slice`] of every `rstride`-th row and every `cstride`-th column. Both are at least
+    /// 1, which is checked before the function runs.
     ///
-    /// Cost: none; it changes indices. Elements that are not neighbours in memory take more transactions to read.
+    /// Cost: none; it changes indices. Elements that are not neighbours in memory take more
+    /// transactions to read.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -199,9 +203,11 @@ impl<T: Elem> MExp<T> {
         MExp::of(permute(Location::caller(), self.node(), vec![COLS, ROWS]))
     }
 
-    /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function runs.
+    /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function
+    /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
+    /// copies.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -216,10 +222,11 @@ impl<T: Elem> MExp<T> {
 }
 
 impl<T: Elem> TExp<T> {
-    /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and leaves an error
-    /// record.
+    /// The element in plane `k`, row `i`, column `j`. Outside of the array it is 0 (false) and
+    /// leaves an error record.
     ///
-    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the indices.
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
+    /// indices.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -232,8 +239,9 @@ impl<T: Elem> TExp<T> {
         SExp::of(read(at, self.node(), vec![k.scalar_at(at), i.scalar_at(at), j.scalar_at(at)]))
     }
 
-    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of this array
-    /// (0: planes, 1: rows, 2: columns). What is no order of the three axes is an error of the generator.
+    /// The same elements with the axes in another order: axis k of the result is axis `axes[k]` of
+    /// this array (0: planes, 1: rows, 2: columns). What is no order of the three axes is an error
+    /// of the generator.
     ///
     /// Cost: none; it changes indices.
     ///
@@ -256,11 +264,11 @@ impl<T: Elem> TExp<T> {
         TExp::of(permute(at, self.node(), axes.to_vec()))
     }
 
-    /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the result is a tuple
-    /// of vectors.
+    /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the
+    /// result is a tuple of vectors.
     ///
-    /// Cost: a segmented reduction where `f` reduces its plane: one evaluation of each element. Else fused; the
-    /// operations of `f` for each element of the result.
+    /// Cost: a segmented reduction where `f` reduces its plane: one evaluation of each element.
+    /// Else fused; the operations of `f` for each element of the result.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -274,11 +282,11 @@ impl<T: Elem> TExp<T> {
         R::Vectors::from_nodes(&mut made.into_iter())
     }
 
-    /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple, the result is a
-    /// tuple of matrices.
+    /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple,
+    /// the result is a tuple of matrices.
     ///
-    /// Cost: a segmented reduction where `f` reduces its row: one evaluation of each element. Else fused; the
-    /// operations of `f` for each element of the result.
+    /// Cost: a segmented reduction where `f` reduces its row: one evaluation of each element. Else
+    /// fused; the operations of `f` for each element of the result.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

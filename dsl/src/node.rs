@@ -1,9 +1,10 @@
 //! Nodes: what the typed handles point to.
 //!
-//! An expression is a graph of nodes in a per-thread arena that is never freed (a generator makes some thousands of nodes and ends). So a
-//! handle is one pointer, `Copy` and without a lifetime, and a handle used twice is one node. A node knows its type, the
-//! scopes it depends on ([`crate::scope`]), the author's line, and its number in the order of the program. All of the untyped building is here;
-//! the typed layer above calls it and cannot make an ill-typed node.
+//! An expression is a graph of nodes in a per-thread arena that is never freed (a generator makes
+//! some thousands of nodes and ends). So a handle is one pointer, `Copy` and without a lifetime,
+//! and a handle used twice is one node. A node knows its type, the scopes it depends on
+//! ([`crate::scope`]), the author's line, and its number in the order of the program. All of the
+//! untyped building is here; the typed layer above calls it and cannot make an ill-typed node.
 
 use crate::scope::{Open, Owner, Place, ScopeRef, ScopeSet, authors_place, next_number};
 use arraygpu_compiler::Error;
@@ -110,7 +111,8 @@ pub(crate) enum Op {
     Reverse(NodeRef, u8),
     /// Axis k of the result is axis `[k]` of the operand.
     Permute(NodeRef, Vec<u8>),
-    /// The part at an index of one axis. `inside`: the index runs over that axis, no rule is needed.
+    /// The part at an index of one axis. `inside`: the index runs over that axis, no rule is
+    /// needed.
     Pick {
         construct: &'static str,
         src: NodeRef,
@@ -221,8 +223,8 @@ pub(crate) fn make_in(at: Place, ty: Type, op: Op, scope: ScopeRef) -> NodeRef {
     alloc(at, ty, op, ScopeSet::one(scope))
 }
 
-/// Calls an author's closure once, on fresh variables in a scope of its own. It may give several values (a tuple); each
-/// becomes the body of one lambda over the same variables.
+/// Calls an author's closure once, on fresh variables in a scope of its own. It may give several
+/// values (a tuple); each becomes the body of one lambda over the same variables.
 pub(crate) fn bind(
     at: Place,
     construct: &'static str,
@@ -332,7 +334,8 @@ pub(crate) fn as_type(at: Place, ty: Ty, a: NodeRef) -> NodeRef {
     if a.ty.elem == ty { a } else { cast(at, ty, a) }
 }
 
-/// A binary operator; elementwise where an operand is an array, the other one being of its shape or a scalar.
+/// A binary operator; elementwise where an operand is an array, the other one being of its shape or
+/// a scalar.
 pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef {
     // `%` of floats is a function of its own
     let op = if op == BinaryOp::Rem && a.ty.elem.is_float() { BinaryOp::Fmod } else { op };
@@ -344,11 +347,13 @@ pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef
     }
 }
 
-/// `a` times 2 to the power `n`, an i32. Beyond the ends of this range of exponents every result is 0 or infinity already.
+/// `a` times 2 to the power `n`, an i32. Beyond the ends of this range of exponents every result is
+/// 0 or infinity already.
 pub(crate) fn ldexp(at: Place, a: NodeRef, n: NodeRef) -> NodeRef {
     let [low, high] = [-5000, 5000].map(|k| constant(at, Lit::i32(k)));
     let n = binary(at, BinaryOp::Min, binary(at, BinaryOp::Max, n, low), high);
-    // a half would round the exponent: f32 holds it, and the result is rounded to the half as that of any operation
+    // a half would round the exponent: f32 holds it, and the result is rounded to the half as that
+    // of any operation
     let ty = sum_type(a.ty.elem);
     let result = binary(at, BinaryOp::Ldexp, as_type(at, ty, a), cast(at, ty, n));
     as_type(at, a.ty.elem, result)

@@ -7,9 +7,10 @@
 //! | `SExp<T>`, a `T` | `VExp<T>` | `VExp<T>` |
 //! | a `T` | `SExp<T>` | `SExp<T>` |
 //!
-//! `MExp<T>` and `TExp<T>` as `VExp<T>`; no two of the three mix, for which way to repeat the smaller one is the author's choice.
-//! An `i32` literal may stand beside floats. The right-hand sides are traits of ours, so that their messages are, too. (For a
-//! wrong literal on the *left* rustc lists the standard library's impls instead: nothing can be done about that.)
+//! `MExp<T>` and `TExp<T>` as `VExp<T>`; no two of the three mix, for which way to repeat the
+//! smaller one is the author's choice. An `i32` literal may stand beside floats. The right-hand
+//! sides are traits of ours, so that their messages are, too. (For a wrong literal on the *left*
+//! rustc lists the standard library's impls instead: nothing can be done about that.)
 
 use crate::elem::{Bits, Elem, Int, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp, float_literal};
@@ -36,7 +37,8 @@ pub trait ScalarRhs<T: Elem>: Sized {
 
 macro_rules! array_right_hand_sides {
     ($($name:ident $message:literal $label:literal;)*) => { $(
-        /// What may stand to the right of an operator whose left side is an array of this rank: such an array of the same shape, or a scalar.
+        /// What may stand to the right of an operator whose left side is an array of this rank:
+        /// such an array of the same shape, or a scalar.
         #[diagnostic::on_unimplemented(
             message = $message,
             label = $label,
@@ -99,8 +101,8 @@ right_hand_sides! {
     i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), bf16, float_literal::<bf16>;
 }
 
-/// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say no more than "cannot add" where
-/// the class is wrong.
+/// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say
+/// no more than "cannot add" where the class is wrong.
 macro_rules! classes {
     ($($name:ident $class:ident $message:literal $label:literal $note:literal;)*) => { $(
         /// The operator takes this element type.
@@ -134,7 +136,8 @@ macro_rules! operator {
             type Output = R::Out;
             /// The operator of both values; elementwise if the right side is an array.
             ///
-            /// Cost: one operation, in the code that uses the result; fused, if the result is an array.
+            /// Cost: one operation, in the code that uses the result; fused, if the result is an
+            /// array.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -161,7 +164,8 @@ macro_rules! operator {
     (@array $handle:ident $rhs:ident $class:ident $trait:ident $method:ident $assign:ident $assign_method:ident $op:ident) => {
         impl<T: Elem, R: $rhs<T> + $class<T>> ops::$trait<R> for $handle<T> {
             type Output = $handle<T>;
-            /// The operator of each element and the element of the other array, a scalar or a literal.
+            /// The operator of each element and the element of the other array, a scalar or a
+            /// literal.
             ///
             /// Cost: fused; one operation for each element.
             #[track_caller]

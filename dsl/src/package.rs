@@ -1,8 +1,9 @@
 //! The package builder: functions with names, documentation and the author's lines.
 //!
-//! A closure is called when it is registered, so handles that escape panic at that line. Every other
-//! mistake is an error value of [`Package::run`], found before anything is written: names (whose rules are the
-//! compiler's, beside the header writers), wrong counts, and the errors of lowering and compiling.
+//! A closure is called when it is registered, so handles that escape panic at that line. Every
+//! other mistake is an error value of [`Package::run`], found before anything is written: names
+//! (whose rules are the compiler's, beside the header writers), wrong counts, and the errors of
+//! lowering and compiling.
 
 use crate::error::Result;
 use crate::kernel_fn::KernelFn;
@@ -41,8 +42,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// A package without functions. Its name becomes the name of the library, the C++ namespace and the prefix
-    /// of the C functions.
+    /// A package without functions. Its name becomes the name of the library, the C++ namespace and
+    /// the prefix of the C functions.
     ///
     /// Cost: none; it runs in the generator only.
     ///
@@ -62,16 +63,17 @@ impl Package {
         }
     }
 
-    /// Exports a function: its name, a name for each parameter, a name for the result (an array of names for a
-    /// tuple), and a closure or `fn` of up to 16 parameters, each [`SExp`](crate::SExp), [`VExp`](crate::VExp),
-    /// [`MExp`](crate::MExp) or [`TExp`](crate::TExp). A wrong number of result names is an error of [`Package::run`].
+    /// Exports a function: its name, a name for each parameter, a name for the result (an array of
+    /// names for a tuple), and a closure or `fn` of up to 16 parameters, each
+    /// [`SExp`](crate::SExp), [`VExp`](crate::VExp), [`MExp`](crate::MExp) or
+    /// [`TExp`](crate::TExp). A wrong number of result names is an error of [`Package::run`].
     ///
     /// Cost: one call of `f`, in the generator.
     ///
     /// # Panics
     ///
-    /// If `f` uses a handle outside of the closure or function that it belongs to; the message names both
-    /// places.
+    /// If `f` uses a handle outside of the closure or function that it belongs to; the message
+    /// names both places.
     ///
     /// ```
     /// # use arraygpu_dsl::prelude::*;
@@ -110,8 +112,8 @@ impl Package {
         self
     }
 
-    /// Documents the function exported last; the text goes into the generated headers. Before the first
-    /// function it is an error of [`Package::run`].
+    /// Documents the function exported last; the text goes into the generated headers. Before the
+    /// first function it is an error of [`Package::run`].
     ///
     /// Cost: none; it runs in the generator only.
     ///
@@ -135,12 +137,12 @@ impl Package {
         self
     }
 
-    /// Allows approximations in the function exported last; before the first function, in all of the
-    /// package. `docs/semantics.md` 8 lists them: on GPUs f32 divisions, square roots, `exp`, `log`, `sin` and some
-    /// others are those of the hardware, sums of products are contracted, and subnormals are flushed to
-    /// zero. f16 and bf16, which are computed in f32, are approximated alike. Other functions (`pow`, `erf`, ..)
-    /// keep their bits. The bits differ from those of CPUs, which stay precise, and may differ between
-    /// GPUs. The manifest says so.
+    /// Allows approximations in the function exported last; before the first function, in all of
+    /// the package. `docs/semantics.md` 8 lists them: on GPUs f32 divisions, square roots, `exp`,
+    /// `log`, `sin` and some others are those of the hardware, sums of products are contracted, and
+    /// subnormals are flushed to zero. f16 and bf16, which are computed in f32, are approximated
+    /// alike. Other functions (`pow`, `erf`, ..) keep their bits. The bits differ from those of
+    /// CPUs, which stay precise, and may differ between GPUs. The manifest says so.
     ///
     /// Cost: none; it saves operations on GPUs.
     ///
@@ -160,9 +162,9 @@ impl Package {
         self
     }
 
-    /// Chooses how the function exported last keeps its stencils on GPUs, where that is possible; before the
-    /// first function, all functions of the package. Without it a cost model chooses. `--explain` says what
-    /// was done; no bit of any result changes.
+    /// Chooses how the function exported last keeps its stencils on GPUs, where that is possible;
+    /// before the first function, all functions of the package. Without it a cost model chooses.
+    /// `--explain` says what was done; no bit of any result changes.
     ///
     /// Cost: that of the strategy; see [`StencilHint`].
     ///
@@ -199,8 +201,8 @@ impl Package {
         &self.name
     }
 
-    /// The functions in core IR, with all names checked. The error is the first mistake that a registration
-    /// or lowering found.
+    /// The functions in core IR, with all names checked. The error is the first mistake that a
+    /// registration or lowering found.
     ///
     /// Cost: lowers every function, in the generator.
     ///
@@ -225,8 +227,8 @@ impl Package {
         Ok(functions)
     }
 
-    /// The compiled package for all targets, in memory. The error is that of [`Package::functions`], or what the
-    /// compiler refuses.
+    /// The compiled package for all targets, in memory. The error is that of
+    /// [`Package::functions`], or what the compiler refuses.
     ///
     /// Cost: compiles every function, in the generator; no file is written and no C compiler runs.
     ///

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// How long a generator stays silent.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Takes messages of what is being done. A thread prints the latest when [`PATIENCE`] ends, and every later one at once.
+/// Takes messages of what is being done. A thread prints the latest when [`PATIENCE`] ends, and
+/// every later one at once.
 pub(crate) struct Progress {
     messages: Option<Sender<String>>,
     printer: Option<JoinHandle<()>>,

@@ -1,4 +1,5 @@
-//! Reductions of whole arrays, a matrix in row-major order, and sums over Rust iterators of expressions.
+//! Reductions of whole arrays, a matrix in row-major order, and sums over Rust iterators of
+//! expressions.
 
 use crate::elem::{Elem, Num};
 use crate::handle::{IntoScalar, MExp, SExp, TExp, VExp};
@@ -11,8 +12,8 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::iter::Sum;
 use std::panic::Location;
 
-/// A sum of elements of type `ty`, as `f` makes it. Halves are summed in f32, and rounded once (semantics
-/// 5.6).
+/// A sum of elements of type `ty`, as `f` makes it. Halves are summed in f32, and rounded once
+/// (semantics 5.6).
 pub(crate) fn summed(
     at: Place,
     ty: Ty,
@@ -76,19 +77,19 @@ macro_rules! reductions {
     ($($handle:ident $example:literal;)*) => { $(
         impl<T: Elem> $handle<T> {
             operators! { $handle $example:
-                /// The product of all elements, in the fixed order of `docs/semantics.md` 5.1; 1 if there
-                /// are none.
+                /// The product of all elements, in the fixed order of `docs/semantics.md` 5.1; 1 if
+                /// there are none.
                 product Mul one 24.0;
-                /// The least element, or the greatest value of the type (infinity for floats) if there are
-                /// none. It is NaN if an element is NaN.
-                min Min greatest 1.0;
-                /// The greatest element, or the least value of the type (minus infinity for floats) if
+                /// The least element, or the greatest value of the type (infinity for floats) if
                 /// there are none. It is NaN if an element is NaN.
+                min Min greatest 1.0;
+                /// The greatest element, or the least value of the type (minus infinity for floats)
+                /// if there are none. It is NaN if an element is NaN.
                 max Max least 4.0;
             }
 
-            /// The sum of all elements, in the fixed order of `docs/semantics.md` 5.1; 0 if there are none.
-            /// Halves are summed in f32, and rounded once.
+            /// The sum of all elements, in the fixed order of `docs/semantics.md` 5.1; 0 if there
+            /// are none. Halves are summed in f32, and rounded once.
             ///
             /// Cost: a reduction.
             ///
@@ -106,9 +107,10 @@ macro_rules! reductions {
                 SExp::of(sum(Location::caller(), self.node()))
             }
 
-            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of `docs/semantics.md` 5.1;
-            /// `init` if there are no elements. `f` must be associative and commutative up to rounding,
-            /// which is not checked. Matrices and arrays of three dimensions count in row-major order.
+            /// `f(init, v)`, where v joins all elements by `f` in the fixed tree of
+            /// `docs/semantics.md` 5.1; `init` if there are no elements. `f` must be associative
+            /// and commutative up to rounding, which is not checked. Matrices and arrays of three
+            /// dimensions count in row-major order.
             ///
             /// Cost: a reduction, with the operations of `f` for each element.
             ///
@@ -128,11 +130,12 @@ macro_rules! reductions {
                 SExp::of(reduce(at, "reduce", init.scalar_at(at), self.node(), f))
             }
 
-            /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`, for any
-            /// `f(accumulator, element)`. The accumulator may have another type than the elements.
+            /// The strict left fold in index order (row-major): `f(.. f(f(init, x0), x1) .., x)`,
+            /// for any `f(accumulator, element)`. The accumulator may have another type than the
+            /// elements.
             ///
-            /// Cost: one thread goes through all elements in order, the operations of `f` for each. A fold
-            /// inside of a closure is a loop in each element instead.
+            /// Cost: one thread goes through all elements in order, the operations of `f` for each.
+            /// A fold inside of a closure is a loop in each element instead.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -153,8 +156,8 @@ macro_rules! reductions {
                 SExp::of(make(at, Type::scalar(A::TY), Op::Fold { lambda, init, src: self.node() }))
             }
 
-            /// The sum from the first element to the last, as a plain loop adds: `fold(0, +)`. Halves are
-            /// summed in f32, and rounded once.
+            /// The sum from the first element to the last, as a plain loop adds: `fold(0, +)`.
+            /// Halves are summed in f32, and rounded once.
             ///
             /// Cost: one thread goes through all elements in order, as by [`Self::fold`].
             ///
@@ -179,9 +182,9 @@ macro_rules! reductions {
                 SExp::of(summed(at, T::TY, &[self.node()], fold))
             }
 
-            /// The sum of the products with the elements of an array of the same shape, by multiply-adds
-            /// in the fixed order of `docs/semantics.md` 5.3. Halves are summed in f32, and rounded once.
-            /// Different shapes are an error of the call.
+            /// The sum of the products with the elements of an array of the same shape, by
+            /// multiply-adds in the fixed order of `docs/semantics.md` 5.3. Halves are summed in
+            /// f32, and rounded once. Different shapes are an error of the call.
             ///
             /// Cost: a reduction of both arrays.
             ///
@@ -234,8 +237,8 @@ macro_rules! reductions {
             }
         }
 
-        /// The elementwise sum of the arrays of an iterator, fused. A sum of no arrays would have no
-        /// shape: it is an error of the generator.
+        /// The elementwise sum of the arrays of an iterator, fused. A sum of no arrays would have
+        /// no shape: it is an error of the generator.
         impl<T: Num> Sum for $handle<T> {
             fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
                 $handle::of(sum_of(terms.map($handle::node)).unwrap_or_else(|| no_terms(<Self as Argument>::TYPE)))
@@ -283,8 +286,8 @@ pub fn all(x: VExp<bool>) -> SExp<bool> {
     x.all()
 }
 
-/// The sum of the terms from first to last. The standard library calls us here, so an addition's place
-/// is that of its second term.
+/// The sum of the terms from first to last. The standard library calls us here, so an addition's
+/// place is that of its second term.
 fn sum_of(terms: impl Iterator<Item = NodeRef>) -> Option<NodeRef> {
     terms.reduce(|sum, term| node::binary(term.at, BinaryOp::Add, sum, term))
 }

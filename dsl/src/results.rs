@@ -18,8 +18,8 @@ pub trait Results: Copy {
     fn from_nodes(nodes: &mut dyn Iterator<Item = NodeRef>) -> Self;
 }
 
-/// What the closure of `map`, `zip_with`, `generate` or `map_rows` may give: a scalar, or a tuple of scalars (then the combinator gives a tuple
-/// of arrays).
+/// What the closure of `map`, `zip_with`, `generate` or `map_rows` may give: a scalar, or a tuple
+/// of scalars (then the combinator gives a tuple of arrays).
 #[diagnostic::on_unimplemented(
     message = "the closure must give a scalar expression or a tuple of them, not `{Self}`",
     label = "not a scalar expression",

@@ -29,7 +29,8 @@ macro_rules! unary_methods {
     )* };
 }
 
-/// Methods of two operands, of which the second may be a literal; each with its cost and an example.
+/// Methods of two operands, of which the second may be a literal; each with its cost and an
+/// example.
 macro_rules! binary_methods {
     ($class:ident $cost:literal -> $out:ty: $(
         $(#[$doc:meta])* $method:ident $op:ident ($x:literal, $y:literal) => $z:literal;
@@ -88,7 +89,8 @@ impl<T: Elem> SExp<T> {
         atan2 Atan2 (0.0f32, 1.0f32) => 0.0f32;
         /// The hypotenuse: the square root of the sum of both squares, without overflow in between.
         hypot Hypot (3.0f32, 4.0f32) => 5.0f32;
-        /// The exact remainder of the division, with the sign of `self`. The operator `%` of floats is this.
+        /// The exact remainder of the division, with the sign of `self`. The operator `%` of floats
+        /// is this.
         fmod Fmod (-7.5f32, 2.0f32) => -1.5f32;
     }
 
@@ -140,9 +142,11 @@ impl<T: Elem> SExp<T> {
         cos Cos 0.0f32 => 1.0f32;
         /// The tangent of an angle in radians.
         tan Tan 0.0f32 => 0.0f32;
-        /// The sine of an angle in half turns: of pi times this. It is exact at multiples of a half.
+        /// The sine of an angle in half turns: of pi times this. It is exact at multiples of a
+        /// half.
         sinpi SinPi 0.5f32 => 1.0f32;
-        /// The cosine of an angle in half turns: of pi times this. It is exact at multiples of a half.
+        /// The cosine of an angle in half turns: of pi times this. It is exact at multiples of a
+        /// half.
         cospi CosPi 1.0f32 => -1.0f32;
         /// The angle in radians with this sine, from -pi/2 to pi/2; NaN outside of -1 to 1.
         asin Asin 0.0f32 => 0.0f32;
@@ -186,8 +190,8 @@ impl<T: Elem> SExp<T> {
         SExp::of(node::ldexp(at, self.node(), n.scalar_at(at)))
     }
 
-    /// The mantissa m, 0.5 <= |m| < 1, and the exponent e: `self` is m times 2 to the power e. For 0,
-    /// infinity and NaN they are the number itself and 0.
+    /// The mantissa m, 0.5 <= |m| < 1, and the exponent e: `self` is m times 2 to the power e. For
+    /// 0, infinity and NaN they are the number itself and 0.
     ///
     /// Cost: an elementary function for each of the two that is used, in the code that uses it.
     ///
@@ -207,7 +211,8 @@ impl<T: Elem> SExp<T> {
         (SExp::of(mantissa), SExp::of(node::cast(at, arraygpu_compiler::scalar::Ty::I32, exponent)))
     }
 
-    /// `self * b + c`, rounded once. (`f16` and `bf16` are computed in f32, and rounded to the type then.)
+    /// `self * b + c`, rounded once. (`f16` and `bf16` are computed in f32, and rounded to the type
+    /// then.)
     ///
     /// Cost: one operation, in the code that uses the result.
     ///
@@ -226,8 +231,8 @@ impl<T: Elem> SExp<T> {
         SExp::of(make(at, Type::scalar(T::TY), op))
     }
 
-    /// The value as another type, as Rust's `as`: integers wrap, floats round to nearest, a float becomes
-    /// an integer by truncation and saturates (NaN gives 0). As bool it is "not zero".
+    /// The value as another type, as Rust's `as`: integers wrap, floats round to nearest, a float
+    /// becomes an integer by truncation and saturates (NaN gives 0). As bool it is "not zero".
     ///
     /// Cost: one operation, in the code that uses the result.
     ///
@@ -257,8 +262,8 @@ pub fn lit<T: Elem>(value: T) -> SExp<T> {
     value.into_scalar()
 }
 
-/// `a` where `condition` is true, else `b`. Both may be literals if something else tells the type. The
-/// arm not taken leaves no error record.
+/// `a` where `condition` is true, else `b`. Both may be literals if something else tells the type.
+/// The arm not taken leaves no error record.
 ///
 /// Cost: one operation, in the code that uses the result; both arms may be evaluated.
 ///
@@ -274,8 +279,8 @@ pub fn cond<T: Elem>(condition: SExp<bool>, a: impl IntoScalar<T>, b: impl IntoS
     SExp::of(make(at, Type::scalar(T::TY), op))
 }
 
-/// `f(x)`, where `x` is computed at most once and has a variable of its own in the generated code. It
-/// never changes a value. Handles are shared anyway: a handle that is used twice is one value.
+/// `f(x)`, where `x` is computed at most once and has a variable of its own in the generated code.
+/// It never changes a value. Handles are shared anyway: a handle that is used twice is one value.
 ///
 /// Cost: that of `x` and of what `f` gives.
 ///

@@ -1,9 +1,11 @@
 //! Scopes: which closure, or which function, a value belongs to.
 //!
-//! The variables of a closure (`x.map(|a| ..)`) mean something inside that closure only, and the parameters of a function inside that
-//! function. Handles are `Copy` and lifetime-free, so Rust does not stop an author from carrying one out; every node therefore
-//! keeps the *set* of scopes it depends on, and whoever uses it checks that all of them are open. (The innermost scope alone would not do: a
-//! value of an inner closure that does not mention the outer one may leave the outer one.)
+//! The variables of a closure (`x.map(|a| ..)`) mean something inside that closure only, and the
+//! parameters of a function inside that function. Handles are `Copy` and lifetime-free, so Rust
+//! does not stop an author from carrying one out; every node therefore keeps the *set* of scopes it
+//! depends on, and whoever uses it checks that all of them are open. (The innermost scope alone
+//! would not do: a value of an inner closure that does not mention the outer one may leave the
+//! outer one.)
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -44,13 +46,14 @@ pub(crate) fn next_number() -> u64 {
     NEXT.with(|n| n.replace(n.get() + 1))
 }
 
-/// The place that opened the innermost scope: the best that can be said where the author's own line is unknown.
+/// The place that opened the innermost scope: the best that can be said where the author's own line
+/// is unknown.
 pub(crate) fn innermost_place() -> Option<Place> {
     OPEN.with(|o| o.borrow().last().map(|s| s.at))
 }
 
-/// Whose line it is: a method that is given as a function, `m.map_rows(VExp::max)`, is called by the standard library or by us; then the author's line is that of
-/// the construct around it.
+/// Whose line it is: a method that is given as a function, `m.map_rows(VExp::max)`, is called by
+/// the standard library or by us; then the author's line is that of the construct around it.
 pub(crate) fn authors_place(at: Place) -> Place {
     let ours = file!().trim_end_matches("scope.rs");
     let foreign = ["/rustc/", "/rustlib/src/"].iter().any(|of| at.file().contains(of));
@@ -129,7 +132,8 @@ impl ScopeSet {
         self.0.iter().all(|s| s.id < scope.id)
     }
 
-    /// Panics, naming both places, if a value made at `made` that depends on these scopes is used at `used` while one of them is closed.
+    /// Panics, naming both places, if a value made at `made` that depends on these scopes is used
+    /// at `used` while one of them is closed.
     pub(crate) fn check_open(self, made: Place, used: Place) {
         let closed = OPEN.with(|o| {
             let open = o.borrow();

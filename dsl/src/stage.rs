@@ -1,20 +1,22 @@
-//! Staging: scalars that the host computes before a function runs, and embeds in its code (`arraygpu_compiler::stage`).
+//! Staging: scalars that the host computes before a function runs, and embeds in its code
+//! (`arraygpu_compiler::stage`).
 
 use crate::elem::Elem;
 use crate::handle::{IntoScalar, SExp};
 use crate::node::{Op, make};
 use std::panic::Location;
 
-/// The value of `x` as a constant of the function's code: the function is compiled for that value on the
-/// machine that runs it, when it is first called with it. Loops with that length have a constant length,
-/// branches on it are decided, and what follows from it is computed once. No bit of a result changes.
+/// The value of `x` as a constant of the function's code: the function is compiled for that value
+/// on the machine that runs it, when it is first called with it. Loops with that length have a
+/// constant length, branches on it are decided, and what follows from it is computed once. No bit
+/// of a result changes.
 ///
-/// `x` is made of lengths, constants and scalar parameters; anything else is refused with the author's
-/// line (E0311).
+/// `x` is made of lengths, constants and scalar parameters; anything else is refused with the
+/// author's line (E0311).
 ///
-/// Cost: on GPUs a compilation when a value comes for the first time, and the evaluation of `x` by the host
-/// in every call; the runtime keeps the 16 versions that were used last. On CPUs none: the general version
-/// runs.
+/// Cost: on GPUs a compilation when a value comes for the first time, and the evaluation of `x` by
+/// the host in every call; the runtime keeps the 16 versions that were used last. On CPUs none: the
+/// general version runs.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -14,10 +14,12 @@ use arraygpu_compiler::scalar::{BinaryOp, Lit, eval_cast};
 use std::panic::Location;
 
 impl<T: Elem> VExp<T> {
-    /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the neighbours of a
-    /// stencil. 0 slices are an error of the generator; a vector that is too short is an error of the call.
+    /// The `k` slices of length `len - (k - 1)`, of which slice i begins at element i: the
+    /// neighbours of a stencil. 0 slices are an error of the generator; a vector that is too short
+    /// is an error of the call.
     ///
-    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share them.
+    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share
+    /// them.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -33,12 +35,12 @@ impl<T: Elem> VExp<T> {
         windows(at, "windows", self.node(), k).into_iter().map(VExp::of).collect()
     }
 
-    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded, then follows a
-    /// chain of multiply-adds. It is `weights.len() - 1` elements shorter than x. No weights are an error of the
-    /// generator; a vector that is too short is an error of the call.
+    /// `result[i] = weights[0] * x[i] + weights[1] * x[i + 1] + ...`: the first product is rounded,
+    /// then follows a chain of multiply-adds. It is `weights.len() - 1` elements shorter than x. No
+    /// weights are an error of the generator; a vector that is too short is an error of the call.
     ///
-    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the same
-    /// neighbours share them.
+    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the
+    /// same neighbours share them.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -58,13 +60,15 @@ impl<T: Elem> VExp<T> {
         VExp::of(chain(at, "weighted_sum", &slices, weights))
     }
 
-    /// The vector with `before` more elements in front and `after` behind, as the boundary says. A margin of
-    /// [`Boundary::Mirror`] and [`Boundary::Wrap`] is at most as wide as the vector; the others have any width, if the
-    /// vector has an element. This is checked before the function runs. Reading a margin leaves no error record.
+    /// The vector with `before` more elements in front and `after` behind, as the boundary says. A
+    /// margin of [`Boundary::Mirror`] and [`Boundary::Wrap`] is at most as wide as the vector; the
+    /// others have any width, if the vector has an element. This is checked before the function
+    /// runs. Reading a margin leaves no error record.
     ///
     /// `x.padded(1, 1, Boundary::Clamp).weighted_sum(&[0.25, 0.5, 0.25])` is as long as `x`.
     ///
-    /// Cost: none; it changes indices. Elements near the ends take other code than those of the interior.
+    /// Cost: none; it changes indices. Elements near the ends take other code than those of the
+    /// interior.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -78,11 +82,12 @@ impl<T: Elem> VExp<T> {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr, kc)[r][c]` begins in
-    /// row r, column c. No parts are an error of the generator; a matrix that is too small is an error of the
-    /// call.
+    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns:
+    /// `windows2(kr, kc)[r][c]` begins in row r, column c. No parts are an error of the generator; a
+    /// matrix that is too small is an error of the call.
     ///
-    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share them.
+    /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share
+    /// them.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -100,13 +105,13 @@ impl<T: Elem> MExp<T> {
         windows2(at, "windows2", self.node(), kr, kc).into_iter().map(row).collect()
     }
 
-    /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]`, row by row of the weights: the first product is
-    /// rounded, then follows a chain of multiply-adds. With R x C weights the result has R - 1 rows and C - 1
-    /// columns less than x. No weights, and rows of different lengths, are an error of the generator; a matrix
-    /// that is too small is an error of the call.
+    /// `result[i, j]` is the sum of `weights[r][c] * x[i + r, j + c]`, row by row of the weights:
+    /// the first product is rounded, then follows a chain of multiply-adds. With R x C weights the
+    /// result has R - 1 rows and C - 1 columns less than x. No weights, and rows of different
+    /// lengths, are an error of the generator; a matrix that is too small is an error of the call.
     ///
-    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the same
-    /// neighbours share them.
+    /// Cost: fused; one operation for each weight and element. On GPUs the elements that read the
+    /// same neighbours share them.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -132,10 +137,12 @@ impl<T: Elem> MExp<T> {
         MExp::of(chain(at, "weighted_sum2", &slices, &weights))
     }
 
-    /// The matrix with more rows, `[above, below]`, and more columns, `[left, right]`, as the boundary says; see
-    /// [`VExp::padded`]. The rows are added first, so that the corners continue the rows' margins.
+    /// The matrix with more rows, `[above, below]`, and more columns, `[left, right]`, as the
+    /// boundary says; see [`VExp::padded`]. The rows are added first, so that the corners continue
+    /// the rows' margins.
     ///
-    /// Cost: none; it changes indices. Elements near the edges take other code than those of the interior.
+    /// Cost: none; it changes indices. Elements near the edges take other code than those of the
+    /// interior.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -178,7 +185,8 @@ fn windows2(at: Place, construct: &'static str, src: NodeRef, kr: usize, kc: usi
     ends(at, src, 0, kr).into_iter().map(row).collect()
 }
 
-/// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded once.
+/// `weights[0] * slices[0]` rounded, then multiply-adds. Halves are summed in f32, and rounded
+/// once.
 fn chain<T: Elem>(at: Place, construct: &'static str, slices: &[NodeRef], weights: &[T]) -> NodeRef {
     let ty = node::sum_type(T::TY);
     node::map_slices(at, construct, slices, |x| {

@@ -7,8 +7,8 @@ use crate::scope::Place;
 use std::panic::Location;
 
 impl<T: Elem> VExp<T> {
-    /// The vector with the elements of `part` in place of those from `start` on. All of the part lies inside,
-    /// and it has an element: both are checked before the function runs.
+    /// The vector with the elements of `part` in place of those from `start` on. All of the part
+    /// lies inside, and it has an element: both are checked before the function runs.
     ///
     /// `x.with_slice(1, x.weighted_sum(&[0.25, 0.5, 0.25]))` is as long as `x` and keeps its ends.
     ///
@@ -28,8 +28,8 @@ impl<T: Elem> VExp<T> {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The matrix with the elements of `part` in place of those from this row and column on. All of the part
-    /// lies inside, and it has an element: both are checked before the function runs.
+    /// The matrix with the elements of `part` in place of those from this row and column on. All of
+    /// the part lies inside, and it has an element: both are checked before the function runs.
     ///
     /// `a.with_block(1, 1, a.weighted_sum2(&weights))` keeps the border of `a`.
     ///

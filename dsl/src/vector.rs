@@ -13,7 +13,8 @@ use std::panic::Location;
 impl<T: Elem> VExp<T> {
     /// Element `i`. Outside of the vector it is 0 (false) and leaves an error record.
     ///
-    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the index.
+    /// Cost: one read, or the evaluation of that element; a check, if the compiler cannot prove the
+    /// index.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -28,7 +29,8 @@ impl<T: Elem> VExp<T> {
 
     /// The elements at those indices, each as [`VExp::at`] reads it: as many as there are indices.
     ///
-    /// Cost: fused; a read of an index and one of an element, in no order, for each element of the result.
+    /// Cost: fused; a read of an index and one of an element, in no order, for each element of the
+    /// result.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -42,9 +44,11 @@ impl<T: Elem> VExp<T> {
         VExp::of(node::map_one(at, "gather", &[indices.node()], |i| read(at, self.node(), vec![i[0]])))
     }
 
-    /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function runs.
+    /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function
+    /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
+    /// copies.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -57,9 +61,11 @@ impl<T: Elem> VExp<T> {
         MExp::of(spread(at, "broadcast_rows", (self.node(), 0), n.scalar_at(at)))
     }
 
-    /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function runs.
+    /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function
+    /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its copies.
+    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
+    /// copies.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -72,8 +78,8 @@ impl<T: Elem> VExp<T> {
         MExp::of(spread(at, "broadcast_cols", (self.node(), 1), n.scalar_at(at)))
     }
 
-    /// `f` of each element of this vector with each element of another one: row i of the matrix is `f(x[i],
-    /// y[0]), f(x[i], y[1]) ..`. If `f` gives a tuple, the result is a tuple of matrices.
+    /// `f` of each element of this vector with each element of another one: row i of the matrix is
+    /// `f(x[i], y[0]), f(x[i], y[1]) ..`. If `f` gives a tuple, the result is a tuple of matrices.
     ///
     /// Cost: fused; the operations of `f` for each element of the matrix.
     ///

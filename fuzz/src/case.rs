@@ -1,4 +1,5 @@
-//! A function with calls, as text: core IR, and a line `;: (arguments)` for each call, or `;! (arguments)` where shape rules may not hold.
+//! A function with calls, as text: core IR, and a line `;: (arguments)` for each call, or `;!
+//! (arguments)` where shape rules may not hold.
 
 use crate::generate::{Call, Program};
 use arraygpu_compiler::core::interp::Value;

@@ -21,14 +21,16 @@ pub(crate) enum Role {
     Both,
 }
 
-/// An operation of core IR by its name. Operators (`add`, `sqrt`, ..) are listed by their own enums.
+/// An operation of core IR by its name. Operators (`add`, `sqrt`, ..) are listed by their own
+/// enums.
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) role: Role,
 }
 
-/// One row for each operation gives both the list and the match that finds the name, so that the two agree. A new
-/// operation does not compile before it has a row, and the tests then ask for programs that contain it.
+/// One row for each operation gives both the list and the match that finds the name, so that the
+/// two agree. A new operation does not compile before it has a row, and the tests then ask for
+/// programs that contain it.
 macro_rules! operations {
     ($($pattern:pat => $name:literal $role:ident,)*) => {
         /// Every operation but the operators of one or two scalars.

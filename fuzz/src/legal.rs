@@ -1,4 +1,5 @@
-//! Whether a call keeps what every construct asks of its operands, with or without shape rules that say so: a program that was made smaller may have lost them.
+//! Whether a call keeps what every construct asks of its operands, with or without shape rules that
+//! say so: a program that was made smaller may have lost them.
 
 use crate::case::Case;
 use arraygpu_compiler::core::interp::Value;

@@ -46,10 +46,12 @@ enum Task {
         /// Make the first program of each kind of failure small, and write it into this folder
         #[arg(long)]
         small: Option<PathBuf>,
-        /// Programs may take so many times as long (builds without all optimisations, busy machines)
+        /// Programs may take so many times as long (builds without all optimisations, busy
+        /// machines)
         #[arg(long, default_value_t = 1)]
         slow: u32,
-        /// Programs of the language: the first seeds are every construct through every reader, all others chains of them
+        /// Programs of the language: the first seeds are every construct through every reader, all
+        /// others chains of them
         #[arg(long)]
         language: bool,
         /// In C also all programs that take the C compiler long, and not one of sixteen
@@ -83,7 +85,8 @@ enum Task {
         #[arg(long)]
         language: bool,
     },
-    /// Print programs with their calls and what the interpreter gives, for `cargo xtask independent FILE`
+    /// Print programs with their calls and what the interpreter gives, for `cargo xtask independent
+    /// FILE`
     Stream {
         /// A..B
         #[arg(value_parser = seeds)]
@@ -115,7 +118,8 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() -> ExitCode {
     match Cli::parse().task {
         Task::Run { stage, seeds, chunk, jobs, minutes, small, slow, language, long } => {
-            // texts of these programs are like those of the others, and calls of the interface have none
+            // texts of these programs are like those of the others, and calls of the interface have
+            // none
             let others = if language { &[][..] } else { &[Stage::Texts, Stage::Interface] };
             let all = || Stage::ALL.into_iter().chain(others.iter().copied()).collect();
             let stages = if stage.is_empty() { all() } else { stage };

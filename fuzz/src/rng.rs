@@ -1,4 +1,5 @@
-//! A small generator of random numbers with a seed: a failing program is named by its seed, whatever else changes.
+//! A small generator of random numbers with a seed: a failing program is named by its seed,
+//! whatever else changes.
 
 /// xorshift64*, seeded by one step of splitmix64.
 #[derive(Clone, Debug)]

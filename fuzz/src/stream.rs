@@ -28,7 +28,8 @@ pub fn must(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The other side must have met operations with these roles; constants and variables have no line of their own.
+/// The other side must have met operations with these roles; constants and variables have no line
+/// of their own.
 const SAID: [Role; 4] = [Role::Scalar, Role::Reads, Role::Makes, Role::Both];
 
 /// The program of a seed, unless the compiler must refuse it.

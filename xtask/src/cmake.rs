@@ -14,8 +14,8 @@ pub struct Watched {
     pub flags: &'static str,
 }
 
-/// Configures the project in `folder` (relative to the root) and builds all of it or one target, with the library and
-/// the generators of that profile; gives its build folder.
+/// Configures the project in `folder` (relative to the root) and builds all of it or one target,
+/// with the library and the generators of that profile; gives its build folder.
 pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<PathBuf> {
     let kind = match profile {
         Profile::Release => "cmake",
@@ -39,8 +39,9 @@ fn packages_in(projects: &Path) -> String {
     format!("-DPACKAGES={}", projects.join("cpp-examples/arraygpu").display())
 }
 
-/// The same, of all or some targets, for a tool, with the library as the tests have it, and packages that all such
-/// tools share: of a level that valgrind knows, too, which is without AVX-512.
+/// The same, of all or some targets, for a tool, with the library as the tests have it, and
+/// packages that all such tools share: of a level that valgrind knows, too, which is without
+/// AVX-512.
 pub fn build_watched(folder: &str, targets: &[&str], watched: &Watched) -> Result<PathBuf> {
     let projects = sh::target().join("cmake-watched");
     let level = levels().into_iter().rfind(|l| *l != "v4").unwrap_or("v2");
@@ -81,8 +82,9 @@ fn build_in(
     Ok(out)
 }
 
-/// The level of x86-64 that packages are compiled for when they are only tested: one of those that this machine runs,
-/// another each day, because three take as long as all C++ programs. None, for all, where `ARRAYGPU_LONG=1`.
+/// The level of x86-64 that packages are compiled for when they are only tested: one of those that
+/// this machine runs, another each day, because three take as long as all C++ programs. None, for
+/// all, where `ARRAYGPU_LONG=1`.
 fn level_of_today() -> Option<&'static str> {
     if std::env::var_os("ARRAYGPU_LONG").is_some_and(|v| v == "1") {
         return None;

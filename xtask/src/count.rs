@@ -10,7 +10,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what a line says, if it is a closing line: of `cargo test`, of `ctest`, or `12 passed, 0 failed`.
+    /// Adds what a line says, if it is a closing line: of `cargo test`, of `ctest`, or `12 passed,
+    /// 0 failed`.
     pub fn line(&mut self, line: &str) {
         if let Some(rest) = line.trim().strip_prefix("test result: ") {
             // "ok. 12 passed; 0 failed; 1 ignored; ..."

@@ -1,6 +1,8 @@
-//! NVIDIA's compiler tools, for the benchmark's peers and for machine code in the bundle. The library never needs them.
+//! NVIDIA's compiler tools, for the benchmark's peers and for machine code in the bundle. The
+//! library never needs them.
 //!
-//! The machine's own, or those of NVIDIA's wheels on PyPI, which make an nvcc together, in `target/tools/`.
+//! The machine's own, or those of NVIDIA's wheels on PyPI, which make an nvcc together, in
+//! `target/tools/`.
 
 use crate::sh;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,8 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
-    /// The one of this machine, else the one in `target/tools/`, which is fetched if it is not there. None without a network.
+    /// The one of this machine, else the one in `target/tools/`, which is fetched if it is not
+    /// there. None without a network.
     pub fn find() -> Option<Toolkit> {
         let on_path = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect::<Vec<_>>());
         let on_path = on_path.into_iter().flatten().filter_map(|bin| bin.parent().map(Path::to_path_buf));

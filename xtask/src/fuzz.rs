@@ -2,7 +2,8 @@
 
 use crate::sh::{self, Result};
 
-/// Runs `arraygpu-fuzz run` with these options and a process for each processor, quickly built, with every check of a debug build.
+/// Runs `arraygpu-fuzz run` with these options and a process for each processor, quickly built,
+/// with every check of a debug build.
 pub fn run(options: &[String]) -> Result {
     sh::run(&mut sh::cargo(&["build", "--profile", "fuzz", "-p", "arraygpu-fuzz"]))?;
     let program = sh::target().join("fuzz/arraygpu-fuzz");

@@ -1,4 +1,5 @@
-//! `cargo xtask independent`: the interpreter against one that was written from the documentation alone (`tests/independent`).
+//! `cargo xtask independent`: the interpreter against one that was written from the documentation
+//! alone (`tests/independent`).
 
 use crate::count::Counts;
 use crate::pip;

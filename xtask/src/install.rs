@@ -5,8 +5,9 @@
 //! lib/cmake/arraygpu/    lib/pkgconfig/arraygpu.pc    include/arraygpu.h  include/arraygpu.hpp
 //! ```
 //!
-//! Nothing in it holds an absolute path: the tree can be moved. The library is built as `arraygpu_capi` (the facade crate has the
-//! name `arraygpu`); its files are linked here ([`link`]).
+//! Nothing in it holds an absolute path: the tree can be moved. The library is built as
+//! `arraygpu_capi` (the facade crate has the name `arraygpu`); its files are linked here
+//! ([`link`]).
 
 use crate::link;
 use crate::sh::{self, Result};
@@ -58,8 +59,9 @@ pub fn run(prefix: &Path) -> Result {
     build_and_install(prefix, Profile::Release, &[])
 }
 
-/// The same where examples and tests expect it, with the generators that they run built along: in one go, because cargo would choose
-/// other features of shared crates for the library alone and compile nearly everything twice.
+/// The same where examples and tests expect it, with the generators that they run built along: in
+/// one go, because cargo would choose other features of shared crates for the library alone and
+/// compile nearly everything twice.
 pub fn for_projects(profile: Profile) -> Result {
     build_and_install(&profile.prefix(), profile, &["--package", "arraygpu-examples"])
 }
@@ -138,7 +140,8 @@ fn libraries(tree: &mut Tree, built: &Path) -> Result {
     let versioned = format!("{SONAME}.{VERSION}");
     let archive = built.join("libarraygpu_capi.a");
     let [shared, whole] = ["installed.so", "installed.a"].map(|name| built.join(name));
-    // linked again only where it changed, and put where it differs: what stands on it is not built again for nothing
+    // linked again only where it changed, and put where it differs: what stands on it is not built
+    // again for nothing
     let is_newer = |made: &Path| Some(modified(made)? > modified(&archive)?.max(modified(&link::map())?));
     if is_newer(&shared) != Some(true) {
         link::shared(&archive, SONAME, &shared)?;

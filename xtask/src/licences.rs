@@ -1,6 +1,6 @@
-//! `cargo xtask licences`: what the crates that we depend on allow, where they come from, and which are there in two
-//! versions, as `deny.toml` says; and for the bundle their licences' texts (`THIRD-PARTY.txt`) and a list of them as
-//! a program reads it (`sbom.json`, CycloneDX 1.5).
+//! `cargo xtask licences`: what the crates that we depend on allow, where they come from, and which
+//! are there in two versions, as `deny.toml` says; and for the bundle their licences' texts
+//! (`THIRD-PARTY.txt`) and a list of them as a program reads it (`sbom.json`, CycloneDX 1.5).
 
 use crate::sh::{self, Result};
 use serde_json::{Value, json};
@@ -55,7 +55,8 @@ fn metadata() -> Result<Value> {
     serde_json::from_str(&text).map_err(|e| format!("cargo metadata: {e}"))
 }
 
-/// The crates of others, in order; with `roots`, those that these of ours need when they run or are built.
+/// The crates of others, in order; with `roots`, those that these of ours need when they run or are
+/// built.
 fn crates(metadata: &Value, roots: Option<&[&str]>) -> Vec<Crate> {
     let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
     let text = |v: &Value| v.as_str().unwrap_or_default().to_string();

@@ -1,8 +1,8 @@
 //! The libraries as they are installed, made of the static one of cargo's.
 //!
-//! Both show `agpu_*` and nothing else. Cargo can do neither: a version script of ours does not go together with the
-//! one that rustc writes for a shared library, and in a static one all symbols of Rust's standard library are global,
-//! so that two such libraries in one program would clash.
+//! Both show `agpu_*` and nothing else. Cargo can do neither: a version script of ours does not go
+//! together with the one that rustc writes for a shared library, and in a static one all symbols of
+//! Rust's standard library are global, so that two such libraries in one program would clash.
 
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Tasks of the repository: `cargo xtask demo`, `cargo xtask test`, ... (`cargo xtask --help` lists them).
+//! Tasks of the repository: `cargo xtask demo`, `cargo xtask test`, ... (`cargo xtask --help` lists
+//! them).
 
 mod bench;
 mod bundle;
@@ -40,7 +41,8 @@ enum Task {
     Demo,
     /// Run all tests: Rust, style rules, and the C and C++ programs under ctest
     Test {
-        /// Only this step: style, licences, formatting, clippy, rust, independent, cpp-examples, tests/cpp
+        /// Only this step: style, licences, formatting, clippy, rust, independent, cpp-examples,
+        /// tests/cpp
         step: Option<String>,
         /// Leave out what takes long, and say what that is
         #[arg(long, conflicts_with = "step")]
@@ -63,11 +65,13 @@ enum Task {
         /// Only those whose name contains this
         name: Option<String>,
     },
-    /// Make a folder with libraries, tests and benchmarks that runs on a machine with nothing but NVIDIA's driver
+    /// Make a folder with libraries, tests and benchmarks that runs on a machine with nothing but
+    /// NVIDIA's driver
     Bundle,
     /// Regenerate include/arraygpu.h and the golden files that tests compare with
     Bless,
-    /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table of docs/elementary.md (an hour for all)
+    /// Measure the elementary functions: errors against MPFR, and speed; writes rows and the table
+    /// of docs/elementary.md (an hour for all)
     Ulp {
         /// Only these
         functions: Vec<String>,
@@ -84,13 +88,15 @@ enum Task {
         #[arg(long)]
         measured: Option<std::path::PathBuf>,
     },
-    /// Run random programs through the passes, a simulated GPU, the block interpreter and C, against the interpreter; `--help` tells its options
+    /// Run random programs through the passes, a simulated GPU, the block interpreter and C,
+    /// against the interpreter; `--help` tells its options
     #[command(disable_help_flag = true)]
     Fuzz {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<String>,
     },
-    /// Prove the rewrites of scalars and indices by SMT solvers; writes compiler/tests/proofs/log.txt
+    /// Prove the rewrites of scalars and indices by SMT solvers; writes
+    /// compiler/tests/proofs/log.txt
     Prove {
         /// What is proven already, too (an hour)
         #[arg(long)]
@@ -99,18 +105,21 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         limit: u32,
     },
-    /// Run the runtime's tests, random calls of its interface, and C++ programs under sanitizers, Miri, loom and
-    /// valgrind (the nightly toolchain with rust-src and miri)
+    /// Run the runtime's tests, random calls of its interface, and C++ programs under sanitizers,
+    /// Miri, loom and valgrind (the nightly toolchain with rust-src and miri)
     Sanitize {
         /// Only this one
         tool: Option<sanitize::Tool>,
     },
-    /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of `test`)
+    /// Compare the interpreter with an independent one, in Python with MPFR, to the bit (part of
+    /// `test`)
     Independent {
-        /// Programs, calls and results in the form of `fuzz/examples/oracle.rs`, in place of its own
+        /// Programs, calls and results in the form of `fuzz/examples/oracle.rs`, in place of its
+        /// own
         programs: Option<PathBuf>,
     },
-    /// Compare the kernels of the repository's packages with those that the compiler wrote before a change
+    /// Compare the kernels of the repository's packages with those that the compiler wrote before a
+    /// change
     SameKernels {
         /// Keep the kernels of now in this folder
         #[arg(long, value_name = "FOLDER", conflicts_with = "against", required_unless_present = "against")]
@@ -119,7 +128,8 @@ enum Task {
         #[arg(long, value_name = "FOLDER")]
         against: Option<PathBuf>,
     },
-    /// Check the licences, sources and versions of the crates that we depend on against deny.toml (part of `test`)
+    /// Check the licences, sources and versions of the crates that we depend on against deny.toml
+    /// (part of `test`)
     Licences,
     /// Check the repository's style rules (part of `test`)
     Tidy,

@@ -1,4 +1,5 @@
-//! The test programs of the workspace, as `cargo test` would run them, but one for each processor at a time: many of them are one long test.
+//! The test programs of the workspace, as `cargo test` would run them, but one for each processor
+//! at a time: many of them are one long test.
 
 use crate::count::Counts;
 use crate::sh::{self, Result};
@@ -11,8 +12,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// Programs that take longest, the longest first: they begin, so that none of them is left alone at the end. A quick run
-/// leaves them out.
+/// Programs that take longest, the longest first: they begin, so that none of them is left alone at
+/// the end. A quick run leaves them out.
 const LONG: [&str; 13] = [
     "runner",
     "bits",
@@ -29,8 +30,9 @@ const LONG: [&str; 13] = [
     "texts",
 ];
 
-/// The models' loom wants features of crates that nothing else wants: built with it, all that uses those crates, the
-/// compiler among it, would be built once more for the steps that build without it.
+/// The models' loom wants features of crates that nothing else wants: built with it, all that uses
+/// those crates, the compiler among it, would be built once more for the steps that build without
+/// it.
 const WITHOUT_MODELS: [&str; 3] = ["--workspace", "--exclude", "arraygpu-models"];
 
 /// Which programs are run.
@@ -95,7 +97,8 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
 fn build(which: Which) -> Result<Vec<Program>> {
     let mut programs = build_of(&WITHOUT_MODELS)?;
     programs.extend(build_of(&["-p", "arraygpu-models"])?);
-    // the compiler is optimised for the programs that use it; for its own unit tests that would take minutes more
+    // the compiler is optimised for the programs that use it; for its own unit tests that would
+    // take minutes more
     let config = "profile.dev.package.arraygpu-compiler.opt-level=0";
     programs.extend(build_of(&["-p", "arraygpu-compiler", "--lib", "--config", config])?);
     if which == Which::Quick {

@@ -1,4 +1,5 @@
-//! `cargo xtask prove`: asks SMT solvers whether every rewrite of scalars and indices is right for all operands. What is claimed, and the log, are in `compiler/tests/proofs`.
+//! `cargo xtask prove`: asks SMT solvers whether every rewrite of scalars and indices is right for
+//! all operands. What is claimed, and the log, are in `compiler/tests/proofs`.
 
 use crate::sh::{self, Result};
 use crate::system::{self, Need};

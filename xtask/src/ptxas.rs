@@ -1,4 +1,5 @@
-//! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI has by itself. It needs neither a GPU nor a driver.
+//! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI has by itself. It
+//! needs neither a GPU nor a driver.
 
 use crate::pip;
 use crate::sh::{self, Result};
@@ -6,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The package on PyPI, with the version whose registers and spills are recorded in the golden files.
+/// The package on PyPI, with the version whose registers and spills are recorded in the golden
+/// files.
 const PACKAGE: &str = "nvidia-cuda-nvcc==13.0.88";
 /// What `--version` says then.
 const VERSION: &str = "V13.0.88";

@@ -1,9 +1,10 @@
 //! `cargo xtask same-kernels`: whether the compiler writes the kernels that it wrote before.
 //!
-//! A change of the compiler's structure must change no kernel. `--save FOLDER` keeps the C and PTX of the repository's
-//! packages, as the compiler wrote it; `--against FOLDER` compares with that. Names that the compiler invents (locals,
-//! registers, labels, names of kernels) are numbered by their first use and comments are dropped, so that a kernel
-//! whose variables have better names is the same.
+//! A change of the compiler's structure must change no kernel. `--save FOLDER` keeps the C and PTX
+//! of the repository's packages, as the compiler wrote it; `--against FOLDER` compares with that.
+//! Names that the compiler invents (locals, registers, labels, names of kernels) are numbered by
+//! their first use and comments are dropped, so that a kernel whose variables have better names is
+//! the same.
 
 use crate::sh::{self, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -133,7 +134,8 @@ impl Names {
     }
 }
 
-/// Replaces the words of a text, with what stands before and behind each, by what `f` gives for them.
+/// Replaces the words of a text, with what stands before and behind each, by what `f` gives for
+/// them.
 fn words(text: &str, mut f: impl FnMut(&str, &str, &str) -> Option<String>) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (mut out, mut at) = (String::new(), 0);

@@ -1,7 +1,7 @@
-//! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under ThreadSanitizer and
-//! AddressSanitizer, with a standard library that is instrumented, too; Miri over what needs no foreign code; loom
-//! over what threads do with each other; and C++ programs under sanitizers and valgrind. Not a part of `test`:
-//! each takes minutes.
+//! `cargo xtask sanitize`: the runtime's tests and the random calls of its interface under
+//! ThreadSanitizer and AddressSanitizer, with a standard library that is instrumented, too; Miri
+//! over what needs no foreign code; loom over what threads do with each other; and C++ programs
+//! under sanitizers and valgrind. Not a part of `test`: each takes minutes.
 
 mod cpp;
 
@@ -18,17 +18,18 @@ pub enum Tool {
     Address,
     /// Undefined behaviour of Rust code: handles, the reserve, memory limits.
     Miri,
-    /// The orders that steps of threads may have: handles, unloading, caches (`capi/models`). More of them than the
-    /// tests look at.
+    /// The orders that steps of threads may have: handles, unloading, caches (`capi/models`). More
+    /// of them than the tests look at.
     Loom,
     /// The C++ tests, under the C++ compiler's sanitizers of addresses and undefined behaviour.
     Cpp,
-    /// C and C++ programs with the library and its kernels under valgrind: memory that was never written, leaks.
+    /// C and C++ programs with the library and its kernels under valgrind: memory that was never
+    /// written, leaks.
     Valgrind,
 }
 
-/// Tests of the runtime that fork the program, which a sanitizer does not survive, ask how fast it is, or take the
-/// place of the C library's functions, as a sanitizer does.
+/// Tests of the runtime that fork the program, which a sanitizer does not survive, ask how fast it
+/// is, or take the place of the C library's functions, as a sanitizer does.
 const NOT_UNDER_SANITIZERS: [&str; 10] = [
     "--skip",
     "fork",
@@ -36,7 +37,8 @@ const NOT_UNDER_SANITIZERS: [&str; 10] = [
     "a_long_run_is_cancelled",
     "--skip",
     "files_fail",
-    // a privileged program obeys no ASAN_OPTIONS either; the soak sets options of an allocator that is not there
+    // a privileged program obeys no ASAN_OPTIONS either; the soak sets options of an allocator that
+    // is not there
     "--skip",
     "privileged_programs",
     "--skip",
@@ -72,7 +74,8 @@ fn under(tool: Tool) -> Result {
         test.env("RUSTFLAGS", format!("{options} -Cunsafe-allow-abi-mismatch=sanitizer"));
         // the C compiler's kernels and the fake driver are not instrumented
         test.env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 allocator_may_return_null=1")
-            // the fake driver and some tests keep what they make; that memory stays flat is what `load` and `soak` count
+            // the fake driver and some tests keep what they make; that memory stays flat is what
+            // `load` and `soak` count
             .env("ASAN_OPTIONS", "detect_leaks=0 allocator_may_return_null=1");
         sh::run(test.env("ARRAYGPU_PTXAS", &ptxas))?;
     }

@@ -37,7 +37,8 @@ pub fn program(name: &str) -> Command {
     command
 }
 
-/// Takes away what `cargo run` put into the environment: a nested build or program must not see more than a user's would.
+/// Takes away what `cargo run` put into the environment: a nested build or program must not see
+/// more than a user's would.
 fn clean_environment(command: &mut Command) {
     for (key, _) in std::env::vars_os() {
         let name = key.to_string_lossy();
@@ -78,7 +79,8 @@ pub fn run(command: &mut Command) -> Result {
     if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", line(command))) }
 }
 
-/// Runs it and shows every line of its standard output to `watch` as well; gives whether it succeeded.
+/// Runs it and shows every line of its standard output to `watch` as well; gives whether it
+/// succeeded.
 pub fn watch(command: &mut Command, mut watch: impl FnMut(&str)) -> Result<bool> {
     println!("$ {}", line(command));
     let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
@@ -99,7 +101,8 @@ pub fn output(command: &mut Command) -> Option<String> {
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// Writes a file with its folders, unless it holds exactly that already (so that builds that depend on it stay fresh).
+/// Writes a file with its folders, unless it holds exactly that already (so that builds that depend
+/// on it stay fresh).
 pub fn put(path: &Path, bytes: &[u8]) -> Result {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());

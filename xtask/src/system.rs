@@ -1,4 +1,5 @@
-//! What must come from the system: CMake, a C++ compiler, ... Installed when we may, asked for otherwise.
+//! What must come from the system: CMake, a C++ compiler, ... Installed when we may, asked for
+//! otherwise.
 
 use crate::sh::{self, Result};
 use std::path::Path;

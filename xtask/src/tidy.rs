@@ -2,12 +2,14 @@
 //!
 //! - A Rust file begins with what it is: `//!`.
 //! - No source file is longer than 600 lines, and none holds code that is not there yet.
-//! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet; `compiler` stands on `math`, which stands on nothing; and `compiler` does no IO outside `package/`.
-//! - The folders and files of `compiler` and `dsl` have an order, and imports follow it ([`layers`]);
-//!   passes import no passes.
+//! - `dsl -> compiler <- capi`: `dsl` and `capi` never meet; `compiler` stands on `math`, which
+//!   stands on nothing; and `compiler` does no IO outside `package/`.
+//! - The folders and files of `compiler` and `dsl` have an order, and imports follow it
+//!   ([`layers`]); passes import no passes.
 //! - No circle of files in `compiler/src` and `dsl/src` ([`circles`]).
 //! - Every public function of `dsl` has an example and says what it costs ([`examples`]).
-//! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes unseen (`BLESS=1` writes it).
+//! - `unsafe` is counted: `xtask/unsafe.txt` says how often each file has it, so that none comes
+//!   unseen (`BLESS=1` writes it).
 
 mod circles;
 mod examples;

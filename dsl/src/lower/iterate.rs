@@ -1,4 +1,5 @@
-//! Iterations: the step becomes a function of its own, from the states and what it mentions from outside to the next states.
+//! Iterations: the step becomes a function of its own, from the states and what it mentions from
+//! outside to the next states.
 
 use super::state::{Lowered, Lowering, needed};
 use crate::node::{Iteration, Node, NodeRef};

@@ -1,8 +1,10 @@
 //! From nodes to core IR.
 //!
-//! Nodes are numbered in the order of the author's program, operands before users, so lowering is one loop over the nodes that
-//! the results need, in that order: no recursion, however deep the expression, and the shape rules come out in the order of the
-//! program. Variables become fresh variables of core IR; a combinator's body is complete when the combinator comes, and is closed then.
+//! Nodes are numbered in the order of the author's program, operands before users, so lowering is
+//! one loop over the nodes that the results need, in that order: no recursion, however deep the
+//! expression, and the shape rules come out in the order of the program. Variables become fresh
+//! variables of core IR; a combinator's body is complete when the combinator comes, and is closed
+//! then.
 //!
 //! `arraygpu_compiler::build::Builder` makes core IR, extents and shape rules.
 

@@ -149,8 +149,9 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// How often a program was refused for what is not predicted: how much code its nested operations would be, or a
-/// stored array in a closure whose record only some elements need. How many there are in a run is limited.
+/// How often a program was refused for what is not predicted: how much code its nested operations
+/// would be, or a stored array in a closure whose record only some elements need. How many there
+/// are in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn is_unpredicted(e: &Error) -> bool {
@@ -201,7 +202,8 @@ fn cancels(op: BinaryOp) -> bool {
     matches!(op, Sub | Xor | Rem | Eq | Ne | Lt | Le | Gt | Ge)
 }
 
-/// Whether a reduction or fold does not use both operands of its function, or not always: its elements may be needed by no result, and compiled code need not leave their records.
+/// Whether a reduction or fold does not use both operands of its function, or not always: its
+/// elements may be needed by no result, and compiled code need not leave their records.
 fn ignores(f: &Function) -> bool {
     let unused = |n: NodeId| match f.graph.op(n) {
         Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => !uses_all(f, lambda),
@@ -210,7 +212,8 @@ fn ignores(f: &Function) -> bool {
     f.needs(unused) || f.steps.iter().any(|s| ignores(s))
 }
 
-/// Whether every element that it computes is needed by a result: no record of its own may then be lost.
+/// Whether every element that it computes is needed by a result: no record of its own may then be
+/// lost.
 pub fn needs_all(f: &Function) -> bool {
     let g = &f.graph;
     let given = |n: &NodeId| matches!(g.op(*n), Op::Param(_) | Op::Var(..));
@@ -255,7 +258,8 @@ fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
     })
 }
 
-/// Whether an outcome is what another was: a record may go with a value that nobody needs any more; it is never added.
+/// Whether an outcome is what another was: a record may go with a value that nobody needs any more;
+/// it is never added.
 fn compare(
     before: &arraygpu_compiler::Result<Outcome>,
     after: &arraygpu_compiler::Result<Outcome>,

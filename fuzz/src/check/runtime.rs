@@ -1,4 +1,5 @@
-//! Calls of compiled functions through the runtime, in every layout: what the block interpreter and compiled C have in common.
+//! Calls of compiled functions through the runtime, in every layout: what the block interpreter and
+//! compiled C have in common.
 
 use super::{Failure, difference, ignores};
 use crate::case::Case;
@@ -27,7 +28,8 @@ impl Contexts {
     }
 }
 
-/// Entry `i` of a program that was loaded: all calls of a case, in all layouts. `fused` is the function after the passes.
+/// Entry `i` of a program that was loaded: all calls of a case, in all layouts. `fused` is the
+/// function after the passes.
 pub fn calls(
     loaded: &Loaded,
     i: usize,

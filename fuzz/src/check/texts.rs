@@ -1,6 +1,6 @@
-//! Damaged texts: whatever stands in a text of core IR, of a kernel, of a plan or of the launches of GPUs is read or
-//! refused with an error of the reader's. What is read still means what it prints; a function that is legal compiles
-//! or is refused.
+//! Damaged texts: whatever stands in a text of core IR, of a kernel, of a plan or of the launches
+//! of GPUs is read or refused with an error of the reader's. What is read still means what it
+//! prints; a function that is legal compiles or is refused.
 
 use super::Failure;
 use crate::case::Case;

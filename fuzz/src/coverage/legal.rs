@@ -6,7 +6,8 @@ use crate::generate::{is_binary_of_users, is_unary_of_users};
 use arraygpu_compiler::core::MAX_RANK;
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// Arrays of every type that every reader takes, outside of closures; and in an element, where a reader depends on one.
+/// Arrays of every type that every reader takes, outside of closures; and in an element, where a
+/// reader depends on one.
 pub(super) fn arrays() -> Vec<(Cell, Vec<Place>)> {
     let mut out = Vec::new();
     for maker in makers() {
@@ -52,8 +53,8 @@ fn is_read(reader: &str, rank: usize) -> bool {
     }
 }
 
-/// Readers that give elements stand inside closures, too; two deep where nothing is stored before. Parts of an array
-/// depend on a closure only if the array does: bounds are host scalars.
+/// Readers that give elements stand inside closures, too; two deep where nothing is stored before.
+/// Parts of an array depend on a closure only if the array does: bounds are host scalars.
 fn places_of_ranks(maker: &str, reader: &str) -> Vec<Place> {
     let is_element = ["map", "generate"].contains(&maker);
     let is_stored = ["spread", "materialize", "iterate"].contains(&maker);
@@ -88,7 +89,8 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
     }
 }
 
-/// Operators of every type that they take: outside of closures, in elements, in the functions of reductions; elementary functions anywhere.
+/// Operators of every type that they take: outside of closures, in elements, in the functions of
+/// reductions; elementary functions anywhere.
 pub(super) fn scalars() -> Vec<(Cell, Vec<Place>)> {
     let unary = UnaryOp::ALL.iter().filter(|o| is_unary_of_users(**o));
     let unary = unary.map(|o| (o.name(), o.is_elementary(), Ty::ALL.map(|ty| o.accepts(ty))));

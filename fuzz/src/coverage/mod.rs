@@ -1,8 +1,9 @@
-//! What the generator reaches: operation x type x reader x nesting, as a table that is kept beside the code.
+//! What the generator reaches: operation x type x reader x nesting, as a table that is kept beside
+//! the code.
 //!
-//! Four tables: arrays by what reads them, once by their type and once by their rank; scalar operators by where they
-//! stand; casts by both types. And a list of the constructs that are more than one operation.
-//! A cell that is legal and empty is a fault ([`Table::empty`]).
+//! Four tables: arrays by what reads them, once by their type and once by their rank; scalar
+//! operators by where they stand; casts by both types. And a list of the constructs that are more
+//! than one operation. A cell that is legal and empty is a fault ([`Table::empty`]).
 
 mod legal;
 mod walk;

@@ -1,7 +1,9 @@
 //! Programs of the language: every construct through every reader, and chains of them.
 //!
-//! A construct makes an array of what it gets ([`In`]), a reader makes a result of an array. A pair is a construct that a reader reads. In a chain, what one construct makes is what
-//! the next one gets, and some stand in closures, whose element is a scalar of theirs; so every construct meets every other one at any depth.
+//! A construct makes an array of what it gets ([`In`]), a reader makes a result of an array. A pair
+//! is a construct that a reader reads. In a chain, what one construct makes is what the next one
+//! gets, and some stand in closures, whose element is a scalar of theirs; so every construct meets
+//! every other one at any depth.
 
 mod matrices;
 mod vectors;
@@ -154,8 +156,8 @@ pub fn program(number: u64) -> Result<Named, String> {
     Ok(named)
 }
 
-/// `f` of program 7, and the steps of its iterations, begin with `f7`: several programs are compiled to one file of
-/// C.
+/// `f` of program 7, and the steps of its iterations, begin with `f7`: several programs are
+/// compiled to one file of C.
 fn rename(f: &mut Function, number: u64) {
     f.name = f.name.replacen(NAME, &format!("{NAME}{number}"), 1);
     f.steps.iter_mut().for_each(|step| rename(Arc::make_mut(step), number));
@@ -207,7 +209,8 @@ impl Link {
     }
 }
 
-/// Several constructs, one after the other, and a reader. What the language refuses at once (a stage of data, say) is another chain.
+/// Several constructs, one after the other, and a reader. What the language refuses at once (a
+/// stage of data, say) is another chain.
 fn chain(number: u64) -> Named {
     let mut rng = Rng::new(number ^ 0xc4a1);
     loop {

@@ -6,7 +6,8 @@ use arraygpu_compiler::core::{MAX_RANK, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 impl Gen<'_> {
-    /// A new array with elements of that type, in scope from now on; none where there is no room for one.
+    /// A new array with elements of that type, in scope from now on; none where there is no room
+    /// for one.
     pub(super) fn new_array(&mut self, ty: Ty) -> Option<NodeId> {
         if self.is_full() || self.nest > 3 {
             return None;
@@ -252,7 +253,8 @@ impl Gen<'_> {
         ok(self.b.node(Op::Map(lambda, slices)))
     }
 
-    /// As long as another array; each element a reduction of neighbours, whose number may be staged.
+    /// As long as another array; each element a reduction of neighbours, whose number may be
+    /// staged.
     fn windows(&mut self, ty: Ty) -> NodeId {
         let all: Vec<NodeId> = self.arrays_of(ty).into_iter().filter(|x| self.ty(*x).rank == 1).collect();
         if all.is_empty() || self.nest > 1 {

@@ -1,4 +1,5 @@
-//! What programs cost: the interpreter's time, and the size of the fused code. An array's cost is that of one element.
+//! What programs cost: the interpreter's time, and the size of the fused code. An array's cost is
+//! that of one element.
 
 use super::Gen;
 use arraygpu_compiler::core::{NodeId, Op};

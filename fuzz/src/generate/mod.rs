@@ -1,7 +1,9 @@
 //! Random functions of core IR over every operation, legal by construction.
 //!
-//! A program is made for one call: every length and every scalar parameter has a value there (the *witness*), and each bound is an expression that fits then.
-//! So every shape rule holds in that call, and a refusal because of one is a failure. Cost is known alike: programs that would take the interpreter long are not made.
+//! A program is made for one call: every length and every scalar parameter has a value there (the
+//! *witness*), and each bound is an expression that fits then. So every shape rule holds in that
+//! call, and a refusal because of one is a failure. Cost is known alike: programs that would take
+//! the interpreter long are not made.
 
 mod arrays;
 mod calls;
@@ -138,7 +140,8 @@ pub fn program(seed: u64) -> Program {
     Program { seed, function: g.b.function, extents, scalars, refused, constructs }
 }
 
-/// Lengths that arrays share: few elements mostly, now and then around the sizes of tiles, columns and panels.
+/// Lengths that arrays share: few elements mostly, now and then around the sizes of tiles, columns
+/// and panels.
 fn classes(rng: &mut Rng) -> Vec<i64> {
     const SMALL: [i64; 14] = [0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17];
     const MIDDLE: [i64; 9] = [31, 33, 63, 64, 65, 127, 128, 129, 300];
@@ -281,7 +284,8 @@ impl<'r> Gen<'r> {
         if self.rng.one_in(4) { self.rng.pick(&Ty::ALL) } else { self.rng.pick(&self.types) }
     }
 
-    /// A function of variables of these types; `extents` are what they run over, if they are indices.
+    /// A function of variables of these types; `extents` are what they run over, if they are
+    /// indices.
     fn lambda(
         &mut self,
         types: &[Ty],

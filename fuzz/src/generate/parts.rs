@@ -6,7 +6,8 @@ use arraygpu_compiler::core::{NodeId, Op};
 use arraygpu_compiler::scalar::Ty;
 
 impl Gen<'_> {
-    /// A row, column or plane: at an index that the host knows, or at one that runs over it, or at any (then each element is a total read).
+    /// A row, column or plane: at an index that the host knows, or at one that runs over it, or at
+    /// any (then each element is a total read).
     pub(super) fn part(&mut self, x: NodeId) -> NodeId {
         let axis = self.rng.below(self.ty(x).rank.into()) as u8;
         let extent = self.b.extents(x)[usize::from(axis)];

@@ -45,7 +45,8 @@ impl Gen<'_> {
         }
     }
 
-    /// An array divided by a reduction of itself, again and again: many scalars that only the device knows.
+    /// An array divided by a reduction of itself, again and again: many scalars that only the
+    /// device knows.
     fn chain(&mut self) {
         let x = self.some_array();
         let ty = self.ty(x).elem;

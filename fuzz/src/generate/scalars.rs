@@ -214,7 +214,8 @@ impl Gen<'_> {
         ok(self.b.stage(n))
     }
 
-    /// Arrays in scope of that type, which are not too long to be read inside of an element if they depend on it.
+    /// Arrays in scope of that type, which are not too long to be read inside of an element if they
+    /// depend on it.
     pub(super) fn arrays_of(&mut self, ty: Ty) -> Vec<NodeId> {
         self.arrays.iter().copied().filter(|x| self.ty(*x).elem == ty).collect()
     }

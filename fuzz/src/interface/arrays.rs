@@ -53,7 +53,8 @@ impl Thread<'_> {
         }
     }
 
-    /// A view of this thread's buffers, often of one that was freed; one in four is changed by chance.
+    /// A view of this thread's buffers, often of one that was freed; one in four is changed by
+    /// chance.
     pub(super) fn view(&mut self) -> AgpuView {
         let mut view = match self.views.len() {
             0 => AgpuView::new(null_mut(), 0, &[1], &[1]),
@@ -78,7 +79,8 @@ impl Thread<'_> {
         view
     }
 
-    /// Elements of a copy, as many as the view has or any other number: what a call says is there, is there.
+    /// Elements of a copy, as many as the view has or any other number: what a call says is there,
+    /// is there.
     fn count(&mut self, view: &AgpuView) -> i64 {
         let rank = usize::try_from(view.rank).unwrap_or(0).min(AGPU_MAX_RANK);
         let all = view.extent[..rank].iter().fold(1i64, |n, e| n.saturating_mul(*e));

@@ -54,7 +54,8 @@ impl Thread<'_> {
         (self.building[at].builder, Some(at))
     }
 
-    /// A node of that builder and sort, now and then of another sort or builder, or an invented one.
+    /// A node of that builder and sort, now and then of another sort or builder, or an invented
+    /// one.
     fn node(&mut self, of: Option<usize>, sort: Sort) -> AgpuNode {
         let of = if self.rng.one_in(24) { self.building.len().checked_sub(1) } else { of };
         let sort = if self.rng.one_in(12) { Sort::Any } else { sort };
@@ -300,7 +301,8 @@ pub(super) fn length(t: &mut Thread) -> Done {
     t.made(at, Sort::Size, |out| unsafe { agpu_builder_length(builder, array, axis, out) })
 }
 
-/// Calls that make a node of others and numbers: their arguments in order, each with its sort, and what they make.
+/// Calls that make a node of others and numbers: their arguments in order, each with its sort, and
+/// what they make.
 macro_rules! of_nodes {
     ($name:ident = $function:ident($($arg:ident: $sort:ident),*) -> $made:ident) => {
         pub(super) fn $name(t: &mut Thread) -> Done {

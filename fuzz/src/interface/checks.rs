@@ -112,7 +112,8 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("agpu_set_cancel_flag", devices::set_cancel_flag),
 ];
 
-/// Whether a call succeeded. One that fails says why, and has written nothing; none has an internal error.
+/// Whether a call succeeded. One that fails says why, and has written nothing; none has an internal
+/// error.
 pub(super) fn done(status: AgpuStatus, untouched: bool) -> Result<bool, String> {
     if status == AgpuStatus::AgpuOk {
         return Ok(true);
@@ -133,7 +134,8 @@ pub(super) fn message() -> Result<String, String> {
     text.to_str().map(String::from).map_err(|e| format!("a message that is no UTF-8: {e}"))
 }
 
-/// A call with a place for what it gives: that, if it succeeds. Now and then there is no place, which it must refuse.
+/// A call with a place for what it gives: that, if it succeeds. Now and then there is no place,
+/// which it must refuse.
 pub(super) fn out<T>(t: &mut Thread, call: impl FnOnce(*mut T) -> AgpuStatus) -> Result<Option<T>, String> {
     if t.rng.one_in(24) {
         let succeeded = done(call(std::ptr::null_mut()), true)?;

@@ -243,7 +243,8 @@ pub(super) fn event_query(t: &mut Thread) -> Done {
 }
 
 impl Thread<'_> {
-    /// What must succeed, whatever went before: a buffer of this thread's own context, filled, changed, read back.
+    /// What must succeed, whatever went before: a buffer of this thread's own context, filled,
+    /// changed, read back.
     pub(super) fn right(&mut self) -> Result<(), String> {
         let (mut buffer, ty) = (null_mut(), MaybeUninit::new(AgpuType::AgpuF32));
         let (host, mut back, two) = ([1f32, 2.0, 3.0], [0f32; 3], 2f32);

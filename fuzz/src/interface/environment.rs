@@ -1,5 +1,5 @@
-//! The caller's floating-point environment: any rounding mode, flushed subnormals, traps. Every call is made in one,
-//! and must leave it as it was.
+//! The caller's floating-point environment: any rounding mode, flushed subnormals, traps. Every
+//! call is made in one, and must leave it as it was.
 
 use crate::rng::Rng;
 
@@ -10,7 +10,8 @@ pub(super) struct Environment(u32);
 const DEFAULT: u32 = 0x1f80;
 /// Flush results and operands that are subnormal.
 const FLUSH: u32 = 0x8040;
-/// The masks of the traps for invalid operations, divisions by zero and overflows; inexact results are everybody's.
+/// The masks of the traps for invalid operations, divisions by zero and overflows; inexact results
+/// are everybody's.
 const TRAPS: u32 = 0x0080 | 0x0200 | 0x0400;
 /// Exceptions that have happened: the test's own arithmetic leaves some, too.
 const SEEN: u32 = 0x003f;

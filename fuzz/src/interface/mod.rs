@@ -1,9 +1,11 @@
-//! Random calls of the C interface, in any order, with handles of any kind and age, on several threads.
+//! Random calls of the C interface, in any order, with handles of any kind and age, on several
+//! threads.
 //!
-//! The contract is kept where the library cannot check it: memory has the size that a call says, texts end, two
-//! threads do not write one buffer. All else is left to chance. A call must answer with a status that is not an
-//! internal error, say why it fails, and leave what it would have written as it was; calls that are right go on
-//! working after any number of wrong ones; and everything can be freed.
+//! The contract is kept where the library cannot check it: memory has the size that a call says,
+//! texts end, two threads do not write one buffer. All else is left to chance. A call must answer
+//! with a status that is not an internal error, say why it fails, and leave what it would have
+//! written as it was; calls that are right go on working after any number of wrong ones; and
+//! everything can be freed.
 
 mod arrays;
 mod build;
@@ -217,7 +219,8 @@ impl<'a> Thread<'a> {
         out
     }
 
-    /// An index, a length or a stride: mostly small, one in eight is anything but what there is memory for.
+    /// An index, a length or a stride: mostly small, one in eight is anything but what there is
+    /// memory for.
     fn int(&mut self) -> i64 {
         match self.rng.below(8) {
             0 => self.rng.pick(&[i64::MIN, i64::MAX, -1, 1 << 56, -(1 << 56), i64::MAX - 1]),

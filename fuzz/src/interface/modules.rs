@@ -1,4 +1,5 @@
-//! Calls about packages: one that is loaded and freed by all threads, and one of this program's own that is called.
+//! Calls about packages: one that is loaded and freed by all threads, and one of this program's own
+//! that is called.
 
 use super::checks::{done, gives, out};
 use super::{Shared, Thread, pointer};
@@ -95,7 +96,8 @@ pub(super) fn free(t: &mut Thread) -> Done {
 
 pub(super) fn get(t: &mut Thread) -> Done {
     let module = t.handle(modules);
-    // SAFETY: as above; a place for the result, or none. Nobody follows the pointer: another thread may unload it.
+    // SAFETY: as above; a place for the result, or none. Nobody follows the pointer: another thread
+    // may unload it.
     gives::<*const AgpuModule>(t, |out| unsafe { agpu_module_get(module, out) })
 }
 

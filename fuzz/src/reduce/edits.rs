@@ -1,4 +1,5 @@
-//! What is tried to make a case smaller. Each edit has places, numbered from 0: beyond the last there is none; at a place there may be nothing to do.
+//! What is tried to make a case smaller. Each edit has places, numbered from 0: beyond the last
+//! there is none; at a place there may be nothing to do.
 
 use crate::case::Case;
 use crate::generate::Call;
@@ -9,7 +10,8 @@ use arraygpu_compiler::core::{Function, NodeId, Op};
 use arraygpu_compiler::scalar::Lit;
 use std::sync::Arc;
 
-/// The case with one change at a place: None beyond the last place, Some(None) where nothing can be done.
+/// The case with one change at a place: None beyond the last place, Some(None) where nothing can be
+/// done.
 type Edit = fn(&Case, usize) -> Option<Option<Case>>;
 
 /// All edits, coarse ones first.
@@ -63,7 +65,8 @@ fn is_ready(case: &Case) -> bool {
     arraygpu_compiler::core::verify::verify(&case.function).is_ok()
 }
 
-/// A node replaced: by its K-th operand of the same type, or, of K = 0, by a constant or a parameter.
+/// A node replaced: by its K-th operand of the same type, or, of K = 0, by a constant or a
+/// parameter.
 fn nodes<const K: usize>(case: &Case, at: usize) -> Option<Option<Case>> {
     let (f, done) = replaced::<K>(&case.function, at)?;
     let out = Case { function: f, ..case.clone() };

@@ -1,4 +1,5 @@
-//! A failing program made small: parts are taken out as long as it fails in the same way, each time in a process of its own.
+//! A failing program made small: parts are taken out as long as it fails in the same way, each time
+//! in a process of its own.
 
 mod edits;
 

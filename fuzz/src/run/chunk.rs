@@ -1,4 +1,5 @@
-//! What one of the processes does: some seeds through a stage, telling how far it is line by line on the standard output.
+//! What one of the processes does: some seeds through a stage, telling how far it is line by line
+//! on the standard output.
 
 use crate::case::Case;
 use crate::check::{self, Failure, Stage, c};
@@ -12,7 +13,8 @@ use std::sync::atomic::Ordering;
 
 /// Programs of a file of C.
 const BATCH: usize = 25;
-/// C that takes the compiler as long as a dozen other programs: one of so many of those is run unless all are asked for.
+/// C that takes the compiler as long as a dozen other programs: one of so many of those is run
+/// unless all are asked for.
 const LONG: usize = 20 << 10;
 const OF_LONG: u64 = 16;
 /// C that takes the compiler minutes.
@@ -27,7 +29,8 @@ fn report(seed: u64, f: &Failure) {
     say(&format!("failed {seed}\t{}\t{}", f.class, f.message.replace(['\n', '\t'], " | ")));
 }
 
-/// Runs seeds through a stage here, but those to skip, telling how far it is on the standard output: what [`run`] starts.
+/// Runs seeds through a stage here, but those to skip, telling how far it is on the standard
+/// output: what [`run`] starts.
 pub fn chunk(stage: Stage, seeds: Range<u64>, skip: &[u64], language: bool, long: bool) {
     check::keep_quiet();
     if stage == Stage::Interface {
@@ -101,7 +104,8 @@ fn telling_refusals<T>(seed: u64, f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Cases that are compiled to one file of C, for one of the levels in turn: results that were compared, and how many programs they were.
+/// Cases that are compiled to one file of C, for one of the levels in turn: results that were
+/// compared, and how many programs they were.
 fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
     let mut ready = Vec::new();
     for (seed, case) in cases {
@@ -119,8 +123,8 @@ fn together(cases: &[(u64, Case)], long: bool) -> (u64, usize) {
     (halved(&ready, level).0, ready.len())
 }
 
-/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that it does not take:
-/// how many results were compared, and whether nothing failed.
+/// Cases in one file; if the C compiler is not content with it, in two, until it is one case that
+/// it does not take: how many results were compared, and whether nothing failed.
 fn halved(ready: &[(u64, &Case)], level: &Level) -> (u64, bool) {
     let all: Vec<&Case> = ready.iter().map(|r| r.1).collect();
     let batch = match check::caught(|| c::Batch::new(&all, level)) {

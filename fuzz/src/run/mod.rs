@@ -1,4 +1,5 @@
-//! Many seeds, in processes of their own: a program that brings the compiler down ends one of them, and the next goes on behind it.
+//! Many seeds, in processes of their own: a program that brings the compiler down ends one of them,
+//! and the next goes on behind it.
 
 mod chunk;
 
@@ -44,8 +45,9 @@ pub struct Asked {
 
 /// Of how many programs one may be refused for how much code it would be.
 const ONE_REFUSED_OF: u64 = 5000;
-/// Of how many programs in the language's words one may be refused for how much code it would be. About one in a hundred of them multiplies a matrix by a stencil of a
-/// padded one, which is refused for its amount of code.
+/// Of how many programs in the language's words one may be refused for how much code it would be.
+/// About one in a hundred of them multiplies a matrix by a stencil of a padded one, which is
+/// refused for its amount of code.
 const ONE_CHAIN_REFUSED_OF: u64 = 60;
 
 /// What was seen.

@@ -17,7 +17,8 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-/// The memory of a call, and what the arguments are as they lie there: arrays that share elements have the same ones.
+/// The memory of a call, and what the arguments are as they lie there: arrays that share elements
+/// have the same ones.
 pub struct Laid {
     places: Places,
     /// The bytes of each buffer.
@@ -147,7 +148,8 @@ impl Held {
             done(unsafe { agpu_copy_from_host(held.all(), data.cast(), count) })?;
             return Ok(held);
         }
-        // SAFETY: the words are aligned for every type, hold that many elements, and live as long as the buffer.
+        // SAFETY: the words are aligned for every type, hold that many elements, and live as long
+        // as the buffer.
         done(unsafe { agpu_buffer_wrap(context, of, data.cast(), count, &mut handle) })?;
         Ok(Held { handle, words, size: bytes.len(), count, ty, is_gpu })
     }

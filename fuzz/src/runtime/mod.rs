@@ -1,4 +1,5 @@
-//! Compiled functions in the runtime: loaded from a library or into the block interpreter, and called through the C ABI.
+//! Compiled functions in the runtime: loaded from a library or into the block interpreter, and
+//! called through the C ABI.
 
 #[path = "../../../tests/common/blocks.rs"]
 mod blocks;
@@ -89,7 +90,8 @@ impl Loaded {
     }
 }
 
-/// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it is not content, warnings included.
+/// Compiles a program's C with the package's own flags, for a level; what the C compiler says if it
+/// is not content, warnings included.
 pub fn build(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded, String> {
     let library = cc::Compiler::find(true).and_then(|cc| cc.shared(&compiled.c_source, level, folder));
     let library = library.map_err(|e| e.to_string())?;

@@ -1,5 +1,5 @@
-//! The benchmark in the bundle: the program, its packages, and its peers, which nvcc compiles; where there is none here, the script
-//! compiles them there.
+//! The benchmark in the bundle: the program, its packages, and its peers, which nvcc compiles;
+//! where there is none here, the script compiles them there.
 
 use super::{Bundle, projects};
 use crate::cuda::Toolkit;

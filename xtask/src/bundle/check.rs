@@ -1,5 +1,6 @@
-//! What a bundle needs of the machine it runs on: no library that is not in it or everywhere, no newer glibc, no path of the machine
-//! that built it where the loader looks, and not more than 64 MiB to be carried there.
+//! What a bundle needs of the machine it runs on: no library that is not in it or everywhere, no
+//! newer glibc, no path of the machine that built it where the loader looks, and not more than 64
+//! MiB to be carried there.
 
 use crate::sh::{self, Result};
 use std::fs;
@@ -44,8 +45,8 @@ fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |m| m.len())
 }
 
-/// Checks the programs and libraries of a folder, which may need what is in the bundle at `root`. Gives its files, and how many of
-/// them are programs or libraries.
+/// Checks the programs and libraries of a folder, which may need what is in the bundle at `root`.
+/// Gives its files, and how many of them are programs or libraries.
 pub fn libraries(folder: &Path, root: &Path) -> Result<(Vec<PathBuf>, usize)> {
     let (mut files, mut elf, mut complaints) = (Vec::new(), 0, Vec::new());
     walk(folder, &mut files);

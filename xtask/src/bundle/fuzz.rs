@@ -1,4 +1,5 @@
-//! The random programs of core IR in the bundle: all stages but C, for which there may be no compiler.
+//! The random programs of core IR in the bundle: all stages but C, for which there may be no
+//! compiler.
 
 use super::Bundle;
 use crate::sh::{self, Result};

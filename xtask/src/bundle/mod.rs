@@ -1,5 +1,5 @@
-//! `cargo xtask bundle`: one folder with libraries, packages, tests and benchmarks that runs on another Linux machine, which needs
-//! nothing but glibc 2.36 and, for the GPU, NVIDIA's driver.
+//! `cargo xtask bundle`: one folder with libraries, packages, tests and benchmarks that runs on
+//! another Linux machine, which needs nothing but glibc 2.36 and, for the GPU, NVIDIA's driver.
 //!
 //! ```text
 //! lib/         libarraygpu.so.5 and the packages' libraries      share/   the packages' manifests and code to read
@@ -9,7 +9,8 @@
 //! run-tests.sh  run-bench.sh  run-sanitizer.sh  README.txt  THIRD-PARTY.txt  sbom.json
 //! ```
 //!
-//! Programs find libraries beside them (`$ORIGIN`), and data from the bundle's root, where the scripts start them.
+//! Programs find libraries beside them (`$ORIGIN`), and data from the bundle's root, where the
+//! scripts start them.
 
 mod bench;
 mod check;
@@ -97,7 +98,8 @@ impl Bundle {
         self.put_as(file, &format!("{folder}/{}", name.to_string_lossy()))
     }
 
-    /// Copies a file to a path in the bundle; programs and libraries without what only debuggers need.
+    /// Copies a file to a path in the bundle; programs and libraries without what only debuggers
+    /// need.
     pub fn put_as(&self, file: &Path, name: &str) -> Result {
         let to = self.root.join(name);
         let failed = |e: std::io::Error| format!("cannot copy {} to {name}: {e}", file.display());

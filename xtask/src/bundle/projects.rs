@@ -1,4 +1,5 @@
-//! The CMake projects of the repository in the bundle: their test programs, and the packages that these use.
+//! The CMake projects of the repository in the bundle: their test programs, and the packages that
+//! these use.
 
 use super::{Bundle, work};
 use crate::cmake;
@@ -7,7 +8,8 @@ use crate::install::Profile;
 use crate::sh::{self, Result};
 use std::path::{Path, PathBuf};
 
-/// Builds a project for the bundle and takes every program that its tests run, and every package that it has made.
+/// Builds a project for the bundle and takes every program that its tests run, and every package
+/// that it has made.
 pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Result {
     let build = build(project, toolkit)?;
     for program in programs(&build)? {
@@ -22,8 +24,8 @@ pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Res
     packages(bundle, &build)
 }
 
-/// Configures and builds a project so that its programs look for libraries in the bundle's `lib/`; with a toolkit, its packages hold
-/// machine code beside the PTX.
+/// Configures and builds a project so that its programs look for libraries in the bundle's `lib/`;
+/// with a toolkit, its packages hold machine code beside the PTX.
 pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     let out = work().join("build").join(project.replace('/', "-"));
     let prefix = Profile::Release.prefix();
@@ -33,7 +35,8 @@ pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     configure.arg("-DCMAKE_INSTALL_RPATH=$ORIGIN/../../lib;$ORIGIN/../lib");
     configure
         .arg(format!("-DGENERATOR_ARGS={}", toolkit.map_or(String::new(), |t| t.generator_args().join(";"))));
-    // C++'s own libraries come along, without what nobody calls; and no path of this machine in messages of checks
+    // C++'s own libraries come along, without what nobody calls; and no path of this machine in
+    // messages of checks
     configure.arg("-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections");
     let map = format!("-ffile-prefix-map={}/=", sh::root().display());
     configure.arg(format!("-DCMAKE_CXX_FLAGS={map}")).arg(format!("-DCMAKE_C_FLAGS={map}"));
@@ -44,7 +47,8 @@ pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     Ok(out)
 }
 
-/// The programs of this project that its tests run without arguments; tests that run CMake need a compiler, and stay here.
+/// The programs of this project that its tests run without arguments; tests that run CMake need a
+/// compiler, and stay here.
 fn programs(build: &Path) -> Result<Vec<PathBuf>> {
     let listed = sh::output(sh::program("ctest").arg("--test-dir").arg(build).arg("--show-only=json-v1"));
     let listed = listed.ok_or("ctest cannot list its tests")?;

@@ -1,7 +1,9 @@
-//! Random programs in the bundle: packages with the interpreter's results, made here, and the program that runs them there. And those that compare the
-//! elementary functions' bits, and what `fast_math` makes of them.
+//! Random programs in the bundle: packages with the interpreter's results, made here, and the
+//! program that runs them there. And those that compare the elementary functions' bits, and what
+//! `fast_math` makes of them.
 //!
-//! The packages lie compressed in `data/random.tar.gz`: their code for GPUs is text, and they are what takes most space.
+//! The packages lie compressed in `data/random.tar.gz`: their code for GPUs is text, and they are
+//! what takes most space.
 
 use super::{Bundle, check, projects};
 use crate::cuda::Toolkit;

@@ -1,4 +1,5 @@
-//! Rust test programs in the bundle: those of the runtime, which need neither cargo nor a C compiler (what needs one is left out there).
+//! Rust test programs in the bundle: those of the runtime, which need neither cargo nor a C
+//! compiler (what needs one is left out there).
 
 use super::Bundle;
 use crate::sh::{self, Result};
@@ -22,7 +23,8 @@ pub fn add(bundle: &mut Bundle) -> Result {
     Ok(())
 }
 
-/// The test programs in cargo's messages; unit tests, and those that need the repository, stay here.
+/// The test programs in cargo's messages; unit tests, and those that need the repository, stay
+/// here.
 fn executables(messages: &str) -> Vec<(String, PathBuf)> {
     let one = |line: &str| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;

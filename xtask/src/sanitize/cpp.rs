@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// The headers' code is what is instrumented, and what it reads of the library's memory; the library, which Rust's
-/// sanitizer knows, is not.
+/// The headers' code is what is instrumented, and what it reads of the library's memory; the
+/// library, which Rust's sanitizer knows, is not.
 const ADDRESS: Watched = Watched {
     name: "address",
     flags: "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer",
@@ -50,8 +50,8 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Memory that is read before it is written or after it is gone, in the library and its kernels, too; and what was
-/// lost.
+/// Memory that is read before it is written or after it is gone, in the library and its kernels,
+/// too; and what was lost.
 pub fn valgrind() -> Result {
     system::ensure(system::VALGRIND)?;
     install::for_projects(Profile::Dev)?;

@@ -1,9 +1,10 @@
-//! No circle of files: the files of `compiler/src` and of `dsl/src` import each other in one direction.
+//! No circle of files: the files of `compiler/src` and of `dsl/src` import each other in one
+//! direction.
 //!
 //! An import is a path from one file to an item of another one, in `use` or written out in code
-//! ([`imports`]). A module that declares its children (`mod x;`) and hands on their items
-//! (`pub use x::Y`) does not import them, and a path through such a module leads to the file that has
-//! the item. Methods are no paths: a call of a method that a higher file implements is not seen.
+//! ([`imports`]). A module that declares its children (`mod x;`) and hands on their items (`pub use
+//! x::Y`) does not import them, and a path through such a module leads to the file that has the
+//! item. Methods are no paths: a call of a method that a higher file implements is not seen.
 
 mod imports;
 

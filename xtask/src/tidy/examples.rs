@@ -1,9 +1,9 @@
-//! Documentation of the language: every public function of `dsl/src` has an example, which runs as a
-//! doc test, and a line that says what it costs.
+//! Documentation of the language: every public function of `dsl/src` has an example, which runs as
+//! a doc test, and a line that says what it costs.
 //!
-//! The check reads text. It looks at the doc comments and attributes above `pub fn`, also in macros,
-//! whose examples are made by `#[doc = concat!(..)]`. That every item has a doc comment at all is the
-//! lint `missing_docs`.
+//! The check reads text. It looks at the doc comments and attributes above `pub fn`, also in
+//! macros, whose examples are made by `#[doc = concat!(..)]`. That every item has a doc comment at
+//! all is the lint `missing_docs`.
 
 /// Files whose public functions need neither, each with the reason.
 const EXCEPTIONS: [(&str, &str); 1] =

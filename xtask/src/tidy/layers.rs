@@ -1,7 +1,8 @@
 //! Layers: what a folder or file of a crate may import. An import that runs upwards makes a circle
 //! sooner or later, so the order is one list for each crate.
 
-/// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before it.
+/// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
+/// it.
 const COMPILER: [&str; 16] = [
     "loc",
     "error",

@@ -1,6 +1,8 @@
-//! `cargo xtask ulp [FUNCTION..]`: measures the elementary functions: errors against MPFR over all f32 inputs and many f64 ones, monotony, and speed beside the system's.
+//! `cargo xtask ulp [FUNCTION..]`: measures the elementary functions: errors against MPFR over all
+//! f32 inputs and many f64 ones, monotony, and speed beside the system's.
 //!
-//! Rows go to `bench/results/ulp-DATE.jsonl` (those of functions that were not asked for are taken over), and the table in docs/elementary.md is written from them.
+//! Rows go to `bench/results/ulp-DATE.jsonl` (those of functions that were not asked for are taken
+//! over), and the table in docs/elementary.md is written from them.
 
 mod table;
 
@@ -23,7 +25,8 @@ pub struct Asked {
     pub hard: bool,
     /// Only write the table in the docs from the rows that are there.
     pub table: bool,
-    /// What the tool (`--json`) and `arraygpu-function-speed` printed on another machine, in place of measuring here; its first line is the machine.
+    /// What the tool (`--json`) and `arraygpu-function-speed` printed on another machine, in place
+    /// of measuring here; its first line is the machine.
     pub measured: Option<PathBuf>,
 }
 

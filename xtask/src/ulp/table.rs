@@ -35,7 +35,8 @@ fn gpu() -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Beside what MPFR measured: `frexp` has two results, and no rounding that it could measure (`math/tests/hard.rs` takes all f32).
+/// Beside what MPFR measured: `frexp` has two results, and no rounding that it could measure
+/// (`math/tests/hard.rs` takes all f32).
 fn with_frexp(rows: &[Value]) -> Vec<Value> {
     let frexp = |ty: &str| json!({"function": "frexp", "type": ty, "ulps": 0.0, "bound": 0.0});
     let at = rows.partition_point(|r| r["function"].as_str() < Some("frexp"));

@@ -1,8 +1,8 @@
 //! Which items of which files a file names, from the texts of all files of a crate.
 //!
-//! The text is not parsed: comments and strings are taken away, `use` and `mod` are found, and every
-//! path `a::b` is followed through modules and the names that they have by `use`. A name that a module
-//! hands on by `pub use` is an import if the module's own code mentions it.
+//! The text is not parsed: comments and strings are taken away, `use` and `mod` are found, and
+//! every path `a::b` is followed through modules and the names that they have by `use`. A name that
+//! a module hands on by `pub use` is an import if the module's own code mentions it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,8 +77,8 @@ impl Files {
         imports
     }
 
-    /// The module to whose file a path leads, and the path from there on: empty if it is the module.
-    /// None if it leads out of the crate, or is local.
+    /// The module to whose file a path leads, and the path from there on: empty if it is the
+    /// module. None if it leads out of the crate, or is local.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<(Module, Vec<String>)> {
         let (first, mut rest) = path.split_first().filter(|_| depth < DEEPEST)?;
         let mut module = from.to_vec();
