@@ -44,7 +44,7 @@ pub(crate) fn pick(
     make(at, ty, Op::Pick { construct, src, axis, index, inside })
 }
 
-/// n times the array along a new axis.
+/// The array repeated n times along a new axis.
 pub(crate) fn spread(at: Place, construct: &'static str, (src, axis): (NodeRef, u8), n: NodeRef) -> NodeRef {
     let ty = Type { elem: src.ty.elem, rank: src.ty.rank + 1 };
     make(at, ty, Op::Spread { construct, src, axis, n })
@@ -76,7 +76,7 @@ pub(crate) fn over_parts(
 ) -> Vec<NodeRef> {
     let extents: Vec<NodeRef> = axes.iter().map(|axis| len(at, src, *axis)).collect();
     generated(at, construct, &extents, |index| {
-        // the last axis first: the numbers of those before it stay
+        // from the last axis on: picking an axis does not renumber those before it
         let last_first = axes.iter().zip(index).rev();
         f(last_first.fold(src, |part, (axis, i)| pick(at, construct, (part, *axis), i, true)))
     })

@@ -81,7 +81,7 @@ enum Target {
     Cuda,
 }
 
-/// An architecture, with clap's wish for an error that is a text.
+/// Parses an architecture. clap asks for errors that are texts.
 fn architecture(text: &str) -> std::result::Result<Arch, String> {
     text.parse().map_err(|e: compiler::Error| e.message)
 }
@@ -246,7 +246,7 @@ fn execute(package: &Package, arguments: &Arguments, stdout: &mut dyn Write) -> 
     Ok(compiler::package::write(&compiled, &options)?)
 }
 
-/// Prints to stdout; a reader that went away (`| head`) is no error.
+/// Prints to stdout. A reader that has closed the pipe (`| head`) is no error.
 fn print(out: &mut dyn Write, text: &str) -> Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -141,7 +141,7 @@ macro_rules! integer_literals {
 }
 integer_literals!(f32 f64 half::f16 half::bf16);
 
-/// `2` beside floats means `2.0`; what the float type cannot hold exactly is a mistake.
+/// `2` beside floats means `2.0`. A number that the float type cannot hold exactly is a mistake.
 pub(crate) fn float_literal<T: Elem>(value: i32, at: Place) -> NodeRef {
     match exact_float(value, T::TY) {
         Some(lit) => node::constant(at, lit),

@@ -96,8 +96,8 @@ fn iterated<S: States>(at: Place, count: NodeRef, init: S, f: impl FnOnce(S) -> 
     (0..).zip(types).map(state).collect()
 }
 
-/// What the bodies mention that was open before the iteration: constants, and what only moves
-/// elements, belong to the step; all else is computed before the first step.
+/// Nodes that the bodies mention and that do not depend on the states: they are computed before the
+/// first step. Constants, and operations that only move elements, belong to the step instead.
 fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<NodeRef> {
     let mut seen: HashSet<*const Node> = states.iter().map(|s| std::ptr::from_ref(*s)).collect();
     let (mut out, mut stack) = (Vec::new(), bodies.to_vec());
@@ -119,8 +119,8 @@ fn captured(scope: ScopeRef, states: &[NodeRef], bodies: &[NodeRef]) -> Vec<Node
     out
 }
 
-/// Whether an array's elements are another one's in other places, or follow from the place: storing
-/// it would only cost memory.
+/// Whether an array's elements are those of another array in other places, or follow from their
+/// indices. Storing such an array would only cost memory.
 pub(crate) fn moves(op: &Op) -> bool {
     matches!(
         op,

@@ -23,11 +23,11 @@ pub struct Node {
     pub(crate) scopes: ScopeSet,
     /// Where the author wrote it.
     pub(crate) at: Place,
-    /// Nodes of one thread, in the order in which the program made them.
+    /// The position in the order in which the program made the nodes of a thread.
     pub(crate) number: u64,
 }
 
-/// Nodes are shared and live for ever.
+/// A reference to a node. Nodes are shared and never freed.
 pub type NodeRef = &'static Node;
 
 /// A closure of the author, called once on variables.
@@ -38,23 +38,23 @@ pub(crate) struct Lambda {
     pub body: NodeRef,
 }
 
-/// What all states of one iteration share.
+/// An iteration. All states that it gives share it.
 #[derive(Debug)]
 pub(crate) struct Iteration {
-    /// What stands for the states in the step.
+    /// The variables that stand for the states in the step.
     pub states: Vec<NodeRef>,
-    /// The states after it.
+    /// The states after a step.
     pub bodies: Vec<NodeRef>,
-    /// How often it is applied.
+    /// The number of steps.
     pub count: NodeRef,
-    /// The states before the first time.
+    /// The states before the first step.
     pub inits: Vec<NodeRef>,
-    /// What the step mentions from outside.
+    /// Nodes from outside that the step mentions.
     pub captured: Vec<NodeRef>,
 }
 
 impl Iteration {
-    /// What it depends on.
+    /// The nodes that the iteration depends on.
     pub(crate) fn operands(&self) -> Vec<NodeRef> {
         [&[self.count], &self.inits[..], &self.captured].concat()
     }
@@ -74,7 +74,7 @@ pub(crate) enum SameShape {
 pub(crate) enum Op {
     Const(Lit),
     Param(u32),
-    /// A closure's variable. It is the node that is its identity.
+    /// A closure's variable. The node is its identity.
     Var,
     Unary(UnaryOp, NodeRef),
     Binary(BinaryOp, NodeRef, NodeRef),
@@ -83,11 +83,11 @@ pub(crate) enum Op {
     Cast(Ty, NodeRef),
     /// The operand's value may be embedded as a constant.
     Stage(NodeRef),
-    /// `slet`: the operand, to be bound in the generated code.
+    /// `slet`: the operand, which gets a variable in the generated code.
     Bound(NodeRef),
-    /// Of an axis.
+    /// The length of the operand along an axis.
     Len(NodeRef, u8),
-    /// An index an axis.
+    /// The element at these indices, one for each axis.
     At(NodeRef, Vec<NodeRef>),
     Map {
         same_shape: SameShape,
@@ -120,21 +120,23 @@ pub(crate) enum Op {
         index: NodeRef,
         inside: bool,
     },
-    /// n times the operand along a new axis.
+    /// The operand repeated n times along a new axis.
     Spread {
         construct: &'static str,
         src: NodeRef,
         axis: u8,
         n: NodeRef,
     },
-    /// So many more elements before and after those of an axis; the margins are constants.
+    /// The operand with margins before and after the elements of an axis. Their widths are
+    /// constants.
     Pad {
         src: NodeRef,
         axis: u8,
         margins: [NodeRef; 2],
         boundary: Boundary<NodeRef>,
     },
-    /// `part` in place of the elements of `src` from `start` on, an index an axis.
+    /// `src` with `part` in place of the elements from `start` on, which has one index for each
+    /// axis.
     Replace {
         construct: &'static str,
         src: NodeRef,
@@ -240,7 +242,7 @@ pub(crate) fn bind(
     bodies.into_iter().map(|body| Lambda { scope: open.0, vars: vars.clone(), body }).collect()
 }
 
-/// As [`bind`], for a closure that gives one value.
+/// [`bind`] for a closure that gives one value.
 pub(crate) fn bind_one(
     at: Place,
     construct: &'static str,
@@ -271,7 +273,7 @@ pub(crate) fn map(
     map_over(at, construct, SameShape::Rule(construct), srcs, f)
 }
 
-/// As [`map`], where the bounds of the arrays, which are slices, say that they have one shape.
+/// [`map`] over slices, whose bounds say that they have one shape.
 pub(crate) fn map_slices(
     at: Place,
     construct: &'static str,
@@ -329,7 +331,7 @@ pub(crate) fn sum_type(ty: Ty) -> Ty {
     if ty.is_half() { Ty::F32 } else { ty }
 }
 
-/// A value as one of that type.
+/// A value cast to a type, if it has another one.
 pub(crate) fn as_type(at: Place, ty: Ty, a: NodeRef) -> NodeRef {
     if a.ty.elem == ty { a } else { cast(at, ty, a) }
 }
@@ -347,13 +349,13 @@ pub(crate) fn binary(at: Place, op: BinaryOp, a: NodeRef, b: NodeRef) -> NodeRef
     }
 }
 
-/// `a` times 2 to the power `n`, an i32. Beyond the ends of this range of exponents every result is
-/// 0 or infinity already.
+/// `a` times 2 to the power `n`, an i32. Exponents are clamped to a range beyond which every result
+/// is 0 or infinity.
 pub(crate) fn ldexp(at: Place, a: NodeRef, n: NodeRef) -> NodeRef {
     let [low, high] = [-5000, 5000].map(|k| constant(at, Lit::i32(k)));
     let n = binary(at, BinaryOp::Min, binary(at, BinaryOp::Max, n, low), high);
-    // a half would round the exponent: f32 holds it, and the result is rounded to the half as that
-    // of any operation
+    // a half cannot hold every exponent of the range; f32 can, and the result is rounded to the
+    // half at the end
     let ty = sum_type(a.ty.elem);
     let result = binary(at, BinaryOp::Ldexp, as_type(at, ty, a), cast(at, ty, n));
     as_type(at, a.ty.elem, result)

@@ -61,7 +61,7 @@ array_right_hand_sides! {
         "expected `TExp<{T}>`, `SExp<{T}>` or a constant of type `{T}`";
 }
 
-/// Which types stand to the right of what.
+/// Implements the right-hand sides: which types may stand to the right of which handles.
 macro_rules! right_hand_sides {
     ($($ty:ty => $out:ident, $sides:tt, $generics:tt, $elem:ty, $node:expr;)*) => { $(
         right_hand_sides!(@scalar $ty, $out, $generics, $elem, $node);
@@ -101,8 +101,8 @@ right_hand_sides! {
     i32 => SExp, (VectorRhs MatrixRhs TensorRhs), (), bf16, float_literal::<bf16>;
 }
 
-/// Classes of element types, asked of the right-hand side. Asked of the left one, rustc would say
-/// no more than "cannot add" where the class is wrong.
+/// Classes of element types as bounds of the right-hand side. As bounds of the left one, rustc
+/// would say no more than "cannot add" where the class is wrong.
 macro_rules! classes {
     ($($name:ident $class:ident $message:literal $label:literal $note:literal;)*) => { $(
         /// The operator takes this element type.
@@ -195,7 +195,7 @@ operator!(BitsRhs BitXor bitxor BitXorAssign bitxor_assign Xor "^" 14);
 operator!(IntRhs Shl shl ShlAssign shl_assign Shl "<<" 104);
 operator!(IntRhs Shr shr ShrAssign shr_assign Shr ">>" 1);
 
-/// Literals on the left. The orphan rule wants each type by its name.
+/// Literals on the left. The orphan rule demands an impl for each type.
 macro_rules! literals {
     ($left:ty, $elem:ty: $($trait:ident $method:ident $op:ident)*) => { $(
         literals!(@one $left, $elem, SExp, $trait $method $op);

@@ -33,9 +33,9 @@ pub struct Package {
     name: String,
     at: Place,
     functions: Vec<Definition>,
-    /// `fast_math` for functions to come.
+    /// `fast_math` for the functions that follow.
     fast: bool,
-    /// How to keep stencils of functions to come.
+    /// How to keep the stencils of the functions that follow.
     stencil: Option<StencilHint>,
     /// The first mistake that a registration found.
     mistake: Option<Error>,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// How long a generator stays silent.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Takes messages of what is being done. A thread prints the latest when [`PATIENCE`] ends, and
-/// every later one at once.
+/// Reports what is being done. A thread prints the latest message when [`PATIENCE`] ends, and every
+/// later one at once.
 pub(crate) struct Progress {
     messages: Option<Sender<String>>,
     printer: Option<JoinHandle<()>>,
@@ -48,7 +48,7 @@ impl Progress {
     /// Tells what is being done now.
     pub(crate) fn say(&self, text: &str) {
         if let Some(messages) = &self.messages {
-            // without its printer progress is not worth an error
+            // progress that cannot be printed is no error
             let _ = messages.send(text.into());
         }
     }

@@ -27,11 +27,11 @@ pub trait Results: Copy {
     note = "arrays do not nest: reduce the inner one first (`.sum()`, `.max()`), or compute all elements with `generate(n, |i| ..)` or `generate2(n, m, |i, j| ..)`"
 )]
 pub trait Scalars: Results {
-    /// The same shape with vectors for scalars.
+    /// The same tuple with vectors in place of scalars.
     type Vectors: Results;
-    /// With matrices for scalars.
+    /// The same tuple with matrices in place of scalars.
     type Matrices: Results;
-    /// With arrays of three dimensions for scalars.
+    /// The same tuple with arrays of three dimensions in place of scalars.
     type Tensors: Results;
 }
 

@@ -31,7 +31,7 @@ pub struct Scope {
     at: Place,
 }
 
-/// A scope that lives as long as its thread's arena, that is for ever.
+/// A reference to a scope, which is never freed.
 pub type ScopeRef = &'static Scope;
 
 thread_local! {
@@ -41,19 +41,19 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A number above all that this thread got before: the order of the author's program.
+/// A number above all earlier ones of this thread: it gives the order of the author's program.
 pub(crate) fn next_number() -> u64 {
     NEXT.with(|n| n.replace(n.get() + 1))
 }
 
-/// The place that opened the innermost scope: the best that can be said where the author's own line
-/// is unknown.
+/// The place that opened the innermost scope. It is named where the author's own line is unknown.
 pub(crate) fn innermost_place() -> Option<Place> {
     OPEN.with(|o| o.borrow().last().map(|s| s.at))
 }
 
-/// Whose line it is: a method that is given as a function, `m.map_rows(VExp::max)`, is called by
-/// the standard library or by us; then the author's line is that of the construct around it.
+/// The author's line for a call. A method that is passed as a function, as in
+/// `m.map_rows(VExp::max)`, is called by the standard library or by this crate; the author's line
+/// is then that of the construct around it.
 pub(crate) fn authors_place(at: Place) -> Place {
     let ours = file!().trim_end_matches("scope.rs");
     let foreign = ["/rustc/", "/rustlib/src/"].iter().any(|of| at.file().contains(of));
@@ -80,19 +80,20 @@ impl Drop for Open {
     }
 }
 
-/// A set of scopes, ascending by number. Shared between nodes wherever it is the same.
+/// A set of scopes, ascending by number. Nodes with equal sets share one where that is cheap to
+/// see.
 #[derive(Clone, Copy, Debug)]
 pub struct ScopeSet(&'static [ScopeRef]);
 
 impl ScopeSet {
-    /// Of values that are the same everywhere: constants.
+    /// The scopes of a constant: none.
     pub const EMPTY: ScopeSet = ScopeSet(&[]);
 
     fn made(scopes: impl IntoIterator<Item = ScopeRef>) -> ScopeSet {
         ScopeSet(SETS.with(|a| &*a.alloc_extend(scopes)))
     }
 
-    /// Only that one.
+    /// The set of one scope.
     pub(crate) fn one(scope: ScopeRef) -> ScopeSet {
         ScopeSet::made([scope])
     }
@@ -105,7 +106,7 @@ impl ScopeSet {
         other.0.iter().all(|s| self.contains(s))
     }
 
-    /// What is in either.
+    /// The scopes that are in either set.
     pub(crate) fn union(self, other: ScopeSet) -> ScopeSet {
         if self.covers(other) {
             return self;
@@ -119,7 +120,7 @@ impl ScopeSet {
         ScopeSet::made(all)
     }
 
-    /// All but that one.
+    /// The set without a scope.
     pub(crate) fn without(self, scope: ScopeRef) -> ScopeSet {
         if !self.contains(scope) {
             return self;
@@ -127,7 +128,7 @@ impl ScopeSet {
         ScopeSet::made(self.0.iter().copied().filter(|s| s.id != scope.id))
     }
 
-    /// Whether all of them were opened before that one.
+    /// Whether all of them were opened before the given one.
     pub(crate) fn is_before(self, scope: ScopeRef) -> bool {
         self.0.iter().all(|s| s.id < scope.id)
     }

@@ -8,14 +8,14 @@ use arraygpu_compiler::core::{Function, Graph, NodeId, Op, verify};
 use arraygpu_compiler::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 
-/// What a call says of a parameter.
+/// What a call tells about a parameter.
 #[derive(Clone)]
 enum Given {
     Scalar(Lit),
     Extents(Vec<i64>),
 }
 
-/// Whether all calls do, but those that a shape rule refuses where none need fit.
+/// Whether all calls do. A call that need not fit may also be one that a shape rule refuses.
 pub fn is_legal(case: &Case) -> bool {
     case.calls.iter().all(|c| {
         let given = c.args.iter().map(|v| match v {
@@ -24,7 +24,7 @@ pub fn is_legal(case: &Case) -> bool {
             Value::Array(extents, _) => Given::Extents(extents.clone()),
         });
         let given: Vec<Given> = given.collect();
-        // a rule that does not hold ends the call
+        // the call ends at the rule that does not hold
         !c.fits && !rules(&case.function, given.clone()) || keeps(&case.function, given)
     })
 }
@@ -57,7 +57,7 @@ impl Host<'_> {
         self.value(n).map(Lit::as_i64)
     }
 
-    /// None: the host does not know it.
+    /// None if the host does not know it.
     fn value(&mut self, n: NodeId) -> Option<Lit> {
         if let Some(known) = self.known.get(&n) {
             return *known;
@@ -133,7 +133,7 @@ impl Host<'_> {
             }
             Op::Pick { src, axis, index } => match verify::is_host(&self.g, index) {
                 true => (0..self.shape(src)?[usize::from(axis)]).contains(&self.number(index)?),
-                // it runs over that axis: the interpreter looks
+                // the index runs over that axis: the interpreter checks it
                 false => true,
             },
             Op::Iterate { step, count, args, .. } => {

@@ -46,7 +46,7 @@ enum Task {
         /// Make the first program of each kind of failure small, and write it into this folder
         #[arg(long)]
         small: Option<PathBuf>,
-        /// Programs may take so many times as long (builds without all optimisations, busy
+        /// Multiply the time limits of programs by this (builds without all optimisations, busy
         /// machines)
         #[arg(long, default_value_t = 1)]
         slow: u32,
@@ -54,7 +54,7 @@ enum Task {
         /// others chains of them
         #[arg(long)]
         language: bool,
-        /// In C also all programs that take the C compiler long, and not one of sixteen
+        /// In stage C, run all programs that take the C compiler long, not only one of sixteen
         #[arg(long)]
         long: bool,
     },
@@ -64,7 +64,7 @@ enum Task {
         stage: Stage,
         #[arg(long, value_parser = seeds)]
         seeds: Range<u64>,
-        /// But not these
+        /// Seeds to leave out
         #[arg(long, value_delimiter = ',')]
         skip: Vec<u64>,
         #[arg(long, default_value_t = 1)]
@@ -118,12 +118,12 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 fn main() -> ExitCode {
     match Cli::parse().task {
         Task::Run { stage, seeds, chunk, jobs, minutes, small, slow, language, long } => {
-            // texts of these programs are like those of the others, and calls of the interface have
-            // none
+            // the texts of these programs are like those of the others, and calls of the interface
+            // have no program
             let others = if language { &[][..] } else { &[Stage::Texts, Stage::Interface] };
             let all = || Stage::ALL.into_iter().chain(others.iter().copied()).collect();
             let stages = if stage.is_empty() { all() } else { stage };
-            // a day has more seeds than anyone has time for
+            // a day's seeds are more than a run can get through
             let minutes = minutes.or(seeds.is_none().then_some(5.0));
             let limit = minutes.map(|m| Duration::from_secs_f64(60.0 * m));
             let seeds = seeds.unwrap_or_else(of_today);

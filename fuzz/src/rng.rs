@@ -1,7 +1,7 @@
 //! A small generator of random numbers with a seed: a failing program is named by its seed,
 //! whatever else changes.
 
-/// xorshift64*, seeded by one step of splitmix64.
+/// The generator xorshift64*, seeded by one step of splitmix64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -14,7 +14,7 @@ impl Rng {
         Rng((z ^ (z >> 31)) | 1)
     }
 
-    /// 64 bits.
+    /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -22,22 +22,22 @@ impl Rng {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below n.
+    /// A number below n.
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() >> 33) as usize % n
     }
 
-    /// From a to b, both included.
+    /// A number from a to b, both included.
     pub fn between(&mut self, a: i64, b: i64) -> i64 {
         a + self.below((b - a + 1) as usize) as i64
     }
 
-    /// One of a list.
+    /// An item of a list.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// One in n.
+    /// True once in n calls, on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

@@ -5,7 +5,7 @@ use crate::{dsl, generate};
 use std::ops::Range;
 use std::time::UNIX_EPOCH;
 
-/// More than a day's machine time gets through.
+/// More seeds than a machine gets through in a day.
 const OF_A_DAY: u64 = 10_000_000;
 
 /// The program of a seed: of core IR, or of the language ([`dsl`]).

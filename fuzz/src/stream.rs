@@ -21,7 +21,7 @@ pub fn must(out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "operator cast to {to} {ty}")?;
         }
     }
-    // parameters stand in a program's head
+    // parameters are written in a program's head
     for word in count::with(&SAID).filter(|word| *word != "param") {
         writeln!(out, "operation {word}")?;
     }

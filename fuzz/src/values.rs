@@ -9,7 +9,7 @@ pub fn small(ty: Ty, n: i64) -> Lit {
     eval_cast(ty, Lit::i64(n))
 }
 
-/// A constant in a program: often one that another type has, too.
+/// A constant of a program, often one that other types can hold, too.
 pub fn constant(ty: Ty, rng: &mut Rng) -> Lit {
     match rng.below(8) {
         0 => small(ty, 0),
@@ -53,10 +53,10 @@ fn corner(ty: Ty, rng: &mut Rng) -> Lit {
     }
 }
 
-/// An argument of these extents; of a scalar none.
+/// An argument with these extents, of which a scalar has none.
 pub fn array(ty: Ty, extents: &[i64], rng: &mut Rng) -> Value {
     let count = extents.iter().product::<i64>();
-    // now and then all elements are alike, or there are no corners
+    // some arguments have equal elements only, or no corner values
     let style = rng.below(6);
     let first = element(ty, rng);
     let one = |rng: &mut Rng| match style {

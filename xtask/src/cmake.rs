@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Another build of a project, for a tool that watches its programs.
 pub struct Watched {
-    /// Of its folder in the target directory.
+    /// The name of its folder in the target directory.
     pub name: &'static str,
     /// Options of the C and the C++ compiler.
     pub flags: &'static str,
@@ -23,7 +23,7 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     };
     let mut more = Vec::new();
     if let Profile::Dev = profile {
-        // the C++ compiler takes half as long as at -O3
+        // the C++ compiler is quicker than at -O3
         more.push("-DCMAKE_CXX_FLAGS_RELEASE=-O1".into());
     }
     if let (Profile::Dev, Some(level)) = (profile, level_of_today()) {
@@ -34,14 +34,14 @@ pub fn build(folder: &str, target: Option<&str>, profile: Profile) -> Result<Pat
     build_in(&projects, folder, target.as_slice(), profile, &more)
 }
 
-/// The packages of the examples serve the tests, too.
+/// The folder with the packages of the examples, which the tests use, too.
 fn packages_in(projects: &Path) -> String {
     format!("-DPACKAGES={}", projects.join("cpp-examples/arraygpu").display())
 }
 
-/// The same, of all or some targets, for a tool, with the library as the tests have it, and
-/// packages that all such tools share: of a level that valgrind knows, too, which is without
-/// AVX-512.
+/// Configures and builds all or some targets for a tool that watches programs, with the library of
+/// the tests. The packages are shared by all such tools, and are compiled for a level without
+/// AVX-512, which valgrind does not know.
 pub fn build_watched(folder: &str, targets: &[&str], watched: &Watched) -> Result<PathBuf> {
     let projects = sh::target().join("cmake-watched");
     let level = levels().into_iter().rfind(|l| *l != "v4").unwrap_or("v2");
@@ -68,7 +68,7 @@ fn build_in(
     configure.arg("-S").arg(sh::root().join(folder)).arg("-B").arg(&out);
     configure.arg("-DCMAKE_BUILD_TYPE=Release").args(more);
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-    // the installed tree, not one that was found in an earlier run
+    // the installed tree in place of one that an earlier run found
     configure.arg(format!("-Darraygpu_DIR={}", prefix.join("lib/cmake/arraygpu").display()));
     configure.arg(format!("-DGENERATOR_CARGO_ARGS={}", profile.arguments().join(";")));
     configure.arg("--no-warn-unused-cli");

@@ -30,7 +30,7 @@ impl Counts {
         }
     }
 
-    /// Both sums.
+    /// Adds other counts to these.
     pub fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;

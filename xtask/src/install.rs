@@ -22,9 +22,9 @@ pub const SONAME: &str = "libarraygpu.so.5";
 /// How the library and the generators are built.
 #[derive(Clone, Copy)]
 pub enum Profile {
-    /// As users have them.
+    /// The profile of users.
     Release,
-    /// As the Rust tests have them: most of it is built by then.
+    /// The profile of the Rust tests, which have built most of it already.
     Dev,
 }
 
@@ -59,9 +59,9 @@ pub fn run(prefix: &Path) -> Result {
     build_and_install(prefix, Profile::Release, &[])
 }
 
-/// The same where examples and tests expect it, with the generators that they run built along: in
-/// one go, because cargo would choose other features of shared crates for the library alone and
-/// compile nearly everything twice.
+/// Builds and installs to the place where examples and tests expect it, together with the
+/// generators that they run. One cargo command builds both: for the library alone cargo would
+/// choose other features of shared crates, and would compile nearly everything twice.
 pub fn for_projects(profile: Profile) -> Result {
     build_and_install(&profile.prefix(), profile, &["--package", "arraygpu-examples"])
 }
@@ -73,14 +73,14 @@ const LIST: &str = "share/arraygpu/installed.txt";
 pub fn uninstall(prefix: &Path) -> Result {
     let list = String::from_utf8_lossy(&sh::get(&prefix.join(LIST))?).into_owned();
     for name in list.lines() {
-        // a list that somebody wrote himself removes nothing elsewhere
+        // a list from elsewhere must not remove files outside of the prefix
         let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         let path = prefix.join(name);
         if !is_inside || path.symlink_metadata().is_err() {
             continue;
         }
         fs::remove_file(&path).map_err(|e| format!("cannot remove {}: {e}", path.display()))?;
-        // as far up as nothing else is there
+        // and the folders above, as long as they are empty
         let own = path.ancestors().skip(1).take_while(|folder| *folder != prefix);
         let _ = own.map(fs::remove_dir).take_while(|done| done.is_ok()).count();
     }
@@ -140,8 +140,8 @@ fn libraries(tree: &mut Tree, built: &Path) -> Result {
     let versioned = format!("{SONAME}.{VERSION}");
     let archive = built.join("libarraygpu_capi.a");
     let [shared, whole] = ["installed.so", "installed.a"].map(|name| built.join(name));
-    // linked again only where it changed, and put where it differs: what stands on it is not built
-    // again for nothing
+    // linked only if the archive changed, and copied only if the result differs, so that dependants
+    // are not rebuilt needlessly
     let is_newer = |made: &Path| Some(modified(made)? > modified(&archive)?.max(modified(&link::map())?));
     if is_newer(&shared) != Some(true) {
         link::shared(&archive, SONAME, &shared)?;

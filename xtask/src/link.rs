@@ -21,7 +21,7 @@ pub fn shared(archive: &Path, soname: &str, out: &Path) -> Result {
     link.arg("-shared").arg("-o").arg(out);
     link.arg("-Wl,--whole-archive").arg(archive).arg("-Wl,--no-whole-archive");
     link.arg(format!("-Wl,--version-script={}", map().display())).arg(format!("-Wl,-soname,{soname}"));
-    // worker threads and thread-local destructors must find their code after a dlclose
+    // code of worker threads and thread-local destructors must stay after a dlclose
     link.args([
         "-Wl,-z,nodelete",
         "-Wl,-z,relro,-z,now",
@@ -39,7 +39,7 @@ pub fn of_one_object(archive: &Path, out: &Path) -> Result {
     sh::run(join.arg("-r").arg("-o").arg(&whole).arg("--whole-archive").arg(archive))?;
     let mut localise = sh::program("objcopy");
     localise.args(["--strip-debug", "--wildcard", "--keep-global-symbol=agpu_*"]);
-    // bitcode of the standard library, which is none any more when it is joined
+    // bitcode of the standard library, which is not valid in a joined object
     localise.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     sh::run(localise.arg(&whole).arg(&object))?;
     let _ = std::fs::remove_file(out);

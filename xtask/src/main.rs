@@ -98,7 +98,7 @@ enum Task {
     /// Prove the rewrites of scalars and indices by SMT solvers; writes
     /// compiler/tests/proofs/log.txt
     Prove {
-        /// What is proven already, too (an hour)
+        /// Prove again what is proven already (an hour)
         #[arg(long)]
         all: bool,
         /// Seconds that a solver may take for one claim

@@ -97,8 +97,7 @@ pub fn run(which: Which, variables: &[(&str, &OsStr)], counts: &mut Counts) -> R
 fn build(which: Which) -> Result<Vec<Program>> {
     let mut programs = build_of(&WITHOUT_MODELS)?;
     programs.extend(build_of(&["-p", "arraygpu-models"])?);
-    // the compiler is optimised for the programs that use it; for its own unit tests that would
-    // take minutes more
+    // the compiler is optimised for the programs that use it; its own unit tests do not need that
     let config = "profile.dev.package.arraygpu-compiler.opt-level=0";
     programs.extend(build_of(&["-p", "arraygpu-compiler", "--lib", "--config", config])?);
     if which == Which::Quick {
@@ -136,7 +135,7 @@ impl Program {
             command.envs(variables.iter().copied());
             command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
             let mut child = command.spawn()?;
-            // the pipe ends with the program
+            // the command holds an end of the pipe, which must close for the reader to finish
             drop(command);
             let mut text = Vec::new();
             reader.read_to_end(&mut text)?;

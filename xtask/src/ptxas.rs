@@ -15,7 +15,7 @@ const VERSION: &str = "V13.0.88";
 /// Its place in the package.
 const PROGRAM: &str = "nvidia/cu13/bin/ptxas";
 
-/// Finds or installs it; `ARRAYGPU_PTXAS` names another one.
+/// Finds or installs ptxas; `ARRAYGPU_PTXAS` names another program.
 pub fn ensure() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("ARRAYGPU_PTXAS") {
         return Ok(given.into());
@@ -25,7 +25,7 @@ pub fn ensure() -> Result<PathBuf> {
     let right = |file: &Path| {
         sh::output(Command::new(file).arg("--version")).is_some_and(|said| said.contains(VERSION))
     };
-    // alone, or with the rest of the toolkit
+    // installed alone, or with the rest of the toolkit
     if let Some(file) = [file.clone(), tools.join("cuda").join(PROGRAM)].into_iter().find(|f| right(f)) {
         return Ok(file);
     }
@@ -36,7 +36,7 @@ pub fn ensure() -> Result<PathBuf> {
     fs::create_dir_all(&wheel).map_err(failed)?;
     pip::install(&[PACKAGE], &wheel)
         .map_err(|e| format!("{e}\nARRAYGPU_PTXAS=FILE names a ptxas that is there already"))?;
-    // the rest of the compiler is not needed
+    // only this file of the wheel is needed
     fs::rename(wheel.join(PROGRAM), &file).map_err(failed)?;
     fs::remove_dir_all(&wheel).map_err(failed)?;
     if right(&file) { Ok(file) } else { Err(format!("{} of {PACKAGE} does not run", file.display())) }

@@ -75,7 +75,7 @@ fn units(file: &str, text: &str) -> Vec<Unit> {
         }
     };
     let mut parts: Vec<String> = vec![String::new()];
-    // notes inside of a kernel of PTX are comments, too
+    // notes inside of a PTX kernel are comments, too
     for line in text.lines().filter(|l| !l.starts_with(['\t', ' ']) || !l.trim_start().starts_with("// ")) {
         if begins(line) {
             parts.push(String::new());
@@ -203,7 +203,7 @@ fn ptx(part: &str, own: &str) -> String {
             let is_register = before.ends_with('%');
             let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
             let ty = types.get(word).or_else(|| types.get(stem).filter(|_| stem.starts_with('_')));
-            // special registers and words of the language are in no declaration
+            // special registers and keywords have no declaration
             ty.filter(|ty| is_register || *ty == "shared")
                 .map(|ty| format!("{}{}", ty.trim_start_matches('.'), names.number(word)))
         });
@@ -267,7 +267,7 @@ mod tests {
         ] {
             assert!(!same("a.ptx", a, &b.replacen(from, to, 1)), "{to}");
         }
-        // one kernel less
+        // a kernel is missing
         assert!(!same("a.ptx", a, ""));
     }
 }

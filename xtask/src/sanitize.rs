@@ -37,8 +37,8 @@ const NOT_UNDER_SANITIZERS: [&str; 10] = [
     "a_long_run_is_cancelled",
     "--skip",
     "files_fail",
-    // a privileged program obeys no ASAN_OPTIONS either; the soak sets options of an allocator that
-    // is not there
+    // a privileged program ignores ASAN_OPTIONS, too; the soak sets options of an allocator that
+    // the sanitizer replaces
     "--skip",
     "privileged_programs",
     "--skip",
@@ -74,8 +74,8 @@ fn under(tool: Tool) -> Result {
         test.env("RUSTFLAGS", format!("{options} -Cunsafe-allow-abi-mismatch=sanitizer"));
         // the C compiler's kernels and the fake driver are not instrumented
         test.env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 allocator_may_return_null=1")
-            // the fake driver and some tests keep what they make; that memory stays flat is what
-            // `load` and `soak` count
+            // the fake driver and some tests never free their objects; `load` and `soak` check that
+            // memory stays flat
             .env("ASAN_OPTIONS", "detect_leaks=0 allocator_may_return_null=1");
         sh::run(test.env("ARRAYGPU_PTXAS", &ptxas))?;
     }
@@ -86,9 +86,9 @@ fn miri() -> Result {
     let mut test = nightly("miri");
     test.args(["test", "--package", "arraygpu-capi", "--lib", "--"]).args(FOR_MIRI);
     test.env("CARGO_TARGET_DIR", sh::target().join("sanitize/miri"));
-    // handles are numbers, which become pointers again
+    // handles are numbers, which are cast back to pointers
     let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation";
-    // threads that take turns in other orders, and see other values, with each seed
+    // each seed gives the threads another order, and other values of racing reads
     test.env("MIRIFLAGS", format!("{flags} -Zmiri-many-seeds=0..8"));
     sh::run(&mut test)
 }
@@ -102,7 +102,7 @@ fn loom() -> Result {
 /// Cargo of the nightly toolchain, which has these tools.
 fn nightly(task: &str) -> Command {
     let mut cargo = sh::program("cargo");
-    // which cargo runs us, and with which compiler, is no matter here
+    // the cargo and the compiler that run this program do not count here
     cargo.env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     cargo.current_dir(sh::root()).args(["+nightly", task]);
     cargo

@@ -111,7 +111,7 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir).map_err(failed)?;
     }
-    // a new file rather than new bytes in the old one: a running program may have it mapped
+    // write a new file, since a running program may have the old one mapped
     let _ = fs::remove_file(path);
     fs::write(path, bytes).map_err(failed)
 }

@@ -75,7 +75,8 @@ pub fn ensure(needs: &[Need]) -> Result {
         let said = String::from_utf8_lossy(&out.stderr);
         if out.status.success() { Ok(()) } else { Err(format!("apt-get {} failed:\n{said}", args[0])) }
     };
-    // the list of packages may be missing or old; if it cannot be had, the one that is there may do
+    // the list of packages may be missing or old; if it cannot be updated, the present one may
+    // suffice
     let updated = apt(&["update", "-qq"]);
     let install = [&["install", "-y", "-qq", "--no-install-recommends"][..], &missing].concat();
     apt(&install).map_err(|e| format!("{}{e}{}", updated.err().unwrap_or_default(), ask()))?;

@@ -26,7 +26,8 @@ impl Run<'_> {
         self.only.is_none_or(|only| only == name)
     }
 
-    /// One step, if it is asked for. A step that fails without a failed test counts as one.
+    /// Runs one step, if it is asked for. A step that fails without a failed test counts as one
+    /// failure.
     fn step(&mut self, name: &str, step: impl FnOnce(&mut Counts) -> Result) -> bool {
         if !self.wants(name) && name != "install" {
             return true;

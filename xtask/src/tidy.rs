@@ -126,7 +126,7 @@ fn check(name: &str, text: &str) -> Vec<String> {
         "compiler/Cargo.toml" | "math/Cargo.toml" => "arraygpu-",
         _ => return bad,
     };
-    // the compiler stands on the elementary functions alone
+    // the compiler depends on the elementary functions alone
     let allowed = |line: &str| name == "compiler/Cargo.toml" && line.starts_with("arraygpu-math.");
     let depends = |line: &str| {
         !allowed(line) && (line.starts_with(foreign) || line.contains(&format!("/{}\"", &foreign[9..])))

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How the step finds what it mentions from outside.
+/// How a step gets a value from outside.
 enum Outside {
     /// It is a parameter.
     Param(u32),
@@ -80,7 +80,7 @@ impl Lowering {
         Ok(Lowered { step: number as u32, args })
     }
 
-    /// How a value from outside comes in. `next`: the number of the next parameter.
+    /// How a value from outside gets into the step. `next`: the number of the next parameter.
     fn outside(&mut self, n: NodeRef, inits: &[NodeId], next: u32) -> Outside {
         let id = self.id(n);
         if !n.ty.is_scalar() {
@@ -128,7 +128,7 @@ impl Lowering {
             for (axis, extent) in (0..).zip(extents) {
                 let own = inner.b.function.graph.add(core::Op::Len(NodeId(i as u32), axis));
                 match first.get(&extent) {
-                    // within one state it is for the caller to say
+                    // equal lengths within the states are for the caller to ensure
                     Some(other) if i >= states => {
                         let (subject, loc) = ("iterate".into(), self.place(node.at));
                         inner.b.function.requires.push(Require {
@@ -146,7 +146,7 @@ impl Lowering {
         }
     }
 
-    /// What stands for the values from outside in the step.
+    /// Gives the states and the values from outside their nodes in the step.
     fn begin(&mut self, all: &Iteration, outside: &[Outside]) {
         for (i, state) in (0..).zip(&all.states) {
             self.ids.insert(std::ptr::from_ref(*state), NodeId(i));

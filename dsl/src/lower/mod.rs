@@ -54,7 +54,7 @@ pub(crate) fn lower(definition: &Definition) -> Result<Function> {
 
 impl Lowering {
     fn node(&mut self, node: NodeRef) -> Result<()> {
-        // a parameter comes from no line of the function
+        // a parameter has no line in the function
         let place = if let Op::Param(_) = node.op { LocStack::default() } else { self.place(node.at) };
         self.b.at(place);
         let id = self.operation(node)?;

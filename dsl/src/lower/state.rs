@@ -35,9 +35,9 @@ pub(super) fn needed(results: &[NodeRef], known: &HashSet<*const Node>) -> Vec<N
 /// The state of a lowering.
 pub(super) struct Lowering {
     pub(super) b: Builder,
-    /// What each node became.
+    /// The node of core IR that each node became.
     pub(super) ids: HashMap<*const Node, NodeId>,
-    /// Each place of the author's program once.
+    /// The places of the author's program, each converted once.
     places: HashMap<*const std::panic::Location<'static>, LocStack>,
     /// The steps of iterations.
     pub(super) iterations: HashMap<*const Iteration, Lowered>,
@@ -59,7 +59,7 @@ impl Lowering {
         self.places.entry(at).or_insert_with(|| LocStack::one(Loc::caller(at))).clone()
     }
 
-    /// What a node became that came before.
+    /// What an earlier node became.
     pub(super) fn id(&self, node: NodeRef) -> NodeId {
         self.ids[&std::ptr::from_ref(node)]
     }

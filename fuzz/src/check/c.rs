@@ -10,7 +10,7 @@ use arraygpu_compiler::package::level::Level;
 use std::path::Path;
 
 const TARGETS: Targets = Targets { cpu: true, cuda: false };
-/// Of C, at most.
+/// The most bytes of C.
 const LARGEST: usize = 5 << 20;
 
 /// Programs that are compiled together, for one level.
@@ -47,7 +47,7 @@ impl Batch {
 
 fn library(compiled: &Compiled, level: &Level, folder: &Path) -> Result<Loaded, Failure> {
     build(compiled, level, folder).map_err(|e| {
-        // what the compiler says of a place that has no names of ours in it
+        // the compiler's message, from a line without names of this program
         let says = e.lines().find_map(|l| l.split_once("error:").or(l.split_once("warning:")));
         let says = says.unwrap_or_default().1;
         Failure::new(format!("the C compiler is not content: {says}\n{e}"))

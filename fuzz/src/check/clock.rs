@@ -5,17 +5,17 @@ use std::time::Duration;
 
 static TIMES: AtomicU32 = AtomicU32::new(1);
 
-/// From now on a program may take so many times as long: in builds without all optimisations.
+/// Multiplies the time that a program may take, for builds without all optimisations.
 pub fn allow(times: u32) {
     TIMES.store(times, Ordering::Relaxed);
 }
 
-/// Of the compiler, for one program.
+/// The longest that the compiler may take for one program.
 pub(super) fn longest() -> Duration {
     Duration::from_secs(2) * TIMES.load(Ordering::Relaxed)
 }
 
-/// Since the thread began.
+/// The time that this thread has computed.
 #[cfg(unix)]
 pub(super) fn now() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -24,7 +24,7 @@ pub(super) fn now() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Since the first call, where there is no clock of a thread.
+/// The time since the first call: this system has no clock of a thread.
 #[cfg(not(unix))]
 pub(super) fn now() -> Duration {
     use std::sync::OnceLock;

@@ -8,11 +8,11 @@ use arraygpu_compiler::driver::Targets;
 
 /// Runs all calls.
 pub fn check(case: &Case) -> Result<u64, Failure> {
-    // what `fast_math` approximates has other bits on a GPU
+    // `fast_math` changes bits on a GPU
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
-    // a kernel may have too many parameters for GPUs: then the runtime says so
+    // the runtime refuses a kernel with too many parameters for a GPU
     if compiled.gpu.iter().any(|k| k.absent.is_some()) {
         return Ok(0);
     }

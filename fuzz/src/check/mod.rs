@@ -41,7 +41,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Every one that needs no GPU.
+    /// Every stage that needs no GPU.
     pub const ALL: [Stage; 4] = [Stage::Passes, Stage::Simulator, Stage::Block, Stage::C];
 
     /// The name on the command line.
@@ -61,9 +61,9 @@ impl Stage {
 /// What went wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// The same for failures of one kind: a message without numbers.
+    /// The kind of the failure: its message without numbers. Failures of one kind have the same.
     pub class: String,
-    /// All of it.
+    /// The whole message.
     pub message: String,
 }
 
@@ -149,9 +149,9 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-/// How often a program was refused for what is not predicted: how much code its nested operations
-/// would be, or a stored array in a closure whose record only some elements need. How many there
-/// are in a run is limited.
+/// How often a program was refused for a reason that the generator does not predict: the amount of
+/// code of its nested operations, or a stored array in a closure whose record only some elements
+/// need. Their number in a run is limited.
 pub static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn is_unpredicted(e: &Error) -> bool {
@@ -177,7 +177,7 @@ fn compiled(case: &Case, targets: Targets) -> Result<Option<Compiled>, Failure> 
     }
 }
 
-/// Without `fast_math`, whose bits are a device's.
+/// Removes `fast_math`, whose bits depend on the device.
 pub fn precise(f: &mut Function) {
     f.fast = false;
     for step in &mut f.steps {
@@ -189,9 +189,10 @@ pub fn precise(f: &mut Function) {
 fn uses_all(f: &Function, lambda: &Lambda) -> bool {
     let used = f.graph.reachable([lambda.body]);
     let uses = |v: Var| used.iter().any(|n| matches!(f.graph.op(*n), Op::Var(w, ..) if *w == v));
-    // or only in an arm that need not be taken
+    // or uses it only in an arm that may not be taken
     let chooses = used.iter().any(|n| matches!(f.graph.op(*n), Op::Select(..)));
-    // a reduction of few equal elements is `x ^ x` and the like, whose value is known without x
+    // a reduction of a few equal elements is an expression like `x ^ x`, whose value does not
+    // depend on x
     let cancels = used.iter().any(|n| matches!(f.graph.op(*n), Op::Binary(op, ..) if cancels(*op)));
     !chooses && !cancels && lambda.params.iter().all(|p| uses(p.0))
 }
@@ -223,7 +224,7 @@ pub fn needs_all(f: &Function) -> bool {
         Op::Map(lambda, _) | Op::Reduce { join: lambda, .. } | Op::Fold { step: lambda, .. } => {
             uses_all(f, lambda)
         }
-        // what x - x, x & false or 0 * x is, is known without x
+        // the values of x - x, x & false and 0 * x do not depend on x
         Op::MulAdd(a, b, _) => !is_constant(a) && !is_constant(b),
         Op::Binary(op, a, b) => {
             a != b
@@ -258,8 +259,8 @@ fn difference(wanted: &[Value], found: &[Value]) -> Option<String> {
     })
 }
 
-/// Whether an outcome is what another was: a record may go with a value that nobody needs any more;
-/// it is never added.
+/// Whether an outcome equals an earlier one. A record may disappear with a value that is not needed
+/// any more; none may be added.
 fn compare(
     before: &arraygpu_compiler::Result<Outcome>,
     after: &arraygpu_compiler::Result<Outcome>,

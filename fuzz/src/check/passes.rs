@@ -31,7 +31,7 @@ pub fn check(case: &Case) -> std::result::Result<u64, Failure> {
     let fused = driver::on_big_stack(|| {
         pipeline::run(f, &mut |name, g| {
             let begin = clock::now();
-            // steps come first, each through all passes
+            // steps come first, and each goes through all passes
             if g.name == f.name && failure.is_none() {
                 let now = encode::encode(g);
                 if now != last {
@@ -56,7 +56,7 @@ pub fn check(case: &Case) -> std::result::Result<u64, Failure> {
         (Ok(_), Some("E0310")) => return Err(Failure::new("passes: E0310 was to be said")),
         (Ok(fused), _) => fused,
     };
-    // what a pass changed beside the structure tells here
+    // a change that the structure does not show is found here
     let begin = clock::now();
     for (call, before) in case.calls.iter().zip(&before) {
         compared += 1;

@@ -21,7 +21,7 @@ impl Contexts {
         Ok(Contexts([of(1)?, of(2)?]))
     }
 
-    /// Of the first GPU.
+    /// A context of the first GPU.
     pub fn gpu() -> std::result::Result<Contexts, Failure> {
         let one = context(AGPU_DEVICE_CUDA, 0).map_err(|e| Failure::new(format!("no context: {e}")))?;
         Ok(Contexts([one, one]))
@@ -43,7 +43,7 @@ pub fn calls(
         let expected = interp::run(&case.function, &call.args);
         let shapes: Vec<Vec<i64>> = match &expected {
             Ok(o) => o.results.iter().map(extents).collect(),
-            // none is looked at: the rules come first
+            // no result is compared: the shape rules refuse the call first
             Err(_) => fused.results.iter().map(|r| vec![0; fused.graph.ty(r.value).rank.into()]).collect(),
         };
         for (j, layout) in Layout::ALL.into_iter().enumerate() {
@@ -79,7 +79,7 @@ fn judge(
     }
     match (expected, called.status) {
         (Ok(o), AgpuStatus::AgpuOk) => {
-            // a record may have gone with a value that is not needed
+            // a record may have disappeared with a value that is not needed
             if o.recorded && fused().is_ok_and(|o| o.recorded) && !ignores(f) {
                 return Some("a record is lost".into());
             }

@@ -1,4 +1,4 @@
-//! A simulated GPU: every version of every kernel, in layouts and orders of threads of chance.
+//! A simulated GPU: every version of every kernel, in random layouts and orders of threads.
 
 use super::{Failure, compiled, difference, ignores, precise};
 use crate::case::Case;
@@ -12,12 +12,12 @@ use gpu::{Failure as Fault, How, Layout, Record, call};
 #[path = "../../../compiler/tests/common/gpu.rs"]
 mod gpu;
 
-/// Of PTX, at most.
+/// The most bytes of PTX.
 const LARGEST: usize = 5 << 20;
 
 /// Runs all calls, with each version where its conditions hold.
 pub fn check(case: &Case) -> Result<u64, Failure> {
-    // what `fast_math` approximates has other bits on a GPU
+    // `fast_math` changes bits on a GPU
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
@@ -36,7 +36,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
             record: None,
         };
         for version in [None].into_iter().chain((0..versions).map(Some)) {
-            // what the runtime can choose: the least one, doubled
+            // the spans that the runtime can choose: powers of two
             let span = rng.pick(&[1, 2, 4, 8, 16]);
             let order = match rng.below(3) {
                 0 => Order::Ascending,
@@ -55,7 +55,7 @@ struct Calls<'a> {
     compiled: &'a Compiled,
     args: &'a [interp::Value],
     expected: arraygpu_compiler::Result<interp::Outcome>,
-    /// What the first call left; all others must leave it, too.
+    /// The record of the first call; all others must leave the same.
     record: Option<Option<Record>>,
 }
 

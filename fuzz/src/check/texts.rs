@@ -28,7 +28,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     let mut rng = Rng::new(hash.finish());
     let mut tried = each(&core, &mut rng, "core IR", functions)?;
     let targets = Targets { cpu: true, cuda: true };
-    // what is refused is another stage's matter
+    // other stages check which programs are refused
     let Ok(compiled) = driver::compile_for("fuzz", vec![case.function.clone()], targets) else {
         return Ok(tried);
     };
@@ -45,9 +45,9 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     Ok(tried)
 }
 
-/// Damages a text again and again.
+/// Damages a text many times.
 fn each(text: &str, rng: &mut Rng, what: &str, read: fn(&str) -> Result<(), Error>) -> Result<u64, Failure> {
-    // a function that is not well-formed is a bug of whoever made it
+    // a function that is not well-formed is no bug of the reader
     let is_bug = |e: &Error| e.kind == Kind::Bug && e.code != NOT_WELL_FORMED;
     if let Some(e) = read(text).err().filter(is_bug) {
         return Err(Failure::new(format!("a {what} that was printed is refused: {e}\n{text}")));
@@ -57,7 +57,7 @@ fn each(text: &str, rng: &mut Rng, what: &str, read: fn(&str) -> Result<(), Erro
         for _ in 0..1 + rng.below(3) {
             damaged = damage(&damaged, rng);
         }
-        // a panic is told with the text, too
+        // a panic is reported with the text, too
         let done = super::caught(|| Ok(read(&damaged)))
             .map_err(|f| Failure::new(format!("{}\n{damaged}", f.message)))?;
         if let Some(e) = done.err().filter(is_bug) {
@@ -83,7 +83,7 @@ fn kernels(text: &str) -> Result<(), Error> {
     for k in kernel::parse::parse(text)? {
         same(&k, kernel::parse::parse(&k.to_string())?.first())?;
         if k.threads > 0 {
-            // what is well-formed stays so
+            // a well-formed kernel stays well-formed
             let mut changed = k.clone();
             kernel::pipeline::PASSES.iter().try_for_each(|pass| pass.run(&mut changed))?;
         }

@@ -6,8 +6,8 @@ use crate::generate::{is_binary_of_users, is_unary_of_users};
 use arraygpu_compiler::core::MAX_RANK;
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// Arrays of every type that every reader takes, outside of closures; and in an element, where a
-/// reader depends on one.
+/// Every reader with arrays of every type that it takes: outside of closures, and inside of an
+/// element where the reader depends on one.
 pub(super) fn arrays() -> Vec<(Cell, Vec<Place>)> {
     let mut out = Vec::new();
     for maker in makers() {
@@ -80,7 +80,7 @@ fn places(maker: &str, reader: &str) -> Vec<Place> {
     match (maker, reader) {
         (_, "elem") => vec![Place::Element],
         ("param", "at") => vec![Place::Closed, Place::Element, Place::Nested, Place::Operator, Place::Step],
-        // stored, repeated and picked arrays are rarely made again for an element
+        // stored, repeated and picked arrays are rarely made inside of an element
         ("spread" | "pick" | "materialize" | "iterate", "at") => vec![Place::Closed, Place::Element],
         ("spread" | "pick" | "materialize" | "iterate", _) => vec![Place::Closed],
         (_, "at" | "map" | "reduce" | "fold") => vec![Place::Closed, Place::Element, Place::Step],
@@ -114,7 +114,7 @@ pub(super) fn scalars() -> Vec<(Cell, Vec<Place>)> {
     out
 }
 
-/// From every type to every type.
+/// Casts from every type to every type.
 pub(super) fn casts() -> Vec<(Cell, Vec<Place>)> {
     let pairs = Ty::ALL.into_iter().flat_map(|a| Ty::ALL.map(|b| (a, b)));
     pairs.map(|(a, b)| ((a.to_string(), b.to_string()), vec![Place::Element])).collect()

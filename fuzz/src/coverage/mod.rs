@@ -21,9 +21,9 @@ use std::ops::Range;
 pub(crate) enum Place {
     /// Outside of closures.
     Closed,
-    /// In one closure.
+    /// Inside of one closure.
     Element,
-    /// In two closures or more.
+    /// Inside of two closures or more.
     Nested,
     /// In the function of a reduction or a fold.
     Operator,
@@ -46,7 +46,7 @@ impl Place {
 /// A row and a column of one of the tables.
 pub(crate) type Cell = (String, String);
 
-/// Cells with the places that were seen there.
+/// The cells, each with the places that were seen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
     arrays: BTreeMap<Cell, BTreeSet<Place>>,
@@ -57,7 +57,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of the programs of these seeds.
+    /// Counts the programs of these seeds.
     pub fn of(seeds: Range<u64>) -> Table {
         let many = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         let next = |k: u64| seeds.start + (seeds.end - seeds.start) * k / many;

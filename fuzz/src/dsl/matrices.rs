@@ -99,7 +99,7 @@ pub(super) const READERS: Readers<MExp<f32>> = &[
     ("second_result", Reader::Two(|m, _| (m.sum(), m.row(0) * 2.0))),
 ];
 
-/// What makes an array of three dimensions.
+/// Every construct that makes an array of three dimensions.
 pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("parameter", |p| p.t),
     ("map", |p| p.t * 2.0),
@@ -114,7 +114,7 @@ pub(super) const TENSORS: Constructs<TExp<f32>> = &[
     ("materialize", |p| (p.t + 1.0).materialize()),
 ];
 
-/// What reads one.
+/// Every way to read an array of three dimensions.
 pub(super) const READERS_OF_TENSORS: Readers<TExp<f32>> = &[
     ("result", Reader::Tensor(|t, _| t)),
     ("at_constant", Reader::Scalar(|t, _| t.at(0, 1, 0))),

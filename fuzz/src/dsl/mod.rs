@@ -19,7 +19,7 @@ use arraygpu_compiler::driver;
 use arraygpu_compiler::scalar::{Lit, Ty};
 use std::sync::Arc;
 
-/// What functions of the tables get.
+/// The input of the functions in the tables.
 #[derive(Clone, Copy)]
 struct In {
     x: VExp<f32>,
@@ -34,7 +34,7 @@ struct In {
 }
 
 impl In {
-    /// More than vectors are long.
+    /// A number above every vector's length.
     fn extra(&self) -> usize {
         LENGTHS[1]
     }
@@ -84,7 +84,7 @@ fn function<T: 'static>(make: &dyn Fn(In) -> T, reader: Reader<T>) -> Result<Fun
     package.functions().map(|mut all| all.remove(0)).map_err(|e| e.to_string())
 }
 
-/// A call of vectors with so many elements, which `element` gives.
+/// A call with vectors of `n` elements, which `element` gives.
 fn call(n: usize, fits: bool, mut element: impl FnMut(usize) -> Lit) -> Call {
     let mut f32s = |count: usize, from: usize| (0..count).map(|i| element(i + from)).collect::<Vec<_>>();
     let k = (0..n as i64).map(|i| Lit::i64((i * 3) % (n as i64 + 1) - i64::from(i == 4))).collect();
@@ -110,7 +110,7 @@ fn small(i: usize) -> Lit {
 /// A name and a program of it.
 type Named = (String, Case);
 
-/// How many pairs a table has, and the one of a number.
+/// The number of pairs of a table, and access to a pair by its number.
 type Table = (usize, fn(usize) -> Result<Named, String>);
 
 const TABLES: [Table; 3] = [
@@ -128,7 +128,7 @@ pub fn pairs() -> u64 {
     TABLES.iter().map(|t| t.0 as u64).sum()
 }
 
-/// Of each construct the number of the pair whose reader gives its array as it is.
+/// For each construct, the number of the pair whose reader gives its array unchanged.
 pub fn constructs() -> Vec<u64> {
     let readers = [vectors::READERS.len(), matrices::READERS.len(), matrices::READERS_OF_TENSORS.len()];
     let mut first = 0;
@@ -185,7 +185,7 @@ enum Link {
     T(fn(In) -> TExp<f32>),
     /// A scalar of the vector that the construct makes.
     S(fn(In) -> VExp<f32>, ScalarOf),
-    /// A vector that has such a scalar for each element, which the construct gets.
+    /// The vector of such scalars, one for each element; the construct gets the element.
     Nested(fn(In) -> VExp<f32>, ScalarOf),
 }
 
@@ -224,22 +224,22 @@ fn chain(number: u64) -> Named {
         };
         names.push(name);
         let Ok(function) = made else { continue };
-        // lengths that can never be equal, and stages of data, are errors of the compiler
+        // the compiler refuses lengths that can never be equal, and staged data
         if driver::fuse(&function).is_err_and(|e| ["E0310", "E0311"].contains(&e.code)) {
             continue;
         }
-        // planes of several numbers may meet: a rule then refuses the call
+        // two arrays may have different numbers of planes: a shape rule then refuses the call
         let mut lengths = LENGTHS.to_vec();
         lengths.push(rng.pick(&[0, 1, 2, 17]));
         let calls = lengths.iter().map(|n| call(*n, false, |_| values::element(Ty::F32, &mut rng)));
         let calls = calls.collect();
-        // what is stored in a closure may depend on its element
+        // a stored array in a closure may depend on the closure's element
         let refused = nested.then(|| "E0401".into());
         return (names.join(", "), Case { function, calls, refused });
     }
 }
 
-/// A link, and what it is.
+/// A link with its name.
 fn link(rng: &mut Rng) -> (String, Link) {
     let (of_vector, vector) = rng.pick(vectors::CONSTRUCTS);
     let (of_matrix, matrix) = rng.pick(matrices::CONSTRUCTS);
@@ -256,7 +256,7 @@ fn link(rng: &mut Rng) -> (String, Link) {
     }
 }
 
-/// The last construct of a chain and its reader, behind what comes before.
+/// The last construct of a chain with its reader, applied to the links before.
 fn end<T: Copy + 'static>(
     constructs: Constructs<T>,
     readers: Readers<T>,

@@ -6,8 +6,8 @@ use arraygpu_compiler::core::{MAX_RANK, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 impl Gen<'_> {
-    /// A new array with elements of that type, in scope from now on; none where there is no room
-    /// for one.
+    /// A new array with elements of that type, which is in scope from now on; none if the budget
+    /// has no room for it.
     pub(super) fn new_array(&mut self, ty: Ty) -> Option<NodeId> {
         if self.is_full() || self.nest > 3 {
             return None;
@@ -22,7 +22,7 @@ impl Gen<'_> {
         self.keep(made)
     }
 
-    /// In scope, if it is not too much.
+    /// Puts an array into scope, if the budget has room for it.
     pub(super) fn keep(&mut self, x: NodeId) -> Option<NodeId> {
         if self.count(x) > MOST_ELEMENTS || !self.affords(x) {
             return None;
@@ -36,12 +36,12 @@ impl Gen<'_> {
     /// An array of any type.
     pub(super) fn some_array(&mut self) -> NodeId {
         let all = self.arrays.clone();
-        // the latest ones
+        // prefer the latest ones
         let from = if self.rng.one_in(3) { 0 } else { all.len() / 2 };
         self.rng.pick(&all[from..])
     }
 
-    /// Elements that are computed.
+    /// An array whose elements are computed.
     fn computed(&mut self, ty: Ty) -> NodeId {
         match self.rng.below(16) {
             0 | 1 if ty == Ty::I64 && self.rng.one_in(2) => {
@@ -168,7 +168,7 @@ impl Gen<'_> {
         ok(self.b.map("zip_with", lambda, arrays))
     }
 
-    /// From indices.
+    /// An array computed from indices.
     fn generate(&mut self, ty: Ty) -> NodeId {
         let mut extents = Vec::new();
         if self.rng.one_in(2) {

@@ -80,7 +80,7 @@ impl Gen<'_> {
         self.add(Op::Binary(op, a, b))
     }
 
-    /// `len` of an array, or what its extent is known as.
+    /// `len` of an array, or the node that its extent is known to equal.
     fn length(&mut self) -> NodeId {
         if self.rng.one_in(2) || self.arrays.is_empty() {
             return self.some_extent();
@@ -124,7 +124,7 @@ impl Gen<'_> {
                 self.add(Op::Binary(BinaryOp::Add, n, c))
             }
             4 => {
-                // half of twice as much, or a bound of it
+                // another host scalar, bounded by the value from the side that gives the value
                 let n = self.host(1);
                 let (is, c) = (self.number(n), self.int(value));
                 match is.cmp(&value) {

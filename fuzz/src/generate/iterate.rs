@@ -5,7 +5,7 @@ use arraygpu_compiler::core::{Function, NodeId, Op, Output, Param, Rule, Type};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty};
 use std::sync::Arc;
 
-/// Iterations in iterations.
+/// The deepest nesting of iterations.
 const MOST_INSIDE: usize = 2;
 
 impl Gen<'_> {
@@ -42,7 +42,7 @@ impl Gen<'_> {
         }
         let number = self.b.function.steps.len() as u32;
         self.b.function.steps.push(Arc::new(step));
-        // in other calls, too, there are few
+        // other calls have few steps, too
         let (count, most) = (self.host_of(steps), self.int(7));
         let count = self.add(Op::Binary(BinaryOp::Min, count, most));
         let zero = self.int(0);
@@ -52,7 +52,7 @@ impl Gen<'_> {
         for which in 0..states as u32 {
             let state = self.add(Op::Iterate { step: number, which, count, args: args.clone() });
             made.push(state);
-            // some states may be needed by nobody
+            // some states may not be used
             if which > 0 && !self.rng.one_in(4) {
                 self.arrays.push(state);
             }
@@ -145,7 +145,7 @@ impl Gen<'_> {
         value
     }
 
-    /// From the elements around each.
+    /// An array computed from the neighbours of each element.
     fn neighbours(&mut self, x: NodeId) -> NodeId {
         let Type { elem, rank } = self.ty(x);
         let extents = self.b.extents(x).to_vec();

@@ -59,7 +59,7 @@ pub const CONSTRUCTS: [&str; 24] = [
 /// A function, and the call that it is made for.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it is called by.
+    /// The function's name.
     pub seed: u64,
     /// The function.
     pub function: Function,
@@ -93,7 +93,7 @@ struct Gen<'r> {
     /// What the host knows in the witness.
     known: HashMap<NodeId, Lit>,
     costs: HashMap<NodeId, f64>,
-    /// In scope, innermost last.
+    /// Arrays in scope, innermost last.
     arrays: Vec<NodeId>,
     scalars: Vec<NodeId>,
     indices: Vec<Index>,
@@ -105,7 +105,7 @@ struct Gen<'r> {
     inside: usize,
     /// Reads and divisions may leave a record.
     wild: bool,
-    /// Nodes and interpreter's work that there may be.
+    /// The budget: nodes, and the interpreter's work.
     most_nodes: usize,
     most_work: f64,
     work: f64,
@@ -147,7 +147,7 @@ fn classes(rng: &mut Rng) -> Vec<i64> {
     const MIDDLE: [i64; 9] = [31, 33, 63, 64, 65, 127, 128, 129, 300];
     const LARGE: [i64; 8] = [511, 513, 2047, 2048, 2049, 2176, 4097, 4500];
     let mut all: Vec<i64> = (0..3).map(|_| rng.pick(&SMALL)).collect();
-    // most programs are not about nothing
+    // few programs have empty arrays
     if all.contains(&0) && !rng.one_in(3) {
         all.iter_mut().for_each(|n| *n = (*n).max(1));
     }
@@ -159,7 +159,7 @@ fn classes(rng: &mut Rng) -> Vec<i64> {
     all
 }
 
-/// Elements of an array at most.
+/// The most elements of an array.
 const MOST_ELEMENTS: i64 = 6000;
 
 fn parameters(types: &[Ty], classes: &[i64], rng: &mut Rng) -> (Vec<Param>, Vec<Vec<i64>>) {
@@ -250,7 +250,7 @@ impl<'r> Gen<'r> {
         self.b.function.graph.is_closed(n)
     }
 
-    /// What is made from now on is on a line of its own.
+    /// Begins a new source line for the nodes that follow.
     fn next_line(&mut self) {
         self.line += 1;
         let loc = Loc { file: "random.rs".into(), line: self.line, column: 1 };
@@ -270,7 +270,7 @@ impl<'r> Gen<'r> {
         self.lit(Lit::i64(n))
     }
 
-    /// There is enough of everything.
+    /// Whether the budget is spent.
     fn is_full(&self) -> bool {
         self.b.function.graph.len() > self.most_nodes
     }

@@ -117,7 +117,7 @@ impl Gen<'_> {
         ok(self.b.pad(x, axis, [before, after], &boundary))
     }
 
-    /// With a part of it replaced by another array.
+    /// The array with a part replaced by another array.
     pub(super) fn replaced(&mut self, x: NodeId) -> NodeId {
         let (ty, shape) = (self.ty(x), self.shape(x));
         let all: Vec<NodeId> = self.arrays.iter().copied().filter(|y| self.ty(*y) == ty).collect();

@@ -28,7 +28,7 @@ impl Gen<'_> {
 
     /// A reduction of an array to a scalar of its type.
     pub(super) fn reduction_of(&mut self, x: NodeId) -> NodeId {
-        // now and then of other elements of it, or in another order
+        // sometimes of other elements of it, or in another order
         let x = if self.rng.one_in(4) { self.elsewhere(x) } else { x };
         let ty = self.ty(x).elem;
         let made = match self.rng.below(5) {
@@ -47,7 +47,7 @@ impl Gen<'_> {
         if self.affords(made) { made } else { self.scalar(ty, 0) }
     }
 
-    /// Of elements of another type.
+    /// A fold, also of elements of another type.
     fn fold(&mut self, ty: Ty) -> NodeId {
         let of = self.some_type();
         let arrays = self.arrays_of(of);
@@ -69,7 +69,7 @@ impl Gen<'_> {
         if self.rng.one_in(2) {
             return super::ok(if panels { self.b.panel_dot(x, b) } else { self.b.dot(x, b) });
         }
-        // from another value than 0: with the rules of the same product
+        // an initial value other than 0; the product without it is made for its shape rules
         super::ok(if panels { self.b.panel_dot(x, b) } else { self.b.dot(x, b) });
         let init = self.start(self.ty(x).elem);
         self.add(if panels { Op::PanelDot { init, a: x, b } } else { Op::Dot { init, a: x, b } })
@@ -93,7 +93,7 @@ impl Gen<'_> {
         self.lambda(&[ty, of], &[], |g, v| {
             let b = if of == ty { v[1] } else { g.add(Op::Cast(ty, v[1])) };
             if general && !g.is_full() {
-                // captures: whatever is in scope
+                // the body may mention everything in scope
                 let depth = 1 + g.rng.below(3);
                 return g.scalar(ty, depth);
             }

@@ -33,7 +33,7 @@ impl Gen<'_> {
                 let s = self.reduction(ty);
                 self.scalars.push(s);
             }
-            // a long way from one array to the next
+            // a long chain from one array to the next
             2 => {
                 let x = self.some_array();
                 let elem = self.ty(x).elem;
@@ -45,8 +45,8 @@ impl Gen<'_> {
         }
     }
 
-    /// An array divided by a reduction of itself, again and again: many scalars that only the
-    /// device knows.
+    /// An array divided repeatedly by a reduction of itself: many scalars that only the device
+    /// knows.
     fn chain(&mut self) {
         let x = self.some_array();
         let ty = self.ty(x).elem;
@@ -103,7 +103,7 @@ impl Gen<'_> {
         self.note("E0209: a bound of data");
     }
 
-    /// Arrays that nothing is made of yet; they are made of the most.
+    /// Arrays that are not used yet: their graphs are the largest.
     fn ends(&self) -> Vec<NodeId> {
         let g = &self.b.function.graph;
         let mut used = vec![false; g.len()];
@@ -140,14 +140,14 @@ impl Gen<'_> {
             };
             self.b.function.results.push(Output { name: format!("r{i}"), value });
         }
-        // a parameter alone is a poor program
+        // a program that gives a parameter unchanged tests little
         let plain = |g: &Self, n: NodeId| matches!(g.b.function.graph.op(n), Op::Param(_));
         if self.b.function.results.iter().all(|r| plain(self, r.value)) {
             let x = self.some_array();
             let value = self.reduction_of(x);
             self.b.function.results[0].value = value;
         }
-        // sometimes a rule that says nothing about the results
+        // sometimes a shape rule that the results do not need
         if self.rng.one_in(20) {
             let n = self.some_extent();
             let least = values::small(Ty::I64, 0);

@@ -10,13 +10,13 @@ pub fn is_unary_of_users(op: UnaryOp) -> bool {
     !matches!(op, UnaryOp::ToBits | UnaryOp::FromBits | UnaryOp::Unlikely) && op.precise().is_none()
 }
 
-/// See [`is_unary_of_users`].
+/// Whether an author may write it, as [`is_unary_of_users`].
 pub fn is_binary_of_users(op: BinaryOp) -> bool {
     op != BinaryOp::RemSlow && op.precise().is_none()
 }
 
 impl Gen<'_> {
-    /// Of that type.
+    /// A scalar expression of that type.
     pub(super) fn scalar(&mut self, ty: Ty, depth: usize) -> NodeId {
         if depth == 0 || self.is_full() || self.rng.one_in(6) {
             return self.leaf(ty);
@@ -37,7 +37,7 @@ impl Gen<'_> {
     fn leaf(&mut self, ty: Ty) -> NodeId {
         let known: Vec<NodeId> = self.scalars.iter().copied().filter(|n| self.ty(*n).elem == ty).collect();
         if !known.is_empty() && !self.rng.one_in(4) {
-            // the innermost variables mostly
+            // prefer the innermost variables
             let from = if self.rng.one_in(2) { known.len() / 2 } else { 0 };
             return self.rng.pick(&known[from..]);
         }
@@ -69,7 +69,7 @@ impl Gen<'_> {
             13 => self.staged(ty),
             14 if ty == Ty::Bool => {
                 let n = self.some_extent();
-                // inside: an index that runs over it
+                // an index that runs over the extent is inside
                 let own = self.indices.iter().find(|i| i.extent == n).map(|i| i.var);
                 match own {
                     Some(i) => self.add(Op::Within(i, n)),
@@ -112,7 +112,7 @@ impl Gen<'_> {
             return self.of_reduction(ty, d);
         }
         let c = if self.rng.one_in(3) && ty != Ty::Bool {
-            // a condition on what is selected
+            // a condition on the value that is selected
             let a = self.scalar(ty, d);
             let zero = values::small(ty, self.rng.between(0, 1));
             let zero = self.lit(zero);
@@ -125,7 +125,8 @@ impl Gen<'_> {
         self.add(Op::Select(c, a, b))
     }
 
-    /// A reduction decides, and is what it decides about; or there is one in an arm only.
+    /// A selection whose condition is a reduction that is also selected, or that has a reduction in
+    /// one arm only.
     fn of_reduction(&mut self, ty: Ty, d: usize) -> NodeId {
         self.note("a condition of a reduction");
         let r = self.reduction(ty);
@@ -149,7 +150,7 @@ impl Gen<'_> {
     }
 
     fn unary(&mut self, ty: Ty, d: usize) -> NodeId {
-        // elementary functions are long: now and then
+        // elementary functions are long, and therefore rare
         let elementary = ty.is_float() && self.rng.one_in(3);
         let wanted = |o: &UnaryOp| {
             is_unary_of_users(*o) && o.accepts(ty) && o.result(ty) == ty && o.is_elementary() == elementary
@@ -186,7 +187,7 @@ impl Gen<'_> {
         self.add(Op::Binary(op, a, b))
     }
 
-    /// Not 0.
+    /// A divisor that is not 0.
     fn divisor(&mut self, ty: Ty, b: NodeId) -> NodeId {
         let one = self.lit(values::small(ty, 1));
         match self.rng.below(3) {
@@ -274,7 +275,7 @@ impl Gen<'_> {
         self.add(Op::Binary(BinaryOp::Min, low, last))
     }
 
-    /// 0 <= i < n, and so are the others.
+    /// The condition that 0 <= i < n, and that `others` holds.
     fn inside(&mut self, i: NodeId, n: NodeId, others: Option<NodeId>) -> NodeId {
         let zero = self.int(0);
         let above = self.add(Op::Binary(BinaryOp::Ge, i, zero));

@@ -53,8 +53,8 @@ impl Thread<'_> {
         }
     }
 
-    /// A view of this thread's buffers, often of one that was freed; one in four is changed by
-    /// chance.
+    /// A view of this thread's buffers, often of one that was freed. One view in four is changed at
+    /// random.
     pub(super) fn view(&mut self) -> AgpuView {
         let mut view = match self.views.len() {
             0 => AgpuView::new(null_mut(), 0, &[1], &[1]),
@@ -73,7 +73,7 @@ impl Thread<'_> {
                 view.element = AgpuElement { kind: self.rng.below(15) as i32, size: self.rng.below(9) as i32 }
             }
             7 => view.reserved[self.rng.below(2)] = self.rng.bits(),
-            // not a number by chance: that could be another thread's
+            // not a random number: it could be another thread's buffer
             _ => view.buffer = self.buffers.first().copied().unwrap_or(null_mut()),
         }
         view
@@ -112,7 +112,7 @@ pub(super) fn buffer_create_array(t: &mut Thread) -> Done {
 
 pub(super) fn buffer_wrap(t: &mut Thread) -> Done {
     let (context, ty) = (t.context(), t.number(TYPES));
-    // memory that stays: buffers of it may be freed late
+    // leaked: buffers over it may be freed later
     let memory: *mut u64 = Box::leak(Box::new([0u64; 16])).as_mut_ptr();
     let (data, count) = match t.rng.below(8) {
         0 => (null_mut(), t.rng.pick(&[0, 1])),

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 type Done = Result<bool, String>;
 
-/// Nodes of a builder: more would only be slow.
+/// The most nodes of a builder: more would take time and test nothing new.
 const NODES: usize = 60;
 const NAMES: &[&CStr] = &[c"f", c"x", c"result", c"a_1", c"saxpy"];
 const OPERATORS: &[&CStr] = &[
@@ -19,14 +19,14 @@ const OPERATORS: &[&CStr] = &[
     c"mul_add",
 ];
 
-/// What a node is known to be: enough for most calls to be right.
+/// What is known about a node: enough to make most calls valid.
 #[derive(Clone, Copy, PartialEq)]
 enum Sort {
-    /// Anything.
+    /// A node of any sort.
     Any,
-    /// A number of elements, a small one.
+    /// A small number of elements.
     Size,
-    /// Of f32.
+    /// A scalar of f32.
     Scalar,
     Vector,
     Matrix,
@@ -54,7 +54,7 @@ impl Thread<'_> {
         (self.building[at].builder, Some(at))
     }
 
-    /// A node of that builder and sort, now and then of another sort or builder, or an invented
+    /// A node of that builder and sort; sometimes one of another sort or builder, or an invalid
     /// one.
     fn node(&mut self, of: Option<usize>, sort: Sort) -> AgpuNode {
         let of = if self.rng.one_in(24) { self.building.len().checked_sub(1) } else { of };
@@ -106,7 +106,7 @@ impl Thread<'_> {
 
 pub(super) fn create(t: &mut Thread) -> Done {
     if t.building.len() > 3 && t.rng.one_in(2) {
-        // so many are enough
+        // there are enough builders: one is freed
         let last = t.building.pop().map_or(std::ptr::null_mut(), |b| b.builder);
         // SAFETY: handles are checked.
         done(unsafe { agpu_builder_free(last) }, true)?;
@@ -117,7 +117,7 @@ pub(super) fn create(t: &mut Thread) -> Done {
         return Ok(false);
     };
     t.building.push(Building { builder, nodes: vec![], kinds: vec![] });
-    // parameters come before all else: most builders have one of each sort, and a size
+    // parameters must come first: most builders have one of each sort, and a size
     if !t.rng.one_in(8) {
         for rank in [0, 1, 2] {
             parameter(t, t.building.len() - 1, rank)?;
@@ -367,7 +367,7 @@ pub(super) fn compile(t: &mut Thread) -> Done {
     Ok(true)
 }
 
-/// Calls a program with arguments of its own, which mostly fit.
+/// Calls a program with arguments that mostly fit.
 fn run_as_built(t: &mut Thread, at: usize, program: *mut AgpuProgram) -> Done {
     let kinds: Vec<AgpuArgKind> = t.building[at].kinds.iter().map(|k| k.0).collect();
     let mut views = Vec::new();
@@ -391,7 +391,7 @@ fn run_as_built(t: &mut Thread, at: usize, program: *mut AgpuProgram) -> Done {
     t.with_views(&kinds, &views, |args, n| unsafe { agpu_program_run(program, &call, args, n) })
 }
 
-/// Arguments that fit by chance.
+/// Random arguments, which seldom fit.
 fn some_kinds(t: &mut Thread) -> Vec<AgpuArgKind> {
     let all = [
         AgpuArgKind::AgpuArgScalar,
@@ -405,7 +405,7 @@ fn some_kinds(t: &mut Thread) -> Vec<AgpuArgKind> {
 
 pub(super) fn program_run(t: &mut Thread) -> Done {
     if !t.building.is_empty() && t.rng.one_in(2) {
-        // of a function of this thread's, which goes on being built
+        // a program of an unfinished function of this thread, which is built further
         let (at, mut program) = (t.rng.below(t.building.len()), std::ptr::null_mut());
         // SAFETY: a builder, a place for the result.
         if unsafe { agpu_builder_compile(t.building[at].builder, &mut program) } == AgpuStatus::AgpuOk {

@@ -153,7 +153,7 @@ pub(super) fn out<T>(t: &mut Thread, call: impl FnOnce(*mut T) -> AgpuStatus) ->
     Ok(succeeded.then(|| unsafe { place.assume_init() }))
 }
 
-/// The same where nobody looks at what it gives.
+/// [`out`] where the result is not used.
 pub(super) fn gives<T>(t: &mut Thread, call: impl FnOnce(*mut T) -> AgpuStatus) -> Result<bool, String> {
     out(t, call).map(|given| given.is_some())
 }

@@ -13,11 +13,11 @@ const FLUSH: u32 = 0x8040;
 /// The masks of the traps for invalid operations, divisions by zero and overflows; inexact results
 /// are everybody's.
 const TRAPS: u32 = 0x0080 | 0x0200 | 0x0400;
-/// Exceptions that have happened: the test's own arithmetic leaves some, too.
+/// The flags of exceptions that have happened. The test's own arithmetic sets some, too.
 const SEEN: u32 = 0x003f;
 
 impl Environment {
-    /// Half of the calls have the default one.
+    /// An environment; half of the calls get the default one.
     pub fn pick(rng: &mut Rng) -> Environment {
         if cfg!(not(target_arch = "x86_64")) || rng.one_in(2) {
             return Environment(DEFAULT);
@@ -26,7 +26,7 @@ impl Environment {
         Environment((DEFAULT & !rng.pick(&[0, TRAPS])) | mode << 13 | flush)
     }
 
-    /// Makes a call in it.
+    /// Makes a call in this environment.
     pub fn within(&self, call: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
         set(self.0);
         let done = call();

@@ -47,7 +47,7 @@ struct Shared {
 struct Thread<'a> {
     rng: Rng,
     shared: &'a Shared,
-    /// Never freed before the end, and given to no call but those that must succeed.
+    /// A context that is freed at the end only, and given only to calls that must succeed.
     safe: *mut AgpuContext,
     /// Buffers that only this thread writes.
     buffers: Vec<*mut AgpuBuffer>,
@@ -194,7 +194,8 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// What was freed is used again now and then only: else hardly any call would be right.
+    /// Forgets a handle that was freed, mostly: if freed handles were used often, few calls would
+    /// be valid.
     fn forget<T>(&mut self, of: impl Fn(&Shared) -> &Mutex<Vec<usize>>, freed: bool, handle: *mut T) {
         if freed
             && !self.rng.one_in(8)
@@ -236,7 +237,7 @@ impl<'a> Thread<'a> {
         if self.rng.one_in(10) {
             call.size = self.rng.pick(&[0, 8, 24, usize::MAX]);
             if call.size == usize::MAX {
-                // a newer program's: nothing but what is known is read
+                // a newer program's options: only the known fields are read
                 call.size = size_of::<AgpuCall>() + 64;
             }
         }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 
 type Done = Result<bool, String>;
 
-/// Of the module below, and of the library on disk.
+/// The plans of the module below, and of the library on disk.
 const PLANS: &str = "plan @same { param a: f32 %0: f32 = arg 0 result out: f32 launch 0 same cost 1 { in %0 slot result 0 finish } }
 plan @reversed { param x: [f32] %0: i64 = len 0 result result: [f32] extent %0 launch 1 reversed over %0 cost 4 { read param 0 write result 0 in %0 } }
 ";
@@ -59,7 +59,7 @@ static MODULE: AgpuModule = AgpuModule {
 fn library() -> Option<&'static CStr> {
     static PATH: OnceLock<Option<CString>> = OnceLock::new();
     let build = || {
-        // it stays as long as the process
+        // the folder is kept as long as the process runs
         let folder = tempfile::tempdir().ok()?.keep();
         std::fs::write(folder.join("arraygpu.h"), include_str!("../../../include/arraygpu.h")).ok()?;
         std::fs::write(folder.join("tiny.c"), SOURCE).ok()?;
@@ -191,9 +191,9 @@ impl Thread<'_> {
         let count = if self.rng.one_in(24) { self.rng.pick(&[-1, i32::MIN]) } else { args.len() as i32 };
         let status = f(args.as_ptr(), count);
         let untouched = words.iter().all(|w| *w == 0x3f80_0000) && made.iter().all(|m| m.is_null());
-        // the words of scalar parameters stay as they are in any case
+        // the words of scalar parameters never change
         let done = done(status, untouched)?;
-        // this thread's alone: that of right calls is looked at in the end
+        // buffers of this thread alone: the results of valid calls are compared at the end
         self.buffers.extend(made.into_iter().filter(|m| !m.is_null()));
         Ok(done)
     }

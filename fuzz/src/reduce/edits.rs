@@ -37,7 +37,7 @@ pub const ALL: &[Edit] = &[
     constants,
 ];
 
-/// Without a call.
+/// Removes a call.
 fn call(case: &Case, at: usize) -> Option<Option<Case>> {
     case.calls.get(at)?;
     let mut out = case.clone();
@@ -45,7 +45,7 @@ fn call(case: &Case, at: usize) -> Option<Option<Case>> {
     Some((!out.calls.is_empty()).then_some(out))
 }
 
-/// One result alone.
+/// Keeps one result alone.
 fn result(case: &Case, at: usize) -> Option<Option<Case>> {
     let kept = case.function.results.get(at)?.clone();
     let mut out = case.clone();
@@ -53,7 +53,7 @@ fn result(case: &Case, at: usize) -> Option<Option<Case>> {
     Some((case.function.results.len() > 1).then_some(out))
 }
 
-/// Without a result.
+/// Removes a result.
 fn results(case: &Case, at: usize) -> Option<Option<Case>> {
     case.function.results.get(at)?;
     let mut out = case.clone();
@@ -65,8 +65,7 @@ fn is_ready(case: &Case) -> bool {
     arraygpu_compiler::core::verify::verify(&case.function).is_ok()
 }
 
-/// A node replaced: by its K-th operand of the same type, or, of K = 0, by a constant or a
-/// parameter.
+/// Replaces a node by its K-th operand of the same type; for K = 0, by a constant or a parameter.
 fn nodes<const K: usize>(case: &Case, at: usize) -> Option<Option<Case>> {
     let (f, done) = replaced::<K>(&case.function, at)?;
     let out = Case { function: f, ..case.clone() };
@@ -89,7 +88,7 @@ fn step_nodes<const K: usize>(case: &Case, at: usize) -> Option<Option<Case>> {
     None
 }
 
-/// With the node at a place, counted from the last, replaced.
+/// Replaces the node at a place, counted from the last.
 fn replaced<const K: usize>(f: &Function, at: usize) -> Option<(Function, bool)> {
     let order = f.graph.reachable(f.results.iter().map(|r| r.value));
     let target = *order.iter().rev().nth(at)?;
@@ -119,7 +118,8 @@ fn replaced<const K: usize>(f: &Function, at: usize) -> Option<(Function, bool)>
     Some((out, done))
 }
 
-/// Without a shape rule that nothing needs: the interpreter's own bounds tell whether it was.
+/// Removes a shape rule that is not needed: the bounds checks of the interpreter show whether it
+/// was.
 fn rule(case: &Case, at: usize) -> Option<Option<Case>> {
     case.function.requires.get(at)?;
     let mut out = case.clone();
@@ -142,7 +142,7 @@ fn step_rule(case: &Case, at: usize) -> Option<Option<Case>> {
     None
 }
 
-/// Without a parameter that is not used.
+/// Removes a parameter that is not used.
 fn parameter(case: &Case, at: usize) -> Option<Option<Case>> {
     let f = &case.function;
     f.params.get(at)?;
@@ -151,7 +151,7 @@ fn parameter(case: &Case, at: usize) -> Option<Option<Case>> {
     {
         return Some(None);
     }
-    // through the text, which names parameters
+    // the edit is made in the text, which names parameters
     let text = arraygpu_compiler::core::print::print(f, false);
     let head = f.params.iter().map(|p| format!("%{}: {}", p.name, p.ty)).collect::<Vec<_>>();
     let fewer: Vec<_> = head.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, h)| h.clone()).collect();
@@ -166,7 +166,7 @@ fn refusal(case: &Case, at: usize) -> Option<Option<Case>> {
     (at == 0 && case.refused.is_some()).then(|| Some(Case { refused: None, ..case.clone() }))
 }
 
-/// Without `fast`, without a strategy, without steps that nothing calls.
+/// Removes `fast`, a strategy, or steps that are not called.
 fn flags(case: &Case, at: usize) -> Option<Option<Case>> {
     let mut out = case.clone();
     match at {
@@ -208,7 +208,7 @@ fn extents(v: &Value) -> Vec<i64> {
     }
 }
 
-/// The first elements.
+/// Keeps the first elements of arrays.
 fn resized(v: &Value, from: i64, to: i64) -> Value {
     let old = extents(v);
     let new: Vec<i64> = old.iter().map(|n| if *n == from { to } else { *n }).collect();

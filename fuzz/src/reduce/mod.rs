@@ -9,7 +9,7 @@ use crate::{legal, run};
 use std::path::Path;
 use std::time::Duration;
 
-/// A candidate that takes longer has not the failure.
+/// A candidate that takes longer counts as one without the failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The text of a small program with the same failure, and what the failure says.
@@ -18,7 +18,7 @@ pub fn reduce(stage: Stage, case: Case) -> Result<String, String> {
     let file = folder.path().join("candidate.core");
     let Some((class, _)) = failure(stage, &case, &file) else { return Err("it does not fail".into()) };
     let mut best = case;
-    // as long as a round finds anything
+    // repeat as long as a round makes the program smaller
     loop {
         let before = best.text();
         for edit in edits::ALL {

@@ -11,13 +11,13 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// Programs of a file of C.
+/// The number of programs in a file of C.
 const BATCH: usize = 25;
-/// C that takes the compiler as long as a dozen other programs: one of so many of those is run
-/// unless all are asked for.
+/// The size of C from which on a program takes the compiler as long as a dozen others. One in
+/// [`OF_LONG`] of these programs is run, unless all are asked for.
 const LONG: usize = 20 << 10;
 const OF_LONG: u64 = 16;
-/// C that takes the compiler minutes.
+/// The size of C that takes the compiler minutes.
 const VERY_LONG: usize = 300 << 10;
 
 fn say(line: &str) {

@@ -35,19 +35,18 @@ pub struct Asked {
     pub limit: Option<Duration>,
     /// Where the first program of each kind of failure goes, made small.
     pub small: Option<PathBuf>,
-    /// Programs may take so many times as long.
+    /// The factor by which the time limits of programs are multiplied.
     pub slow: u32,
     /// Programs of the language in place of those of core IR.
     pub language: bool,
-    /// In C also all programs that take the C compiler long.
+    /// Run all programs that take the C compiler long, not only some.
     pub long: bool,
 }
 
-/// Of how many programs one may be refused for how much code it would be.
+/// One program in this many may be refused because of the amount of its code.
 const ONE_REFUSED_OF: u64 = 5000;
-/// Of how many programs in the language's words one may be refused for how much code it would be.
-/// About one in a hundred of them multiplies a matrix by a stencil of a padded one, which is
-/// refused for its amount of code.
+/// One program of the language in this many may be refused because of the amount of its code. About
+/// one in a hundred multiplies a matrix by a stencil of a padded matrix, which is such a program.
 const ONE_CHAIN_REFUSED_OF: u64 = 60;
 
 /// What was seen.
@@ -59,9 +58,9 @@ pub struct Seen {
     pub comparisons: u64,
     /// Operations and operators in them.
     pub counts: Counts,
-    /// Of each kind of failure: the first seed, how many, and what the first one says.
+    /// For each kind of failure: the first seed, the number of failures, and the first message.
     pub failures: BTreeMap<String, (u64, u64, String)>,
-    /// Seeds of programs that were refused for how much code they would be.
+    /// Seeds of programs that were refused because of the amount of their code.
     pub refused: Vec<u64>,
 }
 
@@ -135,7 +134,7 @@ fn process(stage: Stage, mut seeds: Range<u64>, seen: &Mutex<Seen>, asked: &Aske
     let mut skip = Vec::new();
     while !seeds.is_empty() {
         match one_process(stage, seeds.clone(), &skip, seen, asked) {
-            // what came before in its batch has not run yet
+            // the seeds before it in its batch have not run yet
             Some((batch, culprit)) => {
                 seeds.start = batch;
                 skip.push(culprit);

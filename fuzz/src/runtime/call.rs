@@ -17,8 +17,8 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-/// The memory of a call, and what the arguments are as they lie there: arrays that share elements
-/// have the same ones.
+/// The memory of a call, and the values of the arguments in it: arrays that share memory have equal
+/// elements there.
 pub struct Laid {
     places: Places,
     /// The bytes of each buffer.
@@ -86,7 +86,7 @@ impl Laid {
             for (at, l) in place.positions().into_iter().zip(elements(arg)) {
                 let to = &mut bytes[place.buffer][at * size..][..size];
                 l.to_bytes(to);
-                // any byte but 0 is true
+                // every byte other than 0 is true
                 if l.ty == Ty::Bool && l.as_bool() && rng.one_in(8) {
                     to[0] = rng.pick(&[2, 128, 255]);
                 }
@@ -154,12 +154,12 @@ impl Held {
         Ok(Held { handle, words, size: bytes.len(), count, ty, is_gpu })
     }
 
-    /// All of its elements.
+    /// A view of all elements of a buffer.
     fn all(&self) -> AgpuView {
         AgpuView::new(self.handle, 0, &[self.count], &[1])
     }
 
-    /// What is in memory, where `before` was.
+    /// The contents of the memory that held `before`.
     fn bytes(&self, before: &[u8]) -> Result<Vec<u8>, String> {
         if self.is_gpu {
             let data = self.words.first().map_or(null_mut(), UnsafeCell::get);
@@ -170,7 +170,7 @@ impl Held {
         let words = self.words.iter().flat_map(|w| unsafe { *w.get() }.to_le_bytes());
         let mut bytes: Vec<u8> = words.take(self.size).collect();
         if self.is_gpu && self.ty == Ty::Bool {
-            // copies make 1 of every byte that is true
+            // a copy writes true as 1
             let same = bytes.iter_mut().zip(before).filter(|(now, before)| (**now != 0) == (**before != 0));
             same.for_each(|(now, before)| *now = *before);
         }

@@ -61,13 +61,13 @@ impl GpuCode {
 }
 
 impl Loaded {
-    /// In the block interpreter.
+    /// Loads a program into the block interpreter.
     pub fn blocks(compiled: &Compiled) -> Loaded {
         let (held, table) = blocks::hold(compiled);
         Loaded { _blocks: Some(held), ..of_table(compiled, "v2", table) }
     }
 
-    /// For GPUs.
+    /// Loads a program for GPUs.
     pub fn gpu(compiled: &Compiled) -> Loaded {
         let code = GpuCode::of(compiled);
         let mut loaded = of_table(compiled, "", null());
@@ -78,7 +78,7 @@ impl Loaded {
         Loaded { _gpu: Some(code), is_gpu: true, ..loaded }
     }
 
-    /// From a library that was compiled for a level.
+    /// Loads a program from a library that was compiled for a level.
     pub fn library(compiled: &Compiled, level: &Level, path: &Path) -> Result<Loaded, String> {
         // SAFETY: the library is our own kernels: constant data and functions, no initialisers.
         let library = unsafe { libloading::Library::new(path) }.map_err(|e| e.to_string())?;

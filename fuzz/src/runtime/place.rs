@@ -10,14 +10,15 @@ pub enum Layout {
     Contiguous,
     /// Each in its own way: any order of axes, gaps, backwards, inputs with stride 0.
     Scattered,
-    /// As contiguous; each array result is a parameter of its type and extents, if there is one.
+    /// Like `Contiguous`, but each array result lies in a parameter of its type and extents, if
+    /// there is one.
     InPlace,
     /// Arrays of a type share a buffer, and results partly overlap parameters.
     Overlapping,
 }
 
 impl Layout {
-    /// Every one.
+    /// Every layout.
     pub const ALL: [Layout; 4] =
         [Layout::Contiguous, Layout::Scattered, Layout::InPlace, Layout::Overlapping];
 }
@@ -57,7 +58,7 @@ pub(super) struct Places {
     pub results: Vec<Option<Place>>,
 }
 
-/// Of arrays of these types and extents.
+/// Lays out arrays of these types and extents.
 pub(super) fn places(
     params: &[Option<(Ty, Vec<i64>)>],
     results: &[Option<(Ty, Vec<i64>)>],
@@ -84,7 +85,7 @@ pub(super) fn places(
             place = out.params.iter().flatten().find(fits).cloned();
         }
         let mut place = place.unwrap_or_else(|| out.place(*ty, extents, layout, false, rng));
-        // two results of one call may not share memory
+        // two results of one call must not share memory
         let own = place.positions();
         let shares = |t: &Place| t.buffer == place.buffer && t.positions().iter().any(|p| own.contains(p));
         if taken.iter().any(shares) {
@@ -115,7 +116,7 @@ impl Places {
         }
     }
 
-    /// In a buffer of its own, with some elements before and after.
+    /// A place in a buffer of its own, with some elements before and after.
     fn own(&mut self, ty: Ty, extents: &[i64], strides: &[i64]) -> Place {
         let (low, high) = reach(extents, strides);
         let dense = low == 0 && high == extents.iter().product::<i64>();
@@ -125,7 +126,7 @@ impl Places {
         Place { buffer, offset: before - low, extents: extents.into(), strides: strides.into() }
     }
 
-    /// In the first buffer of its type, somewhere near its beginning.
+    /// A place in the first buffer of its type, near the beginning.
     fn shared(&mut self, ty: Ty, extents: &[i64], strides: &[i64], rng: &mut Rng) -> Place {
         let found = self.buffers.iter().position(|b| b.ty == ty);
         let buffer = found.unwrap_or_else(|| {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub fn add(bundle: &mut Bundle, project: &str, toolkit: Option<&Toolkit>) -> Result {
     let build = build(project, toolkit)?;
     for program in programs(&build)? {
-        // the demo has its data's path built in; an argument goes before that
+        // the demo has the path of its data built in; an argument overrides it
         let demo = program.file_name().is_some_and(|n| n == "demo");
         bundle.test(&program, "tests/cpp", if demo { "data/sunspots.csv @OUT@/sunspots.svg" } else { "" })?;
     }
@@ -35,8 +35,8 @@ pub fn build(project: &str, toolkit: Option<&Toolkit>) -> Result<PathBuf> {
     configure.arg("-DCMAKE_INSTALL_RPATH=$ORIGIN/../../lib;$ORIGIN/../lib");
     configure
         .arg(format!("-DGENERATOR_ARGS={}", toolkit.map_or(String::new(), |t| t.generator_args().join(";"))));
-    // C++'s own libraries come along, without what nobody calls; and no path of this machine in
-    // messages of checks
+    // the C++ libraries are linked statically, without unused sections; messages of checks hold no
+    // path of this machine
     configure.arg("-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections");
     let map = format!("-ffile-prefix-map={}/=", sh::root().display());
     configure.arg(format!("-DCMAKE_CXX_FLAGS={map}")).arg(format!("-DCMAKE_C_FLAGS={map}"));

@@ -26,7 +26,7 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
         names.push(name);
     }
     names.sort();
-    // its bits are not the interpreter's: a program of its own
+    // its bits are not the interpreter's: a separate program runs it
     names.retain(|n| n != "fast_math");
     check::libraries(&unpacked, &bundle.root)?;
     let archive = bundle.root.join("data/random.tar.gz");
@@ -37,7 +37,7 @@ pub fn add(bundle: &mut Bundle, toolkit: Option<&Toolkit>) -> Result {
     let arguments = format!("@OUT@/random @OUT@/random {}", names.join(" "));
     bundle.test(&build.join("random_bits"), "tests/cpp", &arguments)?;
     bundle.test(&build.join("fast_math"), "tests/cpp", "@OUT@/random")?;
-    // the package comes with the benchmark
+    // the benchmark brings the package
     bundle.test(&build.join("function_bits"), "tests/cpp", "lib/libfunctions.so")
 }
 

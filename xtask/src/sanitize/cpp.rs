@@ -16,7 +16,7 @@ const ADDRESS: Watched = Watched {
 };
 const VALGRIND: Watched = Watched { name: "valgrind", flags: "" };
 
-/// Takes all memory of its process, with the sanitizer's own.
+/// A test that takes all memory of its process, that of the sanitizer among it.
 const NOT_UNDER_SANITIZERS: &str = "^out_of_memory$";
 
 /// All C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -24,7 +24,7 @@ pub fn address() -> Result {
     install::for_projects(Profile::Dev)?;
     let build = cmake::build_watched("tests/cpp", &[], &ADDRESS)?;
     let mut ctest = cmake::ctest(&build);
-    // tests that compile for themselves have their own flags
+    // tests that run the compiler themselves have their own flags
     ctest.args(["--label-exclude", "scripts", "--exclude-regex", NOT_UNDER_SANITIZERS]);
     ctest.env("ASAN_OPTIONS", "detect_leaks=1 allocator_may_return_null=1 detect_stack_use_after_return=1");
     ctest.env("UBSAN_OPTIONS", "print_stacktrace=1");
@@ -50,8 +50,8 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Memory that is read before it is written or after it is gone, in the library and its kernels,
-/// too; and what was lost.
+/// Runs programs under valgrind: reads of memory that was never written or is freed, in the library
+/// and its kernels, too, and leaks.
 pub fn valgrind() -> Result {
     system::ensure(system::VALGRIND)?;
     install::for_projects(Profile::Dev)?;
@@ -71,7 +71,7 @@ fn memcheck(program: &Path) -> Command {
     let mut valgrind = sh::program("valgrind");
     valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full", "--num-callers=30"]);
     valgrind.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]).arg(program);
-    // no GPU's driver, whose memory is not ours
+    // without a GPU's driver, whose memory valgrind cannot judge
     valgrind.env("ARRAYGPU_DEVICE", "cpu");
     valgrind
 }

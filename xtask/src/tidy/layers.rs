@@ -22,7 +22,7 @@ const COMPILER: [&str; 16] = [
     "package",
 ];
 
-/// The same order for `dsl/src`.
+/// The order of the files of `dsl/src`.
 const DSL: [&str; 23] = [
     "scope",
     "node",

@@ -12,7 +12,7 @@ use crate::{cmake, system};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// What is promised, for the tests of `math/`, too.
+/// The bounds that are promised; the tests of `math/` read them, too.
 const BOUNDS: &str = include_str!("../../../math/tests/bounds.txt");
 
 /// What to measure.
@@ -67,7 +67,7 @@ pub fn run(asked: &Asked) -> Result {
             Some(old) => *old = row,
             None => all.push(row),
         }
-        // what has been measured stays, whatever comes
+        // rows that are measured are saved, even if a later one fails
         save(&machine(), &all)?;
     }
     table::write(&all)?;
@@ -124,7 +124,7 @@ fn measure(tool: &str, name: &str, ty: &str, points: u64) -> Result<Map<String, 
     run.args([name, ty, "--monotone", "--json", "--points"]).arg(points.to_string());
     let text = sh::output(&mut run).ok_or(format!("measuring {name} failed"))?;
     print!("{text}");
-    // an infinite error has no number in JSON
+    // JSON has no number for an infinite error
     let text = text.replace("1e999", "null");
     let Ok(Value::Object(mut row)) = serde_json::from_str(&text) else {
         return Err(format!("the tool's row of {name} is no JSON: {text}"));

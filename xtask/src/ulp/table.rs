@@ -35,8 +35,8 @@ fn gpu() -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Beside what MPFR measured: `frexp` has two results, and no rounding that it could measure
-/// (`math/tests/hard.rs` takes all f32).
+/// The rows with one for `frexp`, which MPFR does not measure: it has two results and no rounding
+/// (`math/tests/hard.rs` tests all f32).
 fn with_frexp(rows: &[Value]) -> Vec<Value> {
     let frexp = |ty: &str| json!({"function": "frexp", "type": ty, "ulps": 0.0, "bound": 0.0});
     let at = rows.partition_point(|r| r["function"].as_str() < Some("frexp"));
@@ -75,7 +75,7 @@ fn gpu_cells(kernel: &str, rows: &[Value]) -> [String; 3] {
     };
     let ours =
         rows.iter().find(|r| of(r, "arraygpu") && r["impl"] == "arraygpu").and_then(|r| r["ms"].as_f64());
-    // newest first; a run has three of them
+    // the newest come first; a run has three of them
     let peers = rows.iter().filter(|r| of(r, "cuda")).take(3).filter_map(|r| r["ms"].as_f64());
     let best = peers.fold(f64::INFINITY, f64::min);
     match ours {

@@ -16,7 +16,7 @@ pub struct Import {
 /// A module, by its path from the crate's root: `["core", "graph"]`.
 type Module = Vec<String>;
 
-/// So many names in a row that stand for each other are a mistake of this file.
+/// The longest chain of names that stand for each other; a longer one would be a bug of this file.
 const DEEPEST: usize = 32;
 
 /// A name that a file has by `use`; `*` for all names of a module.
@@ -27,7 +27,7 @@ struct Name {
 }
 
 struct File {
-    /// From the repository's root.
+    /// The path from the repository's root.
     name: String,
     /// The children that it declares.
     children: BTreeSet<String>,
@@ -59,7 +59,7 @@ impl Files {
                 let is_all = path.last().is_some_and(|last| last == "*");
                 let followed = if is_all { &path[..path.len() - 1] } else { path };
                 let Some((to, rest)) = self.resolve(module, followed, 0) else { return };
-                // what names a module has no item yet
+                // a path that ends at a module names no item
                 let hands_on = is_public && to.starts_with(module);
                 if to != *module && !hands_on && (is_all || !rest.is_empty()) {
                     let to = self.0[&to].name.clone();
