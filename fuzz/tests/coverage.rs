@@ -49,12 +49,14 @@ fn the_tables_are_complete() {
 }
 
 /// The documented methods and functions of a file: `pub fn name(..)`; rows of the macros that make methods, `name
-/// Operator;` or `name(..);` below a comment, and `0 "rows" rows slice_rows;`.
+/// Operator;` or `name(..);` below a comment, and `0 "rows" 2 rows slice_rows;`.
 fn methods(source: &str) -> Vec<String> {
     let (mut names, mut documented) = (Vec::new(), false);
     for line in source.lines().map(str::trim) {
-        let is_name =
-            |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        let is_name = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_lowercase())
+                && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
         if let Some((_, row)) = line.strip_suffix(';').and_then(|l| l.split_once("\" "))
             && line.starts_with(|c: char| c.is_ascii_digit())
         {
