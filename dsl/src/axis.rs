@@ -223,8 +223,8 @@ parts! { TExp "tensor(&[[[1.0f32, 2.0], [3.0, 4.0]]])" -> MExp:
 /// The vector `f(0), f(1), .. f(n - 1)`. If `f` gives a tuple, the result is a tuple of vectors.
 /// `n >= 0` is checked before the function runs.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
-/// element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` that
+/// mentions an index is computed for each value of it.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -240,8 +240,8 @@ pub fn generate<R: Scalars>(n: impl IntoScalar<i64>, f: impl FnOnce(SExp<i64>) -
 
 /// [`generate`] for matrices: the matrix with `f(i, j)` in row i, column j.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
-/// element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` that
+/// mentions an index is computed for each value of it.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -262,8 +262,8 @@ pub fn generate2<R: Scalars>(
 
 /// [`generate`] for arrays of three dimensions: `f(k, i, j)` stands in plane k, row i, column j.
 ///
-/// Cost: fused; the operations of `f` for each element. A reduction in `f` is a loop in each
-/// element.
+/// Cost: fused; the operations of `f` for each element. A reduction in `f` that
+/// mentions an index is computed for each value of it.
 ///
 /// ```
 /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -20,7 +20,8 @@
 //! The documentation of a function says what it costs when the generated code runs. The words:
 //!
 //! - *Fused*: no launch and no memory of its own. The element is computed in registers, in the
-//!   launch that uses it, each time that an element of the result asks for it.
+//!   launch that uses it, each time that an element of the result asks for it. The compiler stores
+//!   the array nevertheless where computing it at every place that reads it would cost more.
 //! - *An operation*: one scalar operator of the intermediate language, a few instructions.
 //! - *An elementary function*: a sequence of such operations. `docs/elementary.md` has accuracy and
 //!   times.
@@ -30,8 +31,8 @@
 //! - *By the host*: computed once for a call, before any launch.
 //! - *None*: it is known when the function is compiled, or changes indices only.
 //!
-//! Examples call functions in the compiler's reference interpreter: `call(f, [vector(&[1.0f32, 2.0])])`
-//! gives the results of `f` for that vector.
+//! Examples call functions in the compiler's reference interpreter: `call(f, [vector(&[1.0f32,
+//! 2.0])])` gives the results of `f` for that vector.
 //!
 //! # How it works
 //!

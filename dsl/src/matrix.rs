@@ -206,8 +206,8 @@ impl<T: Elem> MExp<T> {
     /// The array of `n` planes, each of them this matrix. `n >= 0` is checked before the function
     /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
-    /// copies.
+    /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
+    /// a reduction that can leave no error record is done once, and its result is stored.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};

@@ -135,7 +135,7 @@ macro_rules! reductions {
             /// elements.
             ///
             /// Cost: one thread goes through all elements in order, the operations of `f` for each.
-            /// A fold inside of a closure is a loop in each element instead.
+            /// A fold that mentions a closure's variable is computed for each value of it.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};

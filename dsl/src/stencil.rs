@@ -82,9 +82,9 @@ impl<T: Elem> VExp<T> {
 }
 
 impl<T: Elem> MExp<T> {
-    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns:
-    /// `windows2(kr, kc)[r][c]` begins in row r, column c. No parts are an error of the generator; a
-    /// matrix that is too small is an error of the call.
+    /// The `kr * kc` parts of `rows - (kr - 1)` rows and `cols - (kc - 1)` columns: `windows2(kr,
+    /// kc)[r][c]` begins in row r, column c. No parts are an error of the generator; a matrix that
+    /// is too small is an error of the call.
     ///
     /// Cost: none; it changes indices. On GPUs the elements that read the same neighbours share
     /// them.

@@ -47,8 +47,8 @@ impl<T: Elem> VExp<T> {
     /// The matrix of `n` rows, each of them this vector. `n >= 0` is checked before the function
     /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
-    /// copies.
+    /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
+    /// a reduction that can leave no error record is done once, and its result is stored.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -64,8 +64,8 @@ impl<T: Elem> VExp<T> {
     /// The matrix of `n` columns, each of them this vector. `n >= 0` is checked before the function
     /// runs.
     ///
-    /// Cost: none; it changes indices. What is computed for an element is computed for each of its
-    /// copies.
+    /// Cost: none; it changes indices. Operations of an element are done for each of its copies;
+    /// a reduction that can leave no error record is done once, and its result is stored.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
