@@ -23,8 +23,9 @@ macro_rules! by_rows_and_columns {
             #[doc = concat!("`f` of each ", $what, ": a vector with one element for each ", $what, ". `f` may reduce.")]
             /// If it gives a tuple, the result is a tuple of vectors.
             ///
-            #[doc = concat!("Cost: a segmented reduction where `f` reduces its ", $what, ": one evaluation of each element.")]
-            /// Else fused; the operations of `f` for each element of the result.
+            #[doc = concat!("Cost: a segmented reduction where `f` reduces its ", $what, ": at most one evaluation of each")]
+            /// element for each reduction in `f`. Else fused; the operations of `f` for each element of
+            /// the result.
             ///
             /// ```
             /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -267,8 +268,8 @@ impl<T: Elem> TExp<T> {
     /// `f` of each plane: a vector with one element for each plane. If `f` gives a tuple, the
     /// result is a tuple of vectors.
     ///
-    /// Cost: a segmented reduction where `f` reduces its plane: one evaluation of each element.
-    /// Else fused; the operations of `f` for each element of the result.
+    /// Cost: a segmented reduction where `f` reduces its plane: at most one evaluation of each element
+    /// for each reduction in `f`. Else fused; the operations of `f` for each element of the result.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
@@ -285,8 +286,8 @@ impl<T: Elem> TExp<T> {
     /// `f` of each row of each plane: a matrix with one row for each plane. If `f` gives a tuple,
     /// the result is a tuple of matrices.
     ///
-    /// Cost: a segmented reduction where `f` reduces its row: one evaluation of each element. Else
-    /// fused; the operations of `f` for each element of the result.
+    /// Cost: a segmented reduction where `f` reduces its row: at most one evaluation of each element
+    /// for each reduction in `f`. Else fused; the operations of `f` for each element of the result.
     ///
     /// ```
     /// # use arraygpu_dsl::{example::*, prelude::*};
