@@ -28,7 +28,7 @@ pub use name::Name;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Reg(pub u32);
 
-/// An array, local, scratch, "in" scalar or slot, by position in its list.
+/// Memory that a kernel indexes, by position in its list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Mem {
     /// [`Kernel::arrays`]

@@ -19,9 +19,9 @@ pub enum Strategy {
     Stencil(StencilHint, u8),
     /// All elements are joined by the fixed tree (semantics 5.1).
     Reduction,
-    /// Reductions of sequences whose neighbours lie side by side.
+    /// Row sums: the elements of one segment are contiguous.
     SegmentedRows,
-    /// Reductions of sequences that lie side by side.
+    /// Column sums: the same element of adjacent segments is contiguous.
     SegmentedColumns,
     /// Loops that the elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
