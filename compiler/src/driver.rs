@@ -1,7 +1,7 @@
 //! From functions to everything a package needs, in memory.
 
 use crate::backend;
-use crate::backend::ptx::shared::Shared;
+use crate::backend::ptx::merge_equal::KnownKernels;
 use crate::core::{Function, print};
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Why};
@@ -57,7 +57,7 @@ pub struct GpuCode {
     /// PTX, a module with one entry.
     pub ptx: String,
     /// An earlier version of the package has the same code, which is launched for this one, too.
-    pub shared: bool,
+    pub is_merged: bool,
 }
 
 /// What to compile for.
@@ -133,7 +133,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         sources,
     };
     let scope = if targets.cuda { Scope::All } else { Scope::Cpu };
-    let mut known = Shared::default();
+    let mut known = KnownKernels::default();
     for f in &out.sources {
         let at = |e: Error| e.at(f.loc.as_ref());
         let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
@@ -145,13 +145,13 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         for pass in scheduled.gpu {
             let code = |draft: schedule::cuda::Draft| {
                 let (strategy, kernel) = (draft.strategy, draft.finish()?);
-                Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, shared: false })
+                Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, is_merged: false })
             };
             let mut launch = pass.launch;
             let codes = pass.kernels.into_iter().map(code).collect::<Result<Vec<_>>>();
             let mut codes = codes.map_err(at)?;
             for (code, version) in codes.iter_mut().zip(&mut launch.versions) {
-                share(&mut known, code, version);
+                merge(&mut known, code, version);
             }
             out.gpu.push(launch);
             out.stencils.push(pass.stencils);
@@ -166,10 +166,10 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
 }
 
 /// A version whose code is known gets the entry of the one before.
-fn share(known: &mut Shared, code: &mut GpuCode, version: &mut GpuVersion) {
+fn merge(known: &mut KnownKernels, code: &mut GpuCode, version: &mut GpuVersion) {
     if let Some(entry) = known.find(&code.ptx, &version.entry) {
         code.kernel.name.clone_from(&entry);
-        (code.ptx, code.shared) = (backend::ptx::emit(&code.kernel), true);
+        (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);
         version.entry = entry;
     }
 }
@@ -185,7 +185,7 @@ impl Compiled {
             "kernel" => join(self.kernel_texts().into_iter().map(|v| v.text).collect()),
             "c" => self.c_source.clone(),
             "ptx" => {
-                let own = self.gpu_code.iter().flatten().filter(|code| !code.shared);
+                let own = self.gpu_code.iter().flatten().filter(|code| !code.is_merged);
                 join(own.map(|code| code.ptx.clone()).collect())
             }
             other => {
@@ -245,7 +245,7 @@ fn gpu_texts(launch: &GpuKernel, codes: &[GpuCode]) -> Vec<VariantText> {
     let text = |(line, code): (&str, &GpuCode)| {
         // the code stands at the variant whose entry it has
         let kernel =
-            if code.shared { "; the code is that entry's\n".to_string() } else { code.kernel.to_string() };
+            if code.is_merged { "; the code is that entry's\n".to_string() } else { code.kernel.to_string() };
         let text = format!("; cuda, {}: {line}\n{kernel}", code.strategy.name());
         VariantText { name: code.kernel.name.clone(), text }
     };

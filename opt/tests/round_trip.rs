@@ -37,7 +37,11 @@ fn what_is_wrong_is_said_with_its_place() {
         (kernel("b_r[0i64] = 1f32"), &[], "line 5, column 5: `b_r` is no array"),
         (kernel("a_r[0i64] = $"), &[], "line 5, column 17: unexpected character"),
         (kernel("a_r[0i64] = 1f64"), &[], "kernel @k: "),
-        (kernel("barrier"), &["--run", "dce,fuse"], "kernel IR has no pass `fuse`; there are predicate, "),
+        (
+            kernel("barrier"),
+            &["--run", "dce,fuse"],
+            "kernel IR has no pass `fuse`; there are if_conversion, ",
+        ),
         (kernel("barrier"), &["--emit", "ptx"], "this text is kernel IR"),
         ("kernel @k { }".into(), &["--run", "dce"], "@k is a kernel for CPUs"),
         ("func @f() -> (r: f32) { return 1f32 }".into(), &["--run", "dce"], "this text is core IR"),

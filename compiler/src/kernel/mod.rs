@@ -4,19 +4,19 @@
 //! many threads at once; `finish` runs once, after all of it. On a GPU `main` is what each thread of a grid of blocks runs, with shared
 //! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
-pub mod again;
-pub mod common;
+pub mod avoid_negated_min;
+pub mod clone_body;
+pub mod cse;
 pub mod dce;
 pub mod divide;
+pub mod if_conversion;
 pub mod index;
 pub mod interp;
 pub mod name;
 pub mod narrow;
-pub mod negate;
 pub mod parse;
 pub mod parts;
 pub mod pipeline;
-pub mod predicate;
 pub mod print;
 pub mod verify;
 

@@ -1,7 +1,7 @@
 //! The passes over kernels for GPUs, in order. Kernels for CPUs are what the schedule wrote: the C compiler does the
 //! same work there.
 
-use super::{Kernel, common, dce, divide, narrow, negate, predicate, verify};
+use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify};
 use crate::error::{Error, Result};
 
 /// A pass over a kernel.
@@ -27,12 +27,12 @@ impl Pass {
 
 /// All passes. Dead code goes before common subexpressions are looked for, and again at the end.
 pub const PASSES: [Pass; 7] = [
-    pass("predicate", predicate::run),
+    pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },
     pass("dce", dce::run),
-    pass("common", common::run),
+    pass("cse", cse::run),
     pass("divide", divide::run),
-    pass("negate", negate::run),
+    pass("avoid_negated_min", avoid_negated_min::run),
     pass("dce", dce::run),
 ];
 

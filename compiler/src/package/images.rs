@@ -6,7 +6,7 @@
 
 use super::model::Package;
 use super::ptxas::{Arch, Ptxas, Usage};
-use crate::backend::ptx::shared::code;
+use crate::backend::ptx::merge_equal::code;
 use crate::error::{Error, Result};
 use crate::plan::gpu::GpuVersion;
 use rayon::prelude::*;

@@ -21,7 +21,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     let mut case = case.clone();
     precise(&mut case.function);
     let Some(compiled) = compiled(&case, Targets { cpu: false, cuda: true })? else { return Ok(0) };
-    let texts: usize = compiled.gpu_code.iter().flatten().filter(|c| !c.shared).map(|c| c.ptx.len()).sum();
+    let texts: usize = compiled.gpu_code.iter().flatten().filter(|c| !c.is_merged).map(|c| c.ptx.len()).sum();
     if texts > LARGEST {
         return Err(Failure::new("more than 5 MB of PTX"));
     }

@@ -15,10 +15,10 @@ macro_rules! code {
 mod address;
 mod expr;
 mod memory;
+pub mod merge_equal;
 mod near;
 mod params;
 mod regs;
-pub mod shared;
 mod stmt;
 
 use crate::kernel::{Expr, Kernel, Mem, Stmt, parts};

@@ -4,7 +4,7 @@ use super::{Shape, access, bind};
 use crate::core::linear;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
-use crate::kernel::again::Renaming;
+use crate::kernel::clone_body::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::division;

@@ -1,4 +1,4 @@
-//! Common subexpressions of integers: what is computed once stays in a register as long as its block lasts.
+//! CommonSubexpressions subexpressions of integers: what is computed once stays in a register as long as its block lasts.
 //!
 //! ```text
 //! let %a: f32 = x[add(mul(%i, n_x), %j)]          let %common0: i64 = add(mul(%i, n_x), %j)
@@ -22,7 +22,7 @@ pub fn run(k: &mut Kernel) {
     k.rewrite_main(|k, body| {
         let mut changing = vec![false; k.regs.len()];
         find_variables(body, &mut changing);
-        let mut pass = Common {
+        let mut pass = CommonSubexpressions {
             of_register: vec![None; changing.len()],
             copied: vec![None; changing.len()],
             changing,
@@ -79,7 +79,7 @@ struct Node {
 }
 
 /// Two walks alike: the first counts, the second rewrites.
-struct Common<'a> {
+struct CommonSubexpressions<'a> {
     k: &'a mut Kernel,
     /// Some array has a stride.
     strided: bool,
@@ -105,7 +105,7 @@ struct Common<'a> {
     rewrites: bool,
 }
 
-impl Common<'_> {
+impl CommonSubexpressions<'_> {
     /// What is computed first in a block is known to its end.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         let open = self.undo.len();

@@ -7,17 +7,17 @@
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// Shorter texts are not shared.
+/// Shorter texts are not merged.
 const LONG: usize = 32 << 10;
 
 /// The long kernels so far, by their code.
 #[derive(Default)]
-pub struct Shared {
+pub struct KnownKernels {
     /// Its entry.
     known: FxHashMap<String, String>,
 }
 
-impl Shared {
+impl KnownKernels {
     /// The entry of the earlier kernel that has this code. One that is new is remembered.
     pub fn find(&mut self, ptx: &str, entry: &str) -> Option<String> {
         if ptx.len() < LONG {
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn names_and_comments_make_no_difference_but_instructions_do() {
-        let mut shared = Shared::default();
-        let mut find = |entry: &str, note: &str, last: &str| shared.find(&text(entry, note, last), entry);
+        let mut known = KnownKernels::default();
+        let mut find = |entry: &str, note: &str, last: &str| known.find(&text(entry, note, last), entry);
         assert_eq!(find("f_0", "a: f32", "ret;"), None);
         assert_eq!(find("f_1", "b: f32", "ret;").as_deref(), Some("f_0"));
         assert_eq!(find("f_2", "b: f32", "exit;"), None);
@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn short_kernels_are_not_shared() {
-        let mut shared = Shared::default();
+    fn short_kernels_are_not_merged() {
+        let mut known = KnownKernels::default();
         let short = ".visible .entry f(\n)\n{\n\tret;\n}\n";
-        assert_eq!([0, 1].map(|_| shared.find(short, "f")), [None, None]);
+        assert_eq!([0, 1].map(|_| known.find(short, "f")), [None, None]);
     }
 }
