@@ -23,7 +23,7 @@ fn variants(s: &Scheduled) -> Vec<String> {
             let counts = (v.flat.len(), v.aligned.len(), v.rows.len());
             format!(
                 "{} {} {:?} {:?} {} {} {counts:?}",
-                v.entry, v.threads, v.grid, v.profit, v.narrow, v.separate
+                v.entry, v.threads, v.grid, v.profit, v.narrow, v.noalias
             )
         };
         g.launch.versions.iter().map(of).chain(g.launch.absent.clone())

@@ -140,7 +140,7 @@ fn matrices() {
             let strategy = [None, Some(StencilHint::Tile)][(which + number) % 2];
             let c = compiled(&matrix(ty, boundary, taps), strategy);
             assert!(is_wide(&c), "{ty} {boundary:?} {strategy:?}");
-            assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane(..)));
+            assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane { .. }));
             for (rows, columns) in [(0, 5), (3, 3), (5, 4 * v), (70, 33 * v), (33, 64 * v + 1), (97, 97)] {
                 let x = numbers(ty, rows, columns, &mut rng);
                 check(&c, &[x], &format!("{ty} {boundary:?} {strategy:?}, {rows} x {columns}"));

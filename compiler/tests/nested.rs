@@ -153,7 +153,7 @@ fn products() {
                 (
                     Some(at),
                     if v.contiguous { Layout::Padded } else { any },
-                    matches!(v.grid, Grid::Panels(..)),
+                    matches!(v.grid, Grid::Panels { .. }),
                 )
             });
             let ways = forced.chain(
@@ -171,10 +171,9 @@ fn products() {
                 entries.extend(found.entries);
             }
         }
-        let panels = compiled.gpu[0]
-            .versions
-            .iter()
-            .filter(|v| matches!(v.grid, Grid::Panels(..) | Grid::Sums(..)) || v.profit != Profit::default());
+        let panels = compiled.gpu[0].versions.iter().filter(|v| {
+            matches!(v.grid, Grid::Panels { .. } | Grid::Sums { .. }) || v.profit != Profit::default()
+        });
         for v in panels {
             assert!(entries.contains(&v.entry), "{} has run", v.entry);
         }

@@ -100,7 +100,7 @@ fn ptx_assembles() {
     let module = |seed: u64| {
         let code = compiled(seed, Targets { cpu: false, cuda: true }).map(|c| c.gpu_code).unwrap_or_default();
         let named = move |ptx| Module { name: format!("seed {seed}"), ptx };
-        code.into_iter().flatten().filter(|c| !c.shared).map(move |c| named(c.ptx))
+        code.into_iter().flatten().filter(|c| !c.is_merged).map(move |c| named(c.ptx))
     };
     let all: Vec<Module> = (first..).flat_map(module).take(150).collect();
     let ptxas = find();

@@ -61,30 +61,32 @@ pub fn gpu(
 /// Whether some version leaves panels of a product, which another one adds.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
     let kernel = c.gpu.get(l.kernel as usize);
-    kernel.is_some_and(|k| k.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))))
+    kernel.is_some_and(|k| k.versions.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
 }
 
 /// What a block computes.
 fn block(v: &gpu::GpuVersion) -> String {
     match v.grid {
         Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
-        Grid::Plane(rows, cols) => {
+        Grid::Plane { rows, columns: cols } => {
             format!("{rows} rows by {cols} columns a block, {} a thread", rows * cols / v.threads.max(1))
         }
-        Grid::Tiles(1, 1) => format!("a tile of {TILE} for 128 threads"),
-        Grid::Tiles(least, most) => format!("{least} to {most} tiles of {TILE} for 128 threads"),
+        Grid::Tiles { min_span: 1, max_span: 1 } => format!("a tile of {TILE} for 128 threads"),
+        Grid::Tiles { min_span: least, max_span: most } => {
+            format!("{least} to {most} tiles of {TILE} for 128 threads")
+        }
         Grid::Segments(n) => format!("{n} segments a block"),
-        Grid::Chunks(least, most) => {
+        Grid::SegmentTiles { min_span: least, max_span: most } => {
             format!("{} to {} tiles of {TILE} of a segment a block", 8 * least, 8 * most)
         }
-        Grid::Strips(n, least, most) => {
+        Grid::Strips { columns: n, min_span: least, max_span: most } => {
             format!("{n} segments a block, {} to {} columns of a tile", 8 * least, 8 * most)
         }
-        Grid::Panels(rows, cols) => {
+        Grid::Panels { rows, columns: cols } => {
             let each = rows * cols / v.threads.max(1);
             format!("a panel of {rows} rows by {cols} columns a block, {each} a thread")
         }
-        Grid::Sums(..) => "adds the panels of the one above".into(),
+        Grid::Sums { .. } => "adds the panels of the one above".into(),
         Grid::One => "one block".into(),
     }
 }
@@ -93,21 +95,21 @@ fn block(v: &gpu::GpuVersion) -> String {
 fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
-    let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels(..)));
+    let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels { .. }));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
-        limit(p.rows, |n| format!("{n} rows or fewer")),
-        limit(p.columns, |n| format!("{n} columns or fewer")),
+        limit(p.max_rows, |n| format!("{n} rows or fewer")),
+        limit(p.max_columns, |n| format!("{n} columns or fewer")),
         limit(
-            p.most,
+            p.max_blocks,
             if is_panel {
                 |n| format!("{n} blocks or fewer a panel")
             } else {
                 |n| format!("{n} blocks or fewer")
             },
         ),
-        limit(p.shortest, |n| format!("sums of {n} elements or more")),
-        limit(p.least, |n| format!("{n} blocks or more")),
+        limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
+        limit(p.min_blocks, |n| format!("{n} blocks or more")),
         (v.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
@@ -115,7 +117,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) 
         (v.steps > 0, format!("up to {} steps at once", v.steps)),
         (v.extent > 0, format!("axes of {} or more", v.extent)),
         (v.narrow, "31-bit indices".into()),
-        (v.separate, "outputs apart from inputs".into()),
+        (v.noalias, "outputs apart from inputs".into()),
     ];
     conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect()
 }

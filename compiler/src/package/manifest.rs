@@ -80,13 +80,15 @@ fn cuda(package: &Package, images: &Images) -> Json {
 fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Json {
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
-        Grid::Plane(rows, cols) => json!({ "plane": [rows, cols] }),
-        Grid::Tiles(least, most) => json!({ "tiles": [least, most] }),
+        Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
+        Grid::Tiles { min_span: least, max_span: most } => json!({ "tiles": [least, most] }),
         Grid::Segments(n) => json!({ "segments": n }),
-        Grid::Chunks(least, most) => json!({ "chunks": [least, most] }),
-        Grid::Strips(width, least, most) => json!({ "strips": [width, least, most] }),
-        Grid::Panels(rows, cols) => json!({ "panels": [rows, cols] }),
-        Grid::Sums(rows, cols) => json!({ "sums": [rows, cols] }),
+        Grid::SegmentTiles { min_span: least, max_span: most } => json!({ "chunks": [least, most] }),
+        Grid::Strips { columns: width, min_span: least, max_span: most } => {
+            json!({ "strips": [width, least, most] })
+        }
+        Grid::Panels { rows, columns: cols } => json!({ "panels": [rows, cols] }),
+        Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
         Grid::One => json!({ "blocks": 1 }),
     };
     let mut json = json!({
@@ -99,14 +101,14 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "steps": v.steps,
         "extent": v.extent,
         "pays": {
-            "blocks": v.profit.least,
-            "most": v.profit.most,
-            "shortest": v.profit.shortest,
-            "rows": v.profit.rows,
-            "columns": v.profit.columns,
+            "blocks": v.profit.min_blocks,
+            "most": v.profit.max_blocks,
+            "shortest": v.profit.min_inner_length,
+            "rows": v.profit.max_rows,
+            "columns": v.profit.max_columns,
         },
         "flat": v.flat,
-        "separate": v.separate,
+        "separate": v.noalias,
         "aligned": v.aligned,
     });
     for (arch, usage) in images.machine_code(kernel, number) {

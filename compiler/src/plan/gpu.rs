@@ -46,7 +46,7 @@ pub struct GpuVersion {
     /// Condition: segments have at most so many elements.
     pub longest: Option<u32>,
     /// Condition: no array that it writes is one that it reads.
-    pub separate: bool,
+    pub noalias: bool,
     /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many
     /// steps of it at once: how many is its last parameter. Of several such versions the one with
     /// the fewest steps that are enough for the whole iteration, else the one with the most.
@@ -58,35 +58,35 @@ pub struct GpuVersion {
     pub rows: Vec<u32>,
 }
 
-/// The number of blocks of a launch over n elements.
+/// The number of blocks of a launch over n elements. A span is a power of two between `min_span`
+/// and `max_span`, which the launch policy chooses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the fields are described with their variant")]
 pub enum Grid {
     /// A block computes so many elements; none are launched for no elements.
     Elements(u32),
     /// A block computes so many rows and columns, of the last two of at least two axes; none are
     /// launched for no elements. Blocks count along the columns first, then along the rows, then
     /// along the axes before.
-    Plane(u32, u32),
-    /// 128 threads compute `span` tiles of 2048 elements, a power of two between these two that the
-    /// runtime chooses; at least one block.
-    Tiles(u32, u32),
+    Plane { rows: u32, columns: u32 },
+    /// 128 threads compute `span` tiles of 2048 elements; at least one block.
+    Tiles { min_span: u32, max_span: u32 },
     /// A block computes so many elements, each a segment; none are launched for no elements.
     Segments(u32),
-    /// A block computes 8 `span` tiles of one segment, a power of two between these two that the
-    /// runtime chooses; at least one block a segment.
-    Chunks(u32, u32),
-    /// A block computes a strip of so many segments: `span` (a power of two between the others that
-    /// the runtime chooses) of the 16 columns that a warp may take of a tile. 16 / span blocks a
-    /// tile; with more than 128 tiles a segment, span is the greatest.
-    Strips(u32, u32, u32),
+    /// A block computes 8 `span` tiles of one segment; at least one block a segment. `chunks` in
+    /// texts.
+    SegmentTiles { min_span: u32, max_span: u32 },
+    /// A block computes a strip of so many segments (`columns`): `span` of the 16 columns that a
+    /// warp may take of a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is
+    /// the greatest.
+    Strips { columns: u32, min_span: u32, max_span: u32 },
     /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into
     /// scratch: [panel][square][row][column]. A vector counts as one column. The version behind it,
     /// whose grid is of sums, is launched after it.
-    Panels(u32, u32),
+    Panels { rows: u32, columns: u32 },
     /// The panels' results of a product, of squares of so many rows and columns, are added: `span`
-    /// threads for each result, a power of two up to 16 that the runtime chooses. Launched after
-    /// panels only.
-    Sums(u32, u32),
+    /// threads for each result, a power of two up to 16. Launched after panels only.
+    Sums { rows: u32, columns: u32 },
     /// One block.
     One,
 }
@@ -106,7 +106,11 @@ impl Grid {
     pub fn has_scratch(&self) -> bool {
         matches!(
             self,
-            Grid::Tiles(..) | Grid::Chunks(..) | Grid::Strips(..) | Grid::Panels(..) | Grid::Sums(..)
+            Grid::Tiles { .. }
+                | Grid::SegmentTiles { .. }
+                | Grid::Strips { .. }
+                | Grid::Panels { .. }
+                | Grid::Sums { .. }
         )
     }
 
@@ -116,21 +120,21 @@ impl Grid {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
             Grid::Elements(each) | Grid::Segments(each) => n.div_ceil(each.into()),
-            Grid::Plane(rows, cols) => {
-                squares(extents, rows, cols) * extents.iter().rev().skip(2).product::<u64>()
+            Grid::Plane { rows, columns } => {
+                squares(extents, rows, columns) * extents.iter().rev().skip(2).product::<u64>()
             }
-            Grid::Panels(rows, cols) => {
-                squares(extents, rows, cols).saturating_mul(segment.div_ceil(PANEL as u64))
+            Grid::Panels { rows, columns } => {
+                squares(extents, rows, columns).saturating_mul(segment.div_ceil(PANEL as u64))
             }
-            Grid::Sums(rows, cols) => {
-                let each = u64::from(rows) * u64::from(cols) * u64::from(span);
-                squares(extents, rows, cols).saturating_mul(each).div_ceil(threads.into())
+            Grid::Sums { rows, columns } => {
+                let each = u64::from(rows) * u64::from(columns) * u64::from(span);
+                squares(extents, rows, columns).saturating_mul(each).div_ceil(threads.into())
             }
-            Grid::Chunks(..) => {
+            Grid::SegmentTiles { .. } => {
                 let of_block = u64::from(threads / WARP) * u64::from(span);
                 n * segment.div_ceil(TILE as u64).div_ceil(of_block).max(1)
             }
-            Grid::Tiles(..) => {
+            Grid::Tiles { .. } => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
                 // a group of 2048 tiles has so many blocks; the last group as many of them as have
@@ -138,9 +142,9 @@ impl Grid {
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }
-            Grid::Strips(width, _, most) => {
-                let parts = segment.div_ceil(TILE as u64) * u64::from(most / span);
-                n.div_ceil(width.into()) * parts.max(1)
+            Grid::Strips { columns, max_span, .. } => {
+                let parts = segment.div_ceil(TILE as u64) * u64::from(max_span / span);
+                n.div_ceil(columns.into()) * parts.max(1)
             }
             Grid::One => 1,
         }
@@ -167,18 +171,20 @@ impl Display for GpuKernel {
             write!(f, "  version {} threads {}", v.entry, v.threads)?;
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
-                Grid::Plane(rows, cols) => write!(f, " plane {rows} by {cols}")?,
-                Grid::Tiles(least, most) => write!(f, " tiles {least} to {most}")?,
+                Grid::Plane { rows, columns } => write!(f, " plane {rows} by {columns}")?,
+                Grid::Tiles { min_span, max_span } => write!(f, " tiles {min_span} to {max_span}")?,
                 Grid::Segments(n) => write!(f, " segments {n}")?,
-                Grid::Chunks(least, most) => write!(f, " chunks {least} to {most}")?,
-                Grid::Strips(width, least, most) => write!(f, " strips {width}, {least} to {most}")?,
-                Grid::Panels(rows, cols) => write!(f, " panels {rows} by {cols}")?,
-                Grid::Sums(rows, cols) => write!(f, " sums {rows} by {cols}")?,
+                Grid::SegmentTiles { min_span, max_span } => write!(f, " chunks {min_span} to {max_span}")?,
+                Grid::Strips { columns, min_span, max_span } => {
+                    write!(f, " strips {columns}, {min_span} to {max_span}")?
+                }
+                Grid::Panels { rows, columns } => write!(f, " panels {rows} by {columns}")?,
+                Grid::Sums { rows, columns } => write!(f, " sums {rows} by {columns}")?,
                 Grid::One => write!(f, " one")?,
             }
             write!(f, "{}", v.profit)?;
             for (word, holds) in
-                [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.separate)]
+                [(" contiguous", v.contiguous), (" narrow", v.narrow), (" separate", v.noalias)]
             {
                 f.write_str(if holds { word } else { "" })?;
             }
@@ -219,10 +225,10 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
             c.expect("version")?;
             k.versions.push(version(&mut c)?);
         }
-        let panels = |v: Option<&GpuVersion>| matches!(v.map(|v| v.grid), Some(Grid::Panels(..)));
+        let panels = |v: Option<&GpuVersion>| matches!(v.map(|v| v.grid), Some(Grid::Panels { .. }));
         for (at, v) in k.versions.iter().enumerate() {
             let after = at.checked_sub(1).and_then(|at| k.versions.get(at));
-            if matches!(v.grid, Grid::Sums(..)) != panels(after)
+            if matches!(v.grid, Grid::Sums { .. }) != panels(after)
                 || (panels(Some(v)) && at + 1 == k.versions.len())
             {
                 return Err(c.error("sums belong behind panels"));
@@ -242,30 +248,30 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         word @ ("plane" | "panels" | "sums") => {
             let rows = c.u32()?;
             c.expect("by")?;
-            let cols = c.u32()?;
+            let columns = c.u32()?;
             match word {
-                "plane" => Grid::Plane(rows, cols),
-                "panels" => Grid::Panels(rows, cols),
-                _ => Grid::Sums(rows, cols),
+                "plane" => Grid::Plane { rows, columns },
+                "panels" => Grid::Panels { rows, columns },
+                _ => Grid::Sums { rows, columns },
             }
         }
         "tiles" => {
-            let least = c.u32()?;
+            let min_span = c.u32()?;
             c.expect("to")?;
-            Grid::Tiles(least, c.u32()?)
+            Grid::Tiles { min_span, max_span: c.u32()? }
         }
         "segments" => Grid::Segments(c.u32()?),
         "chunks" => {
-            let least = c.u32()?;
+            let min_span = c.u32()?;
             c.expect("to")?;
-            Grid::Chunks(least, c.u32()?)
+            Grid::SegmentTiles { min_span, max_span: c.u32()? }
         }
         "strips" => {
-            let width = c.u32()?;
+            let columns = c.u32()?;
             c.expect(",")?;
-            let least = c.u32()?;
+            let min_span = c.u32()?;
             c.expect("to")?;
-            Grid::Strips(width, least, c.u32()?)
+            Grid::Strips { columns, min_span, max_span: c.u32()? }
         }
         "one" => Grid::One,
         w => return Err(c.error(format!("`{w}` is no grid"))),
@@ -273,21 +279,23 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let powers = |a: u32, b: u32| a.is_power_of_two() && b.is_power_of_two() && a <= b && b <= 2048;
     let possible = match grid {
         Grid::Elements(n) | Grid::Segments(n) => n > 0,
-        Grid::Plane(rows, cols) | Grid::Panels(rows, cols) | Grid::Sums(rows, cols) => {
-            [rows, cols].iter().all(|n| (1..=4096).contains(n))
+        Grid::Plane { rows, columns } | Grid::Panels { rows, columns } | Grid::Sums { rows, columns } => {
+            [rows, columns].iter().all(|n| (1..=4096).contains(n))
         }
-        Grid::Tiles(a, b) | Grid::Chunks(a, b) => powers(a, b),
-        Grid::Strips(width, a, b) => width > 0 && powers(a, b),
+        Grid::Tiles { min_span, max_span } | Grid::SegmentTiles { min_span, max_span } => {
+            powers(min_span, max_span)
+        }
+        Grid::Strips { columns, min_span, max_span } => columns > 0 && powers(min_span, max_span),
         Grid::One => true,
     };
     if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) || !possible {
         return Err(c.error("no grid can be like this"));
     }
-    if matches!(grid, Grid::Tiles(..)) && !threads.is_multiple_of(COLUMNS as u32) {
+    if matches!(grid, Grid::Tiles { .. }) && !threads.is_multiple_of(COLUMNS as u32) {
         return Err(c.error(format!("{entry}: {threads} threads for tiles of {COLUMNS} columns")));
     }
     let profit = Profit::parse(c)?;
-    let (contiguous, narrow, separate) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
+    let (contiguous, narrow, noalias) = (c.eat("contiguous"), c.eat("narrow"), c.eat("separate"));
     let longest = if c.eat("longest") { Some(c.u32()?) } else { None };
     let steps = if c.eat("steps") { c.u32()? } else { 0 };
     let extent = if c.eat("extent") { c.u32()? } else { 0 };
@@ -302,7 +310,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         aligned,
         narrow,
         longest,
-        separate,
+        noalias,
         steps,
         extent,
         rows,
@@ -359,7 +367,7 @@ gpu @h_0 {
 
     #[test]
     fn blocks_of_a_plane() {
-        let plane = super::Grid::Plane(32, 128);
+        let plane = super::Grid::Plane { rows: 32, columns: 128 };
         assert_eq!(plane.blocks(&[33, 129], 0, 256, 1), 4);
         assert_eq!(plane.blocks(&[5, 32, 128], 0, 256, 1), 5);
         assert_eq!(plane.blocks(&[0, 128], 0, 256, 1), 0);
@@ -368,7 +376,8 @@ gpu @h_0 {
 
     #[test]
     fn blocks_of_panels() {
-        let (panels, sums) = (super::Grid::Panels(64, 64), super::Grid::Sums(64, 64));
+        let (panels, sums) =
+            (super::Grid::Panels { rows: 64, columns: 64 }, super::Grid::Sums { rows: 64, columns: 64 });
         assert_eq!(panels.blocks(&[64, 65], 1 << 20, 64, 1), 2 * 2048);
         assert_eq!(panels.blocks(&[65], 513, 64, 1), 2 * 2);
         assert_eq!(panels.blocks(&[5, 5], 0, 64, 1), 0);

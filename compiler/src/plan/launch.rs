@@ -196,7 +196,7 @@ impl GpuKernel {
 
     /// The version that is launched behind that one: it adds the panels of a split-K product.
     pub fn follower(&self, version: usize) -> Option<usize> {
-        let leaves_panels = matches!(self.versions[version].grid, Grid::Panels(..));
+        let leaves_panels = matches!(self.versions[version].grid, Grid::Panels { .. });
         leaves_panels.then_some(version + 1)
     }
 }
@@ -204,7 +204,7 @@ impl GpuKernel {
 impl GpuVersion {
     /// Whether it is launched by itself, and not behind another one.
     pub fn is_first(&self) -> bool {
-        !matches!(self.grid, Grid::Sums(..))
+        !matches!(self.grid, Grid::Sums { .. })
     }
 
     /// Whether it may be the fastest one, with scratch that one can afford, over this index space,
@@ -212,22 +212,22 @@ impl GpuVersion {
     pub fn is_profitable(&self, extents: &[u64], segment: u64) -> bool {
         // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
-        let Profit { least, most, shortest, rows, columns } = self.profit;
+        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns } = self.profit;
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
-        let of_panel = if let Grid::Panels(..) = self.grid { 1 } else { segment };
+        let of_panel = if let Grid::Panels { .. } = self.grid { 1 } else { segment };
         let axis = |from_last: usize| extents.iter().rev().nth(from_last).copied().unwrap_or(1);
         let fits = match self.grid {
-            Grid::Panels(rows, cols) => {
-                blocks(segment).saturating_mul(u64::from(rows) * u64::from(cols)) <= MOST_SCRATCH
+            Grid::Panels { rows, columns } => {
+                blocks(segment).saturating_mul(u64::from(rows) * u64::from(columns)) <= MOST_SCRATCH
             }
-            Grid::Sums(..) => false,
+            Grid::Sums { .. } => false,
             _ => true,
         };
-        fits && least.is_none_or(|n| blocks(segment) >= n.into())
-            && most.is_none_or(|n| blocks(of_panel) <= n.into())
-            && shortest.is_none_or(|n| segment >= n.into())
-            && rows.is_none_or(|n| axis(1) <= n.into())
-            && columns.is_none_or(|n| axis(0) <= n.into())
+        fits && min_blocks.is_none_or(|n| blocks(segment) >= n.into())
+            && max_blocks.is_none_or(|n| blocks(of_panel) <= n.into())
+            && min_inner_length.is_none_or(|n| segment >= n.into())
+            && max_rows.is_none_or(|n| axis(1) <= n.into())
+            && max_columns.is_none_or(|n| axis(0) <= n.into())
     }
 
     /// Whether the code is right for a launch: unit strides, no output that is an input
@@ -244,7 +244,7 @@ impl GpuVersion {
         let at = |i: &u32| array(*i as usize);
         (!self.contiguous || arrays().all(|a| a.is_contiguous()))
             && (self.steps == 0 || i64::from(self.steps) == steps)
-            && (!self.separate || !writes_an_input())
+            && (!self.noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
             && self
                 .aligned
@@ -262,8 +262,8 @@ impl GpuVersion {
         let groups = tiles.div_ceil(TILE as u64);
         let none = Spread { span: None, scratch: Scratch::default() };
         match self.grid {
-            Grid::Tiles(least, most) => {
-                let span = doubled(tiles, least, most, multiprocessors * RESIDENT_TEAMS);
+            Grid::Tiles { min_span, max_span } => {
+                let span = doubled(tiles, min_span, max_span, multiprocessors * RESIDENT_TEAMS);
                 // a value a tile; behind them, if there are several groups of tiles, one a group
                 let (elements, counters) = match groups {
                     0 | 1 => (tiles.max(1), 1),
@@ -271,35 +271,35 @@ impl GpuVersion {
                 };
                 Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
-            Grid::Chunks(least, most) => {
+            Grid::SegmentTiles { min_span, max_span } => {
                 // four blocks a segment at least, or warps wait for the one with more tiles
-                let most = most.min(1 << (of_segment / 32).clamp(1, u64::from(most)).ilog2());
+                let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
                 let blocks = n * of_segment.div_ceil(8);
-                let span = doubled(blocks, least, most, multiprocessors * RESIDENT_BLOCKS);
+                let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
                 Spread {
                     span: Some(span),
                     scratch: Scratch { elements: n.saturating_mul(of_segment), counters: n },
                 }
             }
-            Grid::Strips(width, least, most) => {
-                let strips = n.div_ceil(width.into());
-                let parts = strips * of_segment * u64::from(most);
+            Grid::Strips { columns, min_span, max_span } => {
+                let strips = n.div_ceil(columns.into());
+                let parts = strips * of_segment * u64::from(max_span);
                 // the last block of a strip joins up to 128 parts at once, or whole tiles
-                let mut span = doubled(parts, least, most, multiprocessors * RESIDENT_BLOCKS);
-                while span < most && of_segment * u64::from(most / span) > COLUMNS as u64 {
+                let mut span = doubled(parts, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
+                while span < max_span && of_segment * u64::from(max_span / span) > COLUMNS as u64 {
                     span *= 2;
                 }
-                let elements = n.saturating_mul(of_segment).saturating_mul(u64::from(most / span));
+                let elements = n.saturating_mul(of_segment).saturating_mul(u64::from(max_span / span));
                 Spread { span: Some(span), scratch: Scratch { elements, counters: strips } }
             }
-            Grid::Panels(rows, cols) => {
+            Grid::Panels { rows, columns } => {
                 let blocks = self.grid.blocks(space.extents, space.segment, self.threads, 1);
-                let elements = blocks.saturating_mul(u64::from(rows) * u64::from(cols));
+                let elements = blocks.saturating_mul(u64::from(rows) * u64::from(columns));
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             // threads for each result, however large the device is; the scratch is that of the
             // panels before
-            Grid::Sums(..) => {
+            Grid::Sums { .. } => {
                 let panels = space.segment.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }

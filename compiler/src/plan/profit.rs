@@ -8,15 +8,15 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Profit {
     /// The grid has at least so many blocks.
-    pub least: Option<u32>,
+    pub min_blocks: Option<u32>,
     /// It has at most so many; of panels: of each panel.
-    pub most: Option<u32>,
+    pub max_blocks: Option<u32>,
     /// Segments have at least so many elements.
-    pub shortest: Option<u32>,
+    pub min_inner_length: Option<u32>,
     /// There are at most so many rows.
-    pub rows: Option<u32>,
+    pub max_rows: Option<u32>,
     /// There are at most so many columns.
-    pub columns: Option<u32>,
+    pub max_columns: Option<u32>,
 }
 
 /// Their words.
@@ -24,8 +24,10 @@ const WORDS: [&str; 5] = ["blocks", "most", "shortest", "rows", "columns"];
 
 impl Display for Profit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Profit { least, most, shortest, rows, columns } = self;
-        for (word, limit) in WORDS.iter().zip([least, most, shortest, rows, columns]) {
+        let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns } = self;
+        for (word, limit) in
+            WORDS.iter().zip([min_blocks, max_blocks, min_inner_length, max_rows, max_columns])
+        {
             if let Some(n) = limit {
                 write!(f, " {word} {n}")?;
             }
@@ -40,7 +42,7 @@ impl Profit {
         for (word, limit) in WORDS.iter().zip(&mut limits) {
             *limit = if c.eat(word) { Some(c.u32()?) } else { None };
         }
-        let [least, most, shortest, rows, columns] = limits;
-        Ok(Profit { least, most, shortest, rows, columns })
+        let [min_blocks, max_blocks, min_inner_length, max_rows, max_columns] = limits;
+        Ok(Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns })
     }
 }

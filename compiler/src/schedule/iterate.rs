@@ -104,7 +104,7 @@ impl Scheduler<'_> {
         (step, count, args): &Iteration,
         kernel: u32,
     ) -> Result<()> {
-        self.before = Vec::new();
+        self.previous_arrays = Vec::new();
         let before = self.kernels.len() as u32;
         let step = self.f.steps[*step as usize].clone();
         // a function may be the step of several iterations

@@ -156,10 +156,10 @@ fn scheduled(
         repeated: repeated && fused_groups.len() == 1,
         kernels: Vec::new(),
         gpu: Vec::new(),
-        before: Vec::new(),
+        previous_arrays: Vec::new(),
         warnings: Vec::new(),
         written: [0; 2],
-        in_versions: 0,
+        variant_operations: 0,
         in_products: 0,
     };
     s.head();
@@ -208,14 +208,14 @@ pub struct Scheduler<'a> {
     kernels: Vec<Versions>,
     gpu: Vec<cuda::GpuVariants>,
     /// The arrays of the launch before, if it goes from their beginning to their end.
-    before: Vec<Place>,
+    previous_arrays: Vec<Place>,
     warnings: Vec<String>,
     /// Operations written so far, for processors and for GPUs.
     written: [usize; 2],
     /// Operations in the versions of GPU kernels so far.
-    in_versions: usize,
+    variant_operations: usize,
     /// Operations in the versions of matrix products so far, whose register tiles are unrolled; not
-    /// in `in_versions`.
+    /// in `variant_operations`.
     in_products: usize,
 }
 
@@ -283,7 +283,7 @@ impl Scheduler<'_> {
         scalars: &[u32],
         kernel: u32,
     ) -> Result<(Launch, Versions)> {
-        let (scope, before) = (self.scope, std::mem::take(&mut self.before));
+        let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
         let arrays = c.arrays(fused);
@@ -308,7 +308,7 @@ impl Scheduler<'_> {
             !scope.has_cpu() || versions.contiguous.finish.is_some() == finish,
             "{name}: what ends the launch"
         );
-        self.before = if facts.follows { Vec::new() } else { arrays };
+        self.previous_arrays = if facts.follows { Vec::new() } else { arrays };
         self.gpu.extend(gpu);
         self.warnings.extend(warnings);
         let launch = Launch {

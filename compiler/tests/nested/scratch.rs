@@ -43,7 +43,7 @@ fn exact(f: &Function, args: &[Value], is_wanted: impl Fn(&GpuVersion) -> bool) 
                 continue; // it does not fit
             }
             // who adds panels counts no arrivals
-            let counts = !matches!(v.grid, Grid::Panels(..));
+            let counts = !matches!(v.grid, Grid::Panels { .. });
             let missing = |scratch, counters| Missing { scratch, counters };
             check(&compiled, args, how, &expected, missing(0, 0), false);
             check(&compiled, args, how, &expected, missing(1, 0), true);
@@ -65,15 +65,15 @@ fn one_element_less_is_noticed() {
 }";
     let sum = &parse::parse(sum).unwrap()[0];
     let args = arguments(sum, 3 * 2048 + 1, 0, &mut rng);
-    let tiles = exact(sum, &args, |v| matches!(v.grid, Grid::Tiles(..)));
+    let tiles = exact(sum, &args, |v| matches!(v.grid, Grid::Tiles { .. }));
     assert!(!tiles.is_empty(), "tiles");
 
     let args = arguments(of("row_sums"), 2, 9 * 2048 + 1, &mut rng);
-    let chunks = exact(of("row_sums"), &args, |v| matches!(v.grid, Grid::Chunks(..)));
+    let chunks = exact(of("row_sums"), &args, |v| matches!(v.grid, Grid::SegmentTiles { .. }));
     assert!(!chunks.is_empty(), "chunks");
 
     let args = arguments(of("col_sums"), 2 * 2048 + 1, 5, &mut rng);
-    let strips = exact(of("col_sums"), &args, |v| matches!(v.grid, Grid::Strips(..)));
+    let strips = exact(of("col_sums"), &args, |v| matches!(v.grid, Grid::Strips { .. }));
     assert!(!strips.is_empty(), "strips");
 
     let programs = parse::parse(include_str!("products.core")).unwrap();
@@ -84,6 +84,6 @@ fn one_element_less_is_noticed() {
     let (m, n, k) = (64, 64, 1030);
     let a = Value::Array(vec![m, k], elements(m * k, &mut rng));
     let b = Value::Array(vec![k, n], elements(k * n, &mut rng));
-    let panels = exact(product, &[a, b], |v| v.grid == Grid::Panels(64, 64));
+    let panels = exact(product, &[a, b], |v| v.grid == Grid::Panels { rows: 64, columns: 64 });
     assert!(panels.iter().any(|entry| entry.ends_with("_sums")), "{panels:?}");
 }

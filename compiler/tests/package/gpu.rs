@@ -32,20 +32,20 @@ fn with_gpu(targets: Targets) -> Compiled {
         longest: None,
         aligned: vec![],
         narrow: false,
-        separate: false,
+        noalias: false,
         steps: 0,
         extent: 0,
         rows: vec![],
     };
     let vector = GpuVersion {
         entry: "saxpy_vector".into(),
-        grid: Grid::Tiles(1, 8),
+        grid: Grid::Tiles { min_span: 1, max_span: 8 },
         contiguous: true,
         flat: vec![],
         longest: None,
         aligned: vec![0, 2],
         narrow: true,
-        separate: true,
+        noalias: true,
         ..any.clone()
     };
     let code = |v: &GpuVersion| GpuCode {
@@ -54,7 +54,7 @@ fn with_gpu(targets: Targets) -> Compiled {
             .expect("kernel IR")
             .remove(0),
         ptx: ptx(&v.entry),
-        shared: false,
+        is_merged: false,
     };
     Compiled {
         targets,

@@ -2,7 +2,9 @@
 
 use super::claim::Claim;
 use super::smt::{Script, Value, literal};
-use arraygpu_compiler::kernel::{Expr, Kernel, Reg, Stmt, common, divide, narrow, negate, parse, predicate};
+use arraygpu_compiler::kernel::{
+    Expr, Kernel, Reg, Stmt, avoid_negated_min, cse, divide, if_conversion, narrow, parse,
+};
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, eval_cast};
 use std::collections::BTreeMap;
 
@@ -144,7 +146,7 @@ fn shared() -> Vec<Claim> {
     let each = bodies.map(|(case, body)| {
         let before = kernel("i64 in a: i64 in b: i64 threads 128", body);
         let mut after = before.clone();
-        common::run(&mut after);
+        cse::run(&mut after);
         assert_ne!(before, after, "the pass took {body}");
         let mut s = Script::opaque();
         let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
@@ -154,7 +156,7 @@ fn shared() -> Vec<Claim> {
         };
         let same: Vec<String> = before.iter().zip(&after).map(|(a, b)| same(a, b)).collect();
         Claim::solved("common", case, body, s.prove(&format!("(and {})", same.join(" "))))
-            .at("compiler/src/kernel/common.rs")
+            .at("compiler/src/kernel/cse.rs")
     });
     each.into()
 }
@@ -261,7 +263,7 @@ fn predicated() -> Vec<Claim> {
             &format!("var %v: f32 = a var %w: f32 = b {body} out[0i64] = %v out[1i64] = %w"),
         );
         let mut after = before.clone();
-        predicate::run(&mut after);
+        if_conversion::run(&mut after);
         assert!(
             !after.main.as_ref().expect("main").iter().any(|s| matches!(s, Stmt::If(..))),
             "no branch is left"
@@ -272,7 +274,7 @@ fn predicated() -> Vec<Claim> {
         let same: Vec<String> =
             before.iter().zip(&after).map(|(a, b)| format!("(= {} {})", a[1].term, b[1].term)).collect();
         Claim::solved("predicate", case, body, s.prove(&format!("(and {})", same.join(" "))))
-            .at("compiler/src/kernel/predicate.rs")
+            .at("compiler/src/kernel/if_conversion.rs")
     });
     each.into()
 }
@@ -301,7 +303,7 @@ fn negated() -> Vec<Claim> {
             let before =
                 kernel(&format!("{ty} in a: {ty} in b: {ty} threads 128"), &format!("{form} out[0i64] = %m"));
             let mut after = before.clone();
-            negate::run(&mut after);
+            avoid_negated_min::run(&mut after);
             assert_ne!(before, after, "the pass took {form}");
             let mut s = Script::default();
             let ins: Vec<Value> = before.ins.clone().iter().map(|(name, ty)| s.any(*ty, name)).collect();
@@ -310,7 +312,7 @@ fn negated() -> Vec<Claim> {
             let same = s.prove(&format!("(= {before} {after})"));
             out.push(
                 Claim::solved("negate", &format!("{case} {ty}"), &form, same)
-                    .at("compiler/src/kernel/negate.rs"),
+                    .at("compiler/src/kernel/avoid_negated_min.rs"),
             );
         }
     }

@@ -5,7 +5,7 @@ use super::claim::Claim;
 use super::kernels::{State, kernel};
 use super::rng::Rng;
 use super::smt::{Script, Value};
-use arraygpu_compiler::kernel::{Kernel, Stmt, common, index, narrow, negate, predicate};
+use arraygpu_compiler::kernel::{Kernel, Stmt, avoid_negated_min, cse, if_conversion, index, narrow};
 use arraygpu_compiler::scalar::{Lit, Ty, eval_cast};
 
 /// Kernels of each pass.
@@ -31,16 +31,16 @@ struct Pass {
 const PASSES: [Pass; 4] = [
     Pass {
         name: "common code",
-        place: "compiler/src/kernel/common.rs",
-        run: common::run,
+        place: "compiler/src/kernel/cse.rs",
+        run: cse::run,
         types: &[Ty::I64],
         operators: &["add", "sub", "mul", "min", "max", "and", "rem", "div"],
         in_bounds: false,
     },
     Pass {
         name: "predicated code",
-        place: "compiler/src/kernel/predicate.rs",
-        run: predicate::run,
+        place: "compiler/src/kernel/if_conversion.rs",
+        run: if_conversion::run,
         types: &[Ty::I32, Ty::I64, Ty::U32],
         operators: &["add", "sub", "mul", "min", "or", "xor"],
         in_bounds: false,
@@ -55,8 +55,8 @@ const PASSES: [Pass; 4] = [
     },
     Pass {
         name: "compared code",
-        place: "compiler/src/kernel/negate.rs",
-        run: negate::run,
+        place: "compiler/src/kernel/avoid_negated_min.rs",
+        run: avoid_negated_min::run,
         types: &[Ty::I32, Ty::I8, Ty::U16, Ty::U32],
         operators: &["min", "max", "sub", "sub", "add", SCALED],
         in_bounds: false,

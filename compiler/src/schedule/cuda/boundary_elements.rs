@@ -10,7 +10,7 @@
 //! column     0 1 2 3 - - .. 0 1 ..
 //! ```
 
-use super::plane::{Cut, Place, Room, along, lane};
+use super::register_tiling::placement::{Cut, Place, Room, along, lane};
 use super::{bind, int32, wide};
 use crate::core::NodeId;
 use crate::error::Result;

@@ -14,7 +14,6 @@ mod elements;
 mod fold;
 mod levels;
 mod map;
-mod plane;
 mod product;
 mod reduce;
 mod register_pressure;
@@ -93,7 +92,7 @@ pub fn kernels(
     fused: &FusedGroup,
     scalars: &[u32],
 ) -> Result<GpuVariants> {
-    let (mut written, mut in_versions) = (Vec::new(), 0);
+    let (mut written, mut added) = (Vec::new(), 0);
     for mut group in select::variants(c, fused) {
         interrupt::check()?;
         let (k, grid) = emit(c, fused, scalars, &group)?;
@@ -104,9 +103,9 @@ pub fn kernels(
             *c.in_products() += std::mem::take(&mut size);
         }
         if group.may_be_left_out {
-            let (so_far, wanted) = (*c.in_versions() + 4 * size, c.wanted);
+            let (so_far, wanted) = (*c.variant_operations() + 4 * size, c.wanted);
             group.variants.retain(|v| !is_too_much(size, so_far, &v.guards, wanted));
-            in_versions += size * group.variants.len();
+            added += size * group.variants.len();
         }
         written.push(Written { k, grid, strategy, group });
     }
@@ -115,7 +114,7 @@ pub fn kernels(
     if launch.absent.is_some() {
         return Ok(GpuVariants { launch, kernels, stencils });
     }
-    *c.in_versions() += in_versions;
+    *c.variant_operations() += added;
     // the signature is complete: now kernels are finished
     for mut w in written {
         stencils.append(&mut w.group.stencils);
@@ -124,7 +123,7 @@ pub fn kernels(
     // a loop in each thread is the last resort of these: only what no other variant takes goes by
     // it
     let is_segmented = c.facts.segments.is_some();
-    if is_segmented || launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels(..))) {
+    if is_segmented || launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
     Ok(GpuVariants { launch, kernels, stencils })
@@ -164,7 +163,7 @@ impl Written {
                 aligned: aligned.clone(),
                 narrow: guards.narrow,
                 longest: guards.longest,
-                separate: guards.separate,
+                noalias: guards.noalias,
                 steps,
                 extent: guards.extent,
                 rows: rows.clone(),
@@ -194,7 +193,7 @@ fn emit(
             (l.k.kernel.threads, l.k.kernel.steps, l.k.kernel.blocks) =
                 (temporal_blocking::THREADS, true, plan.blocks(l.launch));
             let [rows, columns] = plan.block().map(|n| n as u32);
-            (temporal_blocking::main(l, fused, plan)?, Grid::Plane(rows, columns))
+            (temporal_blocking::main(l, fused, plan)?, Grid::Plane { rows, columns })
         }
         Plan::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
         Plan::Product(plan) => product::emit(l, fused, plan, shape.strided)?,
@@ -205,7 +204,7 @@ fn emit(
             l.k.kernel.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
             (
                 reduce::main(l, fused, scalars, shape, cost)?,
-                Grid::Tiles(1, reduce::most_span(l.launch, shape)),
+                Grid::Tiles { min_span: 1, max_span: reduce::most_span(l.launch, shape) },
             )
         }
         Plan::CooperativeNest(tiled) => {
@@ -218,11 +217,14 @@ fn emit(
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
-        Plan::Plane(plan) => {
+        Plan::RegisterTiling(plan) => {
             let (rows, columns) = plan.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
             l.k.kernel.blocks = plan.blocks(l.launch, inner, shape).unwrap_or(others);
-            (register_tiling::main(l, fused, inner, shape, plan)?, Grid::Plane(rows as u32, columns as u32))
+            (
+                register_tiling::main(l, fused, inner, shape, plan)?,
+                Grid::Plane { rows: rows as u32, columns: columns as u32 },
+            )
         }
         Plan::Map(plan, _) => {
             l.k.kernel.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
@@ -244,7 +246,7 @@ const LONG: usize = 3_000;
 /// Whether a version of so many operations is left out because the code would become too long.
 /// Other versions serve its calls: those with fewer conditions.
 fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
-    let has_conditions = c.narrow || c.separate;
+    let has_conditions = c.narrow || c.noalias;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
     !is_last && so_far > MANY && (has_conditions || size > LONG)
 }

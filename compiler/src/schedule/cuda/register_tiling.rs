@@ -1,4 +1,4 @@
-//! Register rows: a map over rows and columns in which neighbouring elements read the same elements
+//! Register tiling: a map over rows and columns in which neighbouring elements read the same elements
 //! of an array.
 //!
 //! ```text
@@ -15,7 +15,8 @@
 //! before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns
 //! are 32 apart and each is loaded by itself; with arrays of any strides a lane has one column.
 
-use super::plane::{self, Cut, Place, Reach, Room};
+pub mod placement;
+
 use super::register_window::{self, pieces};
 use super::shared_tile_2d::SharedTiles;
 use super::{Shape, access, bind, boundary_elements, register_pressure};
@@ -29,6 +30,7 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
 use crate::schedule::stencil::{self, Stencil};
+use placement::{Cut, Place, Reach, Room};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
@@ -214,7 +216,7 @@ pub fn main(
     let items: Vec<&Item> = fused.items.iter().collect();
     let plan = &Plan { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
-    let place = plane::place(l, fused, shape, plan.cut, &mut out);
+    let place = placement::place(l, fused, shape, plan.cut, &mut out);
     let within = (fused, inner.widths.as_slice());
     let work = Work { items: &items, arrays: &inner.arrays, plan, place: &place };
     let (fits, all_fit, room) = match &plan.patches {

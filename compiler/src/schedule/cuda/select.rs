@@ -41,7 +41,7 @@ pub enum Plan {
     /// Loops of a block's elements through shared memory.
     CooperativeNest(cooperative_nest::Tiled),
     /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
-    Plane(register_tiling::Plan),
+    RegisterTiling(register_tiling::Plan),
     /// A map or a stencil of vectors. The stencil's storage, if there is one.
     Map(map::Plan, Option<StencilHint>),
 }
@@ -71,7 +71,7 @@ pub struct Guards {
     /// Indices fit into 31 bits.
     pub narrow: bool,
     /// Outputs do not overlap other arrays.
-    pub separate: bool,
+    pub noalias: bool,
     /// The greatest length of a segment.
     pub longest: Option<u32>,
     /// The least length of an axis; 0: any.
@@ -113,7 +113,7 @@ impl Plan {
             Plan::SmallMap => Strategy::Map,
             Plan::Reduction => Strategy::Reduction,
             Plan::CooperativeNest(_) => Strategy::CooperativeNest,
-            Plan::Plane(plan) => Strategy::Stencil(plan.strategy(), fused.domain.len() as u8),
+            Plan::RegisterTiling(plan) => Strategy::Stencil(plan.strategy(), fused.domain.len() as u8),
             Plan::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
             Plan::Map(_, None) if nested => Strategy::ElementLoops,
             Plan::Map(_, None) => Strategy::Map,
@@ -121,13 +121,26 @@ impl Plan {
     }
 }
 
-/// Guards of contiguous arrays, and of any strides.
-pub fn unit(narrow: bool, separate: bool) -> Guards {
-    Guards { contiguous: true, narrow, separate, ..Guards::default() }
-}
+impl Guards {
+    /// Unit strides, of 64-bit indices.
+    pub fn contiguous() -> Guards {
+        Guards { contiguous: true, ..Guards::default() }
+    }
 
-pub fn any(narrow: bool) -> Guards {
-    Guards { narrow, ..Guards::default() }
+    /// Any strides, and 64-bit indices.
+    pub fn strided() -> Guards {
+        Guards::default()
+    }
+
+    /// And 32-bit indices.
+    pub fn narrow(self) -> Guards {
+        Guards { narrow: true, ..self }
+    }
+
+    /// And outputs that do not overlap other arrays.
+    pub fn noalias(self) -> Guards {
+        Guards { noalias: true, ..self }
+    }
 }
 
 /// Blocks whose threads have the most results only where they keep all multiprocessors of a large
@@ -137,8 +150,12 @@ const MANY_BLOCKS: u32 = 256;
 /// All variants, in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
     if fused.domain.is_empty() {
-        let variant =
-            Variant { suffix: String::new(), guards: any(false), profit: Profit::default(), noalias: false };
+        let variant = Variant {
+            suffix: String::new(),
+            guards: Guards::strided(),
+            profit: Profit::default(),
+            noalias: false,
+        };
         return vec![Group::of(
             (Plan::Scalars, Vec::new()),
             Shape::default(),
@@ -177,7 +194,7 @@ impl Group {
 fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<Group> {
     let Some(plan) = temporal_blocking::Plan::of(l, fused, inner) else { return Vec::new() };
     let group = |n: i64| {
-        let guards = Guards { extent: plan.least() as u32, ..unit(true, true) };
+        let guards = Guards { extent: plan.least() as u32, ..Guards::contiguous().narrow().noalias() };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         Group::of((Plan::TemporalBlocking(plan.with(n)), Vec::new()), Shape::default(), inner, variant)
@@ -203,7 +220,7 @@ fn elements(
     let scattered = Shape { v: 1, ..shape };
     let list = |list: &[(&str, Guards)], profit: Profit| {
         let variant = |(suffix, guards): &(&str, Guards)| {
-            let noalias = !writes || guards.separate;
+            let noalias = !writes || guards.noalias;
             Variant { suffix: suffix.to_string(), guards: *guards, profit, noalias }
         };
         list.iter().map(variant).collect::<Vec<_>>()
@@ -223,7 +240,7 @@ fn elements(
         groups.push(group(
             (Plan::SmallMap, Vec::new()),
             scattered,
-            list(&[("_short", unit(true, false))], small_map::profit()),
+            list(&[("_short", Guards::contiguous().narrow())], small_map::profit()),
         ));
         if l.wanted == Scope::ShortGpu {
             return groups;
@@ -231,32 +248,38 @@ fn elements(
     }
     if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
-            let profit = Profit { least: Some(MANY_BLOCKS), ..Profit::default() };
+            let profit = Profit { min_blocks: Some(MANY_BLOCKS), ..Profit::default() };
             groups.push(group(
                 (Plan::Product(large), Vec::new()),
                 shape,
-                list(&[("_large", unit(true, writes))], profit),
+                list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
         }
-        let mut contiguous = vec![("", unit(true, writes))];
+        let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
         // only what is read at the element's own index may be an output, too
         if writes && product.is_none() && l.facts.accesses.may_be_in_place() {
-            contiguous.push(("_in_place", unit(true, false)));
+            contiguous.push(("_in_place", Guards::contiguous().narrow()));
         }
-        contiguous.push(("_wide", unit(false, false)));
+        contiguous.push(("_wide", Guards::contiguous()));
         let plan = plan(l, (fused, inner), product.as_ref(), shape);
         groups.push(group(plan, shape, list(&contiguous, Profit::default())));
         let unaligned = Shape { unaligned: true, ..shape };
-        if v > 1 && product.is_none() && is_plane(l, fused, inner, unaligned) {
+        if v > 1 && product.is_none() && is_register_tiled(l, fused, inner, unaligned) {
             let plan = self::plan(l, (fused, inner), product.as_ref(), unaligned);
-            let variants = list(&[("_unaligned", unit(true, writes))], Profit::default());
+            let variants = list(
+                &[("_unaligned", Guards { noalias: writes, ..Guards::contiguous().narrow() })],
+                Profit::default(),
+            );
             groups.push(group(plan, unaligned, variants));
         }
     }
     if !only_contiguous || groups.is_empty() {
         let strided = Shape { strided: true, ..scattered };
         let plan = plan(l, (fused, inner), product.as_ref(), strided);
-        let variants = list(&[("_any", any(true)), ("_any_wide", any(false))], Profit::default());
+        let variants = list(
+            &[("_any", Guards::strided().narrow()), ("_any_wide", Guards::strided())],
+            Profit::default(),
+        );
         groups.push(group(plan, strided, variants));
     }
     groups
@@ -283,11 +306,11 @@ pub fn plan(
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
-    let plane = register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape);
-    let why = if let Err(Some(why)) = plane { why.into() } else { why };
-    if let Ok(plan) = plane {
+    let tiling = register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape);
+    let why = if let Err(Some(why)) = tiling { why.into() } else { why };
+    if let Ok(plan) = tiling {
         let kept = keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
-        return (Plan::Plane(plan), kept);
+        return (Plan::RegisterTiling(plan), kept);
     }
     let plan = map::Plan::of(l, (fused, inner), &stencils, strategy, shape);
     let kept = keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
@@ -298,7 +321,7 @@ pub fn plan(
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_plane(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
+fn is_register_tiled(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
     if fused.domain.len() < 2 || has_reduction(&l.g, fused) || cooperative_nest::plan(l, fused).is_some() {
         return false;
     }

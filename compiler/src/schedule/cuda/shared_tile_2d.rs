@@ -9,8 +9,8 @@
 //! cost nothing.
 
 use super::elements::bind_all;
-use super::plane::{self, Cut, Place, Reach, Room, lane, warp};
 use super::register_tiling::Line;
+use super::register_tiling::placement::{self, Cut, Place, Reach, Room, lane, warp};
 use super::{bind, int32, register_window, thread, wide};
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -144,11 +144,11 @@ impl SharedTiles {
                 let column = number.clone().minus(row.clone().times(int32(of_row as i32)));
                 let column = bind(l, "right", column.times(int32(p.width as i32)), &mut load);
                 let mut indices: Vec<Expr> =
-                    place.block.iter().zip(&p.outer).map(|(b, i)| plane::plus(b.clone(), *i)).collect();
+                    place.block.iter().zip(&p.outer).map(|(b, i)| placement::plus(b.clone(), *i)).collect();
                 let [first_row, first_column] = [0, 1].map(|i| place.block[p.outer.len() + i].clone());
-                indices.push(plane::plus(first_row, p.first.0).plus(wide(row)));
-                let line = plane::along(l, mem, &indices);
-                let at = line.plus(plane::plus(first_column, p.first.1)).plus(wide(column));
+                indices.push(placement::plus(first_row, p.first.0).plus(wide(row)));
+                let line = placement::along(l, mem, &indices);
+                let at = line.plus(placement::plus(first_column, p.first.1)).plus(wide(column));
                 let regs = bind_all(l, p.array, at, p.width, &mut load);
                 // lines of a patch follow each other without gaps, as the accesses do
                 let to = number.times(int32(p.width as i32));

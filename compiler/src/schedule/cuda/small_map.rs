@@ -35,7 +35,7 @@ pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bo
 
 /// When it is the fastest.
 pub fn profit() -> Profit {
-    Profit { most: Some(FEW_BLOCKS), ..Profit::default() }
+    Profit { max_blocks: Some(FEW_BLOCKS), ..Profit::default() }
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {

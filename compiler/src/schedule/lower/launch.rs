@@ -171,8 +171,8 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     }
 
     /// Operations in the versions of the function's GPU kernels so far.
-    pub fn in_versions(&mut self) -> &mut usize {
-        &mut self.scheduler.in_versions
+    pub fn variant_operations(&mut self) -> &mut usize {
+        &mut self.scheduler.variant_operations
     }
 
     /// Operations in the versions of the function's matrix products so far.

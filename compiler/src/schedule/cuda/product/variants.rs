@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::kernel::Stmt;
 use crate::plan::gpu::{Grid, Profit};
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::select::{self, Group, Shape, Variant, unit};
+use crate::schedule::cuda::select::{self, Group, Guards, Shape, Variant};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
 use crate::schedule::lower::{LaunchContext, Lower};
@@ -92,11 +92,12 @@ pub fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, strided: bool) -> Re
     (l.k.kernel.fetch, l.k.kernel.blocks) = (plan.fetch, plan.blocks);
     if plan.part == Part::Sum {
         l.k.kernel.threads = split_k_sum::THREADS;
-        return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums(rows, cols)));
+        return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums { rows, columns: cols }));
     }
     l.k.kernel.threads = tile.threads() as u32;
     let is_panel = plan.part == Part::Panel;
-    let grid = if is_panel { Grid::Panels(rows, cols) } else { Grid::Plane(rows, cols) };
+    let grid =
+        if is_panel { Grid::Panels { rows, columns: cols } } else { Grid::Plane { rows, columns: cols } };
     Ok((main(l, fused, p, tile, strided, is_panel)?, grid))
 }
 
@@ -118,9 +119,14 @@ pub fn variants(
         let depth = if long == 0 { 32 } else { 16 };
         BlockTile::thin(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };
-    let [few_rows, few_columns] = [[Some(FEW as u32), None], [None, Some(FEW as u32)]]
-        .map(|[rows, columns]| Profit { rows, columns, shortest: Some(THIN_FROM), ..Profit::default() });
-    let any = Profit { shortest: Some(THIN_FROM), ..Profit::default() };
+    let [few_rows, few_columns] =
+        [[Some(FEW as u32), None], [None, Some(FEW as u32)]].map(|[rows, columns]| Profit {
+            max_rows: rows,
+            max_columns: columns,
+            min_inner_length: Some(THIN_FROM),
+            ..Profit::default()
+        });
+    let any = Profit { min_inner_length: Some(THIN_FROM), ..Profit::default() };
     let list = match fused.domain.len() {
         1 => vec![("_column", thin(0, 1), FEW_THIN[0], any)],
         _ => vec![
@@ -141,7 +147,7 @@ pub fn variants(
             let fetch = if part == Part::Sum { 0 } else { fetch };
             let plan = Plan { product: p.clone(), tile, part, fetch, blocks: 0 };
             // panels write scratch only
-            let guards = unit(true, part == Part::Whole);
+            let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
             groups.push(Group::of(
@@ -151,7 +157,11 @@ pub fn variants(
                 variant,
             ));
         };
-        add("_panels", Part::Panel, Profit { most: Some(few), shortest: Some(TWO_PANELS), ..profit });
+        add(
+            "_panels",
+            Part::Panel,
+            Profit { max_blocks: Some(few), min_inner_length: Some(TWO_PANELS), ..profit },
+        );
         add("_sums", Part::Sum, Profit::default());
         if tile.sides.iter().any(|s| s.few) {
             add("", Part::Whole, profit);

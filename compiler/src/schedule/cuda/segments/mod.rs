@@ -12,7 +12,7 @@ mod rows;
 mod warp;
 
 use super::access;
-use super::select::{self, Group, Guards, Plan, Shape, Variant, any, unit};
+use super::select::{self, Group, Guards, Plan, Shape, Variant};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -38,22 +38,22 @@ struct Job<'a> {
 /// Blocks at once on a multiprocessor: 64 registers a thread, 85 where a segment has many warps
 /// (with 64, eight rows in flight spill).
 fn blocks(way: Way) -> u32 {
-    if way == Way::Tiles { 3 } else { 4 }
+    if way == Way::SegmentTiles { 3 } else { 4 }
 }
 
 /// How one variant works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// That many lanes take that many segments together.
-    Warp(u32, i64),
+    Warp { lanes: u32, segments: i64 },
     /// A thread takes neighbouring segments, side by side with others.
-    Own,
+    NeighboursPerThread,
     /// Many warps a segment.
-    Tiles,
+    SegmentTiles,
     /// Strips of neighbouring segments.
     Strips,
     /// A thread a segment.
-    Threads,
+    OnePerThread,
 }
 
 /// The variants: suffix, guards, way.
@@ -61,23 +61,23 @@ fn list(along: Along) -> Vec<(&'static str, Guards, Way)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
     if along == Along::Columns {
         return vec![
-            ("_short", up_to(128, unit(true, true)), Way::Own),
-            ("", up_to(columns::LONGEST, unit(true, true)), Way::Strips),
-            ("_wide", up_to(columns::LONGEST, unit(false, false)), Way::Strips),
-            ("_any", up_to(columns::LONGEST, any(true)), Way::Strips),
-            ("_any_wide", any(false), Way::Threads),
+            ("_short", up_to(128, Guards::contiguous().narrow().noalias()), Way::NeighboursPerThread),
+            ("", up_to(columns::LONGEST, Guards::contiguous().narrow().noalias()), Way::Strips),
+            ("_wide", up_to(columns::LONGEST, Guards::contiguous()), Way::Strips),
+            ("_any", up_to(columns::LONGEST, Guards::strided().narrow()), Way::Strips),
+            ("_any_wide", Guards::strided(), Way::OnePerThread),
         ];
     }
     vec![
-        ("_8", up_to(32, unit(true, true)), Way::Warp(8, 4)),
-        ("_16", up_to(64, unit(true, true)), Way::Warp(16, 4)),
-        ("_short", up_to(256, unit(true, true)), Way::Warp(32, 4)),
-        ("_warp", up_to(2048, unit(true, true)), Way::Warp(32, 1)),
-        ("", unit(true, true), Way::Tiles),
-        ("_wide", unit(false, false), Way::Tiles),
-        ("_any_warp", up_to(2048, any(true)), Way::Warp(32, 1)),
-        ("_any", any(true), Way::Tiles),
-        ("_any_wide", any(false), Way::Tiles),
+        ("_8", up_to(32, Guards::contiguous().narrow().noalias()), Way::Warp { lanes: 8, segments: 4 }),
+        ("_16", up_to(64, Guards::contiguous().narrow().noalias()), Way::Warp { lanes: 16, segments: 4 }),
+        ("_short", up_to(256, Guards::contiguous().narrow().noalias()), Way::Warp { lanes: 32, segments: 4 }),
+        ("_warp", up_to(2048, Guards::contiguous().narrow().noalias()), Way::Warp { lanes: 32, segments: 1 }),
+        ("", Guards::contiguous().narrow().noalias(), Way::SegmentTiles),
+        ("_wide", Guards::contiguous(), Way::SegmentTiles),
+        ("_any_warp", up_to(2048, Guards::strided().narrow()), Way::Warp { lanes: 32, segments: 1 }),
+        ("_any", Guards::strided().narrow(), Way::SegmentTiles),
+        ("_any_wide", Guards::strided(), Way::SegmentTiles),
     ]
 }
 
@@ -92,14 +92,14 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>>
     let group = |(suffix, guards, way): (&str, Guards, Way)| {
         let (strided, threads) = (!guards.contiguous, super::map::THREADS);
         let (shape, plan) = match way {
-            Way::Threads => {
+            Way::OnePerThread => {
                 let shape = Shape { v: 1, strided, threads, ..Shape::default() };
                 let product = products::plan(l, fused).filter(|p| p.is_matrix).map(Rc::new);
                 (shape, select::plan(l, (fused, &inner), product.as_ref(), shape))
             }
             way => (Shape { strided, ..Shape::default() }, (Plan::Segmented(way, strategy), Vec::new())),
         };
-        let (suffix, noalias) = (suffix.to_string(), guards.separate);
+        let (suffix, noalias) = (suffix.to_string(), guards.noalias);
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
         Group::of(plan, shape, &inner, variant)
     };
@@ -114,14 +114,14 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Resul
     let job = Job::new(l, &s, fused, !strided);
     let body = match way {
         Way::Strips => columns::main(l, &job)?,
-        Way::Own => columns::own(l, &job)?,
+        Way::NeighboursPerThread => columns::own(l, &job)?,
         _ => rows::main(l, &job, way)?,
     };
     let grid = match way {
-        Way::Warp(lanes, each) => Grid::Segments(rows::THREADS / lanes * each as u32),
-        Way::Own => Grid::Segments(columns::THREADS * job.v as u32),
-        Way::Tiles => Grid::Chunks(1, rows::MOST_SPAN),
-        _ => Grid::Strips(32 * job.v as u32, 1, columns::MOST_SPAN),
+        Way::Warp { lanes, segments } => Grid::Segments(rows::THREADS / lanes * segments as u32),
+        Way::NeighboursPerThread => Grid::Segments(columns::THREADS * job.v as u32),
+        Way::SegmentTiles => Grid::SegmentTiles { min_span: 1, max_span: rows::MOST_SPAN },
+        _ => Grid::Strips { columns: 32 * job.v as u32, min_span: 1, max_span: columns::MOST_SPAN },
     };
     Ok((body, grid))
 }

@@ -29,8 +29,8 @@ pub(super) fn main(l: &mut Lower, job: &Job, way: Way) -> Result<Vec<Stmt>> {
     let warp = Expr::binary(BinaryOp::Shr, thread(), int32(WARP.trailing_zeros() as i32));
     let warp = bind(l, "warp", warp, &mut out);
     match way {
-        Way::Warp(lanes, each) => whole(l, job, lanes, each, &mut out)?,
-        _ => chunks(l, job, length, warp, &mut out)?,
+        Way::Warp { lanes, segments: each } => whole(l, job, lanes, each, &mut out)?,
+        _ => segment_tiles(l, job, length, warp, &mut out)?,
     }
     Ok(out)
 }
@@ -92,7 +92,7 @@ fn whole(l: &mut Lower, job: &Job, lanes: u32, each: i64, out: &mut Vec<Stmt>) -
 }
 
 /// Blocks take chunks of one segment each.
-fn chunks(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
+fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
     let of_block = bind(l, "share", Expr::Place(Gpu::Span).times(int32(WARPS as i32)), out);

@@ -1,6 +1,6 @@
 //! The body of one thread that makes several steps: loads, exchanges, the step, stores.
 
-use super::super::plane::{along, lane, plus, warp};
+use super::super::register_tiling::placement::{along, lane, plus, warp};
 use super::super::{bind, int32, thread, wide};
 use super::{Plan, ROWS, WARPS};
 use crate::core::{NodeId, linear};

@@ -1,6 +1,6 @@
 //! Maps over rows and columns: which block and thread takes what, and what of it is inside.
 
-use super::{Shape, bind, int32, register_window, thread, wide};
+use super::super::{Shape, bind, int32, register_window, thread, wide};
 use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
