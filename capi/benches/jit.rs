@@ -59,9 +59,9 @@ fn main() {
             let (_, b) = timed(|| encode::encode(&fused));
             let (made, c) = timed(|| driver::schedule(&fused, Scope::ShortGpu).expect("a schedule"));
             let mut pass = { made }.gpu.remove(0);
-            versions = pass.kernels.len();
+            versions = pass.drafts.len();
             let (text, d) =
-                timed(|| backend::ptx::emit(&pass.kernels.swap_remove(0).finish().expect("a kernel")));
+                timed(|| backend::ptx::emit(&pass.drafts.swap_remove(0).finish().expect("a kernel")));
             bytes = text.len();
             for (list, time) in [(&mut passes, a), (&mut key, b), (&mut schedule, c), (&mut ptx, d)] {
                 list.push(time);

@@ -8,7 +8,7 @@ use crate::interrupt::{self, Why};
 use crate::kernel::Kernel;
 use crate::passes::pipeline;
 use crate::plan::Plan;
-use crate::plan::gpu::{GpuKernel, GpuVersion};
+use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
@@ -147,10 +147,10 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
                 let (strategy, kernel) = (draft.strategy, draft.finish()?);
                 Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, is_merged: false })
             };
-            let mut launch = pass.launch;
-            let codes = pass.kernels.into_iter().map(code).collect::<Result<Vec<_>>>();
+            let mut launch = pass.kernel;
+            let codes = pass.drafts.into_iter().map(code).collect::<Result<Vec<_>>>();
             let mut codes = codes.map_err(at)?;
-            for (code, version) in codes.iter_mut().zip(&mut launch.versions) {
+            for (code, version) in codes.iter_mut().zip(&mut launch.variants) {
                 merge(&mut known, code, version);
             }
             out.gpu.push(launch);
@@ -166,7 +166,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
 }
 
 /// A version whose code is known gets the entry of the one before.
-fn merge(known: &mut KnownKernels, code: &mut GpuCode, version: &mut GpuVersion) {
+fn merge(known: &mut KnownKernels, code: &mut GpuCode, version: &mut GpuVariant) {
     if let Some(entry) = known.find(&code.ptx, &version.entry) {
         code.kernel.name.clone_from(&entry);
         (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);

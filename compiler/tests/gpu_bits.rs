@@ -230,7 +230,7 @@ fn three_levels() {
             other => panic!("without {scratch} of scratch and {counters} of the counters: {other:?}"),
         }
     }
-    let first = compiled.gpu[0].versions.iter().position(|v| v.entry == called.entries[0]).unwrap();
+    let first = compiled.gpu[0].variants.iter().position(|v| v.entry == called.entries[0]).unwrap();
     let mutants = mutants::of(&compiled.gpu_code[0][first].kernel);
     assert_eq!(mutants.len(), 9, "two arrivals, and the barriers around them and the warps' values");
     let mut unnoticed = Vec::new();

@@ -19,14 +19,14 @@ fn facts(plan: &Plan) -> Vec<(String, u32, bool, BTreeSet<String>)> {
 /// What must be equal of the variants.
 fn variants(s: &Scheduled) -> Vec<String> {
     let all = s.gpu.iter().flat_map(|g| {
-        let of = |v: &arraygpu_compiler::plan::gpu::GpuVersion| {
-            let counts = (v.flat.len(), v.aligned.len(), v.rows.len());
+        let of = |v: &arraygpu_compiler::plan::gpu::GpuVariant| {
+            let counts = (v.flat.len(), v.aligned.len(), v.row_aligned.len());
             format!(
                 "{} {} {:?} {:?} {} {} {counts:?}",
                 v.entry, v.threads, v.grid, v.profit, v.narrow, v.noalias
             )
         };
-        g.launch.versions.iter().map(of).chain(g.launch.absent.clone())
+        g.kernel.variants.iter().map(of).chain(g.kernel.absent.clone())
     });
     all.collect()
 }

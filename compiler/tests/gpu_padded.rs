@@ -116,7 +116,7 @@ fn vectors() {
             let strategy = [None, Some(StencilHint::Tile), Some(StencilHint::Direct)][(which + number) % 3];
             let c = compiled(&vector(ty, boundary, taps), strategy);
             assert!(is_wide(&c) || strategy == Some(StencilHint::Direct), "{ty} {boundary:?} {strategy:?}");
-            let Grid::Elements(block) = c.gpu[0].versions[0].grid else { panic!("no vector") };
+            let Grid::Elements(block) = c.gpu[0].variants[0].grid else { panic!("no vector") };
             let block = block as usize;
             let around = (2 * block - 2)..=(2 * block + margin.min(3));
             let sizes = [0, margin, margin + 1, block - 1, block + 1, 3 * block];
@@ -140,7 +140,7 @@ fn matrices() {
             let strategy = [None, Some(StencilHint::Tile)][(which + number) % 2];
             let c = compiled(&matrix(ty, boundary, taps), strategy);
             assert!(is_wide(&c), "{ty} {boundary:?} {strategy:?}");
-            assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane { .. }));
+            assert!(matches!(c.gpu[0].variants[0].grid, Grid::Plane { .. }));
             for (rows, columns) in [(0, 5), (3, 3), (5, 4 * v), (70, 33 * v), (33, 64 * v + 1), (97, 97)] {
                 let x = numbers(ty, rows, columns, &mut rng);
                 check(&c, &[x], &format!("{ty} {boundary:?} {strategy:?}, {rows} x {columns}"));

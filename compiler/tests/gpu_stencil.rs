@@ -104,7 +104,7 @@ fn windows_of_vectors() {
         for strategy in [StencilHint::Window, StencilHint::Tile] {
             let c = compiled(&vector(ty, taps), Some(strategy));
             let reach = *taps.iter().max().unwrap() as usize;
-            let block = c.gpu[0].versions[0].grid;
+            let block = c.gpu[0].variants[0].grid;
             let Grid::Elements(block) = block else { panic!("{block:?}") };
             let block = block as usize;
             let sizes = [
@@ -294,7 +294,7 @@ fn guarded_reads() {
         }
     }
     let c = compiled(matrix, None);
-    assert!(matches!(c.gpu[0].versions[0].grid, Grid::Plane { .. }));
+    assert!(matches!(c.gpu[0].variants[0].grid, Grid::Plane { .. }));
     for (rows, columns) in [(0, 0), (1, 1), (2, 3), (32, 128), (33, 132), (40, 260), (70, 128)] {
         let args = [numbers(Ty::F32, rows, columns, &mut rng)];
         check(&c, &args, &format!("{rows} x {columns}"));

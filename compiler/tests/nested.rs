@@ -144,11 +144,11 @@ fn products() {
             let args: Vec<Value> =
                 f.params.iter().zip(&extents).map(|(p, e)| shaped(p, e, &mut rng)).collect();
             let expected = interp::run(&f, &args).unwrap().results;
-            let versions = compiled.gpu[0].versions.len();
+            let versions = compiled.gpu[0].variants.len();
             // all squares are simulated whole
             let large = (m + 63) / 64 * ((n + 63) / 64) * k > 200;
             // each version once, then what the runtime takes
-            let forced = compiled.gpu[0].versions.iter().zip(0..versions).map(|(v, at)| {
+            let forced = compiled.gpu[0].variants.iter().zip(0..versions).map(|(v, at)| {
                 let any = if at % 2 == 0 { Layout::Strided } else { Layout::Reversed };
                 (
                     Some(at),
@@ -171,7 +171,7 @@ fn products() {
                 entries.extend(found.entries);
             }
         }
-        let panels = compiled.gpu[0].versions.iter().filter(|v| {
+        let panels = compiled.gpu[0].variants.iter().filter(|v| {
             matches!(v.grid, Grid::Panels { .. } | Grid::Sums { .. }) || v.profit != Profit::default()
         });
         for v in panels {

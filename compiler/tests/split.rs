@@ -127,7 +127,7 @@ fn products_of_different_code_have_fewer_versions() {
     let functions = arraygpu_compiler::core::parse::parse(&text).unwrap();
     let compiled = driver::compile_for("f", functions, Targets { cpu: false, cuda: true }).unwrap();
     let has = |i: usize, suffix: &str| {
-        compiled.gpu[i].versions.iter().any(|v| v.entry == format!("{}{suffix}", compiled.gpu[i].name))
+        compiled.gpu[i].variants.iter().any(|v| v.entry == format!("{}{suffix}", compiled.gpu[i].name))
     };
     assert!(has(0, "_row") && has(0, "_panels") && has(0, "_large"));
     assert!(!has(5, "_row") && !has(5, "_panels") && has(5, "_large") && has(5, "_any_wide"));

@@ -7,7 +7,7 @@ use crate::execute::{elements, place_of, writes_an_input};
 use crate::view::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
-use arraygpu_compiler::plan::gpu::GpuVersion;
+use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::launch::{Layout, Scratch, Space};
 
 impl Call<'_> {
@@ -29,8 +29,8 @@ impl Call<'_> {
                 let (n, blocks) = (space.elements(), k.blocks);
                 fail!(INTERNAL, "kernel {} over {n} elements needs {blocks} blocks", l.name);
             };
-            let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.version)?;
-            kernels.push(Running { function, version: &kernel.versions[k.version], blocks, span: k.span });
+            let function = self.gpu.function(self.loaded.id, self.images, l.kernel as usize, k.variant)?;
+            kernels.push(Running { function, version: &kernel.variants[k.variant], blocks, span: k.span });
         }
         Ok(decision.scratch)
     }
@@ -42,7 +42,7 @@ impl Call<'_> {
         space: &Space,
         each: i64,
         ws: &Workspace,
-    ) -> Result<(usize, &'static GpuVersion)> {
+    ) -> Result<(usize, &'static GpuVariant)> {
         let array =
             |i: usize| l.arrays.get(i).map(|(p, _)| layout(&ws.spans[place_of(&self.entry.plan, *p)]));
         let kernel = &self.images.kernels[l.kernel as usize];
@@ -50,7 +50,7 @@ impl Call<'_> {
             fail!(MODULE, "kernel {} has no code for GPUs: {why}; a CPU context runs it", l.name);
         }
         match kernel.choose(space, each, array, || writes_an_input(l, ws)) {
-            Some(number) => Ok((number, &kernel.versions[number])),
+            Some(number) => Ok((number, &kernel.variants[number])),
             None => {
                 ws.frame.lacks_version.set(true);
                 fail!(MODULE, "kernel {} has no version for GPUs that fits", l.name)
@@ -73,5 +73,5 @@ pub(super) fn space<'r>(l: &Launch, ws: &Workspace, room: &'r mut [u64; AXES]) -
         *n = ws.host[d.0 as usize].as_i64().max(0) as u64;
     }
     let segment = l.segment.map_or(0, |d| ws.host[d.0 as usize].as_i64()).max(0) as u64;
-    Ok(Space { extents, segment })
+    Ok(Space { extents, inner_length: segment })
 }

@@ -111,7 +111,7 @@ impl Gpu {
     #[cold]
     fn load(&self, package: usize, images: &Images, kernel: usize, version: usize) -> Result<CUfunction> {
         let (number, entry) =
-            (images.number(kernel, version), &images.kernels[kernel].versions[version].entry);
+            (images.number(kernel, version), &images.kernels[kernel].variants[version].entry);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
         let versions = || (0..images.count()).map(|_| Version::default()).collect();
         let Version { function: cell, loading } = &self.code.packages.get_or_init(package, versions)[number];

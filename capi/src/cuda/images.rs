@@ -96,14 +96,14 @@ impl Images {
         let mut first = Vec::with_capacity(kernels.len());
         let total = kernels.iter().fold(0, |n, k| {
             first.push(n);
-            n + k.versions.len()
+            n + k.variants.len()
         });
         Images { kernels, first, same: Vec::new(), code: vec![Vec::new(); total], sources: Vec::new() }
     }
 
     /// Of a program that was compiled in this process.
     pub fn made(passes: Vec<GpuVariants>) -> Images {
-        let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.launch, p.kernels)).unzip();
+        let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.kernel, p.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
         Images { sources, ..Images::of(kernels) }
     }
@@ -117,7 +117,7 @@ impl Images {
     fn add(&mut self, image: &AgpuImage, name: &str) -> Result<()> {
         let (kernel, version) = (image.kernel, image.version);
         let at = usize::try_from(kernel).ok().zip(usize::try_from(version).ok());
-        let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.versions.len()));
+        let at = at.filter(|(k, v)| self.kernels.get(*k).is_some_and(|k| *v < k.variants.len()));
         match at {
             Some((k, v)) if !image.data.is_null() && image.arch >= 0 => {
                 self.code[self.first[k] + v].push(Image { arch: image.arch, data: image.data });
@@ -161,6 +161,6 @@ impl Images {
 /// Of each version the first one with the same entry.
 fn same(kernels: &[GpuKernel]) -> Vec<usize> {
     let mut known = HashMap::new();
-    let entries = kernels.iter().flat_map(|k| &k.versions).zip(0..);
+    let entries = kernels.iter().flat_map(|k| &k.variants).zip(0..);
     entries.map(|(v, number)| *known.entry(v.entry.as_str()).or_insert(number)).collect()
 }

@@ -9,7 +9,7 @@ use crate::log::log;
 use crate::repeat;
 use crate::view::AXES;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::gpu::GpuVersion;
+use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::launch::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
@@ -39,7 +39,7 @@ struct Prepared {
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) function: CUfunction,
-    pub(super) version: &'static GpuVersion,
+    pub(super) version: &'static GpuVariant,
     pub(super) blocks: u32,
     /// See `KernelLaunch::span`.
     pub(super) span: Option<u32>,
@@ -158,7 +158,7 @@ impl Call<'_> {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let mut room = [0; AXES];
             let space = space(l, ws, &mut room)?;
-            if i64::from(self.version(l, &space, each, ws)?.1.steps) != each {
+            if i64::from(self.version(l, &space, each, ws)?.1.steps_per_launch) != each {
                 return Ok(one);
             }
         }
@@ -192,7 +192,7 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         self.parameters(l, p, scratch, memory, ws);
-        if p.version.steps > 0 {
+        if p.version.steps_per_launch > 0 {
             ws.frame.params.push(steps as u64);
         }
         let params = &mut ws.frame.params;

@@ -269,7 +269,7 @@ impl Program {
     /// The PTX of each kernel's first version.
     fn first_ptx(&self) -> Result<String> {
         let made = driver::schedule(&self.fused, Scope::ShortGpu).map_err(refused)?;
-        let first = made.gpu.into_iter().filter_map(|pass| pass.kernels.into_iter().next());
+        let first = made.gpu.into_iter().filter_map(|pass| pass.drafts.into_iter().next());
         first.map(|draft| draft.finish().map(|k| ptx::emit(&k)).map_err(refused)).collect()
     }
 

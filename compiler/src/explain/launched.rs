@@ -54,7 +54,7 @@ impl<'a> Sizes<'a> {
         let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);
         let extents = l.domain.iter().map(length).collect::<Option<Vec<u64>>>()?;
         let segment = l.segment.as_ref().map_or(Some(0), length)?;
-        let space = Space { extents: &extents, segment };
+        let space = Space { extents: &extents, inner_length: segment };
         let of_arrays = l.arrays.iter().map(|(place, _)| self.extents(*place)).collect::<Option<Vec<_>>>()?;
         let strides: Vec<Vec<i64>> = of_arrays.iter().map(|n| dense(n)).collect();
         let array = |i: usize| {
@@ -62,13 +62,13 @@ impl<'a> Sizes<'a> {
             Some(Layout { extents: &of_arrays[i], strides: &strides[i], size, address: 0 })
         };
         let several = kernel.choose(&space, steps as i64, array, || false)?;
-        let version = match kernel.versions[several].steps {
+        let version = match kernel.variants[several].steps_per_launch {
             0 => kernel.choose(&space, 1, array, || false)?,
             _ => several,
         };
         let decision = kernel.decide(version, &space, MULTIPROCESSORS.into());
         let started = decision.kernels().map(|k| {
-            let v = &kernel.versions[k.version];
+            let v = &kernel.variants[k.variant];
             Started { entry: v.entry.clone(), blocks: k.blocks, threads: v.threads, span: k.span }
         });
         Some(Launched {

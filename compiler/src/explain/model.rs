@@ -195,7 +195,7 @@ pub struct Gpu {
     /// Why there is none.
     pub absent: Option<String>,
     /// The first whose conditions hold runs.
-    pub versions: Vec<GpuVersion>,
+    pub versions: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
     /// With the given extents, where they say it.
     pub launched: Option<Launched>,
@@ -229,7 +229,7 @@ pub struct Started {
 /// A version of a kernel for GPUs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct GpuVersion {
+pub struct GpuVariant {
     pub entry: String,
     /// [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,

@@ -1,6 +1,6 @@
 //! The versions of a kernel and when each runs.
 
-use super::model::{Cpu, CpuVersion, Gpu, GpuVersion, Launched};
+use super::model::{Cpu, CpuVersion, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
 use crate::driver::Compiled;
 use crate::kernel::Kernel;
@@ -41,7 +41,7 @@ pub fn gpu(
     launched: Option<Launched>,
 ) -> Option<Gpu> {
     let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
-    let version = |(v, code): (&gpu::GpuVersion, &crate::driver::GpuCode)| GpuVersion {
+    let version = |(v, code): (&gpu::GpuVariant, &crate::driver::GpuCode)| GpuVariant {
         entry: v.entry.clone(),
         strategy: code.strategy.name(),
         strategy_in_words: code.strategy.to_string(),
@@ -52,7 +52,7 @@ pub fn gpu(
     let stencils = c.stencils.get(l.kernel as usize).into_iter().flatten();
     Some(Gpu {
         absent: kernel.absent.clone(),
-        versions: kernel.versions.iter().zip(code).map(version).collect(),
+        versions: kernel.variants.iter().zip(code).map(version).collect(),
         stencils: stencils.map(Into::into).collect(),
         launched,
     })
@@ -61,11 +61,11 @@ pub fn gpu(
 /// Whether some version leaves panels of a product, which another one adds.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
     let kernel = c.gpu.get(l.kernel as usize);
-    kernel.is_some_and(|k| k.versions.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
+    kernel.is_some_and(|k| k.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
 }
 
 /// What a block computes.
-fn block(v: &gpu::GpuVersion) -> String {
+fn block(v: &gpu::GpuVariant) -> String {
     match v.grid {
         Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
         Grid::Plane { rows, columns: cols } => {
@@ -92,7 +92,7 @@ fn block(v: &gpu::GpuVersion) -> String {
 }
 
 /// What must hold for a version to run.
-fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) -> Vec<String> {
+fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
     let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels { .. }));
@@ -114,7 +114,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVersion, name: &dyn Fn(&Place) -> String) 
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
         (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
-        (v.steps > 0, format!("up to {} steps at once", v.steps)),
+        (v.steps_per_launch > 0, format!("up to {} steps at once", v.steps_per_launch)),
         (v.extent > 0, format!("axes of {} or more", v.extent)),
         (v.narrow, "31-bit indices".into()),
         (v.noalias, "outputs apart from inputs".into()),

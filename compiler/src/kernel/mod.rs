@@ -189,13 +189,13 @@ pub struct Kernel {
     /// Threads of a block; 0: a kernel for the CPU.
     pub threads: u32,
     /// At least so many blocks at once on a multiprocessor: how many registers a thread may have. 0: as the assembler likes.
-    pub blocks: u32,
+    pub min_resident_blocks: u32,
     /// Memory that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
     /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
     pub narrow: bool,
     /// It makes several steps of an iteration: [`Gpu::Span`] says how many.
-    pub steps: bool,
+    pub is_multi_step: bool,
     /// Bytes that a vector load of an array brings into a GPU's second cache, a power of two; 0: as the device does it.
     pub fetch: u32,
     /// Over tiles; on a GPU: each thread.

@@ -41,10 +41,11 @@ fn kernel(c: &mut Cursor) -> Result<Kernel> {
             "threads" => {
                 k.threads = u32::try_from(c.number()?).map_err(|_| c.error("too many threads"))?;
                 if c.eat("blocks") {
-                    k.blocks = u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
+                    k.min_resident_blocks =
+                        u32::try_from(c.number()?).map_err(|_| c.error("too many blocks"))?;
                 }
                 k.narrow = c.eat("narrow");
-                k.steps = c.eat("steps");
+                k.is_multi_step = c.eat("steps");
                 if c.eat("fetch") {
                     k.fetch = u32::try_from(c.number()?).map_err(|_| c.error("too many bytes"))?;
                 }

@@ -9,8 +9,12 @@ impl Display for Kernel {
         writeln!(f, "kernel @{} {{", self.name)?;
         if self.threads > 0 {
             let narrow = if self.narrow { " narrow" } else { "" };
-            let blocks = if self.blocks > 0 { format!(" blocks {}", self.blocks) } else { String::new() };
-            let steps = if self.steps { " steps" } else { "" };
+            let blocks = if self.min_resident_blocks > 0 {
+                format!(" blocks {}", self.min_resident_blocks)
+            } else {
+                String::new()
+            };
+            let steps = if self.is_multi_step { " steps" } else { "" };
             let fetch = if self.fetch > 0 { format!(" fetch {}", self.fetch) } else { String::new() };
             writeln!(f, "  threads {}{blocks}{narrow}{steps}{fetch}", self.threads)?;
         }

@@ -98,7 +98,7 @@ impl Check<'_> {
         if gpu && (k.finish.is_some() || !k.threads.is_multiple_of(super::WARP) || k.threads > 1024) {
             return Err(format!("{} threads", k.threads));
         }
-        if !gpu && (k.narrow || k.blocks > 0 || k.fetch > 0 || !k.shared.is_empty()) {
+        if !gpu && (k.narrow || k.min_resident_blocks > 0 || k.fetch > 0 || !k.shared.is_empty()) {
             return Err("a CPU kernel with parts of a GPU kernel".into());
         }
         if !matches!(k.fetch, 0 | 64 | 128 | 256) {

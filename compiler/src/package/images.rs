@@ -8,7 +8,7 @@ use super::model::Package;
 use super::ptxas::{Arch, Ptxas, Usage};
 use crate::backend::ptx::merge_equal::code;
 use crate::error::{Error, Result};
-use crate::plan::gpu::GpuVersion;
+use crate::plan::gpu::GpuVariant;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -80,16 +80,16 @@ impl Images {
 }
 
 /// The versions with code of their own: entries that an earlier version has are left out.
-pub fn own(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
+pub fn own(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
     let mut seen = FxHashSet::default();
     versions(package).filter(move |(_, _, version, _)| seen.insert(version.entry.as_str()))
 }
 
 /// The versions of a package with their PTX: kernel, version, how it is launched, text.
-fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVersion, &str)> {
+fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
     package.gpu.iter().zip(&package.ptx).enumerate().flat_map(|(k, (kernel, texts))| {
         kernel
-            .versions
+            .variants
             .iter()
             .zip(texts)
             .enumerate()
@@ -160,15 +160,15 @@ fn check(package: &Package) -> Result<()> {
     }
     let mut seen = FxHashMap::default();
     for (kernel, ptx) in package.gpu.iter().zip(&package.ptx) {
-        if kernel.versions.is_empty() != kernel.absent.is_some() || kernel.versions.len() != ptx.len() {
+        if kernel.variants.is_empty() != kernel.absent.is_some() || kernel.variants.len() != ptx.len() {
             return wrong(format!(
                 "{} has {} versions, {} texts",
                 kernel.name,
-                kernel.versions.len(),
+                kernel.variants.len(),
                 ptx.len()
             ));
         }
-        for (version, text) in kernel.versions.iter().zip(ptx) {
+        for (version, text) in kernel.variants.iter().zip(ptx) {
             let first: &String = seen.entry(&version.entry).or_insert(text);
             if text.contains('\0') || !is_same(first, text, &version.entry) {
                 return wrong(format!("the entry {} is not one text", version.entry));

@@ -6,7 +6,7 @@ use super::images::{self, Images};
 use super::level::Level;
 use super::model::{Entry, Package, Value};
 use super::place::FORMAT;
-use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use serde_json::{Value as Json, json};
 
 /// Its place in the package.
@@ -66,7 +66,7 @@ fn cuda(package: &Package, images: &Images) -> Json {
         json["ptxas"] = version.as_str().into();
     }
     let kernel = |(k, kernel): (usize, &GpuKernel)| {
-        let versions = kernel.versions.iter().enumerate().map(|(v, i)| version(i, k, v, images));
+        let versions = kernel.variants.iter().enumerate().map(|(v, i)| version(i, k, v, images));
         let mut json = json!({ "name": kernel.name, "versions": versions.collect::<Vec<_>>() });
         if let Some(why) = &kernel.absent {
             json["absent"] = why.as_str().into();
@@ -77,7 +77,7 @@ fn cuda(package: &Package, images: &Images) -> Json {
     json
 }
 
-fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Json {
+fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Json {
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
@@ -98,7 +98,7 @@ fn version(v: &GpuVersion, kernel: usize, number: usize, images: &Images) -> Jso
         "contiguous": v.contiguous,
         "narrow": v.narrow,
         "longest": v.longest,
-        "steps": v.steps,
+        "steps": v.steps_per_launch,
         "extent": v.extent,
         "pays": {
             "blocks": v.profit.min_blocks,

@@ -16,14 +16,14 @@ pub struct GpuKernel {
     /// The kernel's name, as in the plans' launches.
     pub name: String,
     /// In order of preference.
-    pub versions: Vec<GpuVersion>,
+    pub variants: Vec<GpuVariant>,
     /// Why there are none.
     pub absent: Option<String>,
 }
 
 /// One version: an entry of a module of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GpuVersion {
+pub struct GpuVariant {
     /// The name of its entry.
     pub entry: String,
     /// Threads of a block.
@@ -50,12 +50,12 @@ pub struct GpuVersion {
     /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many
     /// steps of it at once: how many is its last parameter. Of several such versions the one with
     /// the fewest steps that are enough for the whole iteration, else the one with the most.
-    pub steps: u32,
+    pub steps_per_launch: u32,
     /// Condition: every extent of the index space is at least so long.
     pub extent: u32,
     /// Arrays that are flat and aligned, and of which rows are read by vectors: every row must be
     /// aligned, too.
-    pub rows: Vec<u32>,
+    pub row_aligned: Vec<u32>,
 }
 
 /// The number of blocks of a launch over n elements. A span is a power of two between `min_span`
@@ -155,7 +155,7 @@ impl GpuKernel {
     /// How many steps the version makes at once that an iteration of so many steps takes, if there
     /// is one.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
-        let steps = || self.versions.iter().map(|v| i64::from(v.steps)).filter(|n| *n > 0);
+        let steps = || self.variants.iter().map(|v| i64::from(v.steps_per_launch)).filter(|n| *n > 0);
         let enough = steps().filter(|n| *n >= count).min();
         if count > 1 { enough.or(steps().max()) } else { None }
     }
@@ -167,7 +167,7 @@ impl Display for GpuKernel {
         if let Some(why) = &self.absent {
             writeln!(f, "  absent {}", crate::text::quote(why))?;
         }
-        for v in &self.versions {
+        for v in &self.variants {
             write!(f, "  version {} threads {}", v.entry, v.threads)?;
             match v.grid {
                 Grid::Elements(n) => write!(f, " elements {n}")?,
@@ -191,13 +191,13 @@ impl Display for GpuKernel {
             if let Some(n) = v.longest {
                 write!(f, " longest {n}")?;
             }
-            if v.steps > 0 {
-                write!(f, " steps {}", v.steps)?;
+            if v.steps_per_launch > 0 {
+                write!(f, " steps {}", v.steps_per_launch)?;
             }
             if v.extent > 0 {
                 write!(f, " extent {}", v.extent)?;
             }
-            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.rows)] {
+            for (word, list) in [(" flat", &v.flat), (" aligned", &v.aligned), (" rows", &v.row_aligned)] {
                 if !list.is_empty() {
                     let list: Vec<String> = list.iter().map(u32::to_string).collect();
                     write!(f, "{word} {}", list.join(", "))?;
@@ -223,13 +223,13 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
                 continue;
             }
             c.expect("version")?;
-            k.versions.push(version(&mut c)?);
+            k.variants.push(version(&mut c)?);
         }
-        let panels = |v: Option<&GpuVersion>| matches!(v.map(|v| v.grid), Some(Grid::Panels { .. }));
-        for (at, v) in k.versions.iter().enumerate() {
-            let after = at.checked_sub(1).and_then(|at| k.versions.get(at));
+        let panels = |v: Option<&GpuVariant>| matches!(v.map(|v| v.grid), Some(Grid::Panels { .. }));
+        for (at, v) in k.variants.iter().enumerate() {
+            let after = at.checked_sub(1).and_then(|at| k.variants.get(at));
             if matches!(v.grid, Grid::Sums { .. }) != panels(after)
-                || (panels(Some(v)) && at + 1 == k.versions.len())
+                || (panels(Some(v)) && at + 1 == k.variants.len())
             {
                 return Err(c.error("sums belong behind panels"));
             }
@@ -239,7 +239,7 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     Ok(out)
 }
 
-fn version(c: &mut Cursor) -> Result<GpuVersion> {
+fn version(c: &mut Cursor) -> Result<GpuVariant> {
     let entry = c.word()?;
     c.expect("threads")?;
     let threads = c.u32()?;
@@ -300,7 +300,7 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
     let steps = if c.eat("steps") { c.u32()? } else { 0 };
     let extent = if c.eat("extent") { c.u32()? } else { 0 };
     let (flat, aligned, rows) = (numbers(c, "flat")?, numbers(c, "aligned")?, numbers(c, "rows")?);
-    Ok(GpuVersion {
+    Ok(GpuVariant {
         entry,
         threads,
         grid,
@@ -311,9 +311,9 @@ fn version(c: &mut Cursor) -> Result<GpuVersion> {
         narrow,
         longest,
         noalias,
-        steps,
+        steps_per_launch: steps,
         extent,
-        rows,
+        row_aligned: rows,
     })
 }
 

@@ -10,7 +10,7 @@
 //! variant and every CPU would have to skip it. So a [`Decision`] lists the kernel launches of a
 //! plan's launch in order, and who executes them makes no difference between them.
 
-use super::gpu::{GpuKernel, GpuVersion, Grid, Profit};
+use super::gpu::{GpuKernel, GpuVariant, Grid, Profit};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
@@ -32,7 +32,7 @@ pub struct Space<'a> {
     /// Outermost first.
     pub extents: &'a [u64],
     /// The length of a segment, where elements are segments; else 0.
-    pub segment: u64,
+    pub inner_length: u64,
 }
 
 impl Space<'_> {
@@ -43,7 +43,7 @@ impl Space<'_> {
 
     /// Tiles of a segment.
     fn of_segment(&self) -> u64 {
-        self.segment.div_ceil(TILE as u64)
+        self.inner_length.div_ceil(TILE as u64)
     }
 }
 
@@ -141,7 +141,7 @@ impl Scratch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelLaunch {
     /// The version's position in its kernel.
-    pub version: usize,
+    pub variant: usize,
     /// At least 1.
     pub blocks: u64,
     /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch: the last
@@ -166,7 +166,7 @@ impl Decision {
 
 impl GpuKernel {
     /// The first version that is right for a launch and may be the fastest; those that make several
-    /// steps of an iteration only where so many are to be made. See [`GpuVersion::fits`].
+    /// steps of an iteration only where so many are to be made. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -174,19 +174,20 @@ impl GpuKernel {
         array: impl Fn(usize) -> Option<Layout<'l>>,
         writes_an_input: impl Fn() -> bool,
     ) -> Option<usize> {
-        let may = |v: &GpuVersion| {
-            v.fits(space, steps, &array, &writes_an_input) && v.is_profitable(space.extents, space.segment)
+        let may = |v: &GpuVariant| {
+            v.fits(space, steps, &array, &writes_an_input)
+                && v.is_profitable(space.extents, space.inner_length)
         };
-        self.versions.iter().position(may)
+        self.variants.iter().position(may)
     }
 
     /// What is launched if that version was chosen, on a device with so many multiprocessors.
     pub fn decide(&self, version: usize, space: &Space, multiprocessors: u64) -> Decision {
         let launch = |version: usize| {
-            let v = &self.versions[version];
+            let v = &self.variants[version];
             let Spread { span, scratch } = v.spread(space, multiprocessors);
-            let blocks = v.grid.blocks(space.extents, space.segment, v.threads, span.unwrap_or(1));
-            let launch = KernelLaunch { version, blocks, span };
+            let blocks = v.grid.blocks(space.extents, space.inner_length, v.threads, span.unwrap_or(1));
+            let launch = KernelLaunch { variant: version, blocks, span };
             ((blocks > 0).then_some(launch), scratch)
         };
         let (first, scratch) = launch(version);
@@ -196,12 +197,12 @@ impl GpuKernel {
 
     /// The version that is launched behind that one: it adds the panels of a split-K product.
     pub fn follower(&self, version: usize) -> Option<usize> {
-        let leaves_panels = matches!(self.versions[version].grid, Grid::Panels { .. });
+        let leaves_panels = matches!(self.variants[version].grid, Grid::Panels { .. });
         leaves_panels.then_some(version + 1)
     }
 }
 
-impl GpuVersion {
+impl GpuVariant {
     /// Whether it is launched by itself, and not behind another one.
     pub fn is_first(&self) -> bool {
         !matches!(self.grid, Grid::Sums { .. })
@@ -243,14 +244,13 @@ impl GpuVersion {
         let arrays = || (0..).map_while(&array);
         let at = |i: &u32| array(*i as usize);
         (!self.contiguous || arrays().all(|a| a.is_contiguous()))
-            && (self.steps == 0 || i64::from(self.steps) == steps)
+            && (self.steps_per_launch == 0 || i64::from(self.steps_per_launch) == steps)
             && (!self.noalias || !writes_an_input())
             && self.flat.iter().all(|i| at(i).is_some_and(|a| a.is_flat()))
-            && self
-                .aligned
-                .iter()
-                .all(|i| at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.rows.contains(i))))
-            && self.longest.is_none_or(|most| space.segment <= most.into())
+            && self.aligned.iter().all(|i| {
+                at(i).is_some_and(|a| a.is_aligned(self.flat.contains(i) && !self.row_aligned.contains(i)))
+            })
+            && self.longest.is_none_or(|most| space.inner_length <= most.into())
             && (!self.narrow || space.elements() < NARROW as u64 && arrays().all(|a| a.is_narrow()))
             && space.extents.iter().all(|n| *n >= self.extent.into())
     }
@@ -293,14 +293,14 @@ impl GpuVersion {
                 Spread { span: Some(span), scratch: Scratch { elements, counters: strips } }
             }
             Grid::Panels { rows, columns } => {
-                let blocks = self.grid.blocks(space.extents, space.segment, self.threads, 1);
+                let blocks = self.grid.blocks(space.extents, space.inner_length, self.threads, 1);
                 let elements = blocks.saturating_mul(u64::from(rows) * u64::from(columns));
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
             // threads for each result, however large the device is; the scratch is that of the
             // panels before
             Grid::Sums { .. } => {
-                let panels = space.segment.div_ceil(PANEL as u64);
+                let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
             }
             _ => none,
@@ -342,10 +342,10 @@ mod tests {
 }";
         let kernel = &gpu::parse(text).unwrap()[0];
         let decide = |extents: &[u64], segment| {
-            let space = Space { extents, segment };
+            let space = Space { extents, inner_length: segment };
             kernel.decide(kernel.choose(&space, 1, |_| None, || false).unwrap(), &space, 132)
         };
-        let launch = |version, blocks, span| KernelLaunch { version, blocks, span };
+        let launch = |version, blocks, span| KernelLaunch { variant: version, blocks, span };
         let split = decide(&[128, 65], 1025);
         assert_eq!(split.kernels().collect::<Vec<_>>(), [launch(0, 12, Some(1)), launch(1, 64, Some(1))]);
         assert_eq!(split.scratch, Scratch { elements: 12 * 64 * 64, counters: 0 });

@@ -57,7 +57,7 @@ impl Strategy {
 
     /// Whether the code reads whole rows one by one, so that an array's alignment is that of each
     /// of its rows.
-    pub fn goes_by_rows(self) -> bool {
+    pub fn is_row_aligned(self) -> bool {
         use Strategy::{CooperativeNest, Product, SegmentedColumns, SegmentedRows};
         matches!(self, SegmentedRows | SegmentedColumns | CooperativeNest | Product)
     }

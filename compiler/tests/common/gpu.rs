@@ -331,9 +331,9 @@ impl Call<'_> {
     fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
         let [Step::Launch(l)] = body else { return Ok(1) };
         let kernel = &self.compiled.gpu[l.kernel as usize];
-        let versions = &kernel.versions;
+        let versions = &kernel.variants;
         // the version that is wanted, if it can
-        let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps));
+        let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps_per_launch));
         let Some(each) = wanted.filter(|n| *n > 0 && count > 1).or(kernel.steps_at_once(count)) else {
             return Ok(1);
         };
@@ -341,7 +341,7 @@ impl Call<'_> {
         for turn in 0..turns.min(3) {
             self.bind_states(r, turn, turns);
             match self.choose(l, Some((each, each))) {
-                Some(v) if versions[v].steps > 0 => {}
+                Some(v) if versions[v].steps_per_launch > 0 => {}
                 _ => return Ok(1),
             }
         }

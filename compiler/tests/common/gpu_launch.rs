@@ -15,7 +15,7 @@ struct Lengths {
 
 impl Lengths {
     fn space(&self) -> Space<'_> {
-        Space { extents: &self.extents, segment: self.segment }
+        Space { extents: &self.extents, inner_length: self.segment }
     }
 }
 
@@ -44,7 +44,7 @@ impl Call<'_> {
         let writes_an_input = || writes(true).any(|w| writes(false).any(|r| r == w));
         let steps = several.map_or(1, |s| s.0);
         let wanted = self.how.version.filter(|at| {
-            let v = kernel.versions.get(*at);
+            let v = kernel.variants.get(*at);
             v.is_some_and(|v| v.is_first() && v.fits(&space, steps, array, writes_an_input))
         });
         wanted.or_else(|| kernel.choose(&space, steps, array, writes_an_input))
@@ -94,8 +94,8 @@ impl Call<'_> {
         several: Several,
         mut args: Args,
     ) -> Result<(), Failure> {
-        let kernel = &self.compiled.gpu_code[l.kernel as usize][launch.version].kernel;
-        let v = &self.compiled.gpu[l.kernel as usize].versions[launch.version];
+        let kernel = &self.compiled.gpu_code[l.kernel as usize][launch.variant].kernel;
+        let v = &self.compiled.gpu[l.kernel as usize].variants[launch.variant];
         if kernel.name != v.entry || kernel.threads != v.threads {
             return Err(Failure::Rules(format!("{} is not the code of {}", kernel.name, v.entry)));
         }

@@ -8,7 +8,7 @@ use arraygpu_compiler::core::interp::{self, Value};
 use arraygpu_compiler::core::{Function, parse};
 use arraygpu_compiler::driver::{self, Compiled, Targets};
 use arraygpu_compiler::kernel::interp::{FaultKind, Order};
-use arraygpu_compiler::plan::gpu::{GpuVersion, Grid};
+use arraygpu_compiler::plan::gpu::{GpuVariant, Grid};
 
 /// What a call must do with that much less: fail where `is_needed`, else give the same results.
 fn check(
@@ -30,11 +30,11 @@ fn check(
 }
 
 /// Every version with scratch, with each span.
-fn exact(f: &Function, args: &[Value], is_wanted: impl Fn(&GpuVersion) -> bool) -> Vec<String> {
+fn exact(f: &Function, args: &[Value], is_wanted: impl Fn(&GpuVariant) -> bool) -> Vec<String> {
     let compiled = driver::compile_for("t", vec![f.clone()], Targets { cpu: false, cuda: true }).unwrap();
     let expected = interp::run(f, args).unwrap().results;
     let mut entries = Vec::new();
-    for (version, v) in compiled.gpu[0].versions.iter().enumerate().filter(|(_, v)| is_wanted(v)) {
+    for (version, v) in compiled.gpu[0].variants.iter().enumerate().filter(|(_, v)| is_wanted(v)) {
         let layout = if v.contiguous { Layout::Padded } else { Layout::Strided };
         for span in [1, 2, 16] {
             let how = How { layout, version: Some(version), span, order: Order::Random(u64::from(span)) };

@@ -4,7 +4,7 @@ use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
 use arraygpu_compiler::driver::{Compiled, GpuCode, Targets};
 use arraygpu_compiler::kernel;
 use arraygpu_compiler::package::{Options, write};
-use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVersion, Grid, Profit};
+use arraygpu_compiler::plan::gpu::{GpuKernel, GpuVariant, Grid, Profit};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn ptx(entry: &str) -> String {
 }
 
 fn with_gpu(targets: Targets) -> Compiled {
-    let any = GpuVersion {
+    let any = GpuVariant {
         entry: "saxpy_any".into(),
         threads: 256,
         grid: Grid::Elements(256),
@@ -33,11 +33,11 @@ fn with_gpu(targets: Targets) -> Compiled {
         aligned: vec![],
         narrow: false,
         noalias: false,
-        steps: 0,
+        steps_per_launch: 0,
         extent: 0,
-        rows: vec![],
+        row_aligned: vec![],
     };
-    let vector = GpuVersion {
+    let vector = GpuVariant {
         entry: "saxpy_vector".into(),
         grid: Grid::Tiles { min_span: 1, max_span: 8 },
         contiguous: true,
@@ -48,7 +48,7 @@ fn with_gpu(targets: Targets) -> Compiled {
         noalias: true,
         ..any.clone()
     };
-    let code = |v: &GpuVersion| GpuCode {
+    let code = |v: &GpuVariant| GpuCode {
         strategy: Default::default(),
         kernel: kernel::parse::parse(&format!("kernel @{} {{ threads 256 }}", v.entry))
             .expect("kernel IR")
@@ -59,7 +59,7 @@ fn with_gpu(targets: Targets) -> Compiled {
     Compiled {
         targets,
         gpu_code: vec![vec![code(&vector), code(&any)]],
-        gpu: vec![GpuKernel { name: "saxpy".into(), versions: vec![vector, any], absent: None }],
+        gpu: vec![GpuKernel { name: "saxpy".into(), variants: vec![vector, any], absent: None }],
         ..program()
     }
 }
@@ -219,7 +219,7 @@ fn a_kernel_without_code_is_said_and_refused_where_it_could_never_run() {
     let out = dir.path().join("tiny");
     let mut program = with_gpu(BOTH);
     program.gpu[0] =
-        GpuKernel { absent: Some("`erf` has no code".into()), versions: vec![], ..program.gpu[0].clone() };
+        GpuKernel { absent: Some("`erf` has no code".into()), variants: vec![], ..program.gpu[0].clone() };
     program.gpu_code = vec![vec![]];
     let (said, heard) = std::sync::mpsc::channel();
     let warn = Box::new(move |text: &str| said.send(text.to_string()).expect("heard"));

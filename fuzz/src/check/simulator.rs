@@ -26,7 +26,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
         return Err(Failure::new("more than 5 MB of PTX"));
     }
     let mut rng = Rng::new(compiled.functions[0].graph.len() as u64);
-    let versions = compiled.gpu.iter().map(|k| k.versions.len()).max().unwrap_or(0);
+    let versions = compiled.gpu.iter().map(|k| k.variants.len()).max().unwrap_or(0);
     let mut compared = 0;
     for c in &case.calls {
         let mut calls = Calls {

@@ -63,8 +63,8 @@ pub fn emit(k: &Kernel) -> String {
     let list: Vec<String> = e.params.list.iter().enumerate().map(|(i, p)| p.declare(i)).collect();
     out.push_str(&list.join(",\n"));
     let _ = writeln!(out, "\n)\n.maxntid {}, 1, 1", k.threads);
-    if k.blocks > 0 {
-        let _ = writeln!(out, ".minnctapersm {}", k.blocks);
+    if k.min_resident_blocks > 0 {
+        let _ = writeln!(out, ".minnctapersm {}", k.min_resident_blocks);
     }
     out.push_str("{\n");
     for (name, ty, len) in &k.shared {

@@ -63,8 +63,8 @@ impl Params {
         if !k.sites.is_empty() {
             list.push(Param { note: "records".into(), pointer: Some(8) });
         }
-        if !k.scratch.is_empty() || k.steps {
-            let note = if k.steps { "steps" } else { "span" };
+        if !k.scratch.is_empty() || k.is_multi_step {
+            let note = if k.is_multi_step { "steps" } else { "span" };
             list.push(Param { note: note.into(), pointer: None });
         }
         Params { list, strides, ins, slots, scratch, counters, records }

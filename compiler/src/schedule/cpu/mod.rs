@@ -26,7 +26,7 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt, dce, verify};
 use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
-use select::Plan;
+use select::Choice;
 
 /// All versions of the kernel of one fused group, and the arrays whose elements the contiguous ones
 /// count through. `scalars` are the scalar results that its `finish` computes.
@@ -108,23 +108,23 @@ fn build(
 }
 
 /// The body of one variant.
-fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, staged: bool) -> Result<Vec<Stmt>> {
+fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match plan {
-        Plan::SequentialFold => fold::main(l, fused)?,
-        Plan::Reduction => reduce::main(l, fused, staged)?,
-        Plan::Product(p) => product::main(l, fused, p)?,
-        Plan::Strips(s) => {
+        Choice::SequentialFold => fold::main(l, fused)?,
+        Choice::Reduction => reduce::main(l, fused, staged)?,
+        Choice::Product(p) => product::main(l, fused, p)?,
+        Choice::Strips(s) => {
             let long = segmented_columns::too_long(l, s);
             let strips = segmented_columns::main(l, fused, s, staged)?;
             vec![Stmt::If(long, map::main(l, fused, staged)?, strips)]
         }
-        Plan::Batches(s) => {
+        Choice::Batches(s) => {
             let long = short_rows::too_long(l, s);
             let short = short_rows::main(l, fused, s)?;
             vec![Stmt::If(long, map::main(l, fused, staged)?, short)]
         }
-        Plan::Rows => rows::main(l, fused, staged)?,
-        Plan::Map => map::main(l, fused, staged)?,
+        Choice::Rows => rows::main(l, fused, staged)?,
+        Choice::Map => map::main(l, fused, staged)?,
     })
 }
 

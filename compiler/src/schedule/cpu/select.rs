@@ -10,7 +10,7 @@ use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
 /// What the code of a variant is, with all that was decided about it.
-pub enum Plan {
+pub enum Choice {
     /// One loop in index order.
     SequentialFold,
     /// The fixed tree over all elements.
@@ -29,32 +29,32 @@ pub enum Plan {
 
 /// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a
 /// buffer.
-pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Plan {
+pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if fused.sequential {
-        return Plan::SequentialFold;
+        return Choice::SequentialFold;
     }
     if !fused.items.iter().all(|it| is_store(&l.g, it)) {
-        return Plan::Reduction;
+        return Choice::Reduction;
     }
     if let Some(p) = products::plan(l, fused).filter(|p| p.is_matrix && !staged) {
-        return Plan::Product(p);
+        return Choice::Product(p);
     }
     match l.facts.segments.clone() {
-        Some(s) if segmented_columns::fits(&s) => Plan::Strips(s),
-        Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Plan::Batches(s),
-        _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Plan::Rows,
-        _ => Plan::Map,
+        Some(s) if segmented_columns::fits(&s) => Choice::Strips(s),
+        Some(s) if !staged && !strided && short_rows::fits(fused, &s) => Choice::Batches(s),
+        _ if fused.domain.len() > 1 && (strided || needs_indices(l, fused)) => Choice::Rows,
+        _ => Choice::Map,
     }
 }
 
-impl Plan {
+impl Choice {
     /// The strategy, in the words of reports.
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
-            Plan::SequentialFold => Strategy::SequentialFold,
-            Plan::Reduction => Strategy::Reduction,
-            Plan::Product(_) => Strategy::Product,
-            Plan::Strips(_) | Plan::Batches(_) | Plan::Rows | Plan::Map => l.strategy_of_elements(),
+            Choice::SequentialFold => Strategy::SequentialFold,
+            Choice::Reduction => Strategy::Reduction,
+            Choice::Product(_) => Strategy::Product,
+            Choice::Strips(_) | Choice::Batches(_) | Choice::Rows | Choice::Map => l.strategy_of_elements(),
         }
     }
 }

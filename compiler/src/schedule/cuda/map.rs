@@ -60,7 +60,7 @@ const GROUPS_OF_A_TILE: i64 = 4;
 const MOST_JOINED: i64 = 20;
 
 /// How a map is done.
-pub struct Plan {
+pub struct MapParams {
     /// What is loaded around the elements.
     windows: Vec<Window>,
     /// Elements of a block.
@@ -69,7 +69,7 @@ pub struct Plan {
     inner: Interior,
 }
 
-impl Plan {
+impl MapParams {
     /// For contiguous arrays, what is read around the element is kept as `strategy` says, where
     /// that is possible; else there are nothing but loads.
     pub fn of(
@@ -78,7 +78,7 @@ impl Plan {
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
-    ) -> Plan {
+    ) -> MapParams {
         let mut windows = Vec::new();
         let is_vector = !shape.strided && fused.domain.len() == 1;
         if is_vector && strategy != StencilHint::Direct {
@@ -88,16 +88,16 @@ impl Plan {
         let each = if tiled { GROUPS_OF_A_TILE } else { unroll(l, &windows, shape) };
         let per_block = i64::from(shape.threads) * shape.v * each;
         if tiled && !shared_tile_1d::place(l, &mut windows, shape.v, per_block) {
-            return Plan::of(l, (fused, inner), stencils, StencilHint::Window, shape);
+            return MapParams::of(l, (fused, inner), stencils, StencilHint::Window, shape);
         }
         // where elements are counted through rows, blocks keep no distance from the edges
         let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
-        Plan { windows, per_block, inner }
+        MapParams { windows, per_block, inner }
     }
 }
 
-impl Plan {
+impl MapParams {
     /// Whether what threads hold in registers may be set by either of two branches.
     fn is_small(&self, l: &LaunchContext) -> bool {
         let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
@@ -144,7 +144,7 @@ fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
 
-pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &MapParams) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
     let count = l.launch.count_node();
     let n = l.launch.host(count);
@@ -181,7 +181,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &Plan) -> Res
 struct Work<'a> {
     items: &'a [&'a Item],
     shape: Shape,
-    plan: &'a Plan,
+    plan: &'a MapParams,
     start: Expr,
     end: Expr,
     /// What blocks at the ends read; None: they go element by element.
@@ -234,8 +234,8 @@ impl Work<'_> {
             return Ok(());
         };
         let fits = words(l.launch, l.launch.facts.accesses.pointwise(), shape) <= MOST_WORDS_LOADED;
-        if elements.are_few() && l.k.kernel.blocks > 0 && fits {
-            l.k.kernel.blocks = BLOCKS_WITHOUT_BRANCHES;
+        if elements.are_few() && l.k.kernel.min_resident_blocks > 0 && fits {
+            l.k.kernel.min_resident_blocks = BLOCKS_WITHOUT_BRANCHES;
         }
         let again = l.k.reg("again", Ty::Bool);
         let not_full = Expr::Unary(UnaryOp::Not, Box::new(is_full.clone()));

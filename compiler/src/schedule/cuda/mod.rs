@@ -40,9 +40,9 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::parts::operations;
 use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, dce, pipeline};
-use crate::plan::gpu::{GpuKernel, GpuVersion, Grid};
+use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::{BinaryOp, Ty};
-use select::{Group, Guards, Plan, Shape};
+use select::{Choice, Guards, Shape, VariantGroup};
 use std::sync::Arc;
 
 /// A body of more operations than this is not repeated to keep more loads in flight.
@@ -54,9 +54,9 @@ const MAX_PARAMETERS: usize = 4096 / 8;
 /// The GPU's side of one fused group.
 pub struct GpuVariants {
     /// How its versions are launched.
-    pub launch: GpuKernel,
+    pub kernel: GpuKernel,
     /// Their code, in the same order.
-    pub kernels: Vec<Draft>,
+    pub drafts: Vec<Draft>,
     /// What was decided of its stencils, where arrays are contiguous.
     pub stencils: Vec<Kept>,
 }
@@ -112,7 +112,7 @@ pub fn kernels(
     let mut launch = GpuKernel { name: name.into(), absent: absent(c), ..GpuKernel::default() };
     let (mut kernels, mut stencils) = (Vec::new(), Vec::new());
     if launch.absent.is_some() {
-        return Ok(GpuVariants { launch, kernels, stencils });
+        return Ok(GpuVariants { kernel: launch, drafts: kernels, stencils });
     }
     *c.variant_operations() += added;
     // the signature is complete: now kernels are finished
@@ -123,10 +123,10 @@ pub fn kernels(
     // a loop in each thread is the last resort of these: only what no other variant takes goes by
     // it
     let is_segmented = c.facts.segments.is_some();
-    if is_segmented || launch.versions.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
+    if is_segmented || launch.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })) {
         c.warnings.clear();
     }
-    Ok(GpuVariants { launch, kernels, stencils })
+    Ok(GpuVariants { kernel: launch, drafts: kernels, stencils })
 }
 
 /// The kernel of a group of variants, as it was written.
@@ -134,7 +134,7 @@ struct Written {
     k: KernelBuilder,
     grid: Grid,
     strategy: Strategy,
-    group: Group,
+    group: VariantGroup,
 }
 
 impl Written {
@@ -148,12 +148,12 @@ impl Written {
         let k = Arc::new(k);
         let aligned: Vec<u32> = k.arrays.iter().zip(0..).filter(|(a, _)| a.aligned).map(|(_, i)| i).collect();
         // elsewhere neighbours are counted through, from one row to the next
-        let by_rows = self.strategy.goes_by_rows();
+        let by_rows = self.strategy.is_row_aligned();
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
-        let steps = if let Plan::TemporalBlocking(plan) = &self.group.plan { plan.steps as u32 } else { 0 };
+        let steps = if let Choice::TemporalBlocking(plan) = &self.group.plan { plan.steps as u32 } else { 0 };
         for variant in self.group.variants {
             let (guards, name) = (variant.guards, format!("{}{}", launch.name, variant.suffix));
-            launch.versions.push(GpuVersion {
+            launch.variants.push(GpuVariant {
                 entry: name.clone(),
                 threads: k.threads,
                 grid: self.grid,
@@ -164,9 +164,9 @@ impl Written {
                 narrow: guards.narrow,
                 longest: guards.longest,
                 noalias: guards.noalias,
-                steps,
+                steps_per_launch: steps,
                 extent: guards.extent,
-                rows: rows.clone(),
+                row_aligned: rows.clone(),
             });
             let (kernel, noalias, narrow) = (k.clone(), variant.noalias, guards.narrow);
             kernels.push(Draft { kernel, name, noalias, narrow, strategy: self.strategy });
@@ -179,55 +179,55 @@ fn emit(
     c: &mut LaunchContext,
     fused: &FusedGroup,
     scalars: &[u32],
-    group: &Group,
+    group: &VariantGroup,
 ) -> Result<(KernelBuilder, Grid)> {
     let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
     // what only computes scalars may read elements of arrays of any stride
-    let strided = shape.strided || matches!(group.plan, Plan::Scalars);
+    let strided = shape.strided || matches!(group.plan, Choice::Scalars);
     let mut lower = Lower::new(c, "", Target::Gpu, strided);
     let l = &mut lower;
     l.k.kernel.threads = shape.threads;
     let (body, grid) = match &group.plan {
-        Plan::Scalars => (alone(l, scalars)?, Grid::One),
-        Plan::TemporalBlocking(plan) => {
-            (l.k.kernel.threads, l.k.kernel.steps, l.k.kernel.blocks) =
+        Choice::Scalars => (alone(l, scalars)?, Grid::One),
+        Choice::TemporalBlocking(plan) => {
+            (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
                 (temporal_blocking::THREADS, true, plan.blocks(l.launch));
             let [rows, columns] = plan.block().map(|n| n as u32);
             (temporal_blocking::main(l, fused, plan)?, Grid::Plane { rows, columns })
         }
-        Plan::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
-        Plan::Product(plan) => product::emit(l, fused, plan, shape.strided)?,
-        Plan::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
-        Plan::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
-        Plan::Reduction => {
+        Choice::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
+        Choice::Product(plan) => product::emit(l, fused, plan, shape.strided)?,
+        Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
+        Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
+        Choice::Reduction => {
             let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
-            l.k.kernel.blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
+            l.k.kernel.min_resident_blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
             (
                 reduce::main(l, fused, scalars, shape, cost)?,
                 Grid::Tiles { min_span: 1, max_span: reduce::most_span(l.launch, shape) },
             )
         }
-        Plan::CooperativeNest(tiled) => {
+        Choice::CooperativeNest(tiled) => {
             l.k.kernel.threads = cooperative_nest::THREADS;
             // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6
             // TFLOP/s of bodies in order, with 74 registers 37.2
-            l.k.kernel.blocks = 2;
+            l.k.kernel.min_resident_blocks = 2;
             (
                 cooperative_nest::main(l, fused, tiled, shape.strided)?,
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
-        Plan::RegisterTiling(plan) => {
+        Choice::RegisterTiling(plan) => {
             let (rows, columns) = plan.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
-            l.k.kernel.blocks = plan.blocks(l.launch, inner, shape).unwrap_or(others);
+            l.k.kernel.min_resident_blocks = plan.blocks(l.launch, inner, shape).unwrap_or(others);
             (
                 register_tiling::main(l, fused, inner, shape, plan)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
         }
-        Plan::Map(plan, _) => {
-            l.k.kernel.blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
+        Choice::Map(plan, _) => {
+            l.k.kernel.min_resident_blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
             (map::main(l, fused, shape, plan)?, Grid::Elements(plan.per_block as u32))
         }
     };

@@ -75,7 +75,7 @@ impl Line {
 
 /// How a map over a plane is done.
 #[derive(Clone)]
-pub struct Plan {
+pub struct RegisterTilingParams {
     /// In the order in which they are loaded.
     lines: Vec<Line>,
     cut: Cut,
@@ -87,7 +87,7 @@ pub struct Plan {
     high: bool,
 }
 
-impl Plan {
+impl RegisterTilingParams {
     /// Or why not.
     pub fn of(
         l: &mut LaunchContext,
@@ -95,7 +95,7 @@ impl Plan {
         stencils: &[Stencil],
         strategy: StencilHint,
         shape: Shape,
-    ) -> Result<Plan, Option<&'static str>> {
+    ) -> Result<RegisterTilingParams, Option<&'static str>> {
         let mine: Vec<&Stencil> = stencils.iter().filter(|s| s.is_static(&l.g)).collect();
         let shared = fused.domain.len() > 1 && mine.iter().any(|s| s.overlaps());
         if !shared || strategy == StencilHint::Direct {
@@ -122,7 +122,7 @@ impl Plan {
         }
         let tiled = strategy == StencilHint::Tile && !shape.strided && !shape.unaligned;
         let patches = if tiled { SharedTiles::of(l, &lines, cut) } else { None };
-        Ok(Plan { lines, cut, patches, taps, high: height >= HIGH })
+        Ok(RegisterTilingParams { lines, cut, patches, taps, high: height >= HIGH })
     }
 
     /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink
@@ -211,10 +211,10 @@ pub fn main(
     fused: &FusedGroup,
     inner: &Interior,
     shape: Shape,
-    plan: &Plan,
+    plan: &RegisterTilingParams,
 ) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let plan = &Plan { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
+    let plan = &RegisterTilingParams { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
     let place = placement::place(l, fused, shape, plan.cut, &mut out);
     let within = (fused, inner.widths.as_slice());
@@ -246,7 +246,7 @@ struct Work<'a> {
     items: &'a [&'a Item],
     /// What is computed.
     arrays: &'a [NodeId],
-    plan: &'a Plan,
+    plan: &'a RegisterTilingParams,
     place: &'a Place,
 }
 

@@ -3,7 +3,7 @@
 //! those that are right (its profit). The first whose conditions hold runs (`plan/launch.rs`).
 //! Nothing is lowered here.
 //!
-//! A new strategy is a file beside this one, an arm of [`Plan`] with its `strategy`, its `emit`,
+//! A new strategy is a file beside this one, an arm of [`Choice`] with its `strategy`, its `emit`,
 //! and the place in [`variants`] where it belongs.
 
 use super::temporal_blocking;
@@ -23,15 +23,15 @@ use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
 /// What the code of a variant is, with all that was decided about it.
-pub enum Plan {
+pub enum Choice {
     /// One thread computes scalars.
     Scalars,
     /// Several steps of an iteration in one launch.
-    TemporalBlocking(temporal_blocking::Plan),
+    TemporalBlocking(temporal_blocking::TemporalBlockingParams),
     /// Reductions of neighbouring sequences.
     Segmented(segments::Way, Strategy),
     /// A matrix product, or one of the two launches of a split-K product.
-    Product(product::Plan),
+    Product(product::ProductParams),
     /// One block in index order.
     SequentialFold,
     /// A map of few elements, one a thread.
@@ -41,9 +41,9 @@ pub enum Plan {
     /// Loops of a block's elements through shared memory.
     CooperativeNest(cooperative_nest::Tiled),
     /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
-    RegisterTiling(register_tiling::Plan),
+    RegisterTiling(register_tiling::RegisterTilingParams),
     /// A map or a stencil of vectors. The stencil's storage, if there is one.
-    Map(map::Plan, Option<StencilHint>),
+    Map(map::MapParams, Option<StencilHint>),
 }
 
 /// How the elements of a fused group lie in a thread's registers.
@@ -89,9 +89,9 @@ pub struct Variant {
 }
 
 /// Variants with one body: they differ in what may be assumed of it.
-pub struct Group {
+pub struct VariantGroup {
     pub shape: Shape,
-    pub plan: Plan,
+    pub plan: Choice,
     /// What full blocks compute.
     pub inner: Rc<Interior>,
     pub variants: Vec<Variant>,
@@ -101,22 +101,22 @@ pub struct Group {
     pub stencils: Vec<Kept>,
 }
 
-impl Plan {
+impl Choice {
     /// The strategy, in the words of reports.
     pub fn strategy(&self, fused: &FusedGroup, nested: bool) -> Strategy {
         match self {
-            Plan::Scalars => Strategy::Scalars,
-            Plan::TemporalBlocking(_) => Strategy::TemporalBlocking,
-            Plan::Segmented(_, strategy) => *strategy,
-            Plan::Product(_) => Strategy::Product,
-            Plan::SequentialFold => Strategy::SequentialFold,
-            Plan::SmallMap => Strategy::Map,
-            Plan::Reduction => Strategy::Reduction,
-            Plan::CooperativeNest(_) => Strategy::CooperativeNest,
-            Plan::RegisterTiling(plan) => Strategy::Stencil(plan.strategy(), fused.domain.len() as u8),
-            Plan::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
-            Plan::Map(_, None) if nested => Strategy::ElementLoops,
-            Plan::Map(_, None) => Strategy::Map,
+            Choice::Scalars => Strategy::Scalars,
+            Choice::TemporalBlocking(_) => Strategy::TemporalBlocking,
+            Choice::Segmented(_, strategy) => *strategy,
+            Choice::Product(_) => Strategy::Product,
+            Choice::SequentialFold => Strategy::SequentialFold,
+            Choice::SmallMap => Strategy::Map,
+            Choice::Reduction => Strategy::Reduction,
+            Choice::CooperativeNest(_) => Strategy::CooperativeNest,
+            Choice::RegisterTiling(plan) => Strategy::Stencil(plan.strategy(), fused.domain.len() as u8),
+            Choice::Map(_, Some(storage)) => Strategy::Stencil(*storage, fused.domain.len() as u8),
+            Choice::Map(_, None) if nested => Strategy::ElementLoops,
+            Choice::Map(_, None) => Strategy::Map,
         }
     }
 }
@@ -148,7 +148,7 @@ impl Guards {
 const MANY_BLOCKS: u32 = 256;
 
 /// All variants, in order of preference.
-pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
     if fused.domain.is_empty() {
         let variant = Variant {
             suffix: String::new(),
@@ -156,8 +156,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
             profit: Profit::default(),
             noalias: false,
         };
-        return vec![Group::of(
-            (Plan::Scalars, Vec::new()),
+        return vec![VariantGroup::of(
+            (Choice::Scalars, Vec::new()),
             Shape::default(),
             &Rc::new(Interior::whole(fused)),
             variant,
@@ -177,27 +177,34 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Group> {
     groups
 }
 
-impl Group {
+impl VariantGroup {
     /// A group of one variant, which is never left out.
     pub fn of(
-        (plan, stencils): (Plan, Vec<Kept>),
+        (plan, stencils): (Choice, Vec<Kept>),
         shape: Shape,
         inner: &Rc<Interior>,
         variant: Variant,
-    ) -> Group {
+    ) -> VariantGroup {
         let (inner, variants) = (inner.clone(), vec![variant]);
-        Group { shape, plan, inner, variants, may_be_left_out: false, stencils }
+        VariantGroup { shape, plan, inner, variants, may_be_left_out: false, stencils }
     }
 }
 
 /// Variants that make several steps of an iteration at once, the most first.
-fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<Group> {
-    let Some(plan) = temporal_blocking::Plan::of(l, fused, inner) else { return Vec::new() };
+fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<VariantGroup> {
+    let Some(plan) = temporal_blocking::TemporalBlockingParams::of(l, fused, inner) else {
+        return Vec::new();
+    };
     let group = |n: i64| {
         let guards = Guards { extent: plan.least() as u32, ..Guards::contiguous().narrow().noalias() };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
-        Group::of((Plan::TemporalBlocking(plan.with(n)), Vec::new()), Shape::default(), inner, variant)
+        VariantGroup::of(
+            (Choice::TemporalBlocking(plan.with(n)), Vec::new()),
+            Shape::default(),
+            inner,
+            variant,
+        )
     };
     plan.versions.iter().map(|n| group(*n)).collect()
 }
@@ -208,7 +215,7 @@ fn elements(
     fused: &FusedGroup,
     inner: &Rc<Interior>,
     product: Option<Rc<Product>>,
-) -> Vec<Group> {
+) -> Vec<VariantGroup> {
     let writes = fused.items.iter().any(|it| is_store(&l.g, it));
     let v = vector_width(l, fused);
     let threads = match fused.sequential {
@@ -225,7 +232,7 @@ fn elements(
         };
         list.iter().map(variant).collect::<Vec<_>>()
     };
-    let group = |(plan, stencils): (Plan, Vec<Kept>), shape: Shape, variants: Vec<Variant>| Group {
+    let group = |(plan, stencils): (Choice, Vec<Kept>), shape: Shape, variants: Vec<Variant>| VariantGroup {
         shape,
         plan,
         inner: inner.clone(),
@@ -238,7 +245,7 @@ fn elements(
     let only_contiguous = matches!(l.wanted, Scope::ContiguousGpu | Scope::ShortGpu);
     if small && l.wanted != Scope::ContiguousGpu {
         groups.push(group(
-            (Plan::SmallMap, Vec::new()),
+            (Choice::SmallMap, Vec::new()),
             scattered,
             list(&[("_short", Guards::contiguous().narrow())], small_map::profit()),
         ));
@@ -250,7 +257,7 @@ fn elements(
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
             let profit = Profit { min_blocks: Some(MANY_BLOCKS), ..Profit::default() };
             groups.push(group(
-                (Plan::Product(large), Vec::new()),
+                (Choice::Product(large), Vec::new()),
                 shape,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
@@ -291,33 +298,33 @@ pub fn plan(
     (fused, inner): (&FusedGroup, &Interior),
     product: Option<&Rc<Product>>,
     shape: Shape,
-) -> (Plan, Vec<Kept>) {
+) -> (Choice, Vec<Kept>) {
     if fused.sequential {
-        return (Plan::SequentialFold, Vec::new());
+        return (Choice::SequentialFold, Vec::new());
     }
     if has_reduction(&l.g, fused) {
-        return (Plan::Reduction, Vec::new());
+        return (Choice::Reduction, Vec::new());
     }
     if let Some(p) = product {
-        return (Plan::Product(product::whole(l, p)), Vec::new());
+        return (Choice::Product(product::whole(l, p)), Vec::new());
     }
     if let Some(tiled) = cooperative_nest::plan(l, fused) {
-        return (Plan::CooperativeNest(tiled), Vec::new());
+        return (Choice::CooperativeNest(tiled), Vec::new());
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let (strategy, why) = stencil_cost::strategy(l, &stencils, inner.has_boundary());
-    let tiling = register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape);
+    let tiling = register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, shape);
     let why = if let Err(Some(why)) = tiling { why.into() } else { why };
     if let Ok(plan) = tiling {
         let kept = keep(l, &stencils, shape, |l, s| (plan.strategy(), plan.loaded(l, s)), &why);
-        return (Plan::RegisterTiling(plan), kept);
+        return (Choice::RegisterTiling(plan), kept);
     }
-    let plan = map::Plan::of(l, (fused, inner), &stencils, strategy, shape);
+    let plan = map::MapParams::of(l, (fused, inner), &stencils, strategy, shape);
     let kept = keep(l, &stencils, shape, |l, s| plan.loaded(l, s, shape), &why);
     let ways: Vec<StencilHint> =
         stencils.iter().filter(|s| s.overlaps()).map(|s| plan.loaded(l, s, shape).0).collect();
     let storage = ways.iter().find(|s| **s != StencilHint::Direct).or(ways.first()).copied();
-    (Plan::Map(plan, storage), kept)
+    (Choice::Map(plan, storage), kept)
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
@@ -327,7 +334,7 @@ fn is_register_tiled(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let strategy = stencil_cost::strategy(l, &stencils, false).0;
-    register_tiling::Plan::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
+    register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what

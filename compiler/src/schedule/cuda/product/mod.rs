@@ -31,7 +31,7 @@ use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::{Product, Side};
 use block_tile::BlockTile;
-pub use variants::{Plan, emit, large, variants, whole};
+pub use variants::{ProductParams, emit, large, variants, whole};
 
 /// What the code of a block is made of.
 struct Block<'a> {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::kernel::Stmt;
 use crate::plan::gpu::{Grid, Profit};
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::select::{self, Group, Guards, Shape, Variant};
+use crate::schedule::cuda::select::{self, Guards, Shape, Variant, VariantGroup};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
 use crate::schedule::lower::{LaunchContext, Lower};
@@ -57,7 +57,7 @@ pub enum Part {
 }
 
 /// How one variant computes a product.
-pub struct Plan {
+pub struct ProductParams {
     product: Rc<Product>,
     /// What a block computes.
     tile: BlockTile,
@@ -69,27 +69,32 @@ pub struct Plan {
 }
 
 /// By squares that suit every shape.
-pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> Plan {
+pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
     let tile = *squares(l, p).last().expect("a square");
     of_square(p, tile)
 }
 
 /// By the largest squares, if there are two kinds.
-pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<Plan> {
+pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
     let squares = squares(l, p);
     (squares.len() > 1).then(|| of_square(p, squares[0]))
 }
 
-fn of_square(p: &Rc<Product>, tile: BlockTile) -> Plan {
+fn of_square(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
     let blocks = if tile.sums_shared { 0 } else { 2 };
-    Plan { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
+    ProductParams { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
 }
 
 /// The body of one variant, and its grid.
-pub fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Plan, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
+pub fn emit(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    plan: &ProductParams,
+    strided: bool,
+) -> Result<(Vec<Stmt>, Grid)> {
     let (p, tile) = (&*plan.product, plan.tile);
     let [rows, cols] = tile.sides.map(|s| s.size as u32);
-    (l.k.kernel.fetch, l.k.kernel.blocks) = (plan.fetch, plan.blocks);
+    (l.k.kernel.fetch, l.k.kernel.min_resident_blocks) = (plan.fetch, plan.blocks);
     if plan.part == Part::Sum {
         l.k.kernel.threads = split_k_sum::THREADS;
         return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums { rows, columns: cols }));
@@ -108,7 +113,7 @@ pub fn variants(
     fused: &FusedGroup,
     p: &Rc<Product>,
     inner: &Rc<Interior>,
-) -> Vec<Group> {
+) -> Vec<VariantGroup> {
     if p.of.order != Order::Panels || *l.in_products() > MANY {
         return Vec::new();
     }
@@ -145,13 +150,13 @@ pub fn variants(
         };
         let mut add = |what: &str, part: Part, profit: Profit| {
             let fetch = if part == Part::Sum { 0 } else { fetch };
-            let plan = Plan { product: p.clone(), tile, part, fetch, blocks: 0 };
+            let plan = ProductParams { product: p.clone(), tile, part, fetch, blocks: 0 };
             // panels write scratch only
             let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
-            groups.push(Group::of(
-                (select::Plan::Product(plan), Vec::new()),
+            groups.push(VariantGroup::of(
+                (select::Choice::Product(plan), Vec::new()),
                 Shape::default(),
                 inner,
                 variant,

@@ -12,7 +12,7 @@ mod rows;
 mod warp;
 
 use super::access;
-use super::select::{self, Group, Guards, Plan, Shape, Variant};
+use super::select::{self, Choice, Guards, Shape, Variant, VariantGroup};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -82,7 +82,7 @@ fn list(along: Along) -> Vec<(&'static str, Guards, Way)> {
 }
 
 /// All variants of a fused group, if it is a segmented reduction.
-pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>> {
+pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let along = l.facts.segments.as_ref()?.along;
     let strategy = match along {
         Along::Rows => Strategy::SegmentedRows,
@@ -97,11 +97,11 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>>
                 let product = products::plan(l, fused).filter(|p| p.is_matrix).map(Rc::new);
                 (shape, select::plan(l, (fused, &inner), product.as_ref(), shape))
             }
-            way => (Shape { strided, ..Shape::default() }, (Plan::Segmented(way, strategy), Vec::new())),
+            way => (Shape { strided, ..Shape::default() }, (Choice::Segmented(way, strategy), Vec::new())),
         };
         let (suffix, noalias) = (suffix.to_string(), guards.noalias);
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias };
-        Group::of(plan, shape, &inner, variant)
+        VariantGroup::of(plan, shape, &inner, variant)
     };
     Some(list(along).into_iter().map(group).collect())
 }
@@ -110,7 +110,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<Group>>
 pub fn main(l: &mut Lower, fused: &FusedGroup, way: Way, strided: bool) -> Result<(Vec<Stmt>, Grid)> {
     let s = l.launch.facts.segments.clone().expect("a segmented reduction");
     l.k.kernel.threads = rows::THREADS;
-    l.k.kernel.blocks = blocks(way);
+    l.k.kernel.min_resident_blocks = blocks(way);
     let job = Job::new(l, &s, fused, !strided);
     let body = match way {
         Way::Strips => columns::main(l, &job)?,

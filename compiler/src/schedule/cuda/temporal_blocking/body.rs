@@ -2,7 +2,7 @@
 
 use super::super::register_tiling::placement::{along, lane, plus, warp};
 use super::super::{bind, int32, thread, wide};
-use super::{Plan, ROWS, WARPS};
+use super::{ROWS, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -13,7 +13,7 @@ use crate::schedule::lower::Lower;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The body of one thread.
-pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &Plan) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let first = place(l, fused, plan, &mut out);
     let fits = fits(l, fused, plan, &first);
@@ -32,7 +32,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &Plan) -> Result<Vec<Stmt>>
 }
 
 /// First row and column of the block's region.
-fn place(l: &mut Lower, fused: &FusedGroup, plan: &Plan, out: &mut Vec<Stmt>) -> [Expr; 2] {
+fn place(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let (block, halo) = (plan.block(), plan.halo());
     let columns = l.launch.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
     let across = Expr::binary(BinaryOp::Div, columns, Expr::int(block[1]));
@@ -48,7 +48,7 @@ fn place(l: &mut Lower, fused: &FusedGroup, plan: &Plan, out: &mut Vec<Stmt>) ->
 }
 
 /// Whether the whole region is inside, and what it computes first is within the boundary widths.
-fn fits(l: &mut Lower, fused: &FusedGroup, plan: &Plan, first: &[Expr; 2]) -> Expr {
+fn fits(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, first: &[Expr; 2]) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
@@ -64,7 +64,7 @@ fn fits(l: &mut Lower, fused: &FusedGroup, plan: &Plan, first: &[Expr; 2]) -> Ex
 }
 
 /// First row and column of the lane.
-fn own(l: &mut Lower, first: &[Expr; 2], plan: &Plan, out: &mut Vec<Stmt>) -> [Expr; 2] {
+fn own(l: &mut Lower, first: &[Expr; 2], plan: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let row = wide(warp().times(int32(ROWS as i32)));
     let column = wide(lane().times(int32(plan.v as i32)));
     let row = bind(l, "row", first[0].clone().plus(row), out);
@@ -84,7 +84,13 @@ struct Way {
 /// Elements of a lane, in registers.
 type Grid = Vec<Vec<Reg>>;
 
-fn way(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, out: &mut Vec<Stmt>) -> Result<()> {
+fn way(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    plan: &TemporalBlockingParams,
+    way: &Way,
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> =
         way.own.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let now = load(l, fused, plan, way, plan.state, true, out);
@@ -150,7 +156,7 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
-    plan: &Plan,
+    plan: &TemporalBlockingParams,
     way: &Way,
     array: NodeId,
     changes: bool,
@@ -192,7 +198,7 @@ fn load(
 /// What the step reads beyond the lane's own elements, and all of it noted for the values to come.
 fn exchange(
     l: &mut Lower,
-    plan: &Plan,
+    plan: &TemporalBlockingParams,
     way: &Way,
     vars: &[(NodeId, Expr)],
     now: &Grid,
@@ -240,7 +246,14 @@ fn exchange(
 }
 
 /// The elements left and right of a lane's part of a row, as far as any element reads them.
-fn beside(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], row: i64, regs: &[Reg], out: &mut Vec<Stmt>) {
+fn beside(
+    l: &mut Lower,
+    plan: &TemporalBlockingParams,
+    vars: &[(NodeId, Expr)],
+    row: i64,
+    regs: &[Reg],
+    out: &mut Vec<Stmt>,
+) {
     let reads = |column: i64| {
         let own = |t: &[i64; 2]| (0..ROWS).contains(&(row - t[0])) && (0..plan.v).contains(&(column - t[1]));
         plan.taps.iter().any(own)
@@ -258,14 +271,28 @@ fn beside(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], row: i64, regs: &
     }
 }
 
-fn shuffled(l: &mut Lower, plan: &Plan, vars: &[(NodeId, Expr)], by: [i64; 2], e: Expr, out: &mut Vec<Stmt>) {
+fn shuffled(
+    l: &mut Lower,
+    plan: &TemporalBlockingParams,
+    vars: &[(NodeId, Expr)],
+    by: [i64; 2],
+    e: Expr,
+    out: &mut Vec<Stmt>,
+) {
     let r = l.k.reg("beside", l.launch.g.ty(plan.state).elem);
     out.push(Stmt::Let(r, e, Default::default()));
     keep(l, plan.state, vars, by[0], by[1], &[r]);
 }
 
 /// Stores what no step spoiled.
-fn store(l: &mut Lower, fused: &FusedGroup, plan: &Plan, way: &Way, now: &Grid, out: &mut Vec<Stmt>) {
+fn store(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    plan: &TemporalBlockingParams,
+    way: &Way,
+    now: &Grid,
+    out: &mut Vec<Stmt>,
+) {
     let item = &fused.items[0];
     let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));

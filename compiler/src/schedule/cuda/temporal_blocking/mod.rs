@@ -45,7 +45,7 @@ const MOST_OTHERS: usize = 2;
 
 /// How an iteration is done.
 #[derive(Clone)]
-pub struct Plan {
+pub struct TemporalBlockingParams {
     /// The matrix that the steps change.
     state: NodeId,
     /// Others, of which an element reads its own one.
@@ -66,9 +66,9 @@ pub struct Plan {
     pub steps: i64,
 }
 
-impl Plan {
+impl TemporalBlockingParams {
     /// None: it is no such stencil, or it would not pay.
-    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Plan> {
+    pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<TemporalBlockingParams> {
         let ([item], [rows, columns]) = (&fused.items[..], &fused.domain[..]) else { return None };
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
@@ -120,12 +120,12 @@ impl Plan {
         let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
         let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, widths) = (inner.arrays[0], inner.widths.clone());
-        Some(Plan { state, others, taps, reach, v, inner, widths, edge, versions, steps })
+        Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, versions, steps })
     }
 
     /// For a version of so many steps.
-    pub fn with(&self, steps: i64) -> Plan {
-        Plan { steps, ..self.clone() }
+    pub fn with(&self, steps: i64) -> TemporalBlockingParams {
+        TemporalBlockingParams { steps, ..self.clone() }
     }
 
     /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers
