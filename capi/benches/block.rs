@@ -193,8 +193,8 @@ fn main() {
         // SAFETY: it has an entry for each kernel.
         let native = unsafe { &*table };
         let start = Instant::now();
-        let block = Block::new(&compiled.versions[0].contiguous);
-        let once = compiled.versions[0].finish().map(|k| Block::new(&k));
+        let block = Block::new(&compiled.variants[0].contiguous);
+        let once = compiled.variants[0].finish().map(|k| Block::new(&k));
         let lowered = start.elapsed().as_nanos() as f64 / 1e3;
         for n in case.sizes {
             let mut call = Call::new(&compiled, &(case.extents)(*n));

@@ -5,7 +5,7 @@ use crate::block::Block;
 use crate::error::Result;
 use crate::interrupt;
 use arraygpu_compiler::kernel::Kernel;
-use arraygpu_compiler::schedule::Versions;
+use arraygpu_compiler::schedule::CpuVariants;
 use std::sync::OnceLock;
 
 type Native = unsafe extern "C" fn(*const AgpuKernelArgs, i64, i64);
@@ -40,14 +40,14 @@ unsafe impl Sync for Code {}
 
 /// The versions of a kernel that is interpreted, each made ready when it is first needed.
 pub(crate) struct Blocks {
-    kernels: Versions,
+    kernels: CpuVariants,
     finish: Option<Kernel>,
     /// As [`Version`] counts them.
     ready: [OnceLock<Block>; 4],
 }
 
 impl Blocks {
-    pub fn new(kernels: Versions) -> Blocks {
+    pub fn new(kernels: CpuVariants) -> Blocks {
         let finish = kernels.finish();
         Blocks { kernels, finish, ready: [const { OnceLock::new() }; 4] }
     }

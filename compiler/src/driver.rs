@@ -12,7 +12,7 @@ use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{self, Scheduled, Versions};
+use crate::schedule::{self, CpuVariants, Scheduled};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
 const STACK: usize = 256 << 20;
@@ -31,14 +31,14 @@ pub struct Compiled {
     /// Their plans; entry i is the i-th.
     pub plans: Vec<Plan>,
     /// All kernels, in the order of the tables.
-    pub versions: Vec<Versions>,
+    pub variants: Vec<CpuVariants>,
     /// The kernels' names.
     pub kernels: Vec<String>,
     /// How each kernel is launched on a GPU; empty when that target was not asked for.
     pub gpu: Vec<GpuKernel>,
     /// What was decided of the stencils of each kernel, in the order of `gpu`.
     pub stencils: Vec<Vec<Kept>>,
-    /// The code of each kernel's versions, in the order of `gpu`.
+    /// The code of each kernel's variants, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
     /// What the author should know: places that are slow on some target. Entry i is of the i-th
     /// function.
@@ -47,7 +47,7 @@ pub struct Compiled {
     pub c_source: String,
 }
 
-/// One version of a kernel for GPUs.
+/// One variant of a kernel for GPUs.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
     /// Which it was written by.
@@ -56,7 +56,7 @@ pub struct GpuCode {
     pub kernel: Kernel,
     /// PTX, a module with one entry.
     pub ptx: String,
-    /// An earlier version of the package has the same code, which is launched for this one, too.
+    /// An earlier variant of the package has the same code, which is launched for this one, too.
     pub is_merged: bool,
 }
 
@@ -123,7 +123,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         targets,
         functions: Vec::new(),
         plans: Vec::new(),
-        versions: Vec::new(),
+        variants: Vec::new(),
         kernels: Vec::new(),
         gpu: Vec::new(),
         stencils: Vec::new(),
@@ -137,10 +137,10 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
     for f in &out.sources {
         let at = |e: Error| e.at(f.loc.as_ref());
         let fused = pipeline::run(f, &mut |_, _| ()).map_err(at)?;
-        let scheduled = schedule::schedule(&fused, out.versions.len() as u32, scope).map_err(at)?;
+        let scheduled = schedule::schedule(&fused, out.variants.len() as u32, scope).map_err(at)?;
         out.functions.push(fused);
         out.plans.push(scheduled.plan);
-        out.versions.extend(scheduled.kernels);
+        out.variants.extend(scheduled.kernels);
         out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
             let code = |draft: schedule::cuda::Draft| {
@@ -150,27 +150,27 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
             let mut launch = pass.kernel;
             let codes = pass.drafts.into_iter().map(code).collect::<Result<Vec<_>>>();
             let mut codes = codes.map_err(at)?;
-            for (code, version) in codes.iter_mut().zip(&mut launch.variants) {
-                merge(&mut known, code, version);
+            for (code, variant) in codes.iter_mut().zip(&mut launch.variants) {
+                merge(&mut known, code, variant);
             }
             out.gpu.push(launch);
             out.stencils.push(pass.stencils);
             out.gpu_code.push(codes);
         }
     }
-    out.kernels = out.versions.iter().map(|v| v.contiguous.name.clone()).collect();
+    out.kernels = out.variants.iter().map(|v| v.contiguous.name.clone()).collect();
     if targets.cpu {
-        out.c_source = backend::c::emit(name, &out.versions);
+        out.c_source = backend::c::emit(name, &out.variants);
     }
     Ok(out)
 }
 
-/// A version whose code is known gets the entry of the one before.
-fn merge(known: &mut KnownKernels, code: &mut GpuCode, version: &mut GpuVariant) {
-    if let Some(entry) = known.find(&code.ptx, &version.entry) {
+/// A variant whose code is known gets the entry of the one before.
+fn merge(known: &mut KnownKernels, code: &mut GpuCode, variant: &mut GpuVariant) {
+    if let Some(entry) = known.find(&code.ptx, &variant.entry) {
         code.kernel.name.clone_from(&entry);
         (code.ptx, code.is_merged) = (backend::ptx::emit(&code.kernel), true);
-        version.entry = entry;
+        variant.entry = entry;
     }
 }
 
@@ -195,13 +195,13 @@ impl Compiled {
         })
     }
 
-    /// Every variant of every kernel of the targets: kernel IR behind a comment that says the target, the strategy and
-    /// when it is launched.
+    /// Every variant of every kernel of the targets: kernel IR behind a comment that says the
+    /// target, the strategy and when it is launched.
     pub fn kernel_texts(&self) -> Vec<VariantText> {
         let mut out = Vec::new();
-        for (i, versions) in self.versions.iter().enumerate() {
+        for (i, variants) in self.variants.iter().enumerate() {
             if self.targets.cpu {
-                out.extend(cpu_texts(versions));
+                out.extend(cpu_texts(variants));
             }
             if let Some(launch) = self.gpu.get(i) {
                 out.extend(gpu_texts(launch, &self.gpu_code[i]));
@@ -220,7 +220,7 @@ pub struct VariantText {
     pub text: String,
 }
 
-fn cpu_texts(v: &Versions) -> impl Iterator<Item = VariantText> {
+fn cpu_texts(v: &CpuVariants) -> impl Iterator<Item = VariantText> {
     let all = [
         (Some(&v.contiguous), "contiguous separate"),
         (v.in_place.as_ref(), "contiguous"),

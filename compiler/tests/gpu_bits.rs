@@ -17,7 +17,7 @@ use arraygpu_compiler::scalar::Lit;
 use common::{operators, rng::Rng, values};
 use gpu::{Called, Failure, How, Layout, Missing, Record, call};
 
-/// Versions that a kernel may have.
+/// Variants that a kernel may have.
 const VERSIONS: usize = 5;
 
 fn compile(functions: Vec<Function>) -> Compiled {

@@ -74,7 +74,7 @@ fn kernels_and_plans_read_back() {
     let (mut kernels, mut plans) = (0, 0);
     for seed in 0..SEEDS {
         let Some(compiled) = compiled(seed, Targets { cpu: true, cuda: true }) else { continue };
-        let of_cpu = compiled.versions.iter();
+        let of_cpu = compiled.variants.iter();
         let of_cpu = of_cpu.flat_map(|v| [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()]);
         let of_gpu = compiled.gpu_code.iter().flatten().map(|c| &c.kernel);
         for k in of_cpu.flatten().chain(of_gpu) {

@@ -55,8 +55,8 @@ static ENTRIES: [[AgpuKernelFn; 4]; PLACES] = entries! {
 /// Puts the program's kernels into the places.
 pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    assert!(compiled.versions.len() <= PLACES, "{} kernels", compiled.versions.len());
-    let table = compiled.versions.iter().enumerate().map(|(i, v)| {
+    assert!(compiled.variants.len() <= PLACES, "{} kernels", compiled.variants.len());
+    let table = compiled.variants.iter().enumerate().map(|(i, v)| {
         let block = |k: &Kernel| &*Box::leak(Box::new(Block::new(k)));
         let contiguous = block(&v.contiguous);
         // as `backend/c` fills the table

@@ -11,7 +11,7 @@ use crate::library;
 use crate::module::Kernels;
 use arraygpu_compiler::backend::c;
 use arraygpu_compiler::package::{self, cc::Compiler};
-use arraygpu_compiler::schedule::Versions;
+use arraygpu_compiler::schedule::CpuVariants;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
 
 /// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to
 /// the same bits. An error where the call ends early.
-pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kernels>> {
+pub(super) fn kernels(versions: &[CpuVariants], level: Level) -> Result<Option<Kernels>> {
     if !is_allowed() || versions.is_empty() {
         return Ok(None);
     }
@@ -61,7 +61,7 @@ pub(super) fn kernels(versions: &[Versions], level: Level) -> Result<Option<Kern
     }
 }
 
-fn compiled(versions: &[Versions], level: Level) -> Result<Kernels> {
+fn compiled(versions: &[CpuVariants], level: Level) -> Result<Kernels> {
     let level: package::level::Level = level.name().parse().map_err(refused)?;
     let name = level.name;
     let source = c::emit("program", versions);

@@ -10,7 +10,7 @@ use crate::schedule::strategy::Strategy;
 
 /// On CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
-    let versions = c.versions.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
+    let versions = c.variants.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
     let none = || Vec::new();
     let stores = versions.in_place.is_some();
     let first = match (&versions.strided, stores) {

@@ -1,7 +1,7 @@
-//! How the versions of a kernel are launched on a GPU: what the runtime needs beside the plan. Text
+//! How the variants of a kernel are launched on a GPU: what the runtime needs beside the plan. Text
 //! form: `docs/ir.md`.
 //!
-//! The runtime launches the first version of a kernel whose conditions hold; the last one has none.
+//! The runtime launches the first variant of a kernel whose conditions hold; the last one has none.
 
 pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
@@ -10,7 +10,7 @@ use crate::kernel::WARP;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
-/// The versions of one kernel.
+/// The variants of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GpuKernel {
     /// The kernel's name, as in the plans' launches.
@@ -21,7 +21,7 @@ pub struct GpuKernel {
     pub absent: Option<String>,
 }
 
-/// One version: an entry of a module of its own.
+/// One variant: an entry of a module of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GpuVariant {
     /// The name of its entry.
@@ -48,7 +48,7 @@ pub struct GpuVariant {
     /// Condition: no array that it writes is one that it reads.
     pub noalias: bool,
     /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many
-    /// steps of it at once: how many is its last parameter. Of several such versions the one with
+    /// steps of it at once: how many is its last parameter. Of several such variants the one with
     /// the fewest steps that are enough for the whole iteration, else the one with the most.
     pub steps_per_launch: u32,
     /// Condition: every extent of the index space is at least so long.
@@ -77,11 +77,11 @@ pub enum Grid {
     /// texts.
     SegmentTiles { min_span: u32, max_span: u32 },
     /// A block computes a strip of so many segments (`columns`): `span` of the 16 columns that a
-    /// warp may take of a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span is
-    /// the greatest.
+    /// warp may take of a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span
+    /// is the greatest.
     Strips { columns: u32, min_span: u32, max_span: u32 },
     /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into
-    /// scratch: [panel][square][row][column]. A vector counts as one column. The version behind it,
+    /// scratch: [panel][square][row][column]. A vector counts as one column. The variant behind it,
     /// whose grid is of sums, is launched after it.
     Panels { rows: u32, columns: u32 },
     /// The panels' results of a product, of squares of so many rows and columns, are added: `span`
@@ -152,7 +152,7 @@ impl Grid {
 }
 
 impl GpuKernel {
-    /// How many steps the version makes at once that an iteration of so many steps takes, if there
+    /// How many steps the variant makes at once that an iteration of so many steps takes, if there
     /// is one.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
         let steps = || self.variants.iter().map(|v| i64::from(v.steps_per_launch)).filter(|n| *n > 0);
@@ -223,7 +223,7 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
                 continue;
             }
             c.expect("version")?;
-            k.variants.push(version(&mut c)?);
+            k.variants.push(variant(&mut c)?);
         }
         let panels = |v: Option<&GpuVariant>| matches!(v.map(|v| v.grid), Some(Grid::Panels { .. }));
         for (at, v) in k.variants.iter().enumerate() {
@@ -239,7 +239,7 @@ pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     Ok(out)
 }
 
-fn version(c: &mut Cursor) -> Result<GpuVariant> {
+fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     let entry = c.word()?;
     c.expect("threads")?;
     let threads = c.u32()?;

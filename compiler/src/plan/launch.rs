@@ -14,7 +14,7 @@ use super::gpu::{GpuKernel, GpuVariant, Grid, Profit};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
-/// Indices of a narrow version stay below this, so that a grid's last blocks do not overflow 32
+/// Indices of a narrow variant stay below this, so that a grid's last blocks do not overflow 32
 /// bits.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
 /// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are
@@ -96,7 +96,7 @@ impl Layout<'_> {
     }
 }
 
-/// How a version's work is spread.
+/// How a variant's work is spread.
 struct Spread {
     /// See [`KernelLaunch::span`].
     span: Option<u32>,
@@ -137,10 +137,10 @@ impl Scratch {
     }
 }
 
-/// One version of a kernel on its grid.
+/// One variant of a kernel on its grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelLaunch {
-    /// The version's position in its kernel.
+    /// The variant's position in its kernel.
     pub variant: usize,
     /// At least 1.
     pub blocks: u64,
@@ -165,7 +165,7 @@ impl Decision {
 }
 
 impl GpuKernel {
-    /// The first version that is right for a launch and may be the fastest; those that make several
+    /// The first variant that is right for a launch and may be the fastest; those that make several
     /// steps of an iteration only where so many are to be made. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
@@ -181,24 +181,24 @@ impl GpuKernel {
         self.variants.iter().position(may)
     }
 
-    /// What is launched if that version was chosen, on a device with so many multiprocessors.
-    pub fn decide(&self, version: usize, space: &Space, multiprocessors: u64) -> Decision {
-        let launch = |version: usize| {
-            let v = &self.variants[version];
+    /// What is launched if that variant was chosen, on a device with so many multiprocessors.
+    pub fn decide(&self, variant: usize, space: &Space, multiprocessors: u64) -> Decision {
+        let launch = |variant: usize| {
+            let v = &self.variants[variant];
             let Spread { span, scratch } = v.spread(space, multiprocessors);
             let blocks = v.grid.blocks(space.extents, space.inner_length, v.threads, span.unwrap_or(1));
-            let launch = KernelLaunch { variant: version, blocks, span };
+            let launch = KernelLaunch { variant: variant, blocks, span };
             ((blocks > 0).then_some(launch), scratch)
         };
-        let (first, scratch) = launch(version);
-        let second = self.follower(version).and_then(|next| launch(next).0);
+        let (first, scratch) = launch(variant);
+        let second = self.follower(variant).and_then(|next| launch(next).0);
         Decision { kernels: [first, second], scratch }
     }
 
-    /// The version that is launched behind that one: it adds the panels of a split-K product.
-    pub fn follower(&self, version: usize) -> Option<usize> {
-        let leaves_panels = matches!(self.variants[version].grid, Grid::Panels { .. });
-        leaves_panels.then_some(version + 1)
+    /// The variant that is launched behind that one: it adds the panels of a split-K product.
+    pub fn follower(&self, variant: usize) -> Option<usize> {
+        let leaves_panels = matches!(self.variants[variant].grid, Grid::Panels { .. });
+        leaves_panels.then_some(variant + 1)
     }
 }
 
@@ -345,7 +345,7 @@ mod tests {
             let space = Space { extents, inner_length: segment };
             kernel.decide(kernel.choose(&space, 1, |_| None, || false).unwrap(), &space, 132)
         };
-        let launch = |version, blocks, span| KernelLaunch { variant: version, blocks, span };
+        let launch = |variant, blocks, span| KernelLaunch { variant: variant, blocks, span };
         let split = decide(&[128, 65], 1025);
         assert_eq!(split.kernels().collect::<Vec<_>>(), [launch(0, 12, Some(1)), launch(1, 64, Some(1))]);
         assert_eq!(split.scratch, Scratch { elements: 12 * 64 * 64, counters: 0 });

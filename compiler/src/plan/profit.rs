@@ -1,10 +1,10 @@
-//! For which shapes a version of a kernel is the fastest one.
+//! For which shapes a variant of a kernel is the fastest one.
 
 use crate::error::Result;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
-/// Shapes of which a version is the fastest: without these conditions it would be right, too.
+/// Shapes of which a variant is the fastest: without these conditions it would be right, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Profit {
     /// The grid has at least so many blocks.

@@ -35,7 +35,7 @@ const MAX_DEPTH: u32 = 10;
 const MOST_WRITTEN: usize = 30_000;
 const MOST_OF_EACH: usize = 20;
 
-/// What a kernel gets from its launch, in order. All versions of a kernel share one.
+/// What a kernel gets from its launch, in order. All variants of a kernel share one.
 #[derive(Default)]
 pub struct Signature {
     /// (place, written) -> name, type, access

@@ -4,7 +4,7 @@
 //! 1. [`groups`] finds what must be computed over an index space: results and `materialize`d arrays
 //!    that are stored, reductions, folds.
 //!    Items over one symbolic domain that do not wait for each other share a fused group.
-//! 2. Each fused group becomes a launch and its kernel versions ([`cpu`], [`cuda`]), lowered from
+//! 2. Each fused group becomes a launch and its kernel variants ([`cpu`], [`cuda`]), lowered from
 //!    core IR by [`lower`].
 //! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the
 //!    plan's.
@@ -48,11 +48,11 @@ use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 use strategy::Strategy;
 
-/// The versions of one kernel; which runs is chosen at each launch (`docs/c-abi.md`,
+/// The variants of one kernel; which runs is chosen at each launch (`docs/c-abi.md`,
 /// `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
-pub struct Versions {
-    /// Strides 1, no output overlaps an input. Holds the `finish` part of all versions.
+pub struct CpuVariants {
+    /// Strides 1, no output overlaps an input. Holds the `finish` part of all variants.
     pub contiguous: Kernel,
     /// Strides 1, outputs may be inputs read at the same index. None without stored vectors:
     /// then it is `contiguous`.
@@ -64,14 +64,14 @@ pub struct Versions {
 }
 
 /// Which code of a function is wanted. The plan is the same for all but the scalars of kernels,
-/// which follow from the versions that there are.
+/// which follow from the variants that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// For processors.
     Cpu,
     /// For GPUs.
     Gpu,
-    /// For GPUs, the versions for contiguous arrays only, of any length.
+    /// For GPUs, the variants for contiguous arrays only, of any length.
     ContiguousGpu,
     /// As `ContiguousGpu`, but for kernels that have a variant for few elements only that one.
     ShortGpu,
@@ -91,14 +91,14 @@ impl Scope {
     }
 }
 
-impl Versions {
+impl CpuVariants {
     /// Stands for the code of a function that is compiled for GPUs only.
-    fn absent(name: &str) -> Versions {
+    fn absent(name: &str) -> CpuVariants {
         let contiguous = Kernel { name: name.into(), ..Kernel::default() };
-        Versions { contiguous, in_place: None, strided: None, strategies: Default::default() }
+        CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
     }
 
-    /// The kernel that `finish` belongs to: it is one for all versions, so it reads vectors at any
+    /// The kernel that `finish` belongs to: it is one for all variants, so it reads vectors at any
     /// stride. The addresses of matrices are written out so.
     pub fn finish(&self) -> Option<Kernel> {
         self.contiguous.finish.as_ref()?;
@@ -116,7 +116,7 @@ pub struct Scheduled {
     /// The plan; its launches count kernels from `first_kernel`.
     pub plan: Plan,
     /// One entry a launch, in order.
-    pub kernels: Vec<Versions>,
+    pub kernels: Vec<CpuVariants>,
     /// The kernels for GPUs, one entry a launch, if they were asked for.
     pub gpu: Vec<cuda::GpuVariants>,
     /// What the author should know.
@@ -177,9 +177,9 @@ fn scheduled(
             continue;
         }
         let name = format!("{}_{i}", s.name);
-        let (launch, versions) = s.launch(name, fused, &scalars[i], next)?;
+        let (launch, variants) = s.launch(name, fused, &scalars[i], next)?;
         s.step(launch);
-        s.kernels.push(versions);
+        s.kernels.push(variants);
     }
     s.free();
     s.plan.host = s.host.into_list();
@@ -205,16 +205,16 @@ pub struct Scheduler<'a> {
     scope: Scope,
     /// The function is the step of an iteration, in one fused group.
     repeated: bool,
-    kernels: Vec<Versions>,
+    kernels: Vec<CpuVariants>,
     gpu: Vec<cuda::GpuVariants>,
     /// The arrays of the launch before, if it goes from their beginning to their end.
     previous_arrays: Vec<Place>,
     warnings: Vec<String>,
     /// Operations written so far, for processors and for GPUs.
     written: [usize; 2],
-    /// Operations in the versions of GPU kernels so far.
+    /// Operations in the variants of GPU kernels so far.
     variant_operations: usize,
-    /// Operations in the versions of matrix products so far, whose register tiles are unrolled; not
+    /// Operations in the variants of matrix products so far, whose register tiles are unrolled; not
     /// in `variant_operations`.
     in_products: usize,
 }
@@ -282,16 +282,16 @@ impl Scheduler<'_> {
         fused: &FusedGroup,
         scalars: &[u32],
         kernel: u32,
-    ) -> Result<(Launch, Versions)> {
+    ) -> Result<(Launch, CpuVariants)> {
         let (scope, before) = (self.scope, std::mem::take(&mut self.previous_arrays));
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
         let arrays = c.arrays(fused);
         // what the launch before read last is still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
-        let (versions, dense) = match scope.has_cpu() {
+        let (variants, dense) = match scope.has_cpu() {
             true => cpu::kernels(&mut c, &name, fused, scalars)?,
-            false => (Versions::absent(&name), Vec::new()),
+            false => (CpuVariants::absent(&name), Vec::new()),
         };
         let gpu = match scope.has_gpu() {
             true => Some(cuda::kernels(&mut c, &name, fused, scalars)?),
@@ -305,7 +305,7 @@ impl Scheduler<'_> {
         let finish =
             !scalars.is_empty() || fused.items.iter().any(|it| self.f.graph.op(it.node).is_reduction());
         debug_assert!(
-            !scope.has_cpu() || versions.contiguous.finish.is_some() == finish,
+            !scope.has_cpu() || variants.contiguous.finish.is_some() == finish,
             "{name}: what ends the launch"
         );
         self.previous_arrays = if facts.follows { Vec::new() } else { arrays };
@@ -328,7 +328,7 @@ impl Scheduler<'_> {
             sites: signature.sites.iter().cloned().collect(),
             finish,
         };
-        Ok((launch, versions))
+        Ok((launch, variants))
     }
 
     /// What a launch computes, and where the author wrote it: the items that go to memory, and

@@ -33,7 +33,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
         return Ok(tried);
     };
     let of_gpu = compiled.gpu_code.iter().flatten().map(|code| &code.kernel);
-    let all: Vec<&Kernel> = compiled.versions.iter().map(|v| &v.contiguous).chain(of_gpu).collect();
+    let all: Vec<&Kernel> = compiled.variants.iter().map(|v| &v.contiguous).chain(of_gpu).collect();
     if !all.is_empty() {
         tried += each(&rng.pick(&all).to_string(), &mut rng, "kernel", kernels)?;
     }

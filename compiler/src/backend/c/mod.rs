@@ -10,7 +10,7 @@ mod stmt;
 pub use expr::ctype;
 
 use crate::kernel::Kernel;
-use crate::schedule::Versions;
+use crate::schedule::CpuVariants;
 use std::fmt::Write;
 
 /// What every file begins with.
@@ -18,7 +18,7 @@ const PRELUDE: &str = include_str!("prelude.h");
 
 /// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is
 /// given.
-pub fn emit(package: &str, kernels: &[Versions]) -> String {
+pub fn emit(package: &str, kernels: &[CpuVariants]) -> String {
     let mut out =
         format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
     out.push_str(PRELUDE);

@@ -16,7 +16,7 @@ pub mod segmented_columns;
 mod select;
 mod short_rows;
 
-use super::Versions;
+use super::CpuVariants;
 use super::element::canonical;
 use super::groups::{FusedGroup, Item, domain, is_store};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
@@ -28,16 +28,16 @@ use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use select::Choice;
 
-/// All versions of the kernel of one fused group, and the arrays whose elements the contiguous ones
+/// All variants of the kernel of one fused group, and the arrays whose elements the contiguous ones
 /// count through. `scalars` are the scalar results that its `finish` computes.
 pub fn kernels(
     c: &mut LaunchContext,
     name: &str,
     fused: &FusedGroup,
     scalars: &[u32],
-) -> Result<(Versions, Vec<u32>)> {
+) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
-    // without code for processors one version tells what a kernel gets
+    // without code for processors one variant tells what a kernel gets
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty();
     let mut strategies = [Strategy::default(); 3];
     let mut others = None;
@@ -73,22 +73,22 @@ pub fn kernels(
         dce::run(&mut k);
         k
     };
-    let mut versions =
-        Versions { contiguous: finished(contiguous, stores), in_place: None, strided: None, strategies };
+    let mut variants =
+        CpuVariants { contiguous: finished(contiguous, stores), in_place: None, strided: None, strategies };
     if let Some((in_place, any)) = others {
         // without outputs nothing can overlap
-        versions.in_place = stores.then(|| finished(in_place, false));
-        versions.strided = Some(finished(any, false));
+        variants.in_place = stores.then(|| finished(in_place, false));
+        variants.strided = Some(finished(any, false));
     }
     if c.wanted.has_cpu() {
-        for k in [&versions.contiguous].into_iter().chain(&versions.in_place).chain(&versions.strided) {
+        for k in [&variants.contiguous].into_iter().chain(&variants.in_place).chain(&variants.strided) {
             verify::verify(k)?;
         }
     }
-    Ok((versions, dense.into_iter().collect()))
+    Ok((variants, dense.into_iter().collect()))
 }
 
-/// One version, but for its `finish`. `staged`: outputs may be inputs.
+/// One variant, but for its `finish`. `staged`: outputs may be inputs.
 fn build(
     c: &mut LaunchContext,
     name: &str,

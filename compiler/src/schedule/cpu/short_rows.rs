@@ -21,7 +21,7 @@ use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{Along, Segments};
 
-/// Whether the contiguous version of a fused group goes so.
+/// Whether the contiguous variant of a fused group goes so.
 pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {
     s.along == Along::Rows && fused.domain.len() == 1
 }

@@ -1,9 +1,9 @@
 //! GPU strategies: every element on its own (`map`), 128 threads a tile of the fixed tree
 //! (`reduce`, joined by `tree` and completed by `levels`), one block in order (`fold`). Each makes
-//! the body of one thread; this file makes the versions.
+//! the body of one thread; this file makes the variants.
 //!
 //! In a map threads hold `v` neighbouring elements, so that the widest array is accessed by 16
-//! bytes a thread. All loads are in flight before the first is used. A version without vector
+//! bytes a thread. All loads are in flight before the first is used. A variant without vector
 //! accesses serves every alignment and stride. Figures: `bench/NOTES.md`.
 
 mod access;
@@ -53,7 +53,7 @@ const MAX_PARAMETERS: usize = 4096 / 8;
 
 /// The GPU's side of one fused group.
 pub struct GpuVariants {
-    /// How its versions are launched.
+    /// How its variants are launched.
     pub kernel: GpuKernel,
     /// Their code, in the same order.
     pub drafts: Vec<Draft>,
@@ -65,7 +65,7 @@ pub struct GpuVariants {
 /// it.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// Versions of one body share it.
+    /// Variants of one body share it.
     kernel: Arc<Kernel>,
     name: String,
     /// No array that is written overlaps another.
@@ -237,14 +237,14 @@ fn emit(
     Ok((k, grid))
 }
 
-/// Operations of a function's kernels, from which on no fused group has versions of its own for
+/// Operations of a function's kernels, from which on no fused group has variants of its own for
 /// 32-bit indices or for outputs apart from all else: what they save is little of a long body.
 const MANY: usize = 24_000;
 /// And a body of more than this has none for contiguous arrays.
 const LONG: usize = 3_000;
 
-/// Whether a version of so many operations is left out because the code would become too long.
-/// Other versions serve its calls: those with fewer conditions.
+/// Whether a variant of so many operations is left out because the code would become too long.
+/// Other variants serve its calls: those with fewer conditions.
 fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
     let has_conditions = c.narrow || c.noalias;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);

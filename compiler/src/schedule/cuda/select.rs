@@ -206,7 +206,7 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
             variant,
         )
     };
-    plan.versions.iter().map(|n| group(*n)).collect()
+    plan.variants.iter().map(|n| group(*n)).collect()
 }
 
 /// Variants that compute element by element, whatever the shape of the arrays.

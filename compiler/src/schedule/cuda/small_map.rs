@@ -22,7 +22,7 @@ use crate::schedule::stencil;
 /// H200, of Black-Scholes by a polynomial eight times as many.
 const FEW_BLOCKS: u32 = 512;
 
-/// Whether a map has such a version: its body takes more time than its memory, and reads nothing
+/// Whether a map has such a variant: its body takes more time than its memory, and reads nothing
 /// around its elements.
 pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
     if l.facts.cost < HEAVY || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {

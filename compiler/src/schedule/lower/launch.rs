@@ -170,12 +170,12 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         h
     }
 
-    /// Operations in the versions of the function's GPU kernels so far.
+    /// Operations in the variants of the function's GPU kernels so far.
     pub fn variant_operations(&mut self) -> &mut usize {
         &mut self.scheduler.variant_operations
     }
 
-    /// Operations in the versions of the function's matrix products so far.
+    /// Operations in the variants of the function's matrix products so far.
     pub fn in_products(&mut self) -> &mut usize {
         &mut self.scheduler.in_products
     }

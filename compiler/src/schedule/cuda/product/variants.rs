@@ -24,7 +24,7 @@ const THIN_FROM: u32 = 64;
 const FEW_THIN: [u32; 2] = [640, 256];
 /// Up to this many rows or columns a thread has all of them.
 const FEW: i64 = 4;
-/// Operations of a function's products, from which on no further one has versions of its own for
+/// Operations of a function's products, from which on no further one has variants of its own for
 /// such shapes: two megabytes of PTX.
 const MANY: usize = 50_000;
 

@@ -60,8 +60,8 @@ pub struct TemporalBlockingParams {
     inner: NodeId,
     widths: Vec<BoundaryWidth>,
     edge: Predicated,
-    /// How many steps at once, at most: a version each, the most first.
-    pub versions: Vec<i64>,
+    /// How many steps at once, at most: a variant each, the most first.
+    pub variants: Vec<i64>,
     /// Steps of the variant that is written.
     pub steps: i64,
 }
@@ -100,8 +100,8 @@ impl TemporalBlockingParams {
             (-first).max(last).max(0)
         });
         let v = 16 / ty.elem.size() as i64;
-        let versions = steps(reach, v);
-        let steps = *versions.first()?;
+        let variants = steps(reach, v);
+        let steps = *variants.first()?;
         let hull = move |x: NodeId| match x == state {
             true => reach.map(|r| (-r, r)).to_vec(),
             false => vec![(0, 0); 2],
@@ -120,10 +120,10 @@ impl TemporalBlockingParams {
         let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
         let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, widths) = (inner.arrays[0], inner.widths.clone());
-        Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, versions, steps })
+        Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, variants, steps })
     }
 
-    /// For a version of so many steps.
+    /// For a variant of so many steps.
     pub fn with(&self, steps: i64) -> TemporalBlockingParams {
         TemporalBlockingParams { steps, ..self.clone() }
     }
