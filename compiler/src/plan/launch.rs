@@ -187,7 +187,7 @@ impl GpuKernel {
             let v = &self.variants[variant];
             let Spread { span, scratch } = v.spread(space, multiprocessors);
             let blocks = v.grid.blocks(space.extents, space.inner_length, v.threads, span.unwrap_or(1));
-            let launch = KernelLaunch { variant: variant, blocks, span };
+            let launch = KernelLaunch { variant, blocks, span };
             ((blocks > 0).then_some(launch), scratch)
         };
         let (first, scratch) = launch(variant);
@@ -345,7 +345,7 @@ mod tests {
             let space = Space { extents, inner_length: segment };
             kernel.decide(kernel.choose(&space, 1, |_| None, || false).unwrap(), &space, 132)
         };
-        let launch = |variant, blocks, span| KernelLaunch { variant: variant, blocks, span };
+        let launch = |variant, blocks, span| KernelLaunch { variant, blocks, span };
         let split = decide(&[128, 65], 1025);
         assert_eq!(split.kernels().collect::<Vec<_>>(), [launch(0, 12, Some(1)), launch(1, 64, Some(1))]);
         assert_eq!(split.scratch, Scratch { elements: 12 * 64 * 64, counters: 0 });
