@@ -13,6 +13,7 @@
 
 mod circles;
 mod examples;
+mod imports;
 mod layers;
 
 use crate::sh::{self, Result};
@@ -43,7 +44,12 @@ pub fn run() -> Result {
         }
     }
     complaints.extend(unsafe_table(&counts)?);
-    complaints.extend(circles::check(&sources));
+    for (root, layers) in layers::CRATES {
+        let of_crate = sources.iter().filter(|(name, _)| name.starts_with(root));
+        let files = imports::Files::read(root, of_crate);
+        complaints.extend(layers::check(root, layers, &files));
+        complaints.extend(circles::check(root, &files));
+    }
     for c in &complaints {
         println!("{c}");
     }
@@ -110,7 +116,6 @@ fn check(name: &str, text: &str) -> Vec<String> {
             }
         }
     }
-    bad.extend(layers::check(name, text));
     bad.extend(examples::check(name, text));
     let io_allowed = name.starts_with("compiler/src/package/");
     if extension == "rs" && name.starts_with("compiler/src/") && !io_allowed {

@@ -2,17 +2,12 @@
 //! direction.
 //!
 //! An import is a path from one file to an item of another one, in `use` or written out in code
-//! ([`imports`]). A module that declares its children (`mod x;`) and hands on their items (`pub use
+//! ([`super::imports`]). A module that declares its children (`mod x;`) and hands on their items (`pub use
 //! x::Y`) does not import them, and a path through such a module leads to the file that has the
 //! item. Methods are no paths: a call of a method that a higher file implements is not seen.
 
-mod imports;
-
-use imports::{Files, Import};
+use super::imports::{Files, Import};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// The crates whose files are checked.
-const CRATES: [&str; 2] = ["compiler/src/", "dsl/src/"];
 
 /// A folder that may have a circle, with how many files at most, and the reason.
 struct Exception {
@@ -27,35 +22,28 @@ const EXCEPTIONS: &[Exception] = &[Exception {
     reason: "lowering is recursive: an element may hold a nested loop, whose body is elements again",
 }];
 
-/// The circles among these files: names from the repository's root, and texts.
-pub fn check(files: &[(String, String)]) -> Vec<String> {
-    check_with(files, EXCEPTIONS)
+/// The circles among the files of the crate whose sources begin at `root`.
+pub fn check(root: &str, files: &Files) -> Vec<String> {
+    check_with(root, files, EXCEPTIONS)
 }
 
-fn check_with(files: &[(String, String)], exceptions: &[Exception]) -> Vec<String> {
-    let mut bad = Vec::new();
-    for root in CRATES {
-        let of_crate = files.iter().filter(|(name, _)| name.starts_with(root) && name.ends_with(".rs"));
-        let graph = Graph::of(&Files::read(root, of_crate));
-        let mut excepted = BTreeSet::new();
-        for circle in graph.circles() {
-            let inside = |e: &&Exception| circle.iter().all(|file| file.starts_with(e.folder));
-            let exception = exceptions.iter().find(inside);
-            excepted.extend(exception.map(|e| e.folder));
-            match exception {
-                Some(e) if circle.len() <= e.files => {}
-                Some(e) => {
-                    bad.push(format!("{}, but {} may have {}", graph.describe(&circle), e.folder, e.files));
-                }
-                None => bad.push(graph.describe(&circle)),
+fn check_with(root: &str, files: &Files, exceptions: &[Exception]) -> Vec<String> {
+    let (mut bad, mut excepted) = (Vec::new(), BTreeSet::new());
+    let graph = Graph::of(files);
+    for circle in graph.circles() {
+        let inside = |e: &&Exception| circle.iter().all(|file| file.starts_with(e.folder));
+        let exception = exceptions.iter().find(inside);
+        excepted.extend(exception.map(|e| e.folder));
+        match exception {
+            Some(e) if circle.len() <= e.files => {}
+            Some(e) => {
+                bad.push(format!("{}, but {} may have {}", graph.describe(&circle), e.folder, e.files))
             }
+            None => bad.push(graph.describe(&circle)),
         }
-        for e in exceptions.iter().filter(|e| e.folder.starts_with(root) && !excepted.contains(e.folder)) {
-            bad.push(format!(
-                "{}: no circle needs the exception in tidy/circles.rs ({})",
-                e.folder, e.reason
-            ));
-        }
+    }
+    for e in exceptions.iter().filter(|e| e.folder.starts_with(root) && !excepted.contains(e.folder)) {
+        bad.push(format!("{}: no circle needs the exception in tidy/circles.rs ({})", e.folder, e.reason));
     }
     bad
 }
@@ -126,11 +114,11 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exception, check_with};
+    use super::{Exception, Files, check_with};
 
     fn check(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> = files.iter().map(|(n, t)| (format!("dsl/src/{n}"), (*t).into())).collect();
-        check_with(&files, &[])
+        check_with("dsl/src/", &Files::read("dsl/src/", files.iter()), &[])
     }
 
     #[test]
@@ -172,8 +160,9 @@ mod tests {
         let files: Vec<(String, String)> = [("a/b.rs", "use super::c::C;"), ("a/c.rs", "use super::b::B;")]
             .map(|(name, text)| (format!("dsl/src/{name}"), text.into()))
             .into();
-        let check = |files: &[_], most| {
-            check_with(files, &[Exception { folder: "dsl/src/a/", files: most, reason: "recursion" }])
+        let check = |files: &[(String, String)], most| {
+            let exception = Exception { folder: "dsl/src/a/", files: most, reason: "recursion" };
+            check_with("dsl/src/", &Files::read("dsl/src/", files.iter()), &[exception])
         };
         assert!(check(&files, 2).is_empty());
         assert!(check(&files, 1)[0].ends_with(", but dsl/src/a/ may have 1"));

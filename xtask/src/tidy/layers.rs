@@ -1,6 +1,8 @@
 //! Layers: what a folder or file of a crate may import. An import that runs upwards makes a circle
 //! sooner or later, so the order is one list for each crate.
 
+use super::imports::{Files, Import};
+
 /// From the lowest on: a folder (or file) of `compiler/src` imports itself and what stands before
 /// it.
 const COMPILER: [&str; 16] = [
@@ -49,61 +51,80 @@ const DSL: [&str; 23] = [
     "example",
 ];
 
-/// Where an import of a file runs upwards, or a pass imports a pass.
-pub fn check(name: &str, text: &str) -> Vec<String> {
-    let layers = |root: &str| match root {
-        "compiler" => Some(&COMPILER[..]),
-        "dsl" => Some(&DSL[..]),
-        _ => None,
+/// The crates with layers, by where their sources begin.
+pub const CRATES: [(&str, &[&str]); 2] = [("compiler/src/", &COMPILER), ("dsl/src/", &DSL)];
+
+/// Where an import runs upwards, or a pass imports a pass, in the crate whose sources begin at
+/// `root`.
+pub fn check(root: &str, layers: &[&str], files: &Files) -> Vec<String> {
+    let layer = |file: &str| {
+        let top = file.trim_start_matches(root).split(['/', '.']).next().unwrap_or_default().to_string();
+        (layers.iter().position(|l| *l == top), top)
     };
-    let of_crate = name.split_once("/src/").filter(|(_, path)| *path != "lib.rs" && path.ends_with(".rs"));
-    let layers = of_crate.and_then(|(root, path)| Some((layers(root)?, path)));
-    let Some((layers, path)) = layers else { return vec![] };
-    let own = path.split(['/', '.']).next().unwrap_or_default();
-    let place = |layer: &str| layers.iter().position(|l| *l == layer);
-    let Some(layer) = place(own) else {
-        return vec![format!("`{own}` has no place in the list of layers (xtask/src/tidy/layers.rs)")];
-    };
-    // tests may look at everything
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let is_pass = own == "passes" && !["passes/pipeline.rs", "passes/mod.rs"].contains(&path);
     let mut bad = Vec::new();
-    for (line, number) in code.lines().zip(1..) {
-        let line = line.split("//").next().unwrap_or_default();
-        for used in line.split("crate::").skip(1) {
-            let end = |c: char| !c.is_alphanumeric() && c != '_';
-            let used = used.split(end).next().unwrap_or_default();
-            if place(used).is_some_and(|l| l > layer) {
-                bad.push(format!("line {number}: `{own}` imports `{used}`, which stands above it"));
-            }
+    for name in files.names() {
+        if let (None, top) = layer(name)
+            && top != "lib"
+        {
+            bad.push(format!(
+                "{name}: `{top}` has no place in the list of layers (xtask/src/tidy/layers.rs)"
+            ));
         }
-        if is_pass && ["use super::", "crate::passes::"].iter().any(|p| line.contains(p)) {
-            bad.push(format!("line {number}: a pass imports a pass: what they share belongs to core/"));
+    }
+    for Import { from, to, path } in files.imports() {
+        if let ((Some(own), _), (Some(used), top)) = (layer(&from), layer(&to))
+            && used > own
+        {
+            bad.push(format!("{from}: imports `{path}`, but `{top}` stands above it"));
+        }
+        if [&from, &to].iter().all(|file| is_pass(file)) {
+            bad.push(format!("{from}: imports `{path}`, but what passes share belongs to core/"));
         }
     }
     bad
 }
 
+fn is_pass(file: &str) -> bool {
+    file.strip_prefix("compiler/src/passes/").is_some_and(|f| !["mod.rs", "pipeline.rs"].contains(&f))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{CRATES, Files};
+
+    /// What the check says of one file, whose crate has these other ones.
+    fn check(name: &str, text: &str, others: &[&str]) -> Vec<String> {
+        let (root, layers) = CRATES.into_iter().find(|(root, _)| name.starts_with(root)).unwrap();
+        let mut files = vec![(name.to_string(), text.to_string())];
+        files.extend(others.iter().map(|other| (format!("{root}{other}"), String::new())));
+        super::check(root, layers, &Files::read(root, files.iter()))
+    }
 
     #[test]
     fn downwards() {
-        assert!(check("compiler/src/schedule/mod.rs", "use crate::core::Op; // crate::driver\n").is_empty());
-        assert!(check("compiler/src/passes/pipeline.rs", "use super::fuse;\n").is_empty());
-        assert!(check("dsl/src/handle.rs", "use crate::node::NodeRef;\n").is_empty());
-        assert!(check("dsl/src/example.rs", "use crate::package;\n").is_empty());
-        assert!(check("capi/src/lib.rs", "use crate::driver;\n").is_empty());
-        let test = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::driver;\n}\n";
-        assert!(check("compiler/src/core/mod.rs", test).is_empty());
+        let select = "compiler/src/schedule/select.rs";
+        assert!(
+            check(select, "use crate::core::Op; // crate::driver::C\n", &["core/mod.rs", "driver.rs"])
+                .is_empty()
+        );
+        assert!(
+            check("compiler/src/passes/pipeline.rs", "use super::fuse::f;\n", &["passes/fuse.rs"]).is_empty()
+        );
+        assert!(check("dsl/src/example.rs", "use crate::package::f;\n", &["package.rs"]).is_empty());
+        let test = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::driver::C;\n}\n";
+        assert!(check("compiler/src/core/mod.rs", test, &["driver.rs"]).is_empty());
     }
 
     #[test]
     fn upwards() {
-        assert_eq!(check("compiler/src/schedule/mod.rs", "use crate::driver::Compiled;\n").len(), 1);
-        assert_eq!(check("compiler/src/passes/fuse.rs", "use super::guard::mark;\n").len(), 1);
-        assert_eq!(check("dsl/src/node.rs", "use crate::handle::SExp;\n").len(), 1);
-        assert_eq!(check("compiler/src/novel/mod.rs", "").len(), 1);
+        let said =
+            check("compiler/src/schedule/mod.rs", "use crate::driver::Compiled;\n", &["driver/mod.rs"]);
+        let expected =
+            "compiler/src/schedule/mod.rs: imports `crate::driver::Compiled`, but `driver` stands above it";
+        assert_eq!(said, [expected]);
+        assert_eq!(check("dsl/src/node.rs", "fn f(h: super::handle::SExp) {}\n", &["handle.rs"]).len(), 1);
+        let said = check("compiler/src/passes/fuse.rs", "use super::guard::mark;\n", &["passes/guard.rs"]);
+        assert_eq!(said.len(), 1);
+        assert_eq!(check("compiler/src/novel/mod.rs", "", &[]).len(), 1);
     }
 }
