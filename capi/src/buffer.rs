@@ -3,9 +3,8 @@
 use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
 use crate::context::{self, Context};
 use crate::cuda::{self, Allocation, Gpu, Stream};
-use crate::error::{
-    INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
-};
+use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, out};
+use crate::guard::{guard, guard_as};
 use crate::handle::{Pin, Table};
 use crate::memory::{HostMemory, Storage};
 use crate::view::{self, AXES, Span};

@@ -2,9 +2,8 @@
 
 use crate::abi::{AgpuCall, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer};
-use crate::error::{
-    INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail, guard_as,
-};
+use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail};
+use crate::guard::guard_as;
 use crate::handle::Pin;
 use crate::invoke::context_of;
 use crate::memory::{HostMemory, Storage};

@@ -5,7 +5,8 @@
 //! every few milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
 
 use crate::abi::{AgpuStatus, AgpuStatus::AgpuErrorCancelled as CANCELLED};
-use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, aligned, error, guard};
+use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, aligned, error};
+use crate::guard::guard;
 use crate::reserve;
 use arraygpu_compiler::error::Kind;
 use arraygpu_compiler::interrupt::{self, Why};

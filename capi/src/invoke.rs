@@ -6,9 +6,10 @@ use crate::context::{self, Context};
 use crate::cuda;
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
-    aligned, error, fail, guard, out,
+    aligned, error, fail, out,
 };
 use crate::execute;
+use crate::guard::guard;
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::log::log;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! with what [`module`] parsed once and a [`workspace`] that its thread reuses. [`handle`] is why a wrong handle is an error.
-//! Nothing here prints, aborts, or unwinds into the caller: [`error::guard`] wraps every function.
+//! Nothing here prints, aborts, or unwinds into the caller: [`guard::guard`] wraps every function.
 
 // The functions are C's: which pointers may be NULL, and what they must point at, is said in the header.
 #![allow(clippy::missing_safety_doc)]
@@ -30,6 +30,7 @@ mod error;
 mod event;
 mod execute;
 mod float_environment;
+mod guard;
 mod handle;
 mod interrupt;
 mod invoke;
@@ -66,11 +67,12 @@ pub use device::{
     agpu_context_memory, agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize,
     agpu_device_count, agpu_device_problem,
 };
-pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
+pub use error::{agpu_abi_version, agpu_status_name, agpu_version};
 pub use event::{
     agpu_event_create, agpu_event_free, agpu_event_query, agpu_event_record, agpu_event_synchronize,
     agpu_event_wait,
 };
+pub use guard::agpu_last_error_message;
 pub use interrupt::agpu_set_cancel_flag;
 pub use invoke::agpu_invoke;
 pub use loader::{

@@ -2,9 +2,8 @@
 
 use crate::abi::{AgpuElement, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer, abi_type};
-use crate::error::{
-    INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, guard_as, out,
-};
+use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, out};
+use crate::guard::guard_as;
 use arraygpu_compiler::scalar::Ty;
 
 /// The most dimensions that a view has.
