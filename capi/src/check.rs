@@ -12,10 +12,10 @@
 use crate::buffer::{Buffer, Memory};
 use crate::environment;
 use crate::error::{INTERNAL, RECORD, Result, fail};
-use crate::execute::place_of;
 use crate::handle::Pin;
 use crate::log::log;
-use crate::view::{AXES, Span};
+use crate::places::place_of;
+use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};

@@ -43,10 +43,12 @@ mod module;
 mod online;
 mod overlap;
 mod pinned;
+mod places;
 mod pool;
 mod repeat;
 #[doc(hidden)]
 pub mod reserve;
+mod span;
 mod stream;
 mod sync;
 mod usage;

@@ -6,7 +6,7 @@ use crate::cuda::{Frame, Stream};
 use crate::error::{OUT_OF_MEMORY, Result, fail};
 use crate::handle::Pin;
 use crate::memory::{ALIGN, Storage};
-use crate::view::Span;
+use crate::span::Span;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;

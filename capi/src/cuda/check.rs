@@ -7,7 +7,7 @@ use super::stream::Stream;
 use crate::buffer::Memory;
 use crate::check::{self, GUARD, PATTERN, Reader, Values};
 use crate::error::{OUT_OF_MEMORY, Result, error};
-use crate::view::Span;
+use crate::span::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::CUdeviceptr;

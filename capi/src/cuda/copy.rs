@@ -6,7 +6,7 @@ use super::images::Image;
 use super::stream::Stream;
 use crate::copy::walk;
 use crate::error::Result;
-use crate::view::{AXES, Span};
+use crate::span::{AXES, Span};
 use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
