@@ -2,11 +2,11 @@
 
 use crate::abi::AgpuKernelArgs;
 use crate::buffer::{self, Buffer, Memory, On};
-use crate::check::{self, Check, Reader, Values};
+use crate::check::{Check, Reader, Values};
 use crate::context::Context;
-use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
 use crate::error::{INTERNAL, RECORD, Result, error, fail};
+use crate::guards;
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::invoke::Args;
@@ -17,6 +17,7 @@ use crate::places::{elements, place_of, scalar, writes_an_input};
 use crate::pool;
 use crate::repeat;
 use crate::span::{AXES, Span};
+use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
 use arraygpu_compiler::scalar::Ty;
@@ -133,7 +134,7 @@ fn launch(
     context: &Context,
     ws: &mut Workspace,
 ) -> Result<()> {
-    if !check::is_on() {
+    if !guards::is_on() {
         return launch_unchecked(loaded, plan, launch, now, context, ws);
     }
     let check = Check { plan, launch, pins: now.pins, reader: OnHost };

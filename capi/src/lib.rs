@@ -31,6 +31,7 @@ mod event;
 mod execute;
 mod float_environment;
 mod guard;
+mod guards;
 mod handle;
 mod interrupt;
 mod invoke;
@@ -49,6 +50,7 @@ mod repeat;
 #[doc(hidden)]
 pub mod reserve;
 mod span;
+mod span_copy;
 mod stream;
 mod sync;
 mod usage;
