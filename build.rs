@@ -18,7 +18,7 @@ const SOURCES: [&str; 18] = [
     "event.rs",
     "loader.rs",
     "invoke.rs",
-    "interrupt.rs",
+    "cancel.rs",
     "online/builder.rs",
     "online/nodes.rs",
     "online/program.rs",

@@ -19,6 +19,7 @@ pub mod abi;
 pub mod block;
 mod buffer;
 mod calls;
+mod cancel;
 mod check;
 mod context;
 mod copy;
@@ -61,6 +62,7 @@ pub use buffer::{
     agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_create_array, agpu_buffer_data,
     agpu_buffer_free, agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
 };
+pub use cancel::agpu_set_cancel_flag;
 pub use context::{agpu_context_create, agpu_context_default, agpu_context_free, agpu_context_threads};
 pub use copy::{
     agpu_copy, agpu_copy_from_host, agpu_copy_from_host_async, agpu_copy_to_host, agpu_copy_to_host_async,
@@ -77,7 +79,6 @@ pub use event::{
     agpu_event_wait,
 };
 pub use guard::agpu_last_error_message;
-pub use interrupt::agpu_set_cancel_flag;
 pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,

@@ -1,5 +1,5 @@
-//! No circle of files: the files of `compiler/src` and of `dsl/src` import each other in one
-//! direction.
+//! No circle of files: the files of `compiler/src`, of `dsl/src` and of `capi/src` import each other
+//! in one direction.
 //!
 //! An import is a path from one file to an item of another one, in `use` or written out in code
 //! ([`imports`]). A module that declares its children (`mod x;`) and hands on their items (`pub use
@@ -12,7 +12,7 @@ use imports::{Files, Import};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The crates whose files are checked.
-const CRATES: [&str; 2] = ["compiler/src/", "dsl/src/"];
+const CRATES: [&str; 3] = ["compiler/src/", "dsl/src/", "capi/src/"];
 
 /// A folder that may have a circle, with how many files at most, and the reason.
 struct Exception {
@@ -21,11 +21,33 @@ struct Exception {
     reason: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[Exception {
-    folder: "compiler/src/schedule/",
-    files: 67,
-    reason: "lowering is recursive: an element may hold a nested loop, whose body is elements again",
-}];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        folder: "compiler/src/schedule/",
+        files: 67,
+        reason: "lowering is recursive: an element may hold a nested loop, whose body is elements again",
+    },
+    Exception {
+        folder: "capi/src/block/lower/",
+        files: 6,
+        reason: "lowering is recursive: a loop's body is statements again",
+    },
+    Exception {
+        folder: "capi/src/block/ops/",
+        files: 6,
+        reason: "the table of operations and its parts name each other's types",
+    },
+    Exception {
+        folder: "capi/src/online/",
+        files: 2,
+        reason: "the C functions that build nodes stand beside the builder that they change",
+    },
+    Exception {
+        folder: "capi/src/",
+        files: 31,
+        reason: "the runtime has no layers yet: its types stand beside the C functions that use them",
+    },
+];
 
 /// The circles among these files: names from the repository's root, and texts.
 pub fn check(files: &[(String, String)]) -> Vec<String> {
