@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// In the header's order.
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 18] = [
     "abi.rs",
+    "guard.rs",
     "error.rs",
     "device.rs",
     "context.rs",
@@ -17,7 +18,7 @@ const SOURCES: [&str; 17] = [
     "event.rs",
     "loader.rs",
     "invoke.rs",
-    "interrupt.rs",
+    "cancel.rs",
     "online/builder.rs",
     "online/nodes.rs",
     "online/program.rs",

@@ -3,12 +3,12 @@
 use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
 use crate::context::{self, Context};
 use crate::cuda::{self, Allocation, Gpu, Stream};
-use crate::error::{
-    INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, guard, guard_as, out,
-};
+use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, out};
+use crate::guard::{guard, guard_as};
 use crate::handle::{Pin, Table};
 use crate::memory::{HostMemory, Storage};
-use crate::view::{self, AXES, Span};
+use crate::span::{self, AXES, Span};
+use crate::view;
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn agpu_buffer_create_array(
         // SAFETY: as many extents as the rank (the caller's promise).
         let shape = unsafe { std::slice::from_raw_parts(extents, rank) };
         if shape.iter().any(|n| *n < 0) {
-            fail!(INVALID_ARGUMENT, "an extent of {} is negative", view::extents(shape));
+            fail!(INVALID_ARGUMENT, "an extent of {} is negative", span::extents(shape));
         }
         create(context, r#type, shape, out)
     };
@@ -183,8 +183,8 @@ fn create(
     out: *mut *mut AgpuBuffer,
 ) -> Result<()> {
     let (out, ty) = (self::out(out, "out")?, self::ty(ty)?);
-    let Some(count) = view::count(shape) else {
-        fail!(OUT_OF_MEMORY, "no memory for {} elements of {ty}", view::extents(shape));
+    let Some(count) = span::count(shape) else {
+        fail!(OUT_OF_MEMORY, "no memory for {} elements of {ty}", span::extents(shape));
     };
     let context = context::pin_or_default(context)?;
     let memory = match &context.gpu {

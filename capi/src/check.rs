@@ -10,51 +10,13 @@
 //! that is being captured cannot be waited for: what is captured is not checked.
 
 use crate::buffer::{Buffer, Memory};
-use crate::environment;
 use crate::error::{INTERNAL, RECORD, Result, fail};
-use crate::execute::place_of;
 use crate::handle::Pin;
-use crate::log::log;
-use crate::view::{AXES, Span};
+use crate::places::place_of;
+use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
-use std::sync::OnceLock;
-
-/// Guard bytes on each side of an array on the CPU, and behind one on a GPU.
-pub(crate) const GUARD: usize = 64;
-/// What each of them is.
-pub(crate) const PATTERN: u8 = 0xfd;
-
-/// Whether launches are checked: the variable is read once.
-#[inline]
-pub(crate) fn is_on() -> bool {
-    static STATE: OnceLock<bool> = OnceLock::new();
-    *STATE.get_or_init(read)
-}
-
-#[cold]
-fn read() -> bool {
-    let text = environment::variable("ARRAYGPU_CHECK").map(|text| text.to_string_lossy().into_owned());
-    match text.as_deref() {
-        None | Some("0" | "off") => false,
-        Some("1") => true,
-        Some(other) => {
-            log!(Warn, "ARRAYGPU_CHECK is `{other}`, expected 1 or 0");
-            false
-        }
-    }
-}
-
-/// Bytes of guards around an allocation, together.
-pub(crate) fn guards() -> usize {
-    if is_on() { 2 * GUARD } else { 0 }
-}
-
-/// Whether a guard is as it was made.
-pub(crate) fn is_whole(guard: &[u8]) -> bool {
-    guard.iter().all(|byte| *byte == PATTERN)
-}
 
 /// The values of an array or scalar where this thread can read them.
 pub(crate) struct Values {

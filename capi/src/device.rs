@@ -3,7 +3,8 @@
 use crate::abi::{AgpuContext, AgpuStatus};
 use crate::context::{self, Context};
 use crate::cuda;
-use crate::error::{INVALID_ARGUMENT, Result, fail, guard_as, out};
+use crate::error::{INVALID_ARGUMENT, Result, fail, out};
+use crate::guard::guard_as;
 use crate::online::disk;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};

@@ -3,7 +3,8 @@
 use crate::abi::{AgpuCall, AgpuContext, AgpuEvent, AgpuStatus};
 use crate::context::{self, Context};
 use crate::cuda;
-use crate::error::{Result, WRONG_CONTEXT, fail, guard_as, out};
+use crate::error::{Result, WRONG_CONTEXT, fail, out};
+use crate::guard::guard_as;
 use crate::handle::{Pin, Table};
 use crate::invoke::context_of;
 use crate::stream::no_stream;

@@ -2,61 +2,28 @@
 
 use crate::abi::AgpuKernelArgs;
 use crate::buffer::{self, Buffer, Memory, On};
-use crate::check::{self, Check, Reader, Values};
+use crate::check::{Check, Reader, Values};
 use crate::context::Context;
-use crate::copy::copy_span;
 use crate::cpu::{Code, Version};
-use crate::error::{INTERNAL, RECORD, Result, SHAPE, error, fail};
+use crate::error::{INTERNAL, RECORD, Result, error, fail};
+use crate::guards;
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::invoke::Args;
 use crate::log::{self, log};
 use crate::memory::ALIGN;
 use crate::module::{Entry, Loaded};
+use crate::places::{elements, place_of, scalar, writes_an_input};
 use crate::pool;
 use crate::repeat;
-use crate::view::{AXES, Span, count, extents};
+use crate::span::{AXES, Span};
+use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, ScalarArg, Step};
-use arraygpu_compiler::scalar::{Lit, Ty};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
+use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
-
-/// Parameters, results and temporaries are counted through.
-pub(crate) fn place_of(plan: &Plan, place: Place) -> usize {
-    match place {
-        Place::Param(i) => i as usize,
-        Place::Result(i) => plan.params.len() + i as usize,
-        Place::Temp(i) => plan.params.len() + plan.results.len() + i as usize,
-    }
-}
-
-/// The bits of an "in" scalar.
-pub(crate) fn scalar<'a>(s: ScalarArg, host: &[Lit], span: impl Fn(usize) -> &'a Span) -> u64 {
-    match s {
-        ScalarArg::Host(h) => host[h.0 as usize].bits,
-        ScalarArg::Stride(array, axis) => span(array as usize).stride(axis) as u64,
-    }
-}
-
-/// The number of elements of a launch's index space.
-pub(crate) fn elements(launch: &Launch, ws: &Workspace) -> Result<i64> {
-    let mut room = [0; AXES];
-    let domain = &mut room[..launch.domain.len()];
-    for (n, id) in domain.iter_mut().zip(&launch.domain) {
-        *n = ws.host[id.0 as usize].as_i64();
-    }
-    if domain.iter().any(|n| *n < 0) {
-        fail!(INTERNAL, "kernel {} over {} elements", launch.name, extents(domain));
-    }
-    match count(domain) {
-        Some(n) => Ok(if domain.is_empty() { 0 } else { n }),
-        None => {
-            fail!(SHAPE, "{} elements are more than can be counted (kernel {})", extents(domain), launch.name)
-        }
-    }
-}
 
 /// How many tiles a launch has.
 fn tiles(launch: &Launch, ws: &Workspace) -> Result<i64> {
@@ -167,7 +134,7 @@ fn launch(
     context: &Context,
     ws: &mut Workspace,
 ) -> Result<()> {
-    if !check::is_on() {
+    if !guards::is_on() {
         return launch_unchecked(loaded, plan, launch, now, context, ws);
     }
     let check = Check { plan, launch, pins: now.pins, reader: OnHost };
@@ -276,14 +243,6 @@ fn version(launch: &Launch, ws: &Workspace, contiguous: bool) -> Version {
 fn code(loaded: &Loaded, launch: &Launch, version: Version) -> Result<Code> {
     let missing = || error(INTERNAL, format!("kernel {} has no version {version:?}", launch.name));
     loaded.code(launch.kernel, version)?.ok_or_else(missing)
-}
-
-/// Whether an array that the launch writes is one that it reads.
-pub(crate) fn writes_an_input(launch: &Launch, ws: &Workspace) -> bool {
-    let uses = |place: Place, write: bool| {
-        launch.arrays.iter().any(|(p, a)| *p == place && (*a == Access::Write) == write)
-    };
-    ws.in_place.iter().any(|(r, p)| uses(Place::Result(*r), true) && uses(Place::Param(*p), false))
 }
 
 /// How many sites all launches among steps have.

@@ -1,11 +1,11 @@
 //! Calls that end early: the host cancels them, or the compiler's memory runs out.
 //!
-//! A thread of the host names a flag of its own ([`agpu_set_cancel_flag`]); what that thread calls then looks at it
+//! A thread of the host names a flag of its own (`agpu_set_cancel_flag`); what that thread calls then looks at it
 //! where stopping is cheap: between the passes of the compiler, before each launch and each turn of an iteration, and
 //! every few milliseconds inside a launch on the CPU. The library writes no flag and keeps none beyond the call.
 
-use crate::abi::{AgpuStatus, AgpuStatus::AgpuErrorCancelled as CANCELLED};
-use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, aligned, error, guard};
+use crate::abi::AgpuStatus::AgpuErrorCancelled as CANCELLED;
+use crate::error::{Error, INTERNAL, INVALID_ARGUMENT, OUT_OF_MEMORY, Result, error};
 use crate::reserve;
 use arraygpu_compiler::error::Kind;
 use arraygpu_compiler::interrupt::{self, Why};
@@ -31,6 +31,11 @@ impl Flag {
     /// That of this thread.
     pub fn of_thread() -> Flag {
         FLAG.try_with(Cell::get).unwrap_or(Flag(null()))
+    }
+
+    /// Makes `flag` the one of this thread; the one before it, or None while the thread ends.
+    pub fn set(flag: *const i32) -> Option<*const i32> {
+        FLAG.try_with(|own| own.replace(Flag(flag.cast())).0.cast()).ok()
     }
 
     /// Whether there is one at all.
@@ -89,28 +94,4 @@ pub(crate) fn refused(e: arraygpu_compiler::Error) -> Error {
 /// for one.
 pub(crate) fn is_passing(e: &Error) -> bool {
     matches!(e.status, CANCELLED | OUT_OF_MEMORY)
-}
-
-/// From now on the calls of this thread that compile or run look at `flag`, and end with AGPU_ERROR_CANCELLED
-/// once it is not 0. Any thread may raise it, by an atomic store; nobody but the program lowers it. NULL: they
-/// look at none, as in the beginning. It must stay alive until another is set or the thread ends. `previous` may be
-/// NULL; it receives what the thread looked at before.
-///
-/// A call that ends so has compiled nothing, or leaves unspecified elements in its outputs. It takes as long as
-/// one pass of the compiler, one launch on a GPU, or some milliseconds of a launch on the CPU (all of it for a
-/// fold, which goes in order). Work that a stream has taken over is not cancelled.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_set_cancel_flag(flag: *const i32, previous: *mut *const i32) -> AgpuStatus {
-    guard(|| {
-        aligned(flag, "agpu_set_cancel_flag: flag")?;
-        aligned(previous, "agpu_set_cancel_flag: previous")?;
-        let before = FLAG
-            .try_with(|own| own.replace(Flag(flag.cast())))
-            .map_err(|_| error(INVALID_ARGUMENT, "agpu_set_cancel_flag: the thread is ending"))?;
-        // SAFETY: NULL, or a place of the caller's.
-        if let Some(previous) = unsafe { previous.as_mut() } {
-            *previous = before.0.cast();
-        }
-        Ok(())
-    })
 }

@@ -6,15 +6,17 @@ use crate::context::{self, Context};
 use crate::cuda;
 use crate::error::{
     Error, INVALID_ARGUMENT, MODULE, OUT_OF_MEMORY, OVERLAP, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT,
-    aligned, error, fail, guard, out,
+    aligned, error, fail, out,
 };
 use crate::execute;
+use crate::guard::guard;
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::log::log;
 use crate::module::{self, Entry, Loaded};
+use crate::span::{AXES, Span, count, extents, noun};
 use crate::stream::no_stream;
-use crate::view::{AXES, Span, count, extents, noun, resolve_into};
+use crate::view::resolve_into;
 use crate::workspace::{self, LENT_ALIGN, Lent, Workspace};
 use arraygpu_compiler::plan::{Slot, host};
 use arraygpu_compiler::scalar::Lit;

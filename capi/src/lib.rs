@@ -9,7 +9,7 @@
 //! ```
 //!
 //! with what [`module`] parsed once and a [`workspace`] that its thread reuses. [`handle`] is why a wrong handle is an error.
-//! Nothing here prints, aborts, or unwinds into the caller: [`error::guard`] wraps every function.
+//! Nothing here prints, aborts, or unwinds into the caller: [`guard::guard`] wraps every function.
 
 // The functions are C's: which pointers may be NULL, and what they must point at, is said in the header.
 #![allow(clippy::missing_safety_doc)]
@@ -19,6 +19,7 @@ pub mod abi;
 pub mod block;
 mod buffer;
 mod calls;
+mod cancel;
 mod check;
 mod context;
 mod copy;
@@ -30,6 +31,8 @@ mod error;
 mod event;
 mod execute;
 mod float_environment;
+mod guard;
+mod guards;
 mod handle;
 mod interrupt;
 mod invoke;
@@ -42,10 +45,13 @@ mod module;
 mod online;
 mod overlap;
 mod pinned;
+mod places;
 mod pool;
 mod repeat;
 #[doc(hidden)]
 pub mod reserve;
+mod span;
+mod span_copy;
 mod stream;
 mod sync;
 mod usage;
@@ -56,6 +62,7 @@ pub use buffer::{
     agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_create_array, agpu_buffer_data,
     agpu_buffer_free, agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
 };
+pub use cancel::agpu_set_cancel_flag;
 pub use context::{agpu_context_create, agpu_context_default, agpu_context_free, agpu_context_threads};
 pub use copy::{
     agpu_copy, agpu_copy_from_host, agpu_copy_from_host_async, agpu_copy_to_host, agpu_copy_to_host_async,
@@ -66,12 +73,12 @@ pub use device::{
     agpu_context_memory, agpu_context_set_memory_limit, agpu_context_stream, agpu_context_synchronize,
     agpu_device_count, agpu_device_problem,
 };
-pub use error::{agpu_abi_version, agpu_last_error_message, agpu_status_name, agpu_version};
+pub use error::{agpu_abi_version, agpu_status_name, agpu_version};
 pub use event::{
     agpu_event_create, agpu_event_free, agpu_event_query, agpu_event_record, agpu_event_synchronize,
     agpu_event_wait,
 };
-pub use interrupt::agpu_set_cancel_flag;
+pub use guard::agpu_last_error_message;
 pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,

@@ -1,8 +1,8 @@
 //! Memory of a context on the CPU: counted, within a limit, from the system or from the allocator that the host
 //! handed in.
 
-use crate::check::{self, GUARD, PATTERN};
 use crate::error::{Error, OUT_OF_MEMORY, Result, error};
+use crate::guards::{self, GUARD, PATTERN};
 use crate::usage::Usage;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -74,7 +74,7 @@ impl Storage {
             let of_elements = |e: Error| e.of(&format!("{count} elements of {size} bytes"));
             memory.usage.take(signed).map_err(of_elements)?;
         }
-        let had = bytes.checked_add(check::guards()).and_then(|whole| {
+        let had = bytes.checked_add(guards::guards()).and_then(|whole| {
             match of.and_then(|memory| memory.allocator) {
                 Some(allocator) => from_host(allocator, whole, zeroed),
                 None => from_system(whole, zeroed),
@@ -85,7 +85,7 @@ impl Storage {
             return Err(too_much());
         };
         of.inspect(|memory| memory.usage.had(signed));
-        let before = check::guards() / 2;
+        let before = guards::guards() / 2;
         let made = Storage { data: data.wrapping_add(before), bytes, from, of: of.cloned() };
         for guard in made.guards() {
             // SAFETY: bytes of this allocation, before and behind the elements.
@@ -96,7 +96,7 @@ impl Storage {
 
     /// The guards that an array has where launches are checked, of [`GUARD`] bytes.
     fn guards(&self) -> impl Iterator<Item = *mut u8> {
-        let guarded = check::is_on() && self.bytes > 0;
+        let guarded = guards::is_on() && self.bytes > 0;
         let both = [self.data.wrapping_sub(GUARD), self.data.wrapping_add(self.bytes)];
         both.into_iter().filter(move |_| guarded)
     }
@@ -104,7 +104,7 @@ impl Storage {
     /// Whether something was written beside the elements.
     pub fn is_overrun(&self) -> bool {
         // SAFETY: bytes of this allocation, which were written when it was made.
-        self.guards().any(|guard| unsafe { !check::is_whole(std::slice::from_raw_parts(guard, GUARD)) })
+        self.guards().any(|guard| unsafe { !guards::is_whole(std::slice::from_raw_parts(guard, GUARD)) })
     }
 
     /// Address of element 0; null when there is none.
@@ -154,7 +154,7 @@ impl Drop for Storage {
             From::System(raw, layout) => unsafe { System.dealloc(raw, layout) },
             // SAFETY: allocated in `new` by this allocator, given back once.
             From::Host(a) => unsafe {
-                let guards = check::guards();
+                let guards = guards::guards();
                 (a.release)(a.user, self.data.wrapping_sub(guards / 2).cast(), self.bytes + guards)
             },
         }

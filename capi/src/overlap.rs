@@ -4,7 +4,7 @@
 //! lie from those of the other, and few distances bring them together. Other axes are taken row by row. What is left is two progressions,
 //! of which a linear Diophantine equation tells.
 
-use crate::view::{AXES, Span};
+use crate::span::{AXES, Span};
 
 /// Pairs of rows that are looked at before two views are said to overlap.
 const PATIENCE: u32 = 1 << 12;

@@ -3,7 +3,8 @@
 use crate::abi::{AgpuContext, AgpuStatus};
 use crate::context;
 use crate::cuda::Pinned;
-use crate::error::{INVALID_ARGUMENT, Result, error, fail, guard_as, out};
+use crate::error::{INVALID_ARGUMENT, Result, error, fail, out};
+use crate::guard::guard_as;
 use crate::memory::Storage;
 use std::collections::HashMap;
 use std::ffi::c_void;

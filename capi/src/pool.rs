@@ -7,8 +7,9 @@
 use crate::abi::AgpuKernelArgs;
 use crate::context::Context;
 use crate::cpu::Code;
-use crate::error::{Result, guard_thread, guarded};
+use crate::error::Result;
 use crate::float_environment::FloatEnvironment;
+use crate::guard::{guard_thread, guarded};
 use crate::interrupt::{Flag, cancelled};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;

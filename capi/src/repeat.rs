@@ -1,7 +1,7 @@
 //! Iterations: which memory a step reads and writes at which time.
 
-use crate::execute::place_of;
-use crate::view::Span;
+use crate::places::place_of;
+use crate::span::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Place, Plan, Repeat, Step};
 

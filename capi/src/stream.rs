@@ -2,8 +2,9 @@
 
 use crate::abi::{AgpuCall, AgpuContext, AgpuStatus};
 use crate::context;
-use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, guard_as, guard_outside, out};
+use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, out};
 use crate::float_environment::FloatEnvironment;
+use crate::guard::{guard_as, guard_outside};
 use crate::invoke::context_of;
 use std::ffi::c_void;
 

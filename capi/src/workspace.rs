@@ -1,12 +1,12 @@
 //! What a call needs while it runs: one set a thread, reused, so that small calls allocate nothing.
 
 use crate::buffer::{Buffer, Memory as Owned, On};
-use crate::check;
 use crate::cuda::{Frame, Stream};
 use crate::error::{OUT_OF_MEMORY, Result, fail};
+use crate::guards;
 use crate::handle::Pin;
 use crate::memory::{ALIGN, Storage};
-use crate::view::Span;
+use crate::span::Span;
 use arraygpu_compiler::scalar::Lit;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -96,7 +96,7 @@ impl Memory {
             return self.take_large(place, count, size, on);
         }
         // what is checked has guards of its own
-        match bytes.filter(|n| *n <= ARENA && !check::is_on()) {
+        match bytes.filter(|n| *n <= ARENA && !guards::is_on()) {
             Some(n) if self.used + n.next_multiple_of(ALIGN) <= ARENA => {
                 let arena = match &self.arena {
                     Some(arena) => arena,

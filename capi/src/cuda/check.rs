@@ -5,9 +5,10 @@ use super::gpu::{Gpu, Uncaptured};
 use super::memory::Allocation;
 use super::stream::Stream;
 use crate::buffer::Memory;
-use crate::check::{self, GUARD, PATTERN, Reader, Values};
+use crate::check::{Reader, Values};
 use crate::error::{OUT_OF_MEMORY, Result, error};
-use crate::view::Span;
+use crate::guards::{self, GUARD, PATTERN};
+use crate::span::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::CUdeviceptr;
@@ -30,7 +31,7 @@ impl Reader for &Call<'_> {
     fn is_overrun(&self, memory: &Memory) -> Result<bool> {
         let Memory::Device(allocation) = memory else { return Ok(false) };
         let Some(guard) = allocation.guard() else { return Ok(false) };
-        Ok(!check::is_whole(&read(self.gpu, self.stream, guard, GUARD)?))
+        Ok(!guards::is_whole(&read(self.gpu, self.stream, guard, GUARD)?))
     }
 }
 

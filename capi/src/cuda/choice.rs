@@ -3,8 +3,8 @@
 use super::execute::Call;
 use super::launch::Running;
 use crate::error::{INTERNAL, MODULE, Result, fail};
-use crate::execute::{elements, place_of, writes_an_input};
-use crate::view::{AXES, Span};
+use crate::places::{elements, place_of, writes_an_input};
+use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVariant;

@@ -9,15 +9,17 @@ use super::stream::Stream;
 use super::words::Word;
 use crate::buffer::Buffer;
 use crate::buffer::On;
-use crate::check::{self, Check};
+use crate::check::Check;
 use crate::context::Context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
-use crate::execute::{deliver, place_of};
+use crate::execute::deliver;
+use crate::guards;
 use crate::handle::Pin;
 use crate::interrupt;
 use crate::invoke::{Args, reserve};
 use crate::log::log;
 use crate::module::{Entry, Loaded};
+use crate::places::place_of;
 use crate::repeat;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::{Launch, Place, Step};
@@ -197,7 +199,7 @@ impl Call<'_> {
         ws: &mut Workspace,
         queue: impl FnOnce(&mut Workspace) -> Result<()>,
     ) -> Result<()> {
-        if !check::is_on() {
+        if !guards::is_on() {
             return queue(ws);
         }
         if self.capturing {

@@ -6,7 +6,7 @@ use super::memory::Allocation;
 use super::records::Reading;
 use super::stream::{Queueing, Stream};
 use crate::error::Result;
-use crate::view::Span;
+use crate::span::Span;
 use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;

@@ -4,7 +4,8 @@
 use super::disk;
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
 use crate::environment;
-use crate::error::{Error, Result, guard};
+use crate::error::{Error, Result};
+use crate::guard::guard;
 use crate::interrupt::{self, refused};
 use crate::level::Level;
 use crate::library;

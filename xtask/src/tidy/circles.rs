@@ -1,10 +1,10 @@
-//! No circle of files: the files of `compiler/src` and of `dsl/src` import each other in one
-//! direction.
+//! No circle of files: the files of a crate import each other in one direction.
 //!
 //! An import is a path from one file to an item of another one, in `use` or written out in code
-//! ([`super::imports`]). A module that declares its children (`mod x;`) and hands on their items (`pub use
-//! x::Y`) does not import them, and a path through such a module leads to the file that has the
-//! item. Methods are no paths: a call of a method that a higher file implements is not seen.
+//! ([`super::imports`]). A module that declares its children (`mod x;`) and hands on their items
+//! (`pub use x::Y`) does not import them, and a path through such a module leads to the file that
+//! has the item. Methods are no paths: a call of a method that a higher file implements is not
+//! seen.
 
 use super::imports::{Files, Import};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,11 +16,28 @@ struct Exception {
     reason: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[Exception {
-    folder: "compiler/src/schedule/",
-    files: 67,
-    reason: "lowering is recursive: an element may hold a nested loop, whose body is elements again",
-}];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        folder: "compiler/src/schedule/",
+        files: 67,
+        reason: "lowering is recursive: an element may hold a nested loop, whose body is elements again",
+    },
+    Exception {
+        folder: "capi/src/block/lower/",
+        files: 6,
+        reason: "lowering is recursive: a loop's body is statements again",
+    },
+    Exception {
+        folder: "capi/src/online/",
+        files: 2,
+        reason: "the C functions that build nodes stand beside the builder that they change",
+    },
+    Exception {
+        folder: "capi/src/",
+        files: 31,
+        reason: "the runtime has no layers yet: its types stand beside the C functions that use them",
+    },
+];
 
 /// The circles among the files of the crate whose sources begin at `root`.
 pub fn check(root: &str, files: &Files) -> Vec<String> {

@@ -1,0 +1,40 @@
+//! Guard bytes around arrays, where launches are checked (`ARRAYGPU_CHECK=1`).
+
+use crate::environment;
+use crate::log::log;
+use std::sync::OnceLock;
+
+/// Guard bytes on each side of an array on the CPU, and behind one on a GPU.
+pub(crate) const GUARD: usize = 64;
+/// What each of them is.
+pub(crate) const PATTERN: u8 = 0xfd;
+
+/// Whether launches are checked: the variable is read once.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    static STATE: OnceLock<bool> = OnceLock::new();
+    *STATE.get_or_init(read)
+}
+
+#[cold]
+fn read() -> bool {
+    let text = environment::variable("ARRAYGPU_CHECK").map(|text| text.to_string_lossy().into_owned());
+    match text.as_deref() {
+        None | Some("0" | "off") => false,
+        Some("1") => true,
+        Some(other) => {
+            log!(Warn, "ARRAYGPU_CHECK is `{other}`, expected 1 or 0");
+            false
+        }
+    }
+}
+
+/// Bytes of guards around an allocation, together.
+pub(crate) fn guards() -> usize {
+    if is_on() { 2 * GUARD } else { 0 }
+}
+
+/// Whether a guard is as it was made.
+pub(crate) fn is_whole(guard: &[u8]) -> bool {
+    guard.iter().all(|byte| *byte == PATTERN)
+}

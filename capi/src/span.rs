@@ -1,0 +1,146 @@
+//! Spans: an address with extents and strides, checked already. All that runs on arrays works on spans.
+
+use arraygpu_compiler::scalar::Ty;
+
+/// The most dimensions that a view has.
+pub(crate) const AXES: usize = arraygpu_compiler::core::MAX_RANK;
+
+/// A view that was checked against its buffer: `base + i * stride + ...`, for all indices inside of the extents,
+/// are elements of it. There are always three axes: a vector has two of extent 1 before its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub base: *mut u8,
+    pub ty: Ty,
+    pub rank: usize,
+    /// Outermost first.
+    pub extents: [i64; AXES],
+    /// In elements. Where one does not matter (one element along the axis, or none at all), it is that of a dense array.
+    pub strides: [i64; AXES],
+}
+
+impl Span {
+    /// Checked already.
+    pub fn new(base: *mut u8, ty: Ty, extents: &[i64], strides: &[i64]) -> Span {
+        let mut span = Span { base, ty, rank: 0, extents: [1; AXES], strides: [1; AXES] };
+        span.set(base, extents, strides);
+        span
+    }
+
+    /// Makes this span describe another place and shape, which the caller has checked. It is written in place, word by
+    /// word, because spans are half of the cost of a small call.
+    #[inline]
+    pub fn set(&mut self, base: *mut u8, extents: &[i64], strides: &[i64]) {
+        let before = AXES - extents.len();
+        (self.base, self.rank, self.extents, self.strides) = (base, extents.len(), [1; AXES], [1; AXES]);
+        for (axis, n) in extents.iter().enumerate() {
+            self.extents[before + axis] = *n;
+        }
+        if self.is_empty() {
+            return;
+        }
+        let mut dense = 1;
+        for axis in (0..AXES).rev() {
+            let n = self.extents[axis];
+            self.strides[axis] = if n == 1 { dense } else { strides[axis - before] };
+            dense *= n;
+        }
+    }
+
+    /// One row after another, without gaps.
+    pub fn dense(base: *mut u8, ty: Ty, extents: &[i64]) -> Span {
+        Span::new(base, ty, extents, &[1; AXES]).packed(base)
+    }
+
+    /// A dense array of these extents elsewhere.
+    pub fn packed(&self, base: *mut u8) -> Span {
+        let mut strides = [1i64; AXES];
+        for axis in (1..AXES).rev() {
+            strides[axis - 1] = strides[axis].wrapping_mul(self.extents[axis]);
+        }
+        Span { base, strides: if self.is_empty() { [1; AXES] } else { strides }, ..*self }
+    }
+
+    /// One element, of rank 0.
+    pub fn scalar(base: *mut u8, ty: Ty) -> Span {
+        Span::new(base, ty, &[], &[])
+    }
+
+    /// No element.
+    pub fn nothing(ty: Ty) -> Span {
+        Span::new(std::ptr::null_mut(), ty, &[0], &[1])
+    }
+
+    /// The extents of its own axes.
+    pub fn shape(&self) -> &[i64] {
+        &self.extents[AXES - self.rank..]
+    }
+
+    /// The strides of its own axes.
+    pub fn distances(&self) -> &[i64] {
+        &self.strides[AXES - self.rank..]
+    }
+
+    /// The extent along an axis; 1 of an axis that it has not.
+    pub fn extent(&self, axis: u8) -> i64 {
+        self.shape().get(usize::from(axis)).copied().unwrap_or(1)
+    }
+
+    /// The distance of neighbours along an axis, in elements.
+    pub fn stride(&self, axis: u8) -> i64 {
+        self.distances().get(usize::from(axis)).copied().unwrap_or(1)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> i64 {
+        self.extents.iter().fold(1, |n, e| n.wrapping_mul(*e))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.extents.contains(&0)
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> usize {
+        self.len() as usize * self.ty.size()
+    }
+
+    /// Neighbours along the last axis lie side by side.
+    pub fn is_contiguous(&self) -> bool {
+        self.strides[AXES - 1] == 1
+    }
+
+    /// All elements lie side by side, in row-major order.
+    pub fn is_flat(&self) -> bool {
+        let [_, rows, columns] = self.extents;
+        let [s0, s1, s2] = self.strides;
+        self.is_empty() || (s2 == 1 && s1 == columns && s0 == columns.wrapping_mul(rows))
+    }
+
+    /// The same elements in the same order.
+    pub fn is_same(&self, other: &Span) -> bool {
+        self.base == other.base
+            && self.extents == other.extents
+            && self.strides == other.strides
+            && self.ty == other.ty
+    }
+}
+
+/// `3 x 4`
+pub(crate) fn extents(shape: &[i64]) -> String {
+    shape.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// What an array of a rank is called.
+pub(crate) fn noun(rank: usize) -> &'static str {
+    match rank {
+        0 => "scalar",
+        1 => "vector",
+        2 => "matrix",
+        _ => "array of rank 3",
+    }
+}
+
+/// The number of elements, if it can be counted.
+pub(crate) fn count(shape: &[i64]) -> Option<i64> {
+    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1i64, |n, e| n.checked_mul(*e)) }
+}
