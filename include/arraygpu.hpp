@@ -9,10 +9,10 @@
 //   auto column = m.view().col(2);                              // a gpu_vector_view
 //
 // Arrays live in the memory of a device: a GPU if there is one, else the CPU; the environment variable ARRAYGPU_DEVICE, or a context, chooses.
-// On a GPU a call returns when its work is queued, and what brings values to the host waits for it.
+// On a GPU a call returns when its work is queued; functions that bring values to the host wait for it.
 //
-// What goes wrong is thrown as arraygpu::error. No destructor throws. Objects may be used from any thread, one array by one
-// thread at a time if it is written.
+// Errors are thrown as arraygpu::error. No destructor throws. Objects may be used from any thread; while one thread writes an
+// array, no other thread may use it.
 #ifndef ARRAYGPU_HPP
 #define ARRAYGPU_HPP
 

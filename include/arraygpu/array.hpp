@@ -11,7 +11,7 @@ namespace detail {
 
 template <std::size_t Rank> using extents = std::array<std::size_t, Rank>;
 
-/// The number of elements; an error if a dimension or the product cannot be counted.
+/// Returns the number of elements; throws if an extent is negative or the product overflows.
 template <std::size_t Rank> std::int64_t counted(const extents<Rank> &extents) {
     std::int64_t count = 1;
     bool empty = false;
@@ -61,8 +61,8 @@ public:
     /// The number of elements.
     std::size_t size() const noexcept { return view().size(); }
     bool empty() const noexcept { return size() == 0; }
-    /// The device address of element 0; null when empty. On the CPU it can be read and written; on a GPU by what comes after the calls
-    /// on this array, on their stream or after a wait.
+    /// The device address of element 0; null when empty. On the CPU the host can read and write there. On a GPU, work may
+    /// use it that follows the calls on this array, either on their stream or after a wait.
     T *data() { return static_cast<T *>(address()); }
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return view_.buffer; }
@@ -82,14 +82,14 @@ public:
     void copy_from(const T *host, std::size_t count) { view().copy_from(host, count); }
     void copy_to_async(T *host, std::size_t count, const call_options &options = {}) const { view().copy_to_async(host, count, options); }
     void copy_from_async(const T *host, std::size_t count, const call_options &options = {}) { view().copy_from_async(host, count, options); }
-    /// Writes all elements from a container of as many.
+    /// Writes all elements from a container of the same size.
     template <class C, class = std::enable_if_t<!is_ours<C>::value>> void copy_from(const C &source) { view().copy_from(source); }
     /// Writes all elements from an array or view of the same extents.
     void copy_from(View<const T> source) { view().copy_from(source); }
     void fill(T value) { view().fill(value); }
 
 protected:
-    /// Zeros.
+    /// An array of zeros.
     owned_array(const extents<Rank> &extents, context_ref where) : owned_array(nothing(), nullptr) {
         std::array<std::int64_t, Rank> list{};
         counted(extents);
@@ -109,7 +109,7 @@ protected:
         }
         view_ = whole;
     }
-    /// A part of a buffer that becomes ours.
+    /// Takes over a buffer of which the view shows a part.
     explicit owned_array(const agpu_view &view) : owned_array(view, view.buffer) {}
     void exchange(owned_array &other) noexcept {
         std::swap(view_, other.view_);
@@ -121,7 +121,7 @@ protected:
         check(agpu_buffer_context(view_.buffer, &context));
         return context;
     }
-    /// Zeros of the same extents in the same context.
+    /// Makes a buffer of zeros with the same extents in the same context.
     agpu_buffer *like() const {
         agpu_buffer *buffer = nullptr;
         check(agpu_buffer_create_array(where(), type_of<T>::value, std::int32_t(Rank), view_.extent, &buffer));

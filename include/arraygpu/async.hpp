@@ -2,14 +2,14 @@
 //
 //   arraygpu::stream stream;                                // calls on it run beside those on others
 //   stats::smooth(stream, x, y);                            // returns when it is queued
-//   arraygpu::event done(stream);                           // when all that is queued there by now is done
-//   other.wait(done);                                       // what comes on the other stream comes after it
+//   arraygpu::event done(stream);                           // complete when the work that is queued there now is done
+//   other.wait(done);                                       // later work on the other stream starts after the event
 //   stream.then([&] { ready = true; });                     // called in the stream's order
 //
 // A future is a value on a device with the event after which it is complete. `arraygpu::async(f, args...)` is made of what is here: it takes a
 // stream of its own (freed streams are lent again when their work is done, so one for each task costs little), uploads the arguments on it, calls
 // f with the stream, and gives `future<R>(std::move(result), std::move(stream))`; of a scalar result the future takes the `gpu_scalar<T>` and reads it
-// in get(). What fails at once is thrown at once, or kept for get() by `future<R>::failed`; what a kernel finds later, an error record, get() throws.
+// in get(). An error that is found at once is thrown at once, or kept for get() by `future<R>::failed`; an error record, which a kernel leaves later, is thrown by get().
 //
 // On the CPU calls return when they are done: streams are null, events and futures are ready, functions are called at once.
 #ifndef ARRAYGPU_ASYNC_HPP
@@ -25,7 +25,7 @@ namespace arraygpu {
 class event;
 
 namespace detail {
-/// Called by a thread of the driver: what f throws ends the program, as in a thread of one's own.
+/// Called by a thread of the driver: an exception of f ends the program, as in any other thread.
 template <class F> void call_once(void *f) noexcept {
     F *const function = static_cast<F *>(f);
     (*function)();
@@ -33,8 +33,8 @@ template <class F> void call_once(void *f) noexcept {
 }
 } // namespace detail
 
-/// Has the host call f() once what is queued on a stream is done; what is queued there later waits for it. It may not use arraygpu or CUDA, not even
-/// by destroying what it holds, nor throw. It is never called if the device fails before.
+/// Has the host call f() when the work that is queued on a stream is done; work that is queued there later waits for f. It must not throw, and must
+/// not use arraygpu or CUDA, not even by destroying objects that it holds. It is never called if the device fails before.
 template <class F> void then(const call_options &on, F f) {
     F *const kept = new F(std::move(f));
     const agpu_status status = agpu_stream_callback(on.c_call(), detail::call_once<F>, kept);
@@ -42,7 +42,7 @@ template <class F> void then(const call_options &on, F f) {
     check(status);
 }
 
-/// A stream of a context, for calls that take options. Its work goes on when it is destroyed. One that was moved from is the context's own.
+/// A stream of a context, for calls that take options. Its work goes on when the object is destroyed. An object that was moved from stands for the context's own stream.
 class stream {
 public:
     explicit stream(context_ref where = {}) : where_(where) { check(agpu_stream_create(where.c_context(), &stream_)); }
@@ -55,9 +55,9 @@ public:
     ~stream() { static_cast<void>(agpu_stream_free(where_.c_context(), stream_)); }
 
     operator call_options() const noexcept { return {where_, stream_}; }
-    /// Waits for what is queued on it; throws the error of a call there that left a record.
+    /// Waits for the work that is queued on it; throws if a call there left an error record.
     void synchronize() const { check(agpu_stream_synchronize(where_.c_context(), stream_)); }
-    /// What is queued on it from now on comes after the event.
+    /// Work that is queued on it from now on starts after the event.
     inline void wait(const event &e) const;
     /// See arraygpu::then.
     template <class F> void then(F f) const { arraygpu::then(*this, std::move(f)); }
@@ -73,10 +73,10 @@ namespace detail {
 class pending;
 }
 
-/// When the work that was queued on a stream so far is done.
+/// A point of a stream: it is reached when the work that was queued before it is done.
 class event {
 public:
-    /// After what is queued on a stream by now; left out: the default context's own.
+    /// The point after all work that is queued on a stream now. Without options: on the default context's own stream.
     explicit event(const call_options &on = {}) {
         check(agpu_event_create(on.c_call()->context, &event_));
         const agpu_status status = agpu_event_record(event_, on.c_call());
@@ -92,14 +92,14 @@ public:
     }
     ~event() { static_cast<void>(agpu_event_free(event_)); }
 
-    /// Makes it another point, of a stream of the same context.
+    /// Moves the event to the current end of a stream of the same context.
     void record(const call_options &on) { check(agpu_event_record(event_, on.c_call())); }
     bool ready() const {
         bool done = false;
         check(agpu_event_query(event_, &done));
         return done;
     }
-    /// Waits for it; throws the error of a call on its stream that left a record.
+    /// Waits for it; throws if a call on its stream left an error record.
     void synchronize() const { check(agpu_event_synchronize(event_)); }
     agpu_event *c_event() const noexcept { return event_; }
 
@@ -111,7 +111,7 @@ private:
     agpu_event *event_ = nullptr;
 };
 
-/// What is queued on a stream from now on comes after the event, which may be of another context.
+/// Work that is queued on a stream from now on starts after the event, which may belong to another context.
 inline void wait(const call_options &on, const event &e) { check(agpu_event_wait(e.c_event(), on.c_call())); }
 
 inline void stream::wait(const event &e) const { arraygpu::wait(*this, e); }
@@ -153,14 +153,14 @@ private:
     T host_{};
 };
 
-/// What futures of all types have: an event, or what failed.
+/// The part that futures of all types share: an event, or an error.
 class pending {
 public:
     /// Holds a value, or an error; until get().
     bool valid() const noexcept { return done_.has_value() || failure_.has_value(); }
-    /// get() does not wait.
+    /// Whether get() would return without waiting.
     bool ready() const { return failure_.has_value() || there().ready(); }
-    /// Waits until the value is complete. What went wrong is for get() to say.
+    /// Waits until the value is complete. Errors are left for get() to throw.
     void wait() {
         if (failure_) return;
         const agpu_status status = agpu_event_synchronize(there().c_event());
@@ -184,7 +184,7 @@ protected:
     }
     ~pending() = default;
 
-    /// Waits, and throws what went wrong. The future is not valid any more.
+    /// Waits, and throws the error if there is one. Afterwards the future is not valid.
     void finish() {
         wait();
         done_.reset();
@@ -220,10 +220,10 @@ public:
 
     /// Holds nothing.
     future() = default;
-    /// A value that is complete after what is queued on a stream by now: a T, or for a scalar a gpu_scalar<T>, read in get().
+    /// A value that is complete when the work that is queued on a stream now is done: a T, or for a scalar a gpu_scalar<T>, which get() reads.
     template <class V, class = std::enable_if_t<std::is_constructible_v<detail::held<T>, V &&>>>
     explicit future(V &&value, const call_options &on = {}) : pending(on), value_(std::forward<V>(value)) {}
-    /// The same on a stream that belongs to the future from now on.
+    /// A value that is complete when the stream's work is done; the future owns the stream from now on.
     template <class V, class = std::enable_if_t<std::is_constructible_v<detail::held<T>, V &&>>>
     future(V &&value, stream &&on) : pending(std::move(on)), value_(std::forward<V>(value)) {}
     /// No value: get() throws this.
@@ -234,7 +234,7 @@ public:
         finish();
         return value_.take(own_stream());
     }
-    /// The same, so that `float r = async(...)` is a wait.
+    /// Calls get(), so that `float r = async(...)` waits.
     operator T() && { return get(); }
     /// Has the host call f() once the value is complete, with the rules of arraygpu::then; never if there is an error instead. get() does not wait for it.
     template <class F> future &then(F f) & { return queue(std::move(f)), *this; }

@@ -17,7 +17,7 @@
 
 namespace arraygpu {
 
-/// What a failed call throws: its status, and a message that names function, argument and sizes.
+/// The exception of a failed call: its status, and a message that names function, argument and sizes.
 class error : public std::runtime_error {
 public:
     error(agpu_status code, const std::string &message) : std::runtime_error(message), code_(code) {}
@@ -30,7 +30,7 @@ private:
 };
 
 namespace detail {
-/// False, but only when a template is used.
+/// False; depends on a template's parameters, so that a static_assert fails only where the template is instantiated.
 template <class...> inline constexpr bool never = false;
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
@@ -47,9 +47,9 @@ inline void fail(const error &e) {
 } // namespace detail
 
 #if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
-/// In programs without exceptions (-fno-exceptions): this thread's first error since the last time that this was
-/// asked; its code is AGPU_OK if there was none. A call that failed has changed nothing, and what it returns or makes
-/// is empty.
+/// For programs without exceptions (-fno-exceptions): returns this thread's first error since the last call of this
+/// function; its code is AGPU_OK if there was none. A call that failed has changed nothing, and the objects that it
+/// returns are empty.
 inline error take_error() {
     error taken = detail::kept();
     detail::kept() = error(AGPU_OK, "");
@@ -57,7 +57,7 @@ inline error take_error() {
 }
 #endif
 
-/// Throws what a C function reported; without exceptions it is kept for take_error().
+/// Throws the error that a C function reported; without exceptions the error is kept for take_error().
 inline void check(agpu_status status) {
     if (status != AGPU_OK) detail::fail(error(status, agpu_last_error_message()));
 }
@@ -118,14 +118,14 @@ template <class T> class gpu_matrix;
 template <class T> class gpu_matrix_view;
 template <class T> class gpu_tensor3;
 template <class T> class gpu_tensor3_view;
-/// What is still to be computed (arraygpu/expr.hpp): a scalar, a vector (Rank 1) or a matrix (Rank 2).
+/// An expression that is not computed yet (arraygpu/expr.hpp): a scalar (Rank 0), a vector (Rank 1) or a matrix (Rank 2).
 template <class T, int Rank = 0> class expr;
 /// A view that is computed when it is needed (arraygpu/views.hpp).
 template <class Part> class range;
 
 namespace detail {
 
-/// The element types: their number in the C interface.
+/// Maps an element type to its number in the C interface.
 template <class T> struct type_of {
     static constexpr bool known = false;
 };
@@ -197,14 +197,14 @@ inline int device_count() {
     check(agpu_device_count(&n));
     return n;
 }
-/// Why no GPU can be used; empty if one can.
+/// Returns the reason why no GPU can be used; empty if one can.
 inline std::string device_problem() {
     const char *message = nullptr;
     check(agpu_device_problem(&message));
     return message;
 }
 
-/// What is wrong with the cache of compiled code on disk; empty if nothing was found so far. It is never a reason for a call to fail.
+/// Returns the problem of the cache of compiled code on disk; empty if none was found so far. No call fails because of it.
 inline std::string cache_problem() {
     const char *message = nullptr;
     check(agpu_cache_problem(&message));
@@ -214,7 +214,7 @@ inline std::string cache_problem() {
 /// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, in another process; else they are interpreted, with the same bits.
 inline void allow_cpu_compiler(bool allowed) { check(agpu_allow_cpu_compiler(allowed)); }
 
-/// What one thread raises to cancel what another compiles or runs (cancel_scope).
+/// A flag that one thread raises to cancel the calls of another thread (cancel_scope).
 class cancel_flag {
 public:
     void raise() noexcept { value_.store(1, std::memory_order_release); }
@@ -228,7 +228,7 @@ private:
 };
 
 /// Until the scope ends, the calls of this thread throw an error of AGPU_ERROR_CANCELLED soon after the flag is raised;
-/// what they compiled is dropped, and their outputs hold unspecified elements. The flag must outlive the scope.
+/// code that they compiled is dropped, and their outputs hold unspecified elements. The flag must outlive the scope.
 /// \code
 /// arraygpu::cancel_flag stop;            // stop.raise() in another thread, when the user presses a key
 /// arraygpu::cancel_scope scope(stop);
@@ -319,7 +319,7 @@ public:
         check(agpu_context_launches(handle_, &n));
         return n;
     }
-    /// At most so many bytes of device memory.
+    /// Limits the device memory of this context to `bytes`.
     void set_memory_limit(std::int64_t bytes) const { check(agpu_context_set_memory_limit(handle_, bytes)); }
     memory_usage memory() const {
         memory_usage usage{};
@@ -368,7 +368,7 @@ public:
     }
     call_options(const context &where) : call_options(context_ref(where)) {}
 
-    /// Has the call's temporaries in this memory on its device, at a multiple of 256 bytes, which nothing else may
+    /// Puts the call's temporaries into this memory on its device, at a multiple of 256 bytes, which nothing else may
     /// use until the call is done: then the call allocates nothing but new results. Too few bytes: an error of status
     /// AGPU_ERROR_OUT_OF_MEMORY, before anything runs.
     call_options &workspace(void *memory, std::size_t bytes) noexcept {

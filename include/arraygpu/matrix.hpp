@@ -23,9 +23,9 @@ public:
 
     std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
     std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
-    /// How far apart neighbours in a column lie, in elements: where rows lie one after another, what BLAS calls the leading dimension.
+    /// Distance of neighbours in a column, in elements. If the elements of a row are adjacent, this is the leading dimension of BLAS.
     std::int64_t row_stride() const noexcept { return base::view_.stride[0]; }
-    /// How far apart neighbours in a row lie: 1 unless the view skips columns or is transposed.
+    /// Distance of neighbours in a row, in elements: 1 unless the view skips columns or is transposed.
     std::int64_t col_stride() const noexcept { return base::view_.stride[1]; }
 
     /// Row i, a vector of cols() elements.
@@ -46,9 +46,9 @@ template <class T> class gpu_matrix : public detail::owned_array<T, 2, gpu_matri
     static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
 public:
-    /// 0 x 0.
+    /// A matrix of 0 x 0 elements.
     gpu_matrix() : gpu_matrix(std::size_t(0), std::size_t(0)) {}
-    /// Zeros.
+    /// A matrix of zeros.
     gpu_matrix(std::size_t rows, std::size_t cols, context_ref where = {}) : base({rows, cols}, where) {}
     /// A copy of a std::vector, std::array, std::span, ... of rows * cols elements, one row after another.
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>
@@ -76,7 +76,7 @@ public:
     explicit gpu_matrix(gpu_matrix_view<const T> source, context_ref where = {}) : gpu_matrix(source.rows(), source.cols(), where) {
         base::copy_from(source);
     }
-    /// What an expression gives, computed now (arraygpu/expr.hpp).
+    /// The result of an expression, computed now (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 2>>>> gpu_matrix(const E &e);
 
     /// Takes over a buffer made in C, of rank 2.
@@ -112,7 +112,7 @@ public:
 
     std::size_t rows() const noexcept { return std::size_t(base::view_.extent[0]); }
     std::size_t cols() const noexcept { return std::size_t(base::view_.extent[1]); }
-    /// How far apart rows begin, in elements.
+    /// Distance between the beginnings of rows, in elements.
     std::int64_t leading_dimension() const noexcept { return base::view_.stride[0]; }
 
 private:
@@ -138,7 +138,7 @@ gpu_matrix_view<const T> subview(const gpu_matrix<T> &m, std::int64_t row_start,
                               std::int64_t col_stop, std::int64_t row_stride = 1, std::int64_t col_stride = 1) {
     return arraygpu::subview(m.view(), row_start, row_stop, col_start, col_stop, row_stride, col_stride);
 }
-/// A view of a matrix that is about to go would dangle.
+/// Deleted: a view of a temporary matrix would dangle.
 template <class T>
 gpu_matrix_view<T> subview(gpu_matrix<T> &&m, std::int64_t row_start, std::int64_t row_stop, std::int64_t col_start, std::int64_t col_stop,
                         std::int64_t row_stride = 1, std::int64_t col_stride = 1) = delete;

@@ -41,11 +41,11 @@ template <class T, std::size_t N> struct is_of_the_host<std::array<T, N>> : std:
 template <class T, std::size_t N> struct is_of_the_host<T[N]> : std::true_type {};
 template <class T> struct is_of_the_host<T *> : std::true_type {};
 
-/// Whether an argument is an array that lies in the host's memory.
+/// Whether an argument is an array in the host's memory.
 template <class... Args>
 inline constexpr bool has_host_array = (is_of_the_host<std::remove_cv_t<std::remove_reference_t<Args>>>::value || ...);
 
-/// What such a call gives, so that there is no second error.
+/// The result of such a call, so that the compiler reports no second error.
 struct nothing {
     template <class T> operator T() const;
 };

@@ -1,4 +1,4 @@
-// Who frees a buffer. Included by arraygpu.hpp.
+// Shared ownership of buffers. Included by arraygpu.hpp.
 #ifndef ARRAYGPU_OWNER_HPP
 #define ARRAYGPU_OWNER_HPP
 
@@ -10,7 +10,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// A share of a buffer: an array has one, and every expression that reads the array has one, so that it can be computed when the array is gone.
+/// A share of a buffer. An array has one, and so has every expression that reads the array, which therefore can be computed after the array's end.
 class buffer_owner {
 public:
     /// The first share. The buffer is freed with the last one, or at once if there is no memory to count them.
@@ -27,9 +27,9 @@ public:
     ~buffer_owner() { drop(block_); }
 
     agpu_buffer *buffer() const noexcept { return block_ ? block_->buffer : nullptr; }
-    /// Where a new buffer is written to, before there are other shares.
+    /// Where a C function stores a new buffer, before there are other shares.
     agpu_buffer **receive() noexcept { return &block_->buffer; }
-    /// No share frees it any more.
+    /// Gives the buffer away: no share frees it any more.
     agpu_buffer *release() noexcept { return block_ ? std::exchange(block_->buffer, nullptr) : nullptr; }
 
     struct block {

@@ -22,7 +22,7 @@ public:
 
     /// The extent along an axis, 0 (outermost), 1 or 2.
     std::size_t extent(int axis) const noexcept { return std::size_t(base::view_.extent[axis]); }
-    /// How far apart neighbours along an axis lie, in elements.
+    /// Distance of neighbours along an axis, in elements.
     std::int64_t stride(int axis) const noexcept { return base::view_.stride[axis]; }
 
     /// The matrix at one index along an axis.
@@ -41,9 +41,9 @@ template <class T> class gpu_tensor3 : public detail::owned_array<T, 3, gpu_tens
     static_assert(detail::type_of<T>::known, "elements are float, double, half, bfloat16, int8_t .. int64_t, uint8_t .. uint64_t or bool");
 
 public:
-    /// 0 x 0 x 0.
+    /// An array of 0 x 0 x 0 elements.
     gpu_tensor3() : gpu_tensor3(0, 0, 0) {}
-    /// Zeros.
+    /// An array of zeros.
     gpu_tensor3(std::size_t n0, std::size_t n1, std::size_t n2, context_ref where = {}) : base({n0, n1, n2}, where) {}
     /// A copy of a std::vector, std::array, std::span, ... of n0 * n1 * n2 elements in row-major order.
     template <class C, class = std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_ours<C>::value>>

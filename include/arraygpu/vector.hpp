@@ -39,9 +39,9 @@ template <class T> class gpu_vector {
 public:
     using value_type = T;
 
-    /// Empty.
+    /// An empty vector.
     gpu_vector() : gpu_vector(std::size_t(0)) {}
-    /// So many zeros.
+    /// A vector of `size` zeros.
     explicit gpu_vector(std::size_t size, context_ref where = {}) : owner_(nullptr), size_(size) {
         if (size > std::size_t(INT64_MAX)) detail::fail(error(AGPU_ERROR_INVALID_ARGUMENT, "a vector cannot have " + std::to_string(size) + " elements"));
         check(agpu_buffer_create(where.c_context(), detail::type_of<T>::value, std::int64_t(size), owner_.receive()));
@@ -65,7 +65,7 @@ public:
     explicit gpu_vector(gpu_vector_view<const T> source, context_ref where = {}) : gpu_vector(source.size(), where) {
         copy_from(source);
     }
-    /// What an expression gives, computed now, in the context of its first vector (arraygpu/expr.hpp).
+    /// The result of an expression, computed now in the context of its first vector (arraygpu/expr.hpp).
     template <class E, class = std::enable_if_t<std::is_same_v<E, expr<T, 1>>>> gpu_vector(const E &e);
 
     /// Takes over a buffer made in C.
@@ -124,8 +124,8 @@ public:
 
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
-    /// The device address of element 0; null when empty. On the CPU it can be read and written; on a GPU by what comes after the calls
-    /// on this vector, on their stream or after a wait.
+    /// The device address of element 0; null when empty. On the CPU the host can read and write there. On a GPU, work may
+    /// use it that follows the calls on this vector, either on their stream or after a wait.
     T *data() { return static_cast<T *>(address()); }
     const T *data() const { return static_cast<const T *>(address()); }
     agpu_buffer *c_buffer() const noexcept { return owner_.buffer(); }
@@ -157,12 +157,12 @@ private:
     std::size_t size_ = 0;
 };
 
-/// One element in the memory of a device: a scalar result that need not come to the host, and a view for calls that read it. Move only.
+/// One element in the memory of a device: the scalar result of a call that other calls can read without a copy to the host. Move only.
 template <class T> class gpu_scalar {
 public:
     using value_type = T;
 
-    /// Zero.
+    /// An element with the value zero.
     explicit gpu_scalar(context_ref where = {}) : element_(1, where) {}
     explicit gpu_scalar(T value, context_ref where = {}) : element_(1, where) { set(value); }
 
@@ -205,7 +205,7 @@ template <class T>
 gpu_vector_view<const T> subview(const gpu_vector<T> &v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) {
     return arraygpu::subview(v.view(), start, stop, stride);
 }
-/// A view of a vector that is about to go would dangle.
+/// Deleted: a view of a temporary vector would dangle.
 template <class T>
 gpu_vector_view<T> subview(gpu_vector<T> &&v, std::int64_t start, std::int64_t stop, std::int64_t stride = 1) = delete;
 

@@ -41,29 +41,29 @@ public:
             return host;
         }
     }
-    /// The elements, into memory for `count` of them; `count` is the view's size.
+    /// Copies the elements into memory for `count` of them; `count` must be the view's size.
     void copy_to(value_type *host, std::size_t count) const {
         all("copy_to", count);
         check(agpu_copy_to_host(host, view_, std::int64_t(count)));
     }
-    /// The same on a GPU's stream: to pinned memory it returns at once, and the memory is filled when the stream is there.
+    /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory is filled when the stream reaches the copy.
     void copy_to_async(value_type *host, std::size_t count, const call_options &options = {}) const {
         all("copy_to_async", count);
         check(agpu_copy_to_host_async(host, view_, std::int64_t(count), options.c_call()));
     }
-    /// Writes all elements from host memory; `count` is the view's size.
+    /// Writes all elements from host memory; `count` must be the view's size.
     void copy_from(const value_type *host, std::size_t count) const {
         writable();
         all("copy_from", count);
         check(agpu_copy_from_host(view_, host, std::int64_t(count)));
     }
-    /// The same on a GPU's stream: from pinned memory it returns at once, and the memory must stay as it is until the stream is there.
+    /// Copies on a GPU's stream. With pinned memory it returns at once, and the memory must not change until the stream has made the copy.
     void copy_from_async(const value_type *host, std::size_t count, const call_options &options = {}) const {
         writable();
         all("copy_from_async", count);
         check(agpu_copy_from_host_async(view_, host, std::int64_t(count), options.c_call()));
     }
-    /// Writes all elements from a std::vector, std::array, std::span, ... of as many.
+    /// Writes all elements from a std::vector, std::array, std::span, ... of the same size.
     template <class C, class = std::enable_if_t<is_contiguous_of<C, value_type>::value && !is_ours<C>::value>>
     void copy_from(const C &host) const {
         copy_from(host.data(), host.size());
@@ -93,7 +93,7 @@ protected:
         for (std::size_t axis = 0; axis < Rank; ++axis) shape += (axis ? " x " : "") + std::to_string(view_.extent[axis]);
         detail::fail(error(AGPU_ERROR_SHAPE, std::string(what) + ": the view is " + shape + ", the host has " + std::to_string(count) + " elements"));
     }
-    /// A made-up view would ask for any memory.
+    /// Throws if an extent cannot be the size of an array: a view that was made by hand might ask for any amount of memory.
     void countable() const {
         if constexpr (Rank > 1) {
             agpu_view checked{};
@@ -109,7 +109,7 @@ protected:
 
 } // namespace detail
 
-/// The old name of subview(), which hides a namespace of that name, or is hidden by it.
+/// The old name of subview(). It collides with namespaces of the same name.
 template <class Array, class... Bounds>
 [[deprecated("arraygpu::subview()")]] auto view(Array &&array, Bounds... bounds)
     -> decltype(subview(std::forward<Array>(array), bounds...)) {

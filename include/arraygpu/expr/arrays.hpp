@@ -11,7 +11,7 @@ template <class A> using if_array = std::enable_if_t<is_operand<A> && (rank_of<A
 template <class A> using if_vector = std::enable_if_t<is_operand<A> && rank_of<A>() == 1, int>;
 template <class A> using if_matrix = std::enable_if_t<is_operand<A> && rank_of<A>() == 2, int>;
 
-/// A length or an index as a node: of the host, staged, or traced.
+/// A length or an index as a node: a number of the host, a staged value, or a traced one.
 template <class N> node_ptr index_node(const N &n) {
     if constexpr (is_operand<N>) {
         static_assert(rank_of<N>() == 0 && !is_real<element_type<N>> && !std::is_same_v<element_type<N>, bool>, "an index or length is an integer");
@@ -21,7 +21,7 @@ template <class N> node_ptr index_node(const N &n) {
         return node_of<std::int64_t>(n);
     }
 }
-/// What is known of a length.
+/// A length if the host knows it, else -1.
 template <class N> std::int64_t known_length(const N &n) {
     if constexpr (is_operand<N>)
         return -1;
@@ -72,7 +72,7 @@ template <class A, detail::if_vector<A> = 0> auto slice(const A &a, std::int64_t
                                                         const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
 }
-/// The same of rows, of columns.
+/// The rows, the columns start, start + stride, ... below stop.
 template <class A, detail::if_matrix<A> = 0> auto slice_rows(const A &a, std::int64_t start, std::int64_t stop, std::int64_t stride = 1,
                                                              const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 2>(detail::sliced(detail::operand<A>::node(a), 0, start, stop, stride, {file, line}));
@@ -102,7 +102,7 @@ template <class A, class I, detail::if_matrix<A> = 0>
 auto col(const A &a, const I &j, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 1>(detail::picked(detail::operand<A>::node(a), 1, detail::index_node(j), {file, line}));
 }
-/// A matrix of n rows, each of them the vector; of n such columns.
+/// A matrix of n rows, each of which is the vector; a matrix of n such columns.
 template <class A, class N, detail::if_vector<A> = 0>
 auto spread_rows(const A &a, const N &n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return expr<detail::element_type<A>, 2>(
@@ -126,7 +126,7 @@ template <class V, class N> auto repeat(const V &value, const N &n, const char *
                                               detail::place{file, line});
     return expr<T, 1>(detail::with_extents(std::move(made), detail::known_length(n)));
 }
-/// One element. An index outside gives 0 and an error when the program has run.
+/// One element. An index out of range gives 0, and an error when the program has run.
 template <class A, class I, detail::if_vector<A> = 0>
 auto at(const A &a, const I &i, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::element_type<A>;
@@ -182,7 +182,7 @@ template <class A, detail::if_array<A> = 0> auto norm(const A &a, const char *fi
     const expr<detail::element_type<A>, detail::rank_of<A>()> once(detail::operand<A>::node(a));
     return arraygpu::sqrt(arraygpu::dot(once, once, file, line));
 }
-/// Of a matrix: a vector of the sum of each row, of each column.
+/// The sums of a matrix's rows (a vector of rows() elements), of its columns (cols() elements).
 template <class A, detail::if_matrix<A> = 0> auto sum_rows(const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     expr<detail::element_type<A>, 1> made = detail::reduction<detail::element_type<A>, 1>(detail::op::row_sums, a, {file, line});
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[0];
@@ -193,7 +193,7 @@ template <class A, detail::if_matrix<A> = 0> auto sum_cols(const A &a, const cha
     made.c_node()->extent[0] = made.c_node()->operands[0]->extent[1];
     return made;
 }
-/// Stored before what uses it is computed, not computed again in each use.
+/// Stores the array before it is used, so that its elements are not computed again by each use.
 template <class A, detail::if_array<A> = 0> auto materialize(const A &a) {
     using T = detail::element_type<A>;
     return expr<T, detail::rank_of<A>()>(

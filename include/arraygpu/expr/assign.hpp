@@ -1,4 +1,4 @@
-// What computes expressions: assignments, constructions, eval. Included by arraygpu/expr.hpp.
+// The functions that compute expressions: assignments, constructors, eval. Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_ASSIGN_HPP
 #define ARRAYGPU_EXPR_ASSIGN_HPP
 
@@ -15,10 +15,10 @@ template <class T, class U, int Rank, int Want> constexpr void assignable() {
     static_assert(Rank == Want, "the expression has another rank than what it is assigned to");
 }
 
-/// Where a result goes, and what is to do when it is there.
+/// Where a result is written, and what happens after the run.
 template <class Out> struct destination;
 
-/// A vector or matrix: into its elements if the extents are the same, else into a new buffer.
+/// A vector or matrix: the result is written into its elements if the extents are the same, else into a new buffer.
 template <class Array, int Rank> class array_destination {
 public:
     array_destination(Array &array, const node &root) : array_(array), view_(array.c_view()), fits_(view_.buffer != nullptr) {
@@ -51,7 +51,7 @@ template <class T> struct destination<gpu_matrix<T>> : array_destination<gpu_mat
         assignable<T, U, Rank, 2>();
     }
 };
-/// Memory that is not ours: its extents are checked when the program runs.
+/// A view: its extents are checked when the program runs.
 struct view_destination {
     agpu_view view;
     agpu_arg to() const noexcept { return to_view(view); }
@@ -105,7 +105,7 @@ void assign_pairs(const agpu_call *call, const Tuple &all, std::index_sequence<I
              destination_of<std::remove_reference_t<std::tuple_element_t<2 * J, Tuple>>>(std::get<2 * J>(all), std::get<J>(from))...);
 }
 
-/// What tie() gives: references to results.
+/// The result of tie(): references to the results of a run.
 template <class... Out> class results {
 public:
     explicit results(Out &...out) : out_(out...) {}
@@ -122,7 +122,7 @@ private:
     std::tuple<Out &...> out_;
 };
 
-/// What eval gives: an array, or a number.
+/// The type of eval's result: an array, or a number.
 template <class T, int Rank> struct evaluated {
     using type = T;
 };
@@ -158,7 +158,7 @@ template <class Out, class... Rest, std::enable_if_t<!std::is_same_v<Out, const 
     using pairs = std::make_index_sequence<(1 + sizeof...(Rest)) / 2>;
     detail::assign_pairs(nullptr, std::forward_as_tuple(out, rest...), pairs(), pairs());
 }
-/// `tie(c, p) = std::make_tuple(e1, e2)`: the same.
+/// `tie(c, p) = std::make_tuple(e1, e2)` computes several results in one run.
 template <class... Out> detail::results<Out...> tie(Out &...out) { return detail::results<Out...>(out...); }
 
 template <class T> template <class E, class> gpu_vector<T>::gpu_vector(const E &e) : gpu_vector(detail::evaluate(e, nullptr)) {}
@@ -185,7 +185,7 @@ template <class T> template <class U, int Rank> gpu_scalar<T> &gpu_scalar<T>::op
 }
 
 namespace detail {
-/// What `a += x` writes through.
+/// The view that `a += x` writes through.
 template <class A> struct writable {
     static constexpr bool is = false;
 };
@@ -200,7 +200,7 @@ template <class A, class B> using if_writable =
     std::enable_if_t<writable<std::decay_t<A>>::is && !std::is_const_v<std::remove_reference_t<A>> && (is_operand<B> || is_host<B>), int>;
 } // namespace detail
 
-/// In place, in one run: of arrays, and of views, which may be temporary.
+/// Updates an array, or a view (which may be temporary), in place in one run.
 template <class A, class B, detail::if_writable<A, B> = 0> A &&operator+=(A &&a, const B &b) { return a = a + b, static_cast<A &&>(a); }
 template <class A, class B, detail::if_writable<A, B> = 0> A &&operator-=(A &&a, const B &b) { return a = a - b, static_cast<A &&>(a); }
 template <class A, class B, detail::if_writable<A, B> = 0> A &&operator*=(A &&a, const B &b) { return a = a * b, static_cast<A &&>(a); }

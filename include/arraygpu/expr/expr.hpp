@@ -1,4 +1,4 @@
-// The class expr, and what stands beside one. Included by arraygpu/expr.hpp.
+// The class expr, and the operands that may be combined with one. Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_EXPR_HPP
 #define ARRAYGPU_EXPR_EXPR_HPP
 
@@ -14,7 +14,7 @@ namespace detail {
 
 template <class T> T run_scalar(const node_ptr &node);
 
-/// What may stand in an expression, beside numbers of the host: its element type, its rank, and its node.
+/// Operands of expressions, beside numbers of the host: element type, rank, and node of each.
 template <class X, class = void> struct operand {
     static constexpr bool ours = false;
 };
@@ -66,11 +66,11 @@ template <class T> struct staged_type<staged<T>> {
 template <class X> inline constexpr bool is_host = is_number<X> || staged_type<X>::is;
 template <class T> inline constexpr bool is_real = std::is_floating_point_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
-/// Where an operator of ours takes part: one operand is ours, and the others may stand beside it.
+/// Enables an operator if one operand is an expression, array or view of arraygpu, and the others may be combined with it.
 template <class... X> using if_operands = std::enable_if_t<(is_operand<X> || ...) && ((is_operand<X> || is_host<X>)&&...), int>;
 template <class X> using if_number = std::enable_if_t<is_number<X>, int>;
 
-/// The element type of what is ours among these.
+/// The common element type of the operands that belong to arraygpu.
 template <class Known, class X, bool = is_operand<X>> struct joined {
     using type = Known;
 };
@@ -115,9 +115,9 @@ template <class T, class X> node_ptr node_of(const X &x) {
 
 } // namespace detail
 
-/// What is still to be computed: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is computed, and
-/// keeps their memory until then; of views it keeps nothing. An array that was assigned another size has new memory: expressions that were made
-/// before read the old.
+/// An expression that is not computed yet: a scalar (Rank 0), a vector (1) or a matrix (2) of T. Cheap to copy. It reads its arrays when it is
+/// computed, and keeps their memory alive until then; the memory of views it does not keep alive. An array that is assigned another size gets new
+/// memory: expressions that were made before still read the old memory.
 ///
 /// Inside of a function that is called with them (map, loop, views::transform ..), scalars stand for the elements: they are traced, not computed.
 template <class T, int Rank> class expr {
@@ -139,7 +139,7 @@ public:
     /// Zero.
     template <int R = Rank, std::enable_if_t<R == 0, int> = 0> expr() : node_(detail::make_number<T>(detail::op::constant, T{})) {}
 
-    /// Computes a scalar and brings it to the host: one run, which waits. What depends on a traced value cannot be computed and throws.
+    /// Computes a scalar and brings it to the host: one run, which waits. Throws if the scalar depends on a traced value.
     template <class U, std::enable_if_t<Rank == 0 && std::is_same_v<U, T> && !std::is_same_v<U, bool>, int> = 0> operator U() const {
         return detail::run_scalar<T>(node_);
     }
@@ -173,7 +173,7 @@ private:
     detail::node_ptr node_;
 };
 
-/// The same array, called so in messages and explanations.
+/// Gives the array a name for messages and explanations.
 template <class X, std::enable_if_t<detail::is_operand<X>, int> = 0>
 expr<typename detail::operand<X>::type, detail::operand<X>::rank> named(const char *name, const X &x) {
     return expr<typename detail::operand<X>::type, detail::operand<X>::rank>(detail::operand<X>::node(x, name));

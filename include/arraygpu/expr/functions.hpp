@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// A function of numbers with fractions.
+/// A function of floating-point numbers.
 template <op Code, class... X> auto real(const X &...x) {
     static_assert(is_real<element_type<X...>>, "a function of float, double, half or bfloat16: write cast<float>(x) around integers");
     return elementwise<Code, element_type<X...>>(x...);
@@ -61,7 +61,7 @@ template <class A, detail::if_operands<A> = 0> auto abs(const A &a) {
     return detail::arithmetic<detail::op::abs>(a);
 }
 template <class A, detail::if_operands<A> = 0> auto isnan(const A &a) { return a != a; }
-/// Element by element; NaN if one of them is NaN. Of one operand: see arraygpu::min(x), its least element.
+/// The lesser one, element by element; NaN if one of them is NaN. With one operand, arraygpu::min(x) is its least element.
 template <class A, class B, detail::if_operands<A, B> = 0> auto min(const A &a, const B &b) {
     return detail::elementwise<detail::op::min, detail::element_type<A, B>>(a, b);
 }
@@ -79,7 +79,7 @@ template <class A, class B, class C, detail::if_operands<A, B, C> = 0> auto fma(
     return detail::arithmetic<detail::op::mul_add>(a, b, c);
 }
 
-/// a where the condition holds, else b. Both are computed, but the one that is not taken leaves no error.
+/// a where the condition holds, else b. Both are computed, but the value that is not taken leaves no error record.
 template <
     class C, class A, class B,
     std::enable_if_t<detail::is_operand<C> && (detail::is_operand<A> || detail::is_host<A>)&&(detail::is_operand<B> || detail::is_host<B>), int> = 0>
@@ -95,7 +95,7 @@ auto select(const C &condition, const A &a, const B &b) {
 template <class C, class A, class B, std::enable_if_t<detail::is_operand<C>, int> = 0> auto where(const C &condition, const A &a, const B &b) {
     return arraygpu::select(condition, a, b);
 }
-/// The same of numbers of the host, so that one function may be called with both.
+/// where() for numbers of the host, so that a function works with these and with expressions.
 template <class A, class B, std::enable_if_t<detail::is_number<A> && detail::is_number<B>, int> = 0>
 std::common_type_t<A, B> select(bool condition, A a, B b) {
     return condition ? a : b;
@@ -105,7 +105,7 @@ auto select(const C &condition, const A &a, const B &b) {
     return arraygpu::select(expr<bool>(condition), a, b);
 }
 
-/// Another element type (docs/semantics.md 2.6).
+/// Converts to another element type (docs/semantics.md 2.6).
 template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<A>()> cast(const A &a) {
     static_assert(detail::type_of<U>::known, "cast to an element type");
     if constexpr (std::is_same_v<U, detail::element_type<A>>)
@@ -116,7 +116,7 @@ template <class U, class A, detail::if_operands<A> = 0> expr<U, detail::rank_of<
 }
 template <class U, class A, detail::if_number<A> = 0> U cast(A a) { return static_cast<U>(a); }
 
-/// Computes it with the approximations of fast_math on GPUs (docs/semantics.md 8): the whole program that it is a part of.
+/// Lets GPUs compute with the approximations of fast_math (docs/semantics.md 8), in the whole program that contains the expression.
 template <class A, detail::if_operands<A> = 0> auto fast_math(const A &a) {
     using T = detail::element_type<A>;
     return expr<T, detail::rank_of<A>()>(

@@ -28,7 +28,7 @@ public:
     void clear() noexcept { at_ = bytes_.data(); }
     const std::uint8_t *data() const noexcept { return bytes_.data(); }
     std::size_t size() const noexcept { return std::size_t(at_ - bytes_.data()); }
-    /// Where so many more may be written; end() says where they end.
+    /// Returns where `count` more bytes may be written; end() takes the end of what was written.
     std::uint8_t *room(std::size_t count) {
         if (std::size_t(limit_ - at_) < count) grow(count);
         return at_;
@@ -46,7 +46,7 @@ private:
     std::uint8_t *at_ = nullptr, *limit_ = nullptr;
 };
 
-/// What is computed in one run: its bytes, its arguments, and where each node was written. Reused by the next run of the thread.
+/// Encodes the expressions of one run: the bytes, the arguments, and the author's place of each node. The thread's next run uses it again.
 class encoder {
 public:
     void clear() {
@@ -84,7 +84,7 @@ public:
     std::vector<agpu_arg> &arguments() noexcept { return arguments_; }
     /// Where nodes were written, by number.
     const std::vector<place> &places() const noexcept { return places_; }
-    /// Whether it keeps what only a new program needs.
+    /// Whether it also keeps the places, which only a new program needs.
     void keep_places(bool keep) { placed_ = keep; }
 
 private:
@@ -142,7 +142,7 @@ private:
             }
         }
     }
-    /// Which of the nodes with several uses it is, or alone. What was emitted already is referred to by its number.
+    /// Returns the number of a node with several uses, or `alone`. A node that was emitted already is referred to by its number.
     std::uint32_t enter(node *n) { return n->uses.load(std::memory_order_relaxed) == 1 ? alone : enter_shared(n); }
     std::uint32_t enter_shared(node *n) {
         const std::uint32_t fresh = std::uint32_t(shared_.size());
@@ -152,7 +152,7 @@ private:
             shared_.push_back({n, 0});
             return which;
         }
-        // what still waits for its operands is no operand of theirs
+        // a node that is still waiting for its operands cannot be an operand of them
         std::uint8_t *at = bytes_.room(1 + most_digits);
         *at++ = std::uint8_t(op::again);
         bytes_.end(digits(at, shared_[which].number));

@@ -13,7 +13,7 @@ namespace detail {
 
 /// One operation, or a leaf. It never changes after it was made, so threads may share it; only the count of its uses does.
 struct node {
-    static constexpr int few = 4; // so many operands lie in the node itself
+    static constexpr int few = 4; // the number of operands that a node has room for
     struct operation {
         node *near[few];
         std::int64_t numbers[4]; // see `op`; of literals and constants the bits
@@ -81,13 +81,13 @@ inline void recycle(node *n) noexcept {
     ++pool.count;
 }
 
-/// One use less; true: it was the last.
+/// Removes a use; returns whether it was the last one.
 inline bool last_use(node *n) noexcept {
-    // nobody else can get at a node with one use: the locked instruction is only for the others
+    // no other thread can reach a node with one use, so that it needs no atomic instruction
     return n->uses.load(std::memory_order_acquire) == 1 || n->uses.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-/// Ends a node without uses, and what only it used: a list instead of recursion, so that no chain is too long.
+/// Frees a node without uses, and the nodes that only it used. A list takes the place of recursion, so that chains may have any length.
 inline void end_node(node *dead) noexcept {
     dead->file = nullptr; // which links the list
     while (node *n = dead) {

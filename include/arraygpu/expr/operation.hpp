@@ -1,4 +1,4 @@
-// What nodes of expressions are. Included by arraygpu/expr.hpp.
+// The operations of expression nodes. Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_OPERATION_HPP
 #define ARRAYGPU_EXPR_OPERATION_HPP
 
@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// What a node is. Keys of programs are made of these numbers; they live only as long as the process.
+/// The operation of a node. Keys of programs consist of these numbers; no key outlives the process.
 enum class op : std::uint8_t {
     // scalar operations, in the order of `operation_name`; of arrays, element by element
     neg, abs, not_, sqrt, floor, ceil, trunc, round, round_ties_even,
@@ -18,7 +18,7 @@ enum class op : std::uint8_t {
     mul_add, select,
     // values
     array, literal, constant, variable, cast, bind, materialize,
-    // arrays; the operands are named in brackets, what stands behind them is in the node's numbers
+    // arrays; the operands are in brackets, and the names after them are fields of the node's numbers
     iota,      // [n]
     fill,      // [n, value]
     slice,     // [array] axis, start, stop, stride

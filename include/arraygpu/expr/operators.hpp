@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// Element-wise of operands of one type.
+/// An element-wise operation of operands of one type.
 template <op Code, class R, class... X> auto elementwise(const X &...x) {
     using T = element_type<X...>;
     static_assert(ranks_fit<X...>(), "a vector beside a matrix: repeat it with spread_rows or spread_cols");
@@ -19,7 +19,7 @@ template <op Code, class... X> auto arithmetic(const X &...x) {
     static_assert(!std::is_same_v<T, bool>, "arithmetic on truth values: use && || ! ^, or cast<int>(x)");
     return elementwise<Code, T>(x...);
 }
-/// Of integers and truth values.
+/// An element-wise operation of integers or truth values.
 template <op Code, class... X> auto bitwise(const X &...x) {
     using T = element_type<X...>;
     static_assert(!is_real<T>, "an operation on bits, of numbers with fractions");

@@ -25,7 +25,7 @@ private:
     agpu_program *handle_ = nullptr;
 };
 
-/// Builds core IR from bytes: each node is put on a stack, from which what uses it takes it.
+/// Builds core IR from bytes, as a stack machine: each node is pushed, and its user pops it.
 class replay {
 public:
     explicit replay(const encoder &key) : key_(key), at_(key.bytes().data()), builder_(created()), elements_(builder_) {}
@@ -262,7 +262,7 @@ private:
                     : agpu_builder_reduce(builder_, operands[0], operands[1], body, init, array, &out));
         return out;
     }
-    /// What a reduction begins with.
+    /// The neutral element of a reduction.
     agpu_node neutral(op code) {
         if (code == op::any || code == op::all) {
             const bool value = code == op::all;

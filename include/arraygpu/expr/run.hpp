@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// A result of a run: what it is, and where it goes.
+/// A result of a run: its expression, and its destination.
 struct output {
     node *root;
     agpu_arg to;
@@ -61,8 +61,8 @@ inline encoder &this_threads_encoder() {
     return kept;
 }
 
-/// Computes all outputs in one run. A structure that was run before costs no more than its bytes. Where no array and no call says the context of new
-/// arrays, they go beside a buffer.
+/// Computes all outputs in one run. For a structure that was run before, the only cost is to encode its bytes. New arrays are made in the context
+/// of the arrays that are read or of the call; without these, in that of the buffer `beside`.
 inline void run(const output *outputs, std::size_t count, const agpu_call *call, agpu_buffer *beside = nullptr) {
     encoder &key = this_threads_encoder();
     encode(key, outputs, count);
@@ -97,7 +97,7 @@ template <class T> T run_scalar(const node_ptr &node) {
 
 } // namespace detail
 
-/// The number of kernels that computing expressions in one run launches.
+/// Returns how many kernels are launched to compute the expressions in one run.
 template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
     detail::encoder key;
     const detail::output outputs[] = {{e.c_node().get(), {}}...};
@@ -106,7 +106,7 @@ template <class... T, int... Rank> int kernels(const expr<T, Rank> &...e) {
     check(agpu_program_kernels(made.get(), &n));
     return n;
 }
-/// A stage of the compiler: core, fused, plan, kernel, c, ptx, explain.
+/// Returns the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, explain.
 template <class T, int Rank> std::string program_text(const expr<T, Rank> &e, const char *stage) {
     detail::encoder key;
     const detail::output out{e.c_node().get(), {}};

@@ -6,9 +6,9 @@
 
 namespace arraygpu {
 
-/// A number of the host that is embedded in the programs it stands in: they are compiled again when it changes. Where a number is wanted it is one,
-/// so loops over staged bounds are unrolled by C++ itself; beside staged and plain numbers operators give staged numbers, beside expressions
-/// expressions.
+/// A number of the host that becomes a constant of the programs that use it: they are compiled again when it changes. It converts to a number, so
+/// that C++ itself unrolls loops over staged bounds. Operators of staged and plain numbers give staged numbers; with an expression they give an
+/// expression.
 template <class T> class staged {
 public:
     using value_type = T;
@@ -82,7 +82,7 @@ template <class A, class B, detail::if_staged<A, B> = 0> constexpr auto operator
 }
 template <class T> constexpr staged<decltype(-T{})> operator-(staged<T> a) { return staged<decltype(-T{})>(-a.value()); }
 
-/// A staged value. What is computed on the device cannot be one: its value is not known before the program runs.
+/// Makes a staged value. A value that is computed on the device cannot be staged: it is not known before the program runs.
 template <class X, std::enable_if_t<!std::is_invocable_v<X &>, int> = 0> constexpr auto stage(const X &x) {
     static_assert(!detail::is_operand<X>, "stage: this value is computed on the device, and would be needed before the program is compiled");
     static_assert(detail::is_operand<X> || detail::is_host<X>, "stage: a number, or a function that gives one");
@@ -91,7 +91,7 @@ template <class X, std::enable_if_t<!std::is_invocable_v<X &>, int> = 0> constex
     else if constexpr (detail::is_number<X>)
         return staged<X>(x);
 }
-/// What f gives of numbers and staged numbers, called now.
+/// Calls f now with numbers and staged numbers, and stages its result.
 template <class F, class... X, std::enable_if_t<std::is_invocable_v<F &, decltype(detail::unstaged(std::declval<const X &>()))...>, int> = 0>
 constexpr auto stage(F &&f, const X &...x) {
     static_assert((!detail::is_operand<X> && ...),

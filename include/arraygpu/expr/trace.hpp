@@ -1,4 +1,4 @@
-// Operations that take functions of the author's: each is called once, with variables. Included by arraygpu/expr.hpp.
+// Operations that take functions: each function is called once, with variables. Included by arraygpu/expr.hpp.
 #ifndef ARRAYGPU_EXPR_TRACE_HPP
 #define ARRAYGPU_EXPR_TRACE_HPP
 
@@ -9,7 +9,7 @@ namespace detail {
 
 template <class T> expr<T, 0> variable() { return expr<T, 0>(make_variable(type_of<T>::value)); }
 
-/// What a traced function gave, as an element: its type, and its node.
+/// The result of a traced function as an element: its type, and its node.
 template <class R> struct result {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return the new value (for_each writes through its arguments)");
     static_assert(std::is_void_v<R> || (is_operand<R> || is_host<R>), "the function returns neither an expression nor a number");
@@ -21,7 +21,7 @@ template <class T> struct result<staged<T>> {
 };
 template <class F, class... X> using result_of = std::decay_t<decltype(std::declval<F &>()(std::declval<X>()...))>;
 
-/// map: the arrays, a variable for each, and what f gives of them.
+/// The node of map: the arrays, a variable for each, and the result of f.
 template <class U, int Rank, std::uint32_t N, class F, class... V> node_ptr mapped(F &f, place at, node_ptr (&&arrays)[N], const V &...variables) {
     node_ptr operands[2 * N + 1];
     for (std::uint32_t i = 0; i < N; ++i) operands[i] = std::move(arrays[i]);
@@ -38,7 +38,7 @@ template <class U, class F, class V> node_ptr generated(F &f, place at, node_ptr
     node_ptr operands[] = {std::move(rows), std::move(cols), i.c_node(), j.c_node(), node_of<U>(f(i, j))};
     return close(make_node(op::generate, type_of<U>::value, 2, operands, 5, at));
 }
-/// reduce, fold: the array, where it begins, and two variables.
+/// The node of reduce or fold: the array, the initial value, and two variables.
 template <class T, class F, class V, class W>
 expr<T, 0> folded(op code, F &f, place at, node_ptr array, node_ptr init, const V &left, const W &right) {
     static_assert(std::is_same_v<typename result<result_of<F, const V &, const W &>>::type, T> || is_host<result_of<F, const V &, const W &>>,
@@ -51,7 +51,7 @@ template <class I> using type_of_init = typename result<I>::type;
 
 } // namespace detail
 
-/// f of the elements of an array, or of those of several at the same place.
+/// The array of f(a[i]), or of f(a[i], b[i], ..) for several arrays of the same extents.
 template <class F, class A, detail::if_array<A> = 0> auto map(F &&f, const A &a, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using S = expr<detail::element_type<A>>;
     using U = typename detail::result<detail::result_of<F, const S &>>::type;
@@ -71,7 +71,7 @@ auto map(F &&f, const A &a, const B &b, const X &...x) {
         detail::variable<detail::element_type<A>>(), detail::variable<detail::element_type<B>>(), detail::variable<detail::element_type<X>>()...));
 }
 
-/// f(0), f(1), ... f(n - 1), as a vector; of the indices of a matrix.
+/// The vector f(0), f(1), ... f(n - 1); with two extents, the matrix of f(i, j).
 template <class N, class F, std::enable_if_t<std::is_invocable_v<F &, const expr<std::int64_t> &>, int> = 0>
 auto generate(const N &n, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using U = typename detail::result<detail::result_of<F, const expr<std::int64_t> &>>::type;
@@ -96,13 +96,13 @@ auto reduce(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(
     return detail::folded<T>(detail::op::reduce, f, {file, line}, detail::operand<A>::node(a), detail::node_of<T>(init), detail::variable<T>(),
                              detail::variable<T>());
 }
-/// The sum, from init.
+/// The sum of init and all elements.
 template <class A, class I, detail::if_array<A> = 0>
 auto reduce(const A &a, const I &init, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return arraygpu::reduce(
         a, init, [](const auto &x, const auto &y) { return x + y; }, file, line);
 }
-/// The same strictly one after another, from left to right, for any f(accumulated, element).
+/// The left fold f(.. f(f(init, a[0]), a[1]) .., a[n-1]), strictly in this order, for any f(accumulated, element).
 template <class A, class I, class F, detail::if_array<A> = 0>
 auto fold(const A &a, const I &init, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using T = detail::type_of_init<I>;

@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// A view of a container that the container becomes.
+/// A function from a container to the view whose elements the container gets.
 template <class F> struct action {
     F f;
 };
@@ -23,12 +23,12 @@ template <class C, class F> void act(C &container, const action<F> &a) {
 
 } // namespace detail
 
-/// v | actions::f(..): v becomes views::f(v, ..), in one run; if it has another size, v gets it. What comes out is v.
+/// v | actions::f(..): v becomes views::f(v, ..), in one run, with the size of that view. Returns v.
 template <class C, class F, std::enable_if_t<detail::is_container<C>::value, int> = 0> C &operator|(C &container, const detail::action<F> &action) {
     detail::act(container, action);
     return container;
 }
-/// A temporary container is handed on.
+/// For a temporary container: returns it by value.
 template <class C, class F, std::enable_if_t<detail::is_container<C>::value, int> = 0> C operator|(C &&container, const detail::action<F> &action) {
     detail::act(container, action);
     return std::move(container);

@@ -1,4 +1,4 @@
-// The views themselves, and what composes them. Included by arraygpu/views.hpp.
+// The views, and the operator | that composes them. Included by arraygpu/views.hpp.
 #ifndef ARRAYGPU_VIEWS_ADAPTORS_HPP
 #define ARRAYGPU_VIEWS_ADAPTORS_HPP
 
@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// What stands behind a `|`: a function of what stands before it.
+/// The right operand of `|`: a function of the left one.
 template <class F> struct adaptor {
     F f;
     template <class X> auto operator()(X &&x) const { return f(static_cast<X &&>(x)); }
@@ -64,7 +64,7 @@ namespace views {
 /// An array, a view of one, an expression, as a view.
 template <class X> auto all(X &&x) { return detail::range_of<X>(detail::as_range(static_cast<X &&>(x))); }
 
-/// Tuples of the elements of several views, of one size; endless ones end with the others.
+/// Tuples of the elements of several views of one size; an endless view gets the size of the others.
 template <class... X> auto zip(X &&...x) { return detail::zipped(detail::as_range(static_cast<X &&>(x))...); }
 
 /// The same scalar for ever, or n times.
@@ -89,7 +89,7 @@ template <class T, class U> auto iota(T first, U last) {
     return range<detail::count_part<T, false>>({first, T(1)}, n);
 }
 
-/// f of each element; of zipped ones f(tuple) or f(part, part ..), whatever it takes. f is called once, with expr<T>.
+/// f(element) of each element; for zipped views f(tuple) or f(part, part ..), whichever f accepts. f is called once, with values of type expr<T>.
 template <class X, class F> auto transform(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::transformed(detail::as_range(static_cast<X &&>(x)), f, {file, line});
 }
@@ -137,7 +137,7 @@ auto stride(X &&x, std::int64_t n, const char *file = __builtin_FILE(), int line
 inline auto stride(std::int64_t n, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return detail::adaptor{[=](auto &&x) { return views::stride(x, n, file, line); }};
 }
-/// The elements at these indices, which are a vector, an expression or a view of integers; outside of the view they are 0, and leave an error.
+/// The elements at these indices, which are a vector, an expression or a view of integers. An index out of range gives 0 and leaves an error.
 template <class X, class I> auto permute(X &&x, const I &indices, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto at = detail::as_range(indices).array();
     static_assert(!detail::is_real<typename decltype(at)::value_type>, "permute: indices are integers");
@@ -148,14 +148,14 @@ template <class I> auto permute(const I &indices, const char *file = __builtin_F
     return detail::adaptor{
         [at = detail::range_of<const I &>(detail::as_range(indices)), file, line](auto &&x) { return views::permute(x, at, file, line); }};
 }
-/// The n neighbours that begin at each element but the last n - 1: what [], size() and sum() are of.
+/// Windows of n neighbours, one beginning at each element but the last n - 1. A window has [], size() and sum().
 template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto window(X &&x, std::int64_t n) {
     return detail::windows_of(detail::as_range(static_cast<X &&>(x)), n, 1, "window");
 }
 inline auto window(std::int64_t n) {
     return detail::adaptor{[=](auto &&x) { return views::window(x, n); }};
 }
-/// n at a time; the size is a multiple of n.
+/// Consecutive windows of n elements; the size must be a multiple of n.
 template <class X, std::enable_if_t<!std::is_integral_v<std::decay_t<X>>, int> = 0> auto chunk(X &&x, std::int64_t n) {
     return detail::windows_of(detail::as_range(static_cast<X &&>(x)), n, n, "chunk");
 }

@@ -7,7 +7,7 @@
 namespace arraygpu {
 namespace detail {
 
-/// What a function writes through its arguments.
+/// The assignments that a function makes through its arguments.
 class writes {
 public:
     std::size_t add(const node_ptr &value, const agpu_view &target, agpu_type type) {
@@ -19,7 +19,7 @@ public:
         slots_[i].value = std::move(value);
         slots_[i].written = true;
     }
-    /// All that was written, in one run.
+    /// Computes all assignments in one run.
     void run(const traversal &over, place at) const;
 
 private:
@@ -34,8 +34,8 @@ private:
 
 } // namespace detail
 
-/// An element that can be written: what for_each gives for the elements of a vector that is not const. It is read as expr<T>; assigning to it is what
-/// the vector will hold.
+/// An element that can be written: what for_each gives for the elements of a vector that is not const. It reads as expr<T>; the value
+/// that is assigned to it is stored in the vector.
 template <class T> class element_ref {
 public:
     using value_type = T;
@@ -84,7 +84,7 @@ inline void writes::run(const traversal &over, place at) const {
     if (!outputs.empty()) detail::run(outputs.data(), outputs.size(), nullptr);
 }
 
-/// The arrays of a range of scalars or tuples, into as many outputs.
+/// Computes the arrays of a range of scalars or tuples into the same number of outputs.
 template <class T, bool W, class Out> void compute(const array_part<T, W> &part, Out &out) {
     const expr<T, 1> &e = part.values;
     run_into(nullptr, {e.c_node().get()}, destination_of<Out>(out, e));
@@ -103,19 +103,19 @@ template <class X> inline constexpr bool is_scalar_argument = is_host<X> || (is_
 
 } // namespace detail
 
-/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; where f gives a tuple, views::zip of as
-/// many of them.
+/// out = f of each element of in. `out` is a gpu_vector, which gets in's size, or a view of as many elements; if f returns a tuple, `out` is
+/// views::zip of one such output per part.
 template <class In, class Out, class F> void transform(In &&in, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     const auto made = views::transform(static_cast<In &&>(in), f, file, line);
     detail::compute(made.part(), out);
 }
-/// The same of two ranges.
+/// out = f of each pair of elements of two ranges.
 template <class In, class Second, class Out, class F, std::enable_if_t<!std::is_convertible_v<F, const char *>, int> = 0>
 void transform(In &&in, Second &&second, Out &&out, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     arraygpu::transform(views::zip(in, second), out, f, file, line);
 }
-/// f of each element, for what it writes through its arguments: any of the zipped ranges that are not const. All that it writes is one run, in which
-/// f reads what was there before.
+/// Calls f for the elements, so that it assigns to its arguments: those of the zipped ranges that are not const. All assignments are one run, in
+/// which f reads the values from before the run.
 template <class X, class F> void for_each(X &&x, F &&f, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     using Range = detail::range_of<X>;
     using Part = std::decay_t<decltype(std::declval<Range>().part())>;
@@ -128,12 +128,12 @@ template <class X, class F> void for_each(X &&x, F &&f, const char *file = __bui
     static_cast<void>(detail::call(f, element));
     to.run(over, {file, line});
 }
-/// The elements of a view, computed into a vector, which gets its size, or a view of as many elements.
+/// Computes the elements of a view into a vector, which gets its size, or into a view of the same size.
 template <class In, class Out, std::enable_if_t<detail::is_operand<std::decay_t<In>>, int> = 0> void copy(In &&in, Out &&out) {
     const auto e = detail::as_expr(in);
     detail::run_into(nullptr, {e.c_node().get()}, detail::destination_of<std::decay_t<Out>>(out, e));
 }
-/// A std::vector, std::array, .. brought to the device.
+/// Copies a std::vector, std::array, .. to the device.
 template <class C, class T = typename C::value_type, std::enable_if_t<detail::is_contiguous_of<C, T>::value && !detail::is_operand<C>, int> = 0>
 gpu_vector<T> copy(const C &host, context_ref where = {}) {
     return gpu_vector<T>(host, where);

@@ -1,4 +1,4 @@
-// What the elements of a view are made of. Included by arraygpu/views.hpp.
+// The parts of which a view's elements consist. Included by arraygpu/views.hpp.
 #ifndef ARRAYGPU_VIEWS_PARTS_HPP
 #define ARRAYGPU_VIEWS_PARTS_HPP
 
@@ -109,7 +109,7 @@ template <class T, bool Endless> struct count_part {
             size, [&self](const expr<std::int64_t> &i) { return self.of(i); }, at.file, at.line);
     }
 };
-/// Several, side by side: the elements are tuples.
+/// Several parts: the elements are tuples.
 template <class... P> struct group_part {
     static constexpr bool has_array = (P::has_array || ...), endless = (P::endless && ...);
     using element = std::tuple<typename P::element...>;
@@ -147,14 +147,14 @@ template <class Part> struct window_part {
     }
 };
 
-/// What a function may take instead of one tuple: its parts.
+/// Whether an element is a tuple, whose parts a function may take as separate arguments.
 template <class E> struct is_tuple : std::false_type {};
 template <class... E> struct is_tuple<std::tuple<E...>> : std::true_type {};
 template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
 template <class F, class E> struct takes_parts : std::false_type {};
 template <class F, class... E> struct takes_parts<F, std::tuple<E...>> : std::is_invocable<F &, E &...> {};
 
-/// f of an element: of the parts of a tuple where it takes as many, else of the tuple.
+/// Calls f with an element: with the parts of a tuple if f takes that many arguments, else with the tuple.
 template <class F, class E> decltype(auto) call(F &f, E &element) {
     if constexpr (takes_parts<F, E>::value) {
         return std::apply([&f](auto &...parts) -> decltype(auto) { return f(parts...); }, element);
@@ -182,11 +182,11 @@ public:
         const auto shifted = from_->part.sliced(first, first + (over_->size() - 1) * from_->step + 1, from_->step, {});
         return shifted.read(*over_);
     }
-    /// A traced index; outside of the whole array it reads 0 and leaves an error.
+    /// Element at a traced index; an index outside of the array reads 0 and leaves an error.
     template <class I, detail::if_operands<I> = 0> typename Part::element operator[](const I &j) const {
         return from_->part.at_index(start() + cast<std::int64_t>(j), {});
     }
-    /// The elements added from left to right.
+    /// The sum of the elements, added from left to right.
     auto sum(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
         constexpr std::int64_t unrolled = 64;
         if (from_->width <= unrolled) {

@@ -11,12 +11,12 @@ namespace arraygpu {
 template <class Part> class range {
 public:
     range(Part part, std::int64_t size) : part_(std::move(part)), size_(Part::endless ? detail::endless : size) {}
-    /// Of parts that go on for ever, so many elements.
+    /// Limits endless parts to a number of elements.
     struct bounded {};
     range(Part part, std::int64_t size, bounded) : part_(std::move(part)), size_(size) {}
 
     bool is_endless() const noexcept { return size_ == detail::endless; }
-    /// The number of elements; of iota(x) and repeat(x) an error.
+    /// The number of elements; throws for the endless iota(x) and repeat(x).
     std::size_t size() const { return std::size_t(finite("size")); }
     std::int64_t finite(const char *what) const {
         if (is_endless()) throw error(AGPU_ERROR_INVALID_ARGUMENT, std::string(what) + ": the view is endless; views::take(n) ends it");
@@ -51,7 +51,7 @@ template <std::size_t I, class... P> auto get(const range<detail::group_part<P..
 
 namespace detail {
 
-/// A function of the elements of an endless view, which becomes a part of it.
+/// A function of the elements of an endless view, which is applied when the view gets a size.
 template <class Part, class F> struct deferred_part {
     static constexpr bool has_array = true, endless = Part::endless;
     using result_type = called<F, typename Part::element>;
@@ -79,7 +79,7 @@ template <class Part, class F> struct deferred_part {
     }
 };
 
-/// What a function gave, as parts: of all elements at once.
+/// The results of a function for all elements, as parts.
 template <bool HasArray, class R> auto traced_part(const traversal &over, const R &r, place at);
 template <bool HasArray, class Tuple, std::size_t... I>
 auto traced_parts(const traversal &over, const Tuple &r, place at, std::index_sequence<I...>) {
@@ -113,7 +113,7 @@ template <class Part, class F> auto transformed(const range<Part> &from, F &f, p
     }
 }
 
-/// An array, a view of one, or a range, as a range. What may be written keeps where it is.
+/// Converts an array, a view of one, or a range to a range. Parts that can be written keep their target.
 template <class X> struct to_range {
     static_assert(
         is_operand<X> && rank_of<X>() == 1,
@@ -132,7 +132,7 @@ template <class X> struct to_range {
         }
     }
 };
-/// Views may be temporary and written nevertheless.
+/// A view can be written even if it is temporary.
 template <class T> struct to_range<gpu_vector_view<T>> {
     static auto of(const gpu_vector_view<T> &x) {
         using V = std::remove_const_t<T>;
@@ -146,7 +146,7 @@ template <class P> struct to_range<range<P>> {
 template <class X> decltype(auto) as_range(X &&x) { return to_range<std::decay_t<X>>::of(static_cast<X &&>(x)); }
 template <class X> using range_of = std::decay_t<decltype(as_range(std::declval<X>()))>;
 
-/// Ranges of scalars stand in expressions.
+/// Lets ranges of scalars be operands of expressions.
 template <class P> struct single {
     static constexpr bool is = false;
 };

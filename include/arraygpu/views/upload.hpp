@@ -11,7 +11,7 @@ namespace detail {
 template <class X> struct host_array : std::false_type {};
 template <class T, class A> struct host_array<std::vector<T, A>> : std::true_type {};
 
-/// Containers of the host as vectors on the device, everything else as it is.
+/// Copies containers of the host to vectors on the device; returns every other argument unchanged.
 template <class X> decltype(auto) uploaded(X &&x) {
     if constexpr (host_array<std::decay_t<X>>::value)
         return arraygpu::copy(x);
@@ -19,7 +19,7 @@ template <class X> decltype(auto) uploaded(X &&x) {
         return static_cast<X &&>(x);
 }
 
-/// What a function gave, as a future computes it: of views and expressions their arrays or numbers, everything else as it is.
+/// Maps the result of a function to the value of a future: views and expressions are computed to arrays or numbers, other results stay as they are.
 template <class R, bool = is_operand<R> && !std::is_same_v<R, gpu_vector<element_type<R>>> && !std::is_same_v<R, gpu_matrix<element_type<R>>>>
 struct computed {
     static_assert(!std::is_void_v<R>, "the function returns nothing: return a view, an expression, an array or a number");
@@ -38,7 +38,7 @@ template <class R> struct computed<R, true> {
     using T = element_type<R>;
     static constexpr int rank = rank_of<R>();
     using type = std::conditional_t<rank == 0, T, typename evaluated<T, rank>::type>;
-    /// On a stream of its own, in the context of the arrays that it reads.
+    /// Computes it on a stream of its own, in the context of the arrays that it reads.
     static future<type> of(R &&value) {
         const expr<T, rank> e(operand<R>::node(value));
         const context_ref where = context_of(e.c_node().get());
@@ -68,8 +68,8 @@ private:
 
 } // namespace detail
 
-/// f(args..), where every std::vector among the arguments is on the device. The result is computed on a stream of its own: of a view it is a
-/// gpu_vector. What goes wrong is thrown by get().
+/// Calls f(args..) after copying every std::vector among the arguments to the device. The result is computed on a stream of its own; a view becomes
+/// a gpu_vector. Errors are thrown by get().
 template <class F, class... X> auto async(F &&f, X &&...x) {
     using R = std::decay_t<decltype(f(detail::uploaded(static_cast<X &&>(x))...))>;
     using Future = future<typename detail::computed<R>::type>;
