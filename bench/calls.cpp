@@ -44,7 +44,7 @@ struct vectors {
     }
 };
 
-// Turns of `make()` a microsecond, by so many threads at once, each with one of its own; the best of some rounds.
+// Calls per microsecond of the functions that `make()` returns, one for each of the threads that run at once; the best of some rounds.
 template <class Make> static double throughput(unsigned threads, Make make) {
     constexpr int rounds = 9, turns = 100000;
     double best = 0;

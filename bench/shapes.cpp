@@ -38,7 +38,7 @@ void must(agpu_status status) {
     std::exit(1);
 }
 
-// The memory of a case in a context with so many threads.
+// The memory of a case in a context with `threads` threads.
 struct side {
     agpu_context *context = nullptr;
     agpu_buffer *x = nullptr, *y = nullptr, *out = nullptr;

@@ -123,7 +123,7 @@ void row_sums_simd(plane &d, int threads) {
     }
 }
 
-// Of narrow matrices each thread its rows, of wide ones its columns.
+// Each thread takes some rows of a narrow matrix, or some columns of a wide one.
 void col_sums(plane &d, int threads) {
     const size_t cols = d.cols, rows = d.rows;
     const float *x = d.x;

@@ -1,4 +1,4 @@
-// Transposes, outer products, and parts of vectors and matrices as inputs and outputs: what surrounds an output view stays as it was.
+// Transposes, outer products, and parts of vectors and matrices as inputs and outputs: the elements around an output view do not change.
 #include "common/check.hpp"
 #include "common/grid.hpp"
 #include <examples.hpp>

@@ -1,4 +1,4 @@
-// Spencer's 15-point average: exact bits, and what the formula is known for: it leaves a cubic as it is.
+// Spencer's 15-point average: exact bits, and the property that the formula is known for: it reproduces a cubic.
 #include "common/check.hpp"
 #include "common/data.hpp"
 #include "common/reference.hpp"

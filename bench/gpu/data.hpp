@@ -1,4 +1,4 @@
-// Inputs, the same for everyone, and what comes out of them in double precision.
+// The inputs of all competitors, and their results in double precision.
 #pragma once
 
 #include "cases.hpp"

@@ -70,7 +70,7 @@ std::size_t reach(const shape_case &c) {
     return c.out.margin ? ELEMENTS : std::max(c.out.rows * c.out.pitch, c.name == "bodies" ? 4 * BODIES : 0);
 }
 
-// What the first set holds after a call: so many elements of out, or the scalar.
+// The results of the first set after a call: the elements of out, or the scalar.
 std::vector<float> bench::result(std::size_t count) {
     const peer_arrays &raw = sets[0]->raw;
     std::vector<float> got(std::max<std::size_t>(count, 1));

@@ -29,7 +29,7 @@ struct span {
     }
 };
 
-// A pair of events for everyone and every round: nothing is waited for in between.
+// A pair of events for each competitor and round, so that no wait stands between rounds.
 template <class Enqueue> std::vector<times> rounds_of(cu::stream s, std::size_t count, int rounds, int calls, Enqueue enqueue) {
     std::vector<std::vector<span>> spans(count); // not copied: each span has events of its own
     for (auto &of_one : spans) of_one = std::vector<span>(std::size_t(rounds));

@@ -51,7 +51,7 @@ fn work(factor: f32) -> Vec<f32> {
     }
 }
 
-/// Not a test by itself: what those below run in processes of their own. Says the elements' bits, how many files it
+/// The part that the tests below run in processes of their own. Says the elements' bits, how many files it
 /// left open, what the cache's problem is.
 #[test]
 fn child() {

@@ -29,7 +29,7 @@ fn environments() -> Vec<u32> {
     modes.flat_map(|word| [word | DEFAULT, word]).collect()
 }
 
-/// Calls the library in an environment, which it leaves as it was.
+/// Calls the library in a floating-point environment, which the call must not change.
 fn within(word: u32, f: impl FnOnce() -> AgpuStatus) {
     set(word);
     let status = f();

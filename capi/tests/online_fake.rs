@@ -34,7 +34,7 @@ fn run(context: *mut AgpuContext, ops: &[(&std::ffi::CStr, i32)], lengths: &[usi
     }
 }
 
-/// The same of `x op x`, three times.
+/// Applies `x op x` three times.
 fn run_binary(context: *mut AgpuContext, op: &std::ffi::CStr) {
     run(context, &[(op, 2)], &[100; 3]);
 }
@@ -130,7 +130,7 @@ fn a_second_process_links_nothing() {
     assert_eq!(play("both", folder.path()), "0 linked, 2 + 0 loaded");
 }
 
-/// Of a long body, the version for few elements is compiled first, the other one when it is needed; from then on that one runs.
+/// For a long body, the variant for few elements is compiled first and the other one when it is needed; from then on the latter runs.
 #[test]
 fn many_elements_have_a_version_of_their_own() {
     let (None, Some(driver)) = (part(), build(None)) else { return };

@@ -22,7 +22,7 @@ template <class Call> void error(const char *file, int line, agpu_status code, s
     fail(file, line, std::string("no error, expected ") + agpu_status_name(code));
 }
 
-// The same for the C functions, whose message is the thread's last.
+// Expects an error of a C function, whose message is the thread's last one.
 inline void status(const char *file, int line, agpu_status code, std::initializer_list<const char *> words, agpu_status got) {
     error(file, line, code, words, [&] {
         if (got != AGPU_OK) throw arraygpu::error(got, agpu_last_error_message());

@@ -1,4 +1,4 @@
-// Shapes that do not fit: an error that names function, argument and sizes; what the call would have written is as it was.
+// Shapes that do not fit: an error that names function, argument and sizes; the outputs do not change.
 #include "expect.hpp"
 #include <checks.hpp>
 #include <examples.hpp>

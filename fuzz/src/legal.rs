@@ -57,7 +57,7 @@ impl Host<'_> {
         self.value(n).map(Lit::as_i64)
     }
 
-    /// None if the host does not know it.
+    /// `None` if the host does not know it.
     fn value(&mut self, n: NodeId) -> Option<Lit> {
         if let Some(known) = self.known.get(&n) {
             return *known;

@@ -40,7 +40,7 @@ enum Task {
         /// Processes at once
         #[arg(long, default_value_t = 2, overrides_with = "jobs")]
         jobs: usize,
-        /// Stop each stage after so many minutes
+        /// Stop each stage after this many minutes
         #[arg(long)]
         minutes: Option<f64>,
         /// Make the first program of each kind of failure small, and write it into this folder

@@ -62,7 +62,7 @@ fn records_name_the_same_element_and_place() {
     assert!(records > 2, "{records} records");
 }
 
-/// Of several steps of an iteration the lowest element counts, whichever step it is in.
+/// Among several steps of an iteration the lowest element is reported, in whichever step it is.
 #[test]
 fn records_of_an_iteration() {
     let text = "func @f(%x: [i64], %k: i64) -> (r: [i64]) {

@@ -109,7 +109,7 @@ fn ptx_assembles() {
     assert_eq!(assemble(&ptxas, &jobs).len(), all.len());
 }
 
-/// A function of so many reductions, each inside of the elements of the one before.
+/// A function with `depth` reductions, each inside the elements of the one before.
 fn nested(depth: usize) -> String {
     let mut text = String::from("func @f(%a: [f32]) -> (r: f32) {\n  %v0 = at %a, 0i64\n");
     for k in 1..=depth {

@@ -216,7 +216,7 @@ const ERFC_64: Tail = Tail {
 
 /// e^(h + l) (1 + p(v)) / (slope t + offset) with v = 1 - scale / (t + shift). h is -t^2 or half of that, l what its rounding left.
 ///
-/// The fraction alone is within some percent of the tail, so what the polynomial gets wrong hardly counts. One division makes both reciprocals; the quotient is
+/// The fraction alone is within some percent of the tail, so the polynomial's error hardly matters. One division makes both reciprocals; the quotient is
 /// corrected with what the power and the denominator left behind their first words.
 #[inline(always)]
 fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {

@@ -102,7 +102,7 @@ mod tests {
     fn fmod_is_exact() {
         for x in numbers() {
             for y in numbers() {
-                // random bits are hardly ever near each other
+                // random bits are rarely near each other
                 let near = x * (y.to_bits() % 1000) as f64 / 64.0;
                 for (x, y) in [(x, y), (near, x)] {
                     assert!(same(fmod(x, y), x % y), "{x:e} {y:e}");

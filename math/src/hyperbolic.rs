@@ -49,7 +49,7 @@ fn scaled_expm1<R: Real>(x: R, scale: f64) -> Double<R> {
     let sum = quick_two_sum(a, power * r);
     let lo = sum.lo + a_lo;
     if R::DOUBLE {
-        // r^2 / 2 by itself, as a double word: its rounding would count a quarter of an ulp
+        // r^2 / 2 as a double word: rounded to one word it would add a quarter of an ulp
         let half = x.lit(0.5);
         let tail = (square * r).mul_add(exp::rest_of_rest(r), r.mul_add(r, -square).mul_add(half, rest));
         let sum = quick_two_sum(sum.hi, power * (square * half));

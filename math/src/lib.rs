@@ -5,7 +5,7 @@
 //! what is measured here (`cargo xtask ulp`) is true of all.
 //!
 //! Rules that every function keeps:
-//! - no f64 inside an f32 function, no tables, no loops: straight code that vectorises and keeps a warp together. What is hardly ever needed stands behind
+//! - no f64 inside an f32 function, no tables, no loops: straight code that vectorises and keeps a warp together. Code that is rarely needed is behind
 //!   [`Flag::unlikely`], which the schedule may turn into a branch;
 //! - nothing depends on the payload or sign of a NaN (semantics 2.4); [`Real::bits`] of a NaN may be any NaN's;
 //! - C99 Annex F special values and signs of zero; a domain error is NaN.

@@ -113,6 +113,6 @@ pub trait Bits:
 
 /// A truth value.
 pub trait Flag: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
-    /// The same, and a promise that it hardly ever holds: what only a `select` over it needs may be skipped by a branch.
+    /// The same condition, with the promise that it rarely holds: code that only a `select` over it needs may be skipped by a branch.
     fn unlikely(self) -> Self;
 }

@@ -1,4 +1,4 @@
-//! Reduction of an angle: x = n pi/2 + r with |r| <= pi/4 and a little, r as hi + lo, right for every finite x >= 0.
+//! Reduction of an angle: x = n pi/2 + r with |r| slightly above pi/4 at most and r = hi + lo, correct for every finite x >= 0.
 //!
 //! Ordinary x by Cody and Waite ("Software Manual for the Elementary Functions", 1980) with pi/2 in three words of full length: with a fused multiply-add the
 //! first step is exact, as its result lies on the grid of the first word's last place; the second is made exact by splitting its product on a grid as coarse.

@@ -62,7 +62,7 @@ pub struct Arguments {
 /// A stage of the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Stage {
-    /// core IR as it was read
+    /// core IR as read from the file
     Core,
     /// core IR after all passes
     Fused,
@@ -108,7 +108,7 @@ impl Target {
 }
 
 impl Arguments {
-    /// Of a command line without the file; tests have the text already.
+    /// Parses a command line without the file, whose text tests have already.
     pub fn of_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Result<Arguments> {
         let words = ["arraygpu-opt", "-"].into_iter().chain(options);
         Arguments::try_parse_from(words)

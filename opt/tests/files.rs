@@ -6,7 +6,7 @@
 //! ; run: --emit fused            options of arraygpu-opt; its output (or error) must be the `;>` lines at the end of the file
 //! ; kernels: 1                   how many launches all plans have together
 //! ; temporaries: 0               how many temporaries (vectors and scalars)
-//! ; gpu: load4 2 shared 0        in the first version of the only kernel for GPUs, in what is done for full blocks: loads from arrays of so many elements, shared
+//! ; gpu: load4 2 shared 0        in the first variant of the only GPU kernel, in the code of full blocks: vector loads by their width, shared
 //!                                arrays, barriers; the names are those of `tally`
 //! ```
 //!

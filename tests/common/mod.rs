@@ -47,7 +47,7 @@ impl Layout {
     pub const ALL: [Layout; 5] =
         [Layout::Contiguous, Layout::Pitched, Layout::Strided, Layout::Transposed, Layout::InPlace];
 
-    /// Of an array: its first element, the strides, and how many elements the buffer has.
+    /// An array's first element, its strides, and the number of elements in its buffer.
     fn place(self, extents: &[i64]) -> (i64, Vec<i64>, i64) {
         let (offset, mut next, gap) = match self {
             Layout::Contiguous | Layout::InPlace | Layout::Transposed => (0, 1, 0),

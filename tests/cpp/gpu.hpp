@@ -128,7 +128,7 @@ inline void guarded(const part &p) {
 inline int main(int count, char **arguments, std::initializer_list<part> tests, std::initializer_list<part> parts) {
     if (count > 2) {
         argument = arguments[2];
-        alarm(300); // one that waits for ever fails
+        alarm(300); // a test that hangs fails
         for (const part &p : parts) {
             if (std::string(p.name) != arguments[1]) continue;
             guarded(p);

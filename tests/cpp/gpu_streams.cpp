@@ -23,7 +23,7 @@ static float on_cpu(const floats &x, const floats &y) {
 
 static floats backwards(const floats &v) { return floats(v.rbegin(), v.rend()); }
 
-// One of every kind of call; each must leave the thread's current context as it was.
+// One of every kind of call; none may change the thread's current context.
 static void every_kind_of_call(const char *what) {
     void *const before = cuda::current();
     const auto step = [&](const char *name, const std::function<void()> &call) {

@@ -1,4 +1,4 @@
-// The process has no memory left but so many bytes: making a context, compiling and running end with an error or
+// The process has only a given number of bytes left: making a context, compiling and running end with an error or
 // work, and work afterwards.
 #include "check.hpp"
 #include <arraygpu/expr.hpp>
@@ -21,7 +21,7 @@ static bool allow(rlim_t bytes) {
     return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-// Takes all memory that malloc still has, and gives so many bytes back.
+// Takes all memory that malloc still has, and gives the requested number of bytes back.
 static void exhaust(std::size_t but) {
     for (const std::size_t size : {1 << 20, 1 << 16, 4096, 512, 64, 24}) {
         while (count < sizeof held / sizeof *held) {

@@ -61,7 +61,7 @@ std::string difference(const value &got, const value &want, std::size_t r) {
     return text;
 }
 
-// One call, so many times.
+// Repeats one call.
 void test::compare(const place &at, const package &p, std::size_t i, const std::vector<value> &arguments, layout l, agpu_status status,
                    const std::vector<value> &expected, int runs) {
     for (int run = 1; run <= (brief ? 1 : runs); ++run) {

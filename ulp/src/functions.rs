@@ -78,7 +78,7 @@ pub const PAIRS: &[Function] = pairs! {
     copysign, |x, y| libm::copysign(x, y), |x: Float, y: Float| if y.is_nan() { x.abs() } else { x.copysign(&y) };
 };
 
-/// Of a number and an integer, which comes as a whole number; further ones than 4000 are all alike.
+/// A function of a number and an integer, which is given as a float; beyond 4000 all integers give the same result.
 pub const LDEXP: Function = Function {
     name: "ldexp",
     two: true,

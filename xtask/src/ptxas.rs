@@ -1,4 +1,4 @@
-//! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI has by itself. It
+//! NVIDIA's assembler for the tests: a program of the CUDA toolkit that PyPI offers as a package. It
 //! needs neither a GPU nor a driver.
 
 use crate::pip;

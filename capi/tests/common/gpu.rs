@@ -160,7 +160,7 @@ pub fn module() -> &'static AgpuModule {
     CELL.get_or_init(|| with_images(|_| ()))
 }
 
-/// The same as a package of its own, its images changed.
+/// A second package with the same functions, whose images are changed.
 pub fn with_images(change: impl FnOnce(&mut Vec<AgpuImage>)) -> AgpuModule {
     let mut images = Vec::new();
     for (kernel, versions) in code().into_iter().enumerate() {

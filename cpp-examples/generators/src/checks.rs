@@ -47,7 +47,7 @@ pub fn quotient(x: VExp<i32>, y: VExp<i32>) -> VExp<i32> {
     x / y
 }
 
-/// Of each element type one: what the types of the generated headers look like.
+/// One function for each element type: shows the types of the generated headers.
 pub fn count_above(x: VExp<f64>, limit: SExp<f64>) -> (SExp<i64>, SExp<bool>) {
     let above = x.map(|x| x.gt(limit));
     (above.cast::<i64>().sum(), above.any())
@@ -58,7 +58,7 @@ pub fn scaled_half(x: VExp<f16>, a: SExp<f16>) -> (VExp<f16>, SExp<f16>) {
     (x * a, x.sum())
 }
 
-/// The same of the other kind of halves.
+/// One function for the other kind of halves.
 pub fn scaled_bfloat16(x: VExp<bf16>, a: SExp<bf16>) -> (VExp<bf16>, SExp<bf16>) {
     (x * a, x.sum())
 }

@@ -21,7 +21,7 @@ pub fn col_sums(m: MExp<f32>) -> VExp<f32> {
 /// What the C++ header says of [`means`].
 pub const MEANS_DOC: &str = "The mean of each row and the mean of each column.";
 
-/// Of rows without elements they are 0 / 0: NaN.
+/// For rows without elements they are 0 / 0, which is NaN.
 pub fn means(m: MExp<f32>) -> (VExp<f32>, VExp<f32>) {
     let rows = m.sum_rows() / m.cols().cast::<f32>();
     let cols = m.map_cols(|col| col.sum() / col.len().cast::<f32>());

@@ -5,7 +5,7 @@ use arraygpu::prelude::*;
 /// What the C++ header says of [`rmse`].
 pub const DOC: &str = "Root mean square error of two vectors of one length.";
 
-/// Of vectors of nothing it is 0 / 0: NaN.
+/// For empty vectors it is 0 / 0, which is NaN.
 pub fn rmse(x: VExp<f32>, y: VExp<f32>) -> SExp<f32> {
     let squares = x.zip_with(y, |a, b| slet(a - b, |d| d * d));
     (squares.sum() / x.len().cast::<f32>()).sqrt()

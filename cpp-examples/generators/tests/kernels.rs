@@ -1,4 +1,4 @@
-//! What generators print by `--emit kernel` is read back as it was: every variant of every kernel, on both targets.
+//! The text that generators print with `--emit kernel` parses back to the same kernels: every variant, on both targets.
 
 use arraygpu_compiler::kernel::parse;
 use std::process::Command;

@@ -13,7 +13,7 @@ use std::path::Path;
 /// How many random programs, other ones each day.
 const RANDOM: usize = 400;
 const SIZES: [usize; 12] = [0, 1, 2, 3, 5, 17, 127, 129, 300, 2047, 2049, 4500];
-/// Of the axes of matrices.
+/// Cases along the axes of matrices.
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 16, 33, 130];
 /// How many of [`SIZES`] where every element goes over others, and of [`LENGTHS`] where there are planes.
 const NESTED_SIZES: usize = 7;
@@ -85,7 +85,7 @@ fn from_files() -> io::Result<Vec<Program>> {
     Ok(found)
 }
 
-/// The types that a file's programs are for: TYPE stands for those that every operation takes, ANY for halves, too.
+/// The types of a file's programs: TYPE means the types that every operation takes, ANY also the halves.
 fn types(text: &str) -> Vec<Ty> {
     let of = |ty: &Ty| match (text.contains("ANY"), text.contains("TYPE")) {
         (true, _) => *ty != Ty::Bool,

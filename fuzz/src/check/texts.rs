@@ -95,7 +95,7 @@ fn plans(text: &str) -> Result<(), Error> {
     plan::parse::parse(text)?.iter().try_for_each(|p| same(p, plan::parse::parse(&p.to_string())?.first()))
 }
 
-/// What is printed reads back as it was.
+/// A printed text parses back to the same value.
 fn same<T: std::fmt::Display>(read: &T, again: Option<&T>) -> Result<(), Error> {
     match again {
         Some(again) if again.to_string() == read.to_string() => Ok(()),

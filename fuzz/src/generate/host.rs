@@ -146,7 +146,7 @@ impl Gen<'_> {
         all.into_iter().filter(|n| self.number(*n) == value).collect()
     }
 
-    /// The extent of an array to be made, of no more than so many elements in the witness.
+    /// The extent of an array to be made, of at most `most` elements in the witness.
     pub(super) fn new_extent(&mut self, most: i64) -> NodeId {
         let n = if self.rng.one_in(2) { self.some_extent() } else { self.host(2) };
         let is = self.number(n);
