@@ -38,7 +38,7 @@ fn program(terms: i64) -> *mut AgpuProgram {
     program
 }
 
-/// Runs the program over `n` elements.
+/// Runs the program over `elements` elements.
 fn run(program: *mut AgpuProgram, context: *mut AgpuContext, elements: i64) -> AgpuStatus {
     let f32 = || MaybeUninit::new(AgpuType::AgpuF32);
     let mut buffers = [null_mut(); 2];
