@@ -1,7 +1,8 @@
-//! How the variants of a kernel are launched on a GPU: what the runtime needs beside the plan. Text
-//! form: `docs/ir.md`.
+//! The variants of a kernel for GPUs: what the runtime needs, besides the plan, to launch them.
+//! Text form: `docs/ir.md`.
 //!
-//! The runtime launches the first variant of a kernel whose conditions hold; the last one has none.
+//! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
+//! no conditions.
 
 pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
@@ -10,88 +11,95 @@ use crate::kernel::WARP;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
-/// The variants of one kernel.
+/// The variants of one kernel for GPUs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GpuKernel {
-    /// The kernel's name, as in the plans' launches.
+    /// The kernel's name, as in the launches of the plan.
     pub name: String,
-    /// In order of preference.
+    /// The variants, in order of preference.
     pub variants: Vec<GpuVariant>,
-    /// Why there are none.
+    /// The reason why there are no variants, if there are none.
     pub absent: Option<String>,
 }
 
-/// One variant: an entry of a module of its own.
+/// One variant: an entry point of a module of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GpuVariant {
-    /// The name of its entry.
+    /// The name of the entry point.
     pub entry: String,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub threads: u32,
-    /// How many blocks.
+    /// How the number of blocks follows from the index space.
     pub grid: Grid,
-    /// Conditions under which it is the fastest.
+    /// Conditions under which the variant is the fastest.
     pub profit: Profit,
-    /// Condition: neighbours along the last axis lie side by side. Then no strides of vectors are
-    /// passed.
+    /// Condition: all arrays are contiguous along the last axis. The strides of vectors are then no
+    /// parameters of the kernel.
     pub contiguous: bool,
     /// Condition: these arrays, of more than one dimension, have no gaps between their rows.
     pub flat: Vec<u32>,
-    /// Condition: element 0 of these arrays lies at a multiple of 16 bytes, and so does the first
-    /// of every row of those that are not `flat`.
+    /// Condition: the address of element 0 of these arrays is a multiple of 16 bytes, and so is the
+    /// address of the first element of every row, for those that are not `flat`.
     pub aligned: Vec<u32>,
-    /// Condition: the number of elements, and for each array the sum of extents times strides, stay
-    /// below 2^31 - 2^20 in magnitude.
+    /// Condition: the number of elements, and for each array the sum of extents times strides,
+    /// stays below [`NARROW`](super::launch::NARROW) in magnitude.
     pub narrow: bool,
-    /// Condition: segments have at most so many elements.
+    /// Condition: segments have at most this many elements.
     pub longest: Option<u32>,
-    /// Condition: no array that it writes is one that it reads.
+    /// Condition: no array that the kernel writes is one that it reads.
     pub noalias: bool,
-    /// Condition, if not 0: the launch is all that an iteration repeats, and it makes up to so many
-    /// steps of it at once: how many is its last parameter. Of several such variants the one with
-    /// the fewest steps that are enough for the whole iteration, else the one with the most.
+    /// Number of steps of an iteration that one launch computes; 0 for an ordinary launch.
+    /// Condition, if it is not 0: the launch is the whole body of an iteration. In the last launch
+    /// of the iteration fewer steps may be left; the number of steps to compute is the kernel's
+    /// last parameter. If a kernel has several such variants, [`GpuKernel::steps_at_once`] chooses
+    /// the one with the fewest steps that complete the whole iteration in one launch, or, if none
+    /// does, the one with the most steps.
     pub steps_per_launch: u32,
-    /// Condition: every extent of the index space is at least so long.
+    /// Condition: every extent of the index space is at least this long.
     pub extent: u32,
-    /// Arrays that are flat and aligned, and of which rows are read by vectors: every row must be
-    /// aligned, too.
+    /// Arrays among those both flat and aligned whose rows are read by vectors, so that every row
+    /// must be aligned as well.
     pub row_aligned: Vec<u32>,
 }
 
-/// The number of blocks of a launch over n elements. A span is a power of two between `min_span`
-/// and `max_span`, which the launch policy chooses.
+/// How blocks are laid over an index space of n elements. A span is a power of two between
+/// `min_span` and `max_span`, which the launch policy chooses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are described with their variant")]
 pub enum Grid {
-    /// A block computes so many elements; none are launched for no elements.
+    /// A block computes this many elements; there are no blocks for no elements.
     Elements(u32),
-    /// A block computes so many rows and columns, of the last two of at least two axes; none are
-    /// launched for no elements. Blocks count along the columns first, then along the rows, then
-    /// along the axes before.
+    /// A block computes `rows` by `columns` elements, of the last two of at least two axes; there
+    /// are no blocks for no elements. Blocks are counted along the columns first, then along the
+    /// rows, then along the axes before.
     Plane { rows: u32, columns: u32 },
-    /// 128 threads compute `span` tiles of 2048 elements; at least one block.
+    /// A team of 128 threads computes `span` tiles of 2048 elements; there is at least one block.
     Tiles { min_span: u32, max_span: u32 },
-    /// A block computes so many elements, each a segment; none are launched for no elements.
+    /// A block computes this many elements, each of which is a segment; there are no blocks for no
+    /// elements.
     Segments(u32),
-    /// A block computes 8 `span` tiles of one segment; at least one block a segment. `chunks` in
-    /// texts.
+    /// A block of eight warps computes 8 · `span` tiles of one segment; there is at least one block
+    /// per segment. Texts call it `chunks`.
     SegmentTiles { min_span: u32, max_span: u32 },
-    /// A block computes a strip of so many segments (`columns`): `span` of the 16 columns that a
-    /// warp may take of a tile. 16 / span blocks a tile; with more than 128 tiles a segment, span
-    /// is the greatest.
+    /// A block computes a part of one tile for each segment of a strip of `columns` neighbouring
+    /// segments. A tile has 128 columns, of which each of the block's eight warps takes `span`, at
+    /// most 16; so 16 / `span` blocks compute one tile. If segments have more than 128 tiles, the
+    /// span is the greatest.
     Strips { columns: u32, min_span: u32, max_span: u32 },
-    /// A block computes one panel (semantics 5.7) of so many rows and columns of a product, into
-    /// scratch: [panel][square][row][column]. A vector counts as one column. The variant behind it,
-    /// whose grid is of sums, is launched after it.
+    /// A block computes one panel (semantics 5.7) for a block tile of `rows` by `columns` results
+    /// of a product, into scratch: [panel][block tile][row][column]. A vector counts as one column.
+    /// The next variant in the list, whose grid is `Sums`, is launched behind this one.
     Panels { rows: u32, columns: u32 },
-    /// The panels' results of a product, of squares of so many rows and columns, are added: `span`
-    /// threads for each result, a power of two up to 16. Launched after panels only.
+    /// Threads add the panels' results of a product, which lie in block tiles of `rows` by
+    /// `columns` results: `span` threads per result, a power of two up to 16. Launched only behind
+    /// a variant whose grid is `Panels`.
     Sums { rows: u32, columns: u32 },
     /// One block.
     One,
 }
 
-/// Squares of so many rows and columns in the last two axes; a vector is one column.
+/// Returns the number of block tiles of `rows` by `cols` results in the last two axes. A vector is
+/// one column.
 fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
     let [m, n] = match *extents {
         [.., m, n] => [m, n],
@@ -102,7 +110,7 @@ fn squares(extents: &[u64], rows: u32, cols: u32) -> u64 {
 }
 
 impl Grid {
-    /// Whether blocks leave values in scratch, for other blocks or another launch.
+    /// Whether blocks exchange values through scratch, with other blocks or with another launch.
     pub fn has_scratch(&self) -> bool {
         matches!(
             self,
@@ -114,8 +122,8 @@ impl Grid {
         )
     }
 
-    /// Blocks of so many threads over an index space, whose elements are segments of that length
-    /// each. `span`: see [`Grid::Tiles`].
+    /// Returns the number of blocks of `threads` threads over an index space, whose elements are
+    /// segments of length `segment` each. `span`: see [`Grid`].
     pub fn blocks(self, extents: &[u64], segment: u64, threads: u32, span: u32) -> u64 {
         let n = extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0);
         match self {
@@ -137,8 +145,8 @@ impl Grid {
             Grid::Tiles { .. } => {
                 let (tile, teams) = (TILE as u64, u64::from(threads) / COLUMNS as u64);
                 let tiles = n.div_ceil(tile);
-                // a group of 2048 tiles has so many blocks; the last group as many of them as have
-                // a tile
+                // number of blocks of a group of 2048 tiles; the last group has only as many of
+                // them as have a tile
                 let of_group = tile / (teams * u64::from(span));
                 (tiles / tile * of_group + (tiles % tile).div_ceil(teams).min(of_group)).max(1)
             }
@@ -152,8 +160,9 @@ impl Grid {
 }
 
 impl GpuKernel {
-    /// How many steps the variant makes at once that an iteration of so many steps takes, if there
-    /// is one.
+    /// Returns how many steps one launch of a multi-step variant computes in an iteration of
+    /// `count` steps ([`GpuVariant::steps_per_launch`]), if there is such a variant and `count` is
+    /// greater than 1.
     pub fn steps_at_once(&self, count: i64) -> Option<i64> {
         let steps = || self.variants.iter().map(|v| i64::from(v.steps_per_launch)).filter(|n| *n > 0);
         let enough = steps().filter(|n| *n >= count).min();
@@ -209,7 +218,7 @@ impl Display for GpuKernel {
     }
 }
 
-/// All kernels of a text, in order. What comes in may be anything.
+/// Reads all kernels of a text, in order. The text may be malformed.
 pub fn parse(text: &str) -> Result<Vec<GpuKernel>> {
     let mut c = Cursor::new(text)?;
     let mut out = Vec::new();
@@ -317,7 +326,7 @@ fn variant(c: &mut Cursor) -> Result<GpuVariant> {
     })
 }
 
-/// The word and numbers with commas, or nothing.
+/// Reads the word and numbers with commas between them, or nothing.
 fn numbers(c: &mut Cursor, word: &str) -> Result<Vec<u32>> {
     let mut list = Vec::new();
     if c.eat(word) {

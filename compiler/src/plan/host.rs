@@ -1,11 +1,11 @@
-//! Evaluation of a plan's host scalars and rules: the same arithmetic as everywhere
+//! Evaluates a plan's host scalars and shape rules, by the same arithmetic as everywhere else
 //! (`scalar::eval`).
 
 use super::{HostId, HostOp, Plan};
 use crate::scalar::{Lit, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
-/// Evaluates all host scalars into `out`. `len(i, axis)` is the length of array parameter i along
-/// an axis, `arg(i)` the value of scalar parameter i. Allocates nothing once `out` has its
+/// Evaluates all host scalars into `out`. `len(i, axis)` returns the length of array parameter i
+/// along an axis, `arg(i)` the value of scalar parameter i. Nothing is allocated once `out` has its
 /// capacity.
 pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit, out: &mut Vec<Lit>) {
     out.clear();
@@ -25,8 +25,8 @@ pub fn evaluate(plan: &Plan, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> 
     }
 }
 
-/// The first rule that does not hold: its index and a sentence that names construct, parameters,
-/// sizes, the lengths that the plan looks at, and the author's line.
+/// Returns the first rule that does not hold: its index, and a sentence that names the construct,
+/// the parameters, the sizes, the lengths that the plan depends on, and the author's source line.
 pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
     plan.rules.iter().enumerate().find_map(|(i, r)| {
         let (a, b) = (values[r.a.0 as usize].as_i64(), values[r.b.0 as usize].as_i64());
@@ -39,7 +39,7 @@ pub fn violation(plan: &Plan, values: &[Lit]) -> Option<(usize, String)> {
     })
 }
 
-/// `; len(x) = 3, len(y) = 4`
+/// Returns the lengths of the call as text: `; len(x) = 3, len(y) = 4`.
 fn lengths(plan: &Plan, values: &[Lit]) -> String {
     let known = plan.host.iter().zip(values).filter_map(|((_, op), v)| match op {
         HostOp::Len(p, axis) => Some(format!("{} = {}", plan.length(*p, *axis), v.as_i64())),

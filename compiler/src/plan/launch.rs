@@ -1,47 +1,50 @@
-//! The launch policy for GPUs: which variant of a kernel fits, how its work is spread over the
-//! device, and what memory its kernels share. Functions of extents, strides, alignment and the
-//! device alone: the runtime and the simulator of the tests launch by them, and `--explain` says
-//! what they decide.
+//! The launch policy for GPUs: which variant of a kernel runs for a call, how its work is
+//! distributed over the device, and how much scratch its kernels share. It depends on extents,
+//! strides, alignment and the number of multiprocessors alone. The runtime and the simulator of the
+//! tests launch by it, and `--explain` reports its decisions. Among CPU variants, the runtime's
+//! executor chooses.
 //!
 //! A launch of the plan is one kernel launch or, for a split-K product, two: the second kernel adds
-//! the panels that the first one left in scratch. The plan has no step for the second. A plan is
-//! made once for CPUs and GPUs, and whether a product is split is chosen at the call, from its
-//! shape and strides; a step would have to name the variant that it belongs to, and every other
-//! variant and every CPU would have to skip it. So a [`Decision`] lists the kernel launches of a
-//! plan's launch in order, and who executes them makes no difference between them.
+//! the panels' sums that the first one left in scratch. The plan has no step for it: a plan is made
+//! once for CPUs and GPUs, and whether a product is split is decided at the call, from its shape
+//! and strides. A [`Decision`] therefore lists the kernel launches of one launch of the plan, in
+//! order, and its executor treats all of them alike.
 
 use super::gpu::{GpuKernel, GpuVariant, Grid, Profit};
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::scalar::Ty;
 
-/// Indices of a narrow variant stay below this, so that a grid's last blocks do not overflow 32
-/// bits.
+/// Limit for variants with 32-bit indices (`narrow`). Their arithmetic (`kernel/narrow.rs`) only
+/// needs that indices in bounds fit into 31 bits. The limit is 2^20 lower, because threads of a
+/// grid's last, partial blocks also compute indices behind the end, which must not overflow either.
 pub const NARROW: i64 = (1 << 31) - (1 << 20);
-/// Teams of 128 threads that run at once on a multiprocessor, whatever its limits: reductions are
-/// compiled for 1024 threads.
+/// Number of 128-thread teams of a reduction that are assumed to be resident on one multiprocessor
+/// of any device: 1024 threads, for which the cheapest reductions are compiled.
 const RESIDENT_TEAMS: u64 = 8;
-/// Blocks of 256 threads that run at once on a multiprocessor, as segments are compiled.
+/// Number of 256-thread blocks of a segmented reduction that are assumed to be resident on one
+/// multiprocessor. Most segmented reductions are compiled for this number.
 const RESIDENT_BLOCKS: u64 = 4;
-/// Threads that add one result's panels at most, and panels that each of them has in flight.
+/// Maximum number of threads that add the panels of one result together; and the number of panels
+/// whose loads such a thread keeps in flight, beyond which further threads share the panels.
 const MOST_ADDERS: u32 = 16;
 const PANELS_IN_FLIGHT: u64 = 16;
 
-/// What a launch is over.
+/// The index space of a launch.
 #[derive(Clone, Copy)]
 pub struct Space<'a> {
-    /// Outermost first.
+    /// The extents, outermost first.
     pub extents: &'a [u64],
-    /// The length of a segment, where elements are segments; else 0.
+    /// The length of a segment, or the number of inner indices of a product; else 0.
     pub inner_length: u64,
 }
 
 impl Space<'_> {
-    /// How many elements.
+    /// Returns the number of elements of the index space.
     pub fn elements(&self) -> u64 {
         self.extents.iter().copied().reduce(u64::saturating_mul).unwrap_or(0)
     }
 
-    /// Tiles of a segment.
+    /// Returns the number of tiles of a segment.
     fn of_segment(&self) -> u64 {
         self.inner_length.div_ceil(TILE as u64)
     }
@@ -50,23 +53,23 @@ impl Space<'_> {
 /// How the elements of an array of a launch lie in memory.
 #[derive(Clone, Copy)]
 pub struct Layout<'a> {
-    /// Outermost first.
+    /// The extents, outermost first.
     pub extents: &'a [i64],
-    /// In elements.
+    /// The strides, in elements.
     pub strides: &'a [i64],
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub size: usize,
-    /// The address of the first element, up to multiples of 16.
+    /// The address of the first element, modulo a multiple of 16.
     pub address: usize,
 }
 
 impl Layout<'_> {
-    /// Neighbours along the last axis lie side by side.
+    /// Whether neighbours along the last axis are contiguous in memory.
     pub fn is_contiguous(&self) -> bool {
         self.strides.last().is_none_or(|s| *s == 1)
     }
 
-    /// All elements lie side by side, in row-major order.
+    /// Whether the array has no gaps: all its elements lie side by side, in row-major order.
     pub fn is_flat(&self) -> bool {
         let mut dense = 1i64;
         let mut axes = self.extents.iter().zip(self.strides).rev();
@@ -78,8 +81,8 @@ impl Layout<'_> {
             })
     }
 
-    /// The first element, and that of every row unless they follow each other without gaps, lies at
-    /// a multiple of 16 bytes.
+    /// Whether the first element, and that of every row unless the array is `flat`, has an address
+    /// that is a multiple of 16 bytes.
     fn is_aligned(&self, flat: bool) -> bool {
         let outer = self.strides.len().saturating_sub(1);
         let mut rows = self.extents.iter().zip(self.strides).take(outer).filter(|(n, _)| **n > 1);
@@ -87,7 +90,7 @@ impl Layout<'_> {
         self.address.is_multiple_of(16) && (flat || rows.all(|(_, s)| bytes(*s).is_multiple_of(16)))
     }
 
-    /// Every index, times its stride, and the sum of these, stay within 31 bits.
+    /// Whether every index times its stride, and the sum of these products, stays below [`NARROW`].
     fn is_narrow(&self) -> bool {
         let count = self.extents.iter().fold(1i64, |n, e| n.saturating_mul(*e));
         let mut axes = self.extents.iter().zip(self.strides).filter(|(n, _)| **n > 1);
@@ -96,38 +99,38 @@ impl Layout<'_> {
     }
 }
 
-/// How a variant's work is spread.
+/// How a variant's work is distributed.
 struct Spread {
     /// See [`KernelLaunch::span`].
     span: Option<u32>,
     scratch: Scratch,
 }
 
-/// What the kernels of a launch share, in memory of their stream.
+/// The memory of the stream that the kernels of a launch share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Scratch {
-    /// Elements of each scratch array.
+    /// Number of elements of each scratch array.
     pub elements: u64,
-    /// Counters of arrivals: u32, zero before and after each kernel.
+    /// Number of u32 counters of arrived blocks, which are zero before and after each kernel.
     pub counters: u64,
 }
 
 impl Scratch {
-    /// Each array begins at a multiple of so many bytes.
+    /// Alignment of each scratch array, in bytes.
     const ALIGNMENT: u64 = 256;
 
-    /// Bytes from the beginning of an array of that type to the beginning of the next one.
+    /// Returns the distance in bytes from an array of type `ty` to the next one.
     fn bytes_of(&self, ty: Ty) -> u64 {
         self.elements.saturating_mul(ty.size() as u64).saturating_add(Scratch::ALIGNMENT - 1)
             & !(Scratch::ALIGNMENT - 1)
     }
 
-    /// Bytes of arrays of these types, one behind the other.
+    /// Returns the size of scratch arrays of these types, one behind the other, in bytes.
     pub fn bytes(&self, types: &[Ty]) -> u64 {
         types.iter().fold(0, |sum: u64, ty| sum.saturating_add(self.bytes_of(*ty)))
     }
 
-    /// Where each of them begins.
+    /// Returns the offset of each of these scratch arrays, in bytes.
     pub fn offsets(&self, types: &[Ty]) -> impl Iterator<Item = u64> {
         types.iter().scan(0, |next: &mut u64, ty| {
             let begin = *next;
@@ -137,36 +140,38 @@ impl Scratch {
     }
 }
 
-/// One variant of a kernel on its grid.
+/// One variant of a kernel with its grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelLaunch {
-    /// The variant's position in its kernel.
+    /// The variant's index in its kernel.
     pub variant: usize,
-    /// At least 1.
+    /// Number of blocks, at least 1.
     pub blocks: u64,
-    /// How many tiles, say, a team takes ([`Grid`]), where that is chosen at the launch: the last
-    /// parameter of kernels that have scratch, which no other kernel has.
+    /// The span: how many units of work, such as tiles, a block's threads take one after another
+    /// ([`Grid`]), if the grid leaves it to the launch. It is the last parameter of kernels that
+    /// have scratch; other kernels have no such parameter.
     pub span: Option<u32>,
 }
 
-/// A launch of a plan that is decided.
+/// The kernel launches that execute one launch of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     kernels: [Option<KernelLaunch>; 2],
-    /// What its kernels share.
+    /// The scratch that the kernels share.
     pub scratch: Scratch,
 }
 
 impl Decision {
-    /// What is launched, in order; nothing for no elements.
+    /// Returns the kernel launches, in order. There are none for no elements.
     pub fn kernels(&self) -> impl Iterator<Item = KernelLaunch> {
         self.kernels.into_iter().flatten()
     }
 }
 
 impl GpuKernel {
-    /// The first variant that is right for a launch and may be the fastest; those that make several
-    /// steps of an iteration only where so many are to be made. See [`GpuVariant::fits`].
+    /// Returns the first variant that is right for a launch and, by its profit, the fastest. A
+    /// variant that makes several steps of an iteration is considered only if it makes exactly
+    /// `steps`. See [`GpuVariant::fits`].
     pub fn choose<'l>(
         &self,
         space: &Space,
@@ -181,7 +186,7 @@ impl GpuKernel {
         self.variants.iter().position(may)
     }
 
-    /// What is launched if that variant was chosen, on a device with so many multiprocessors.
+    /// Returns the kernel launches for the chosen variant, on a device with `multiprocessors`.
     pub fn decide(&self, variant: usize, space: &Space, multiprocessors: u64) -> Decision {
         let launch = |variant: usize| {
             let v = &self.variants[variant];
@@ -195,7 +200,8 @@ impl GpuKernel {
         Decision { kernels: [first, second], scratch }
     }
 
-    /// The variant that is launched behind that one: it adds the panels of a split-K product.
+    /// Returns the kernel behind `variant` that adds the panels of a split-K product, if there is
+    /// one.
     pub fn follower(&self, variant: usize) -> Option<usize> {
         let leaves_panels = matches!(self.variants[variant].grid, Grid::Panels { .. });
         leaves_panels.then_some(variant + 1)
@@ -203,15 +209,15 @@ impl GpuKernel {
 }
 
 impl GpuVariant {
-    /// Whether it is launched by itself, and not behind another one.
+    /// Whether the variant is launched on its own, and not behind another one.
     pub fn is_first(&self) -> bool {
         !matches!(self.grid, Grid::Sums { .. })
     }
 
-    /// Whether it may be the fastest one, with scratch that one can afford, over this index space,
-    /// whose elements are segments of that length each.
+    /// Whether the variant may be the fastest for this index space, whose elements are segments of
+    /// length `segment` each, with an acceptable amount of scratch.
     pub fn is_profitable(&self, extents: &[u64], segment: u64) -> bool {
-        // a stream keeps what panels leave: no more than 256 MiB of f32, indexed by 31 bits
+        // elements of scratch for panels: 256 MiB of f32, kept by the stream, indexed by 31 bits
         const MOST_SCRATCH: u64 = 1 << 26;
         let Profit { min_blocks, max_blocks, min_inner_length, max_rows, max_columns } = self.profit;
         let blocks = |segment: u64| self.grid.blocks(extents, segment, self.threads, 1);
@@ -231,9 +237,9 @@ impl GpuVariant {
             && max_columns.is_none_or(|n| axis(0) <= n.into())
     }
 
-    /// Whether the code is right for a launch: unit strides, no output that is an input
-    /// (`writes_an_input` is asked where that matters), alignment, 32-bit indices, the longest
-    /// segment, the steps of an iteration that are made at once.
+    /// Whether the variant's code is right for a launch: strides of 1, no output that is an input
+    /// (`writes_an_input` is called only if that matters), alignment, 32-bit indices, the longest
+    /// segment, the number of iteration steps per launch.
     pub fn fits<'l>(
         &self,
         space: &Space,
@@ -255,7 +261,7 @@ impl GpuVariant {
             && space.extents.iter().all(|n| *n >= self.extent.into())
     }
 
-    /// How the work is spread over a device with so many multiprocessors.
+    /// Chooses the span, as small as lets all blocks be resident at once, and the scratch.
     fn spread(&self, space: &Space, multiprocessors: u64) -> Spread {
         let (n, of_segment) = (space.elements(), space.of_segment());
         let tiles = n.div_ceil(TILE as u64);
@@ -264,7 +270,7 @@ impl GpuVariant {
         match self.grid {
             Grid::Tiles { min_span, max_span } => {
                 let span = doubled(tiles, min_span, max_span, multiprocessors * RESIDENT_TEAMS);
-                // a value a tile; behind them, if there are several groups of tiles, one a group
+                // one value per tile, then one per group of tiles if there are several groups
                 let (elements, counters) = match groups {
                     0 | 1 => (tiles.max(1), 1),
                     _ => (tiles.next_multiple_of(4) + groups, groups + 1),
@@ -272,7 +278,7 @@ impl GpuVariant {
                 Spread { span: Some(span), scratch: Scratch { elements, counters } }
             }
             Grid::SegmentTiles { min_span, max_span } => {
-                // four blocks a segment at least, or warps wait for the one with more tiles
+                // at least four blocks per segment: else warps wait for the one that has more tiles
                 let max_span = max_span.min(1 << (of_segment / 32).clamp(1, u64::from(max_span)).ilog2());
                 let blocks = n * of_segment.div_ceil(8);
                 let span = doubled(blocks, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
@@ -284,7 +290,7 @@ impl GpuVariant {
             Grid::Strips { columns, min_span, max_span } => {
                 let strips = n.div_ceil(columns.into());
                 let parts = strips * of_segment * u64::from(max_span);
-                // the last block of a strip joins up to 128 parts at once, or whole tiles
+                // the last block of a strip joins up to 128 parts at once, else whole tiles
                 let mut span = doubled(parts, min_span, max_span, multiprocessors * RESIDENT_BLOCKS);
                 while span < max_span && of_segment * u64::from(max_span / span) > COLUMNS as u64 {
                     span *= 2;
@@ -297,8 +303,7 @@ impl GpuVariant {
                 let elements = blocks.saturating_mul(u64::from(rows) * u64::from(columns));
                 Spread { span: Some(1), scratch: Scratch { elements, counters: 0 } }
             }
-            // threads for each result, however large the device is; the scratch is that of the
-            // panels before
+            // independent of the device; the scratch belongs to the kernel that left the panels
             Grid::Sums { .. } => {
                 let panels = space.inner_length.div_ceil(PANEL as u64);
                 Spread { span: Some(doubled(panels, 1, MOST_ADDERS, PANELS_IN_FLIGHT)), ..none }
@@ -307,7 +312,7 @@ impl GpuVariant {
         }
     }
 
-    /// All spans that are chosen on some device.
+    /// Returns all spans that are chosen on any device.
     pub fn spans(&self, space: &Space) -> Vec<u32> {
         let devices = (0..16).map(|k| 1u64 << k);
         let mut all: Vec<u32> = devices.filter_map(|m| self.spread(space, m).span).collect();
@@ -317,8 +322,9 @@ impl GpuVariant {
     }
 }
 
-/// How many tiles a team of 128 threads takes: as few as let all teams run at once (`full` of
-/// them), because blocks that wait for others to end cost more than blocks with more tiles.
+/// Returns a span for `tiles` units of work: `least`, doubled until at most `full` teams are
+/// needed, which can all be resident at once, but not above `most`. Blocks that wait for others to
+/// end cost more than blocks with more units.
 fn doubled(tiles: u64, least: u32, most: u32, full: u64) -> u32 {
     let mut span = least;
     while span < most && tiles.div_ceil(span.into()) > full {
@@ -380,7 +386,7 @@ mod tests {
     fn layouts() {
         let of = |extents, strides, address| Layout { extents, strides, size: 4, address };
         assert!(of(&[3, 8], &[8, 1], 0).is_flat() && of(&[3, 8], &[8, 1], 0).is_aligned(false));
-        // one row has no distance to the next
+        // the stride between rows does not matter if there is only one row
         assert!(of(&[1, 8], &[99, 1], 0).is_flat() && of(&[1, 8], &[99, 1], 32).is_aligned(false));
         assert!(!of(&[3, 8], &[9, 1], 0).is_flat() && !of(&[3, 8], &[9, 1], 0).is_aligned(false));
         assert!(!of(&[8], &[1], 4).is_aligned(true));

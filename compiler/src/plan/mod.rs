@@ -1,8 +1,9 @@
-//! Plans: what the runtime executes for one function.
+//! Plans: the steps that the runtime executes for a call of one function.
 //!
-//! A plan is host scalars (over lengths, constants and scalar arguments), shape rules over them,
-//! the extents of results and temporaries, and a list of steps. It holds every decision; the
-//! runtime only follows it. Text form: `docs/ir.md`.
+//! A plan consists of host scalars (computed from lengths, constants and scalar arguments), shape
+//! rules over them, the extents of results and temporaries, and a list of steps. All decisions that
+//! do not depend on the call are in it. At a call, [`launch`] chooses among the variants of a
+//! kernel for GPUs, and the runtime's executor among those for CPUs. Text form: `docs/ir.md`.
 
 pub mod gpu;
 pub mod host;
@@ -14,18 +15,18 @@ mod profit;
 use crate::core::{Rule, Type};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// A host scalar of one plan: index into [`Plan::host`].
+/// A host scalar of one plan: its index in [`Plan::host`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct HostId(pub u32);
 
-/// How a host scalar is computed. Operands come earlier in the list.
+/// How a host scalar is computed. Its operands come before it in the list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum HostOp {
     Const(Lit),
-    /// Length of an array parameter along an axis.
+    /// The length of an array parameter along an axis.
     Len(u32, u8),
-    /// Value of a scalar parameter.
+    /// The value of a scalar parameter.
     Arg(u32),
     Unary(UnaryOp, HostId),
     Binary(BinaryOp, HostId, HostId),
@@ -34,18 +35,18 @@ pub enum HostOp {
     Cast(Ty, HostId),
 }
 
-/// A shape rule: checked before anything is allocated, launched or written.
+/// A shape rule, which is checked before anything is allocated, launched or written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostRule {
-    /// What must hold.
+    /// The relation that must hold.
     pub rule: Rule,
-    /// First operand (i64).
+    /// The first operand (i64).
     pub a: HostId,
-    /// Second operand (i64).
+    /// The second operand (i64).
     pub b: HostId,
-    /// The construct and the parameters it concerns: `zip_with: x, y`.
+    /// The construct and the parameters that the rule is about, such as `zip_with: x, y`.
     pub subject: String,
-    /// The author's `file:line:column`, may be empty.
+    /// The author's `file:line:column`, or an empty string.
     pub loc: String,
 }
 
@@ -54,7 +55,8 @@ pub struct HostRule {
 pub struct Slot {
     /// Its name.
     pub name: String,
-    /// Its type; an array has extents unless it is a parameter (whose extents are the caller's).
+    /// The value's type. An array has extents unless it is a parameter, whose extents are the
+    /// caller's.
     pub ty: Type,
     /// The extents of an array that is a result or a temporary, outermost first.
     pub extents: Vec<HostId>,
@@ -72,7 +74,7 @@ pub enum Place {
 }
 
 impl Plan {
-    /// What is at a place.
+    /// Returns the parameter, result or temporary at a place.
     pub fn slot(&self, place: Place) -> &Slot {
         match place {
             Place::Param(i) => &self.params[i as usize],
@@ -85,12 +87,12 @@ impl Plan {
 /// How a kernel uses an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read at the index of the element being computed, and nowhere else: an output may be the same
+    /// Read only at the index of the element that is being computed. An output may be the same
     /// array.
     Pointwise,
-    /// Read at other indices, too.
+    /// Read at other indices as well.
     Anywhere,
-    /// Written at the index of the element, never read.
+    /// Written at the index of the element that is being computed, and never read.
     Write,
 }
 
@@ -99,120 +101,122 @@ pub enum Access {
 pub enum ScalarArg {
     /// A host scalar.
     Host(HostId),
-    /// The distance of neighbours along an axis of an array (by position in `arrays`), in elements.
+    /// The stride of an array (by its index in `arrays`) along an axis, in elements.
     Stride(u32, u8),
 }
 
-/// One pass over one index space.
+/// One launch of a kernel over one index space.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
-    /// Index into the module's kernels.
+    /// The kernel's index in the module.
     pub kernel: u32,
     /// The kernel's name, for reports.
     pub name: String,
     /// The extents of the index space, outermost first; its elements are counted in row-major
-    /// order. Empty: only `finish` runs.
+    /// order. If it is empty, only `finish` runs.
     pub domain: Vec<HostId>,
-    /// The length of the segments that the elements are made of, where variants are chosen by it,
-    /// or work is divided.
+    /// The length of a segment, or the number of inner indices of a product, if variants or the
+    /// division of the work depend on it.
     pub segment: Option<HostId>,
-    /// The elements must be visited in order, on one thread (fold).
+    /// Whether the elements must be visited in order, on one thread (folds).
     pub sequential: bool,
-    /// Estimated operations and accesses of one element: how finely to split the work
-    /// ([`Launch::work`]).
+    /// Estimated number of operations and accesses of one element, which decides how finely the
+    /// work is divided ([`Launch::work`]).
     pub cost: u32,
-    /// Elements of a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer where an element is
-    /// long work. Reductions always have tiles.
+    /// Number of elements in a CPU's unit of work: [`TILE`](crate::core::TILE), or fewer if an
+    /// element takes many operations. Reductions always have tiles.
     pub grain: u32,
-    /// Arrays, in the kernel's order.
+    /// The arrays, in the order of the kernel's parameters.
     pub arrays: Vec<(Place, Access)>,
-    /// Arrays of more than one dimension whose rows must follow each other without gaps in the
-    /// kernel's contiguous versions (by position in `arrays`).
+    /// Arrays of more than one dimension (by index in `arrays`) that must have no gaps between
+    /// their rows in the kernel's contiguous variants.
     pub flat: Vec<u32>,
-    /// "in" scalars, in the kernel's order.
+    /// The "in" scalars, in the order of the kernel's parameters.
     pub scalars: Vec<ScalarArg>,
-    /// Slots (scalar results and scalar temporaries), in the kernel's order.
+    /// The slots (scalar results and scalar temporaries), in the order of the kernel's parameters.
     pub slots: Vec<Place>,
-    /// Element types of the scratch arrays (one value a tile each).
+    /// The element types of the scratch arrays, each of which has one value per tile.
     pub scratch: Vec<Ty>,
-    /// What it computes: stored arrays, and the slots that it writes. Each with the author's
+    /// The stored arrays and the slots that the launch writes, each with the author's
     /// `file:line:column`, which may be empty.
     pub computes: Vec<(Place, String)>,
-    /// What to say of a record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
+    /// The message of an error record at each site: `x.at(i) is out of range (stats.rs:12:5)`.
     pub sites: Vec<String>,
     /// Whether the kernel has a `finish` part.
     pub finish: bool,
 }
 
-/// The length that a nested sequence is taken to have in [`Launch::cost`].
+/// The length that a nested sequence is assumed to have in [`Launch::cost`].
 pub const GUESSED_LENGTH: u32 = 1024;
 
 impl Launch {
-    /// Operations of a CPU's unit of work. Where the length of segments is known, it takes the
-    /// place of [`GUESSED_LENGTH`].
+    /// Returns the estimated number of operations of a CPU's unit of work. If the length of
+    /// segments is known, it replaces [`GUESSED_LENGTH`].
     pub fn work(&self, segment: Option<i64>) -> i64 {
         let length = segment.unwrap_or(GUESSED_LENGTH.into()).max(1);
         let of_element = i64::from(self.cost).saturating_mul(length) / i64::from(GUESSED_LENGTH);
         i64::from(self.grain).saturating_mul(of_element.max(1))
     }
 
-    /// Bytes of its error records on a GPU: a word a site.
+    /// Returns the size of the launch's error records on a GPU, in bytes: one 64-bit word per site.
     pub fn record_bytes(&self) -> u64 {
         self.sites.len() as u64 * 8
     }
 }
 
-/// A step of the plan, in order.
+/// A step of the plan. Steps run in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most steps are launches")]
 pub enum Step {
-    /// Allocates a temporary (index into [`Plan::temps`]).
+    /// Allocates a temporary (an index into [`Plan::temps`]).
     Alloc(u32),
     /// Runs a kernel.
     Launch(Launch),
-    /// Runs the steps that follow again and again.
+    /// Repeats the steps that follow.
     Repeat(Repeat),
     /// Frees a temporary.
     Free(u32),
 }
 
-/// An iteration: its body are the next steps of the plan, which make `next` from `current` of each
-/// state.
+/// An iteration. The next `body` steps of the plan are its body, which computes `next` from
+/// `current` for each state.
 ///
-/// The first time `current` is `from`; the last time `next` is `to`. In between they are `to` and a
-/// spare array in turn, so that nothing is copied. Where the count is 0, other steps run, once,
-/// which make `to` from `from`, too: they copy.
+/// In the first repetition `current` is `from`; in the last one `next` is `to`. In between they are
+/// `to` and a spare array in turn, so that nothing is copied. If the count is 0, the `otherwise`
+/// steps behind the body run once instead, and copy `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repeat {
-    /// How often (i64, not negative by a rule).
+    /// The number of repetitions (i64). A rule makes sure that it is not negative.
     pub count: HostId,
-    /// How many of the next steps are the body.
+    /// Number of steps of the body.
     pub body: u32,
-    /// How many steps behind the body run where the count is 0.
+    /// Number of steps behind the body, which run if the count is 0.
     pub otherwise: u32,
-    /// What changes.
+    /// The arrays that the iteration changes.
     pub states: Vec<State>,
 }
 
 impl Repeat {
-    /// How many of the next steps belong to it.
+    /// Returns the number of the next steps that belong to the iteration.
     pub fn inside(&self) -> usize {
         self.body as usize + self.otherwise as usize
     }
 }
 
-/// An array that an iteration changes. All five have one shape.
+/// An array that an iteration changes. The five arrays of a state have the same shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State {
-    /// Where it is before.
+    /// The place of the array before the iteration.
     pub from: Place,
-    /// Where it is wanted.
+    /// The place of the array after the iteration.
     pub to: Place,
-    /// A temporary of that shape.
+    /// A temporary with memory of its own, which holds every other state in between.
     pub spare: u32,
-    /// What the body calls it before and after a step: temporaries without memory of their own.
+    /// The temporary that stands for the state before a step in the body's launches; it has no
+    /// memory of its own.
     pub current: u32,
-    /// After the step.
+    /// The temporary that stands for the state after a step in the body's launches; it has no
+    /// memory of its own.
     pub next: u32,
 }
 
@@ -221,33 +225,34 @@ pub struct State {
 pub struct Plan {
     /// The function's name.
     pub name: String,
-    /// Parameters, in order.
+    /// The parameters, in order.
     pub params: Vec<Slot>,
-    /// Results, in order.
+    /// The results, in order.
     pub results: Vec<Slot>,
-    /// Temporaries: vectors, and scalars that stay on the device.
+    /// The temporaries: arrays, and scalars that stay on the device.
     pub temps: Vec<Slot>,
-    /// Host scalars, operands first.
+    /// The host scalars; operands come before their uses.
     pub host: Vec<(Ty, HostOp)>,
-    /// Shape rules, in order.
+    /// The shape rules, in order.
     pub rules: Vec<HostRule>,
-    /// Steps, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
 impl Plan {
-    /// Whether a result may be a parameter without harm: the launch that writes it reads that one
-    /// only at the index it writes, and no later launch reads it.
+    /// Whether a result may be stored in a parameter's memory: the launch that writes the result
+    /// reads the parameter only at the index that it writes, and no later launch reads the
+    /// parameter.
     pub fn may_be_in_place(&self, result: usize, param: usize) -> bool {
         let (result, param) = (Place::Result(result as u32), Place::Param(param as u32));
-        // an iteration writes its result before it has read everything
+        // an iteration writes its result before it has read everything that it reads
         if self.repeats().any(|r| r.states.iter().any(|s| s.to == result)) {
             return false;
         }
         let mut written = false;
         self.steps.iter().all(|step| {
             let l = match step {
-                // it begins with the parameter as it was
+                // the iteration begins with the parameter's original value
                 Step::Repeat(r) => return !written || r.states.iter().all(|s| s.from != param),
                 Step::Launch(l) => l,
                 Step::Alloc(_) | Step::Free(_) => return true,
@@ -261,18 +266,18 @@ impl Plan {
         })
     }
 
-    /// All launches, those of a repeated body once.
+    /// Returns all launches; those of a repeated body once.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.steps.iter().filter_map(|s| if let Step::Launch(l) = s { Some(l) } else { None })
     }
 
-    /// All iterations.
+    /// Returns all iterations.
     pub fn repeats(&self) -> impl Iterator<Item = &Repeat> {
         self.steps.iter().filter_map(|s| if let Step::Repeat(r) = s { Some(r) } else { None })
     }
 
-    /// What messages and documents call the length of a parameter along an axis: `len(x)`,
-    /// `rows(a)`, `cols(a)`, `extent(t, 1)`.
+    /// Returns the length of a parameter along an axis as messages and documents write it:
+    /// `len(x)`, `rows(a)`, `cols(a)`, `extent(t, 1)`.
     pub fn length(&self, param: u32, axis: u8) -> String {
         let Some(p) = self.params.get(param as usize) else { return "?".into() };
         match (p.ty.rank, axis) {

@@ -1,4 +1,4 @@
-//! Reads the text form of plans back. What comes in may be anything: every index is checked.
+//! Reads the text form of plans. The text may be malformed: every index in it is checked.
 
 use super::{Access, HostId, HostOp, HostRule, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::core::{MAX_RANK, Rule, TILE};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::Cursor;
 
-/// All plans of a text, in order.
+/// Reads all plans of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Plan>> {
     let mut c = Cursor::new(text)?;
     let mut plans = Vec::new();
@@ -63,7 +63,7 @@ fn host(c: &mut Cursor) -> Result<HostId> {
     name.parse().map(HostId).map_err(|_| c.error(format!("%{name} is not a host scalar")))
 }
 
-/// The word and host scalars with commas, or nothing.
+/// Reads the word and host scalars with commas between them, or nothing.
 fn hosts(c: &mut Cursor, word: &str) -> Result<Vec<HostId>> {
     let mut list = Vec::new();
     if c.eat(word) {
@@ -147,7 +147,7 @@ fn launch(c: &mut Cursor) -> Result<Launch> {
     l.cost = index(c)?;
     if c.eat("grain") {
         l.grain = index(c)?;
-        // whoever counts units divides by it
+        // the number of units of work is a quotient by the grain
         if l.grain == 0 || i64::from(l.grain) > TILE {
             return Err(c.error("a grain has 1 to 2048 elements"));
         }
@@ -198,7 +198,7 @@ fn repeat(c: &mut Cursor) -> Result<Repeat> {
     Ok(r)
 }
 
-/// Types and indices: after this the runtime may index without looking.
+/// Checks all types and indices, so that the runtime may use indices without checks.
 fn check(p: &Plan) -> Result<()> {
     let bad = |what: &str| Err(Error::user("E0103", format!("plan @{}: {what}", p.name)));
     let param = |i: u32| p.params.get(i as usize).map(|s| s.ty);
@@ -276,7 +276,8 @@ fn check(p: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Whether the first steps are there, without a part of an iteration that goes on behind them.
+/// Whether there are at least `body` steps, and no iteration among the first `body` steps extends
+/// behind these.
 fn is_whole(steps: &[Step], body: usize) -> bool {
     let inside = |(i, s): (usize, &Step)| match s {
         Step::Repeat(r) => i + 1 + r.inside() <= body,

@@ -1,4 +1,4 @@
-//! The text form of plans.
+//! Prints the text form of plans.
 
 use super::{Access, HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::core::TILE;
@@ -37,7 +37,7 @@ impl Display for Place {
     }
 }
 
-/// The word and host scalars with commas, or nothing.
+/// Prints the word and host scalars with commas between them, or nothing.
 fn list(f: &mut Formatter<'_>, word: &str, list: &[HostId]) -> fmt::Result {
     for (i, h) in list.iter().enumerate() {
         write!(f, "{}{h}", if i == 0 { word } else { ", " })?;

@@ -1,25 +1,26 @@
-//! For which shapes a variant of a kernel is the fastest one.
+//! The shapes for which a variant of a kernel is the fastest one.
 
 use crate::error::Result;
 use crate::text::Cursor;
 use std::fmt::{self, Display, Formatter};
 
-/// Shapes of which a variant is the fastest: without these conditions it would be right, too.
+/// Conditions on the shape under which a variant is the fastest. The variant would be right without
+/// them as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Profit {
-    /// The grid has at least so many blocks.
+    /// Minimum number of blocks of the grid.
     pub min_blocks: Option<u32>,
-    /// It has at most so many; of panels: of each panel.
+    /// Maximum number of blocks of the grid; for panels, of the blocks of one panel.
     pub max_blocks: Option<u32>,
-    /// Segments have at least so many elements.
+    /// Minimum number of elements of a segment.
     pub min_inner_length: Option<u32>,
-    /// There are at most so many rows.
+    /// Maximum number of rows.
     pub max_rows: Option<u32>,
-    /// There are at most so many columns.
+    /// Maximum number of columns.
     pub max_columns: Option<u32>,
 }
 
-/// Their words.
+/// The words of the conditions in texts, in the order of the fields.
 const WORDS: [&str; 5] = ["blocks", "most", "shortest", "rows", "columns"];
 
 impl Display for Profit {

@@ -1,8 +1,8 @@
-//! Accesses: which arrays a fused group reads at the element's own index. A fact of the graph
-//! alone.
+//! Accesses: which arrays a fused group reads at the element's own index, and which at other
+//! indices. This follows from the graph alone.
 //!
-//! What is read there is what a GPU's thread loads by vectors of neighbours, and an array that is
-//! read nowhere else may be one that the launch writes.
+//! A GPU thread loads the arrays that are read at the own index by vectors of neighbouring
+//! elements. An array that is read nowhere else may also be an output of the launch.
 
 use super::element::{element, opened};
 use super::groups::{FusedGroup, is_store};
@@ -17,7 +17,8 @@ use crate::scalar::Ty;
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet as HashSet;
 
-/// Whether the elements of an index space of several dimensions need their indices.
+/// Whether the elements of an index space of several dimensions need their indices, and not only
+/// their number in row-major order.
 pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     let (_, k) = l.g.fresh_var(Ty::I64);
     let mut stack: Vec<NodeId> = fused.items.iter().map(|it| element(&mut l.g, it.node, k)).collect();
@@ -38,24 +39,25 @@ pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     false
 }
 
-/// What a fused group reads.
+/// The arrays that a fused group reads.
 #[derive(Default)]
 pub struct Accesses {
     /// The arrays that are read at the element's own index, in the order in which an element reads
-    /// them: on its fast path, then on its slow path.
+    /// them: first on its fast path, then on its slow path.
     own: IndexSet<NodeId>,
-    /// The arrays that are read at another index, or at one that a nested operation has.
+    /// The arrays that are read at another index, or by a nested operation.
     elsewhere: IndexSet<NodeId>,
-    /// It is a map over several dimensions that goes row by row, because its elements need their
-    /// indices. Else it counts through the elements, and what is read at the element's own indices
-    /// is read at its number.
+    /// Whether the group is a map over several dimensions that is computed row by row, because its
+    /// elements need their indices. Any other group counts through its elements: a read at the
+    /// element's own indices is a read at its number in row-major order.
     by_rows: bool,
-    /// It is a product of matrices.
+    /// Whether the group is a matrix product.
     is_product: bool,
 }
 
 impl Accesses {
-    /// Finds the reads of a fused group; `arrays` are what its stored items are in the interior.
+    /// Finds the reads of a fused group. `arrays` are the arrays that its stored items are in the
+    /// interior.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
         let is_product = products::plan(l, fused).is_some_and(|p| p.is_matrix);
         let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
@@ -72,28 +74,32 @@ impl Accesses {
         found
     }
 
-    /// The arrays whose elements at the element's own number a GPU's thread loads.
+    /// Returns the arrays that are read at the element's own number, which a GPU thread loads by
+    /// vectors.
     pub fn pointwise(&self) -> impl Iterator<Item = &NodeId> {
         self.own.iter().filter(|_| !self.by_rows)
     }
 
-    /// How an array is read. What tiles of a product read is read by several threads.
+    /// Returns how an array is read. The tiles of a product are read by several threads, so no
+    /// array of a product is pointwise.
     pub fn access(&self, x: NodeId) -> Access {
         let own = !self.is_product && self.own.contains(&x) && !self.elsewhere.contains(&x);
         if own { Access::Pointwise } else { Access::Anywhere }
     }
 
-    /// Whether some array is read at the element's own index only: it may be an output, too.
+    /// Whether some array is read at the element's own index only, so that it may be an output as
+    /// well.
     pub fn may_be_in_place(&self) -> bool {
         self.own.iter().any(|x| self.access(*x) == Access::Pointwise)
     }
 
-    /// All arrays.
+    /// Returns all arrays that are read.
     pub fn arrays(&self) -> impl Iterator<Item = &NodeId> {
         self.own.iter().chain(&self.elsewhere)
     }
 
-    /// Finds the reads: those of the fast path, then those that only the slow path has.
+    /// Finds the reads of `roots`: first those of the fast path, then those that only the slow path
+    /// has.
     fn walk(&mut self, l: &mut LaunchContext, roots: Vec<NodeId>, index: &[NodeId]) {
         let (mut stack, mut slow, mut seen) = (roots, Vec::new(), Vec::new());
         stack.reverse();
@@ -122,7 +128,7 @@ impl Accesses {
                 }
                 Op::Elem(x, at) => {
                     let (x, at) = (*x, at.clone());
-                    // one of several dimensions, at the element's number
+                    // an array of several dimensions that is read at the element's number
                     let own = index.len() == 1 && l.number(x, &at) == Some(index[0]);
                     let list = if own { &mut self.own } else { &mut self.elsewhere };
                     list.insert(x);
@@ -141,8 +147,8 @@ impl Accesses {
         }
     }
 
-    /// All reads of a nested operation, or of what does not depend on the element. What is stored
-    /// or reduced by another group is not read here.
+    /// Adds all reads of a nested operation, or of a node that does not depend on the element, to
+    /// `elsewhere`. Arrays and reductions that another group stores or computes are not entered.
     fn elsewhere_of(&mut self, g: &Graph, n: NodeId, index: &[NodeId]) {
         let (mut stack, mut seen) = (vec![n], HashSet::default());
         while let Some(n) = stack.pop() {

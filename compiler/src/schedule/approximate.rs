@@ -1,12 +1,13 @@
-//! What an approximation of `fast_math` is on each target: on a CPU the precise operation, on a GPU
-//! instructions of the hardware.
+//! The approximate operations of `fast_math` on each target: on a CPU each becomes the precise
+//! operation, on a GPU it becomes instructions of the hardware.
 
 use crate::core::elementary;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use std::f32::consts::{LN_2, LOG2_E, LOG10_2};
 
-/// What the operation is made of on the target. None: the operation itself.
+/// Returns the expansion of an operation on the target. Returns `None` if the target has the
+/// operation itself.
 pub fn of_target(g: &mut Graph, op: &Op, gpu: bool) -> Option<NodeId> {
     match *op {
         Op::Unary(op, x) if gpu => instructions(g, op, x),
@@ -21,7 +22,8 @@ fn precise(g: &mut Graph, op: Op) -> NodeId {
     elementary::expand(g, &op).unwrap_or_else(|| g.add(op))
 }
 
-/// The hardware has powers of 2 and logarithms to base 2 only, and no tangent.
+/// Returns the expansion of an approximate operation that a GPU has no instruction for: the
+/// hardware has only powers of 2 and logarithms to base 2, and no tangent.
 fn instructions(g: &mut Graph, op: UnaryOp, x: NodeId) -> Option<NodeId> {
     let times = |g: &mut Graph, n: NodeId, c: f32| {
         let c = g.lit(Lit::f32(c));

@@ -1,13 +1,15 @@
-//! Columns of a tile join as a binary counter counts: a new value joins those of as many columns
-//! before it as the number of columns so far has ones at its end, from the lowest bit on. So the
-//! pairs of semantics 5.1 join in its order, and a counter of eight values serves 128 columns.
+//! Pairwise accumulation of the columns of a tile, as a binary counter counts (Higham 1993). Bit k
+//! of the counter holds the join of 2^k neighbouring columns. A new column is joined with the
+//! values of the trailing ones of the number of columns so far, from the lowest bit on, like a
+//! carry, and is stored at the first bit that is 0. So columns join in the order of semantics 5.1,
+//! and eight values serve 128 columns.
 //!
 //! ```text
 //! columns so far   1: a      2: ab      3: ab, c      4: abcd
 //! ```
 //!
-//! Where the operator is an instruction it is written out for each bit. Else a loop goes through
-//! the bits, and the operator is written once.
+//! If the operator is one instruction, its code is emitted once for each bit. Otherwise a loop goes
+//! through the bits, and the operator's code is emitted once.
 
 use super::element::named;
 use super::lower::Lower;
@@ -17,26 +19,26 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The counter of reductions that go through the same tree together.
+/// The counter of reductions that go through the same tree together; each of them is a lane.
 pub struct Counters {
     bits: Bits,
-    /// How many there are of each lane.
+    /// Number of bits.
     len: usize,
 }
 
-/// The values of a counter's bits: that of bit k is the value of 2^k neighbours.
+/// The values of a counter's bits. Bit k holds the value of 2^k neighbours.
 enum Bits {
-    /// The lanes' registers of each bit; the operator is written for each.
+    /// The registers of each bit, one per lane. The operator's code is emitted for each bit.
     Straight(Vec<Vec<Reg>>),
-    /// Registers that a loop goes through: a GPU's registers have no index, so a chain of selects
-    /// picks the one with a number.
+    /// The same registers for a loop over the bits. Registers of a GPU cannot be indexed, so a
+    /// chain of selects picks a bit by its number.
     Looped(Vec<Vec<Reg>>),
-    /// A CPU has an array for each lane.
+    /// On a CPU: one array of bits per lane.
     Arrays(Vec<Mem>),
 }
 
 impl Counters {
-    /// For up to 2^`levels` columns.
+    /// Declares a counter for up to 2^`levels` columns.
     pub fn new(l: &mut Lower, lanes: &Lanes, levels: u32, out: &mut Vec<Stmt>) -> Counters {
         let len = levels as usize + 1;
         let bits = if lanes.general && !l.k.is_gpu() {
@@ -49,7 +51,8 @@ impl Counters {
         Counters { bits, len }
     }
 
-    /// The values of 2^from columns after those before them: `c` such have been counted.
+    /// Emits the addition of a value (one per lane) of 2^`from` columns, after `c` such values have
+    /// been added.
     pub fn push(
         &mut self,
         l: &mut Lower,
@@ -86,7 +89,7 @@ impl Counters {
         Ok(())
     }
 
-    /// The values of all columns, when all have been counted.
+    /// Returns the values of all columns if 2^levels columns have been added.
     pub fn full(&self) -> Vec<Expr> {
         let last = Expr::int(self.len as i64 - 1);
         match &self.bits {
@@ -95,7 +98,8 @@ impl Counters {
         }
     }
 
-    /// The values of all `width` columns, of which there is at least one.
+    /// Emits the join of all `width` columns, of which there is at least one, and returns the
+    /// lanes' values.
     pub fn total(
         &self,
         l: &mut Lower,
@@ -108,7 +112,7 @@ impl Counters {
         out.push(Stmt::Var(have, Expr::Lit(Lit::bool(false))));
         let mut of_bit = |l: &mut Lower, k: Expr, bit: Vec<Expr>| -> Result<Stmt> {
             let (mut body, mut joining, mut taking) = (Vec::new(), Vec::new(), Vec::new());
-            // what is chosen is chosen once
+            // the bit is loaded or selected once, and then used twice
             let bit: Vec<Expr> = match self.bits {
                 Bits::Straight(_) => bit,
                 _ => bit.into_iter().map(|e| named(l, "bit", e, &mut body)).collect(),
@@ -132,7 +136,7 @@ impl Counters {
         Ok(read(&total))
     }
 
-    /// The lanes' values of the bit of that number, counted from `from`.
+    /// Returns the lanes' values of bit `number`, counted from bit `from`.
     fn chosen(&self, from: usize, number: Reg) -> Vec<Expr> {
         let bits = match &self.bits {
             Bits::Straight(bits) | Bits::Looped(bits) => &bits[from..],
@@ -150,7 +154,7 @@ impl Counters {
         (0..last.len()).map(one).collect()
     }
 
-    /// Keeps the lanes' values as the bit of that number, counted from `from`.
+    /// Emits the stores of the lanes' values into bit `number`, counted from bit `from`.
     fn keep(&self, from: usize, number: Reg, values: &[Reg], out: &mut Vec<Stmt>) {
         match &self.bits {
             Bits::Straight(bits) | Bits::Looped(bits) => {
@@ -171,7 +175,7 @@ fn copied(to: &[Reg], from: &[Reg]) -> Vec<Stmt> {
     to.iter().zip(from).map(|(to, from)| Stmt::Assign(*to, Expr::Reg(*from))).collect()
 }
 
-/// Whether a number (i64) is k.
+/// Returns the condition that the i64 register `number` equals k.
 pub fn is(number: Reg, k: usize) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), Expr::int(k as i64))
 }
@@ -185,17 +189,17 @@ fn is_set(x: &Expr, bit: Expr) -> Expr {
     Expr::binary(BinaryOp::Ne, masked, Expr::int(0))
 }
 
-/// The counter of one reduction.
+/// The binary counter of one reduction.
 pub struct Counter(Counters);
 
 impl Counter {
-    /// For up to 2^`levels` columns.
+    /// Declares a counter for up to 2^`levels` columns.
     pub fn new(l: &mut Lower, r: &Reduction, levels: u32, out: &mut Vec<Stmt>) -> Counter {
         let (join, general) = (&mut joining(r, &Place::NONE), r.is_general(l.launch));
         Counter(Counters::new(l, &Lanes { types: vec![r.ty], join, general }, levels, out))
     }
 
-    /// Column `c` after those before it.
+    /// Emits the addition of the value of column `c`, after the columns before it have been added.
     pub fn push(
         &mut self,
         l: &mut Lower,
@@ -209,7 +213,8 @@ impl Counter {
         self.0.push(l, &mut Lanes { types: vec![r.ty], join, general }, 0, c, vec![value], out)
     }
 
-    /// The value of all `width` columns, of which there is at least one.
+    /// Emits the join of all `width` columns, of which there is at least one, and returns its
+    /// value.
     pub fn total(
         &self,
         l: &mut Lower,

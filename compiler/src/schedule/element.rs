@@ -1,4 +1,4 @@
-//! The element of an array, and how it is stored.
+//! Helpers of every strategy: the element of an array as a node, and its value as it is stored.
 
 use super::lower::Lower;
 use crate::core::index_space::indices;
@@ -6,8 +6,8 @@ use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// The element of a `generate` (or of the array that an item stores) at an index into its elements
-/// in row-major order.
+/// Returns the element of a `generate` (or of the array that an item stores) whose number in
+/// row-major order is `index`.
 pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
     match g.op(array).clone() {
         Op::Generate(extents, lambda) => {
@@ -19,7 +19,7 @@ pub fn element(g: &mut Graph, array: NodeId, index: NodeId) -> NodeId {
     }
 }
 
-/// The element of such an array at its indices.
+/// Returns the element of such an array at the indices `index`, one per axis.
 pub fn opened(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
     match g.op(array).clone() {
         Op::Generate(_, lambda) => g.open(&lambda, index),
@@ -28,7 +28,7 @@ pub fn opened(g: &mut Graph, array: NodeId, index: &[NodeId]) -> NodeId {
     }
 }
 
-/// As it is stored in a result: NaN canonical (semantics 2.4).
+/// Returns the value as it is stored in a result: every NaN is the canonical NaN (semantics 2.4).
 pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
     if !ty.is_float() {
         return e;
@@ -47,7 +47,7 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
     Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
 }
 
-/// Gives an expression a register.
+/// Emits a `let` that binds the expression to a new register, and returns the register's value.
 pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = l.k_ty(&e);
     let r = l.k.reg(name, ty);

@@ -1,9 +1,9 @@
-//! When a place that may leave an error record does: on which path its value is needed (semantics
-//! section 6).
+//! The conditions under which error records are left: the paths on which the recording value is
+//! needed (semantics, section 6).
 //!
-//! The arms of a `select` are needed only on its side; a value needed in several places is needed
-//! if any of them is. Kernels compute all values without branches, so each recording place gets the
-//! condition under which the program would have computed it.
+//! An arm of a `select` is needed only if the condition selects it; a value that is needed in
+//! several places is needed if any of them is. Kernels compute all values without branches, so each
+//! recording operation gets the condition under which the program would have computed it.
 
 use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
@@ -11,17 +11,17 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// How many pairs of conditions are compared at most to find an implication.
+/// Maximum number of pairs of conditions that are compared to prove an implication.
 const FUEL: u32 = 64;
 
-/// The condition of each node in the region of `roots` that may leave a record. The conditions are
-/// new nodes of the graph.
+/// Returns the condition of each node in the region of `roots` that may leave an error record. The
+/// conditions are new nodes of the graph.
 pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     let order = g.reachable(roots.iter().copied());
     if !order.iter().any(|n| g.op(*n).may_record(g)) {
         return HashMap::default();
     }
-    // what leads to no such node needs no condition
+    // a node through which no such node is reached needs no condition
     let mut leads = HashSet::default();
     for &n in &order {
         let op = g.op(n);
@@ -51,7 +51,7 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
             }
             op => op.for_operands(|child| need(g, child, here)),
         }
-        // inside of a nested operation there are conditions of its own
+        // the records inside of a nested operation have conditions of their own
         if g.op(n).may_record(g) || g.op(n).is_pass() {
             out.insert(n, here);
         }
@@ -59,9 +59,9 @@ pub fn conditions(g: &mut Graph, roots: &[NodeId]) -> HashMap<NodeId, NodeId> {
     out
 }
 
-/// The paths on which a value is needed, none of which implies another: a value that decides
-/// between two arms and is used in one is needed wherever it decides, and its condition must not
-/// ask for the value itself.
+/// The conditions of the paths on which a value is needed, none of which implies another. Implied
+/// paths must be dropped: a value that decides between two arms and is also used in one of them is
+/// needed wherever it decides, and its condition must not depend on the value itself.
 #[derive(Default)]
 struct Paths(Vec<NodeId>);
 
@@ -73,15 +73,15 @@ impl Paths {
         }
     }
 
-    /// Whether any of them is taken.
+    /// Returns the condition that any of the paths is taken.
     fn condition(self, g: &mut Graph) -> NodeId {
         let any = |a, b| simplify(g, Op::Binary(BinaryOp::Or, a, b));
         self.0.into_iter().reduce(any).expect("a node is needed on some path")
     }
 }
 
-/// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions that both are
-/// made of say.
+/// Whether `b` holds wherever `a` does, as far as the conjunctions and disjunctions of both prove
+/// it. `fuel` limits the number of comparisons.
 fn implies(g: &Graph, a: NodeId, b: NodeId, fuel: &mut u32) -> bool {
     if a == b || g.as_lit(b).is_some_and(Lit::as_bool) {
         return true;
@@ -101,8 +101,8 @@ fn implies(g: &Graph, a: NodeId, b: NodeId, fuel: &mut u32) -> bool {
     }
 }
 
-/// The records among statements, those of loops and branches included, are left only where `needed`
-/// holds.
+/// Restricts all records among the statements, including those in loops and branches, to the case
+/// that `needed` holds.
 pub fn guard(list: &mut [Stmt], needed: &Expr) {
     for s in list {
         if let Stmt::Record(_, when, _) = s {
@@ -112,13 +112,13 @@ pub fn guard(list: &mut [Stmt], needed: &Expr) {
     }
 }
 
-/// Drops the records among statements, those of loops and branches included.
+/// Removes all records among the statements, including those in loops and branches.
 pub fn remove(list: &mut Vec<Stmt>) {
     list.retain(|s| !matches!(s, Stmt::Record(..)));
     list.iter_mut().flat_map(Stmt::blocks_mut).for_each(remove);
 }
 
-/// Whether any of the statements may leave a record.
+/// Whether any of the statements may leave an error record.
 pub fn any(list: &[Stmt]) -> bool {
     list.iter().any(|s| matches!(s, Stmt::Record(..)) || s.blocks().into_iter().any(any))
 }

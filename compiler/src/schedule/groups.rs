@@ -1,32 +1,35 @@
-//! What must be computed by a launch over an index space, and which items are fused into one.
+//! Finds the items that launches must compute (stored arrays, reductions, folds, iterations), and
+//! fuses items over one index space into fused groups.
 
 use crate::core::{Function, Graph, NodeId, Op};
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A fused group computes at most so many results: registers and the C compiler's patience are
-/// finite.
+/// Maximum number of items in a fused group. It limits the number of registers that a kernel needs
+/// and the time that the C compiler takes for it.
 pub const MAX_ITEMS: usize = 8;
-/// Several results share a fused group only up to so many nodes of core IR together: more would not
-/// stay in registers.
+/// Maximum number of core IR nodes that several items may need together to share a fused group: the
+/// values of a larger group would not stay in registers. A single item may need more.
 pub const MAX_NODES: usize = 1500;
-/// Several results share a fused group only up to so many arrays: a kernel for GPUs takes 4096
-/// bytes of parameters.
+/// Maximum number of stored arrays that several items may access together to share a fused group: a
+/// GPU kernel takes 4096 bytes of parameters, which are the arrays' addresses and strides among
+/// others. A single item may access more.
 pub const MAX_ARRAYS: usize = 64;
 
-/// A stored vector, a reduction or a fold.
+/// A stored array, a reduction, a fold, or a state of an iteration.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// `generate` (a result), `materialize`, `reduce`, `dot` or `fold`.
+    /// The node: `generate` (a result), `materialize`, `reduce`, `dot`, `fold` or `iterate`.
     pub node: NodeId,
-    /// The vector result that it is.
+    /// The number of the function's array result that the item is, if it is one.
     pub result: Option<u32>,
 }
 
-/// What the states of one iteration have in common: step, count, arguments.
+/// What all states of one iteration have in common: the number of the step function, the count, the
+/// arguments.
 pub type Iteration = (u32, NodeId, Vec<NodeId>);
 
-/// The iteration that an item is a state of.
+/// Returns the iteration of which an item is a state.
 pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
     match g.op(n) {
         Op::Iterate { step, count, args, .. } => Some((*step, *count, args.clone())),
@@ -34,23 +37,24 @@ pub fn iteration(g: &Graph, n: NodeId) -> Option<Iteration> {
     }
 }
 
-/// A vector that is stored (and not a reduction or fold).
+/// Whether the item is a stored array, and not a reduction, a fold or a state.
 pub fn is_store(g: &Graph, it: &Item) -> bool {
     matches!(g.op(it.node), Op::Generate(..) | Op::Materialize(_))
 }
 
-/// Whether a fused group joins values of different elements, other than in order.
+/// Whether a fused group has a reduction, which joins values of different elements in another order
+/// than a fold.
 pub fn has_reduction(g: &Graph, fused: &FusedGroup) -> bool {
     fused.items.iter().any(|it| matches!(g.op(it.node), Op::Reduce { .. } | Op::Dot { .. }))
 }
 
-/// Whether anything in the graph, needed or not, takes a fused group of its own or a loop: mostly
-/// nothing does, which is found soon.
+/// Whether the graph contains any node (needed or not) that takes a fused group of its own or a
+/// loop. Most graphs contain none, and this test is quicker than a search from a value.
 fn has_passes(g: &Graph) -> bool {
     (0..g.len() as u32).any(|n| g.op(NodeId(n)).is_pass())
 }
 
-/// Whether an element of the item has reductions or folds of its own.
+/// Whether the item's elements have reductions or folds of their own.
 pub fn is_nested(g: &Graph, it: &Item) -> bool {
     if !has_passes(g) {
         return false;
@@ -69,20 +73,23 @@ pub fn is_nested(g: &Graph, it: &Item) -> bool {
     false
 }
 
-/// One pass over one index space.
+/// What one launch computes: items over one index space. Or an iteration, which becomes several
+/// launches.
 #[derive(Clone, Debug)]
 pub struct FusedGroup {
-    /// The extents of the index space, outermost first; none for a kernel that only has a `finish`.
+    /// The extents of the index space, outermost first; empty for a kernel that has only a `finish`
+    /// part.
     pub domain: Vec<NodeId>,
-    /// In order, on one thread.
+    /// Whether the elements are visited in order, on one thread (folds).
     pub sequential: bool,
-    /// No pass over an index space, but a function that is called again and again.
+    /// The iteration whose states the items are. Such a group is no loop over an index space, but
+    /// repeats a function.
     pub iteration: Option<Iteration>,
-    /// What it computes.
+    /// The items.
     pub items: Vec<Item>,
 }
 
-/// All fused groups of a function, in an order in which they can run.
+/// Returns all fused groups of a function, in an order in which they can run.
 pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     let g = &f.graph;
     let items = items(f)?;
@@ -97,12 +104,12 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
         let domain = domain(g, it.node);
         let sequential = matches!(g.op(it.node), Op::Fold { .. });
         let iteration = iteration(g, it.node);
-        // asked for once there is something to share a fused group with
+        // computed only if there is a group that the item might share
         let mut own: Option<Size> = None;
         let mut fits = |p: &mut (u32, FusedGroup, Option<Size>)| {
             let same = p.0 == level && p.1.domain == domain && p.1.sequential == sequential;
             let same = same && p.1.iteration == iteration;
-            // the states of an iteration come from one plan, however many there are
+            // the states of an iteration are computed by one plan, whatever their number
             same && (iteration.is_some()
                 || p.1.items.len() < MAX_ITEMS && {
                     let own = own.get_or_insert_with(|| Size::of(g, &it));
@@ -124,7 +131,7 @@ pub fn fused_groups(f: &Function) -> Result<Vec<FusedGroup>> {
     Ok(fused_groups.into_iter().map(|p| p.1).collect())
 }
 
-/// How large a fused group is: which nodes are part of it.
+/// The size of a fused group: for each node of the graph, whether the group needs it.
 struct Size(Vec<bool>);
 
 impl Size {
@@ -145,7 +152,7 @@ impl Size {
         Size(part)
     }
 
-    /// Whether both together are small enough: their nodes, and those that are arrays in memory.
+    /// Whether both sizes together stay below [`MAX_NODES`] and [`MAX_ARRAYS`].
     fn has_room_for(&self, g: &Graph, other: &Size) -> bool {
         let (mut nodes, mut arrays) = (0, 0);
         for ((a, b), n) in self.0.iter().zip(&other.0).zip(0..) {
@@ -162,8 +169,8 @@ impl Size {
     }
 }
 
-/// An error where an array of an element would be stored. An iteration stores the states that it
-/// begins with: it comes first.
+/// Returns an error if an array that depends on an element would have to be stored. An iteration
+/// also stores the states that it begins with, so it is reported before such a `materialize`.
 fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
     let g = &f.graph;
     let find = |is: &dyn Fn(&Op) -> bool| all.iter().find(|n| is(g.op(**n)) && !g.is_closed(**n));
@@ -179,7 +186,7 @@ fn stored_in_an_element(f: &Function, all: &[NodeId]) -> Result<()> {
     Err(Error::limit("E0401", format!("{}: {what} {why}; {advice}", f.name)).at(g.node(*n).loc.first()))
 }
 
-/// Items in dependency order.
+/// Returns the items in dependency order.
 fn items(f: &Function) -> Result<Vec<Item>> {
     let g = &f.graph;
     let mut out = Vec::new();
@@ -188,13 +195,13 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     stored_in_an_element(f, &all)?;
     for n in all {
         let is_item = g.op(n).is_pass();
-        // what depends on an element is part of its code
+        // an operation that depends on an element is part of that element's code
         let is_state = matches!(g.op(n), Op::Iterate { .. });
         if is_item && g.is_closed(n) && !(is_state && results.contains(&n)) {
             out.push(Item { node: n, result: None });
         }
         if results.contains(&n) && !g.ty(n).is_scalar() {
-            // one vector under two names is stored twice
+            // an array that is the value of two results is stored twice
             let named = f.results.iter().zip(0..).filter(|(r, _)| r.value == n);
             out.extend(named.map(|(_, i)| Item { node: n, result: Some(i) }));
         }
@@ -202,7 +209,7 @@ fn items(f: &Function) -> Result<Vec<Item>> {
     Ok(out)
 }
 
-/// The extents of the index space that an item runs over.
+/// Returns the extents of the index space that an item runs over.
 pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     match g.op(item) {
         Op::Generate(extents, _) => extents.clone(),
@@ -214,12 +221,12 @@ pub fn domain(g: &Graph, item: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// The reductions and materialized arrays that a value needs directly (not through each other).
+/// Returns the reductions and stored arrays that a value needs directly, not through one another.
 pub fn needs(g: &Graph, n: NodeId) -> Vec<NodeId> {
     needs_of(g, vec![n])
 }
 
-/// [`needs`] of several values.
+/// Returns the same as [`needs`] for several values.
 fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
     if !has_passes(g) {
         return Vec::new();
@@ -239,7 +246,7 @@ fn needs_of(g: &Graph, mut stack: Vec<NodeId>) -> Vec<NodeId> {
     out
 }
 
-/// What an item needs before it can run.
+/// Returns the nodes that must have been computed before an item can be.
 pub fn needs_of_item(g: &Graph, it: &Item) -> Vec<NodeId> {
     let op = g.op(it.node);
     let mut out = needs_of(g, op.operands().chain(op.lambda().map(|l| l.body)).collect());

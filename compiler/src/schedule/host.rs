@@ -6,20 +6,21 @@ use crate::scalar::Ty;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The host scalars of one plan, each once.
+/// The host scalars of one plan, without duplicates.
 #[derive(Default)]
 pub struct Hosts {
     list: IndexMap<HostOp, Ty>,
 }
 
 impl Hosts {
-    /// The host scalar of a node, which must be one (`verify::is_host`).
+    /// Returns the host scalar of a node, which must be computable on the host
+    /// (`verify::runs_on_host`).
     pub fn of(&mut self, g: &Graph, n: NodeId) -> HostId {
         self.once(g, n, &mut HashMap::default())
     }
 
-    /// `known`: the nodes below the one asked for, each looked at once, however many ways lead to
-    /// it.
+    /// As [`Hosts::of`]. `known` holds the nodes that were converted already, so that a node is
+    /// visited once even if several paths lead to it.
     fn once(&mut self, g: &Graph, n: NodeId, known: &mut HashMap<NodeId, HostId>) -> HostId {
         if let Some(id) = known.get(&n) {
             return *id;
@@ -50,12 +51,12 @@ impl Hosts {
         id
     }
 
-    /// A host scalar whose operands are in the list.
+    /// Adds a host scalar, whose operands are in the list already, and returns its number.
     pub fn add(&mut self, op: HostOp, ty: Ty) -> HostId {
         HostId(self.list.insert_full(op, ty).0 as u32)
     }
 
-    /// In order, operands first.
+    /// Returns the host scalars in order: operands come before their uses.
     pub fn into_list(self) -> Vec<(Ty, HostOp)> {
         self.list.into_iter().map(|(op, ty)| (ty, op)).collect()
     }

@@ -1,14 +1,14 @@
-//! Iterations: the plan of the step that is called again and again becomes a part of the plan of
-//! the function that calls it.
+//! Iterations: the plan of the step function becomes a part of the plan of the function that
+//! repeats it.
 //!
 //! ```text
 //! iterate @step 0 by %k from %x, %c        repeat %k { state: current, next, from x, into the result, spare }
 //!                                             the step's launches: its parameter is `current`, its result `next`, its other parameters what %c is
 //! ```
 //!
-//! The step's host scalars follow from lengths that do not change, so that they are the function's
-//! own. So do its shape rules, which the fused groups have made rules of the function: they are
-//! checked before anything runs.
+//! The host scalars of the step follow from lengths, which do not change, so they are host scalars
+//! of the calling function. The shape rules of the step were made rules of the calling function
+//! when its groups were found, and are checked before anything runs.
 
 use super::groups::{FusedGroup, Iteration};
 use super::{Scheduled, Scheduler, scheduled};
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::plan::{HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};
 use crate::scalar::Ty;
 
-/// What the step's names are in the plan.
+/// Maps the numbers of the step's plan to the host scalars and places of the calling plan.
 struct Names {
     host: Vec<HostId>,
     params: Vec<Option<Place>>,
@@ -28,7 +28,7 @@ struct Names {
 impl Names {
     fn place(&self, p: Place) -> Place {
         match p {
-            // a scalar parameter has no place: kernels get it by value
+            // a scalar parameter has no place, because kernels get it by value
             Place::Param(i) => self.params[i as usize].unwrap_or(p),
             Place::Result(i) => self.results[i as usize],
             Place::Temp(i) => Place::Temp(self.temps[i as usize]),
@@ -68,7 +68,7 @@ impl Names {
     }
 }
 
-/// The function that gives its states as they are.
+/// Returns a function that copies the step's states. It runs if the count is 0.
 fn copy_of(step: &Function) -> Function {
     let states = step.results.len();
     let mut f = Function::new(&format!("{}_copy", step.name), step.params[..states].to_vec());
@@ -83,7 +83,7 @@ fn copy_of(step: &Function) -> Function {
 }
 
 impl Scheduler<'_> {
-    /// The extents of a stored array.
+    /// Returns the extents of a stored array.
     pub(super) fn extents(&mut self, array: NodeId) -> Vec<HostId> {
         let g = &self.f.graph;
         match g.op(array) {
@@ -97,7 +97,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// The steps of an iteration. `kernel`: the number of its first kernel.
+    /// Adds the steps of an iteration to the plan. `kernel` is the number of its first kernel.
     pub(super) fn repeat(
         &mut self,
         fused: &FusedGroup,
@@ -107,7 +107,7 @@ impl Scheduler<'_> {
         self.previous_arrays = Vec::new();
         let before = self.kernels.len() as u32;
         let step = self.f.steps[*step as usize].clone();
-        // a function may be the step of several iterations
+        // the number keeps the names apart if a function is the step of several iterations
         let name = format!("{}__step{}", self.name, self.steps);
         self.steps += 1;
         let body = self.called(&step, name.clone(), kernel, true)?;
@@ -130,7 +130,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The plan of a function that the plan calls, whose kernels become the plan's.
+    /// Returns the plan of a function that this function's plan repeats, and adds its kernels to
+    /// this function's kernels.
     fn called(&mut self, f: &Function, name: String, kernel: u32, repeated: bool) -> Result<Plan> {
         let Scheduled { plan, kernels, gpu, warnings } = scheduled(f, name, kernel, self.scope, repeated)?;
         self.kernels.extend(kernels);
@@ -140,8 +141,8 @@ impl Scheduler<'_> {
         Ok(plan)
     }
 
-    /// Its steps in the names of the plan. Memory that they need is there from the first time to
-    /// the last.
+    /// Returns `steps` with the numbers of the calling plan. Temporaries of the steps are allocated
+    /// once, before the first repetition.
     fn inlined(&mut self, steps: Vec<Step>, names: &Names) -> Vec<Step> {
         let mut inlined = Vec::new();
         for s in steps {
@@ -155,7 +156,8 @@ impl Scheduler<'_> {
         inlined
     }
 
-    /// Where each state is, before, after, and in between.
+    /// Returns, for each state, its places before and after the iteration, and its temporaries in
+    /// between.
     fn states(&mut self, fused: &FusedGroup, args: &[NodeId], count: usize) -> Vec<State> {
         let mut states = Vec::new();
         for (which, from) in (0..).zip(&args[..count]) {
@@ -184,7 +186,8 @@ impl Scheduler<'_> {
         self.plan.temps.len() as u32 - 1
     }
 
-    /// Host scalars and temporaries of the step become ones of the plan.
+    /// Adds the step's host scalars and temporaries to the plan, and returns the map to their
+    /// numbers.
     fn names(&mut self, step: &Plan, args: &[NodeId], states: &[State]) -> Names {
         let mut host: Vec<HostId> = Vec::new();
         for (ty, op) in &step.host {

@@ -1,13 +1,14 @@
-//! Which nested operations of a fused group make loops that all its elements can walk together, as
-//! templates over variables for the element, the inner index and the accumulators.
+//! Finds the nested operations of a fused group that make loops which all elements can walk
+//! together, and describes them by templates over variables for the element, the inner index and
+//! the accumulators.
 //!
 //! ```text
 //! generate n (i -> reduce (+) over generate m (k -> f(x[i], y[k])))        first: f(x[i], y[k])    next: acc + f(x[i], y[k])
 //! ```
 //!
-//! Operations over one extent in one order that do not wait for each other share a loop: the three
-//! sums of an n-body force. What the loops read is then told apart by the variables that it depends
-//! on ([`Loop::parts`]).
+//! Operations over one extent, in one order, that do not wait for each other share a loop: for
+//! example the three sums of an n-body force. The values that the loops read are then classified by
+//! the variables that they depend on ([`Loop::parts`]).
 
 use super::element::element;
 use super::lower::LaunchContext;
@@ -19,41 +20,42 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// The order in which elements are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// A fold.
+    /// Index order: a fold.
     Sequence,
-    /// The tree of semantics 5.1.
+    /// The fixed tree of semantics 5.1.
     Tree,
-    /// Chains of multiply-adds by panels, semantics 5.7. It begins with the sum of nothing.
+    /// Chains of multiply-adds by panels (semantics 5.7), which begin with the identity of
+    /// addition.
     Panels,
 }
 
-/// A nested operation.
+/// An operation of a loop nest.
 pub struct Interior {
-    /// Itself.
+    /// The operation's node.
     pub node: NodeId,
-    /// Element and accumulator type.
+    /// Type of the elements and of the accumulator.
     pub ty: Ty,
     /// The initial value.
     pub init: NodeId,
     /// The variable of the accumulator.
     pub acc: NodeId,
-    /// The accumulator after the element.
+    /// The value of the accumulator after the element.
     pub next: NodeId,
-    /// For a tree, a column's first value; two variables, and the value that joins them.
+    /// For a tree: a column's first value, two variables, and the value that joins these two.
     pub tree: Option<(NodeId, [NodeId; 2], NodeId)>,
 }
 
 impl Interior {
-    /// Whether values of a tree join by more than an instruction.
+    /// Whether the operator of a tree may be more than one instruction.
     pub fn is_general(&self, g: &Graph) -> bool {
         let Some((_, pair, joined)) = self.tree else { return false };
         commutative(g, joined, |n, i| n == pair[i]).is_none()
     }
 }
 
-/// Operations that go through one index space in one order together.
+/// Operations that walk one extent together, in one order.
 pub struct Loop {
-    /// How many elements: closed.
+    /// The number of iterations, which does not depend on the element.
     pub extent: NodeId,
     /// The order.
     pub order: Order,
@@ -61,16 +63,17 @@ pub struct Loop {
     pub inner: Vec<Interior>,
 }
 
-/// The nested operations of a fused group.
+/// The nested operations of a fused group, as loops.
 pub struct Nest {
-    /// The inner index's variable.
+    /// The variable of the inner index.
     pub k: NodeId,
     /// The loops, each after those whose results it needs.
     pub loops: Vec<Loop>,
 }
 
-/// The nested operations in `roots`, the values of an element. None: there are none, or some that
-/// leave records, have rare parts, or nest deeper.
+/// Returns the nested operations in `roots`, the values of an element. Returns `None` if there are
+/// none, or if some leave error records, have unlikely parts, or contain further loops over the
+/// inner index.
 pub fn find(l: &mut LaunchContext, roots: &[NodeId]) -> Option<Nest> {
     let unfit = |n: NodeId| {
         l.g.op(n).may_record(&l.g)
@@ -96,7 +99,7 @@ struct Finder<'l, 's, 'a> {
 }
 
 impl Finder<'_, '_, '_> {
-    /// Adds the operations that these values need, which are among the values that come back.
+    /// Adds the nested operations that these values need, and returns their nodes.
     fn walk(&mut self, roots: &[NodeId]) -> Option<Vec<NodeId>> {
         let (mut seen, mut needed) = (HashSet::default(), Vec::new());
         let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
@@ -160,7 +163,7 @@ impl Finder<'_, '_, '_> {
 }
 
 impl Loop {
-    /// All values that the loop computes.
+    /// Returns all values that the loop computes.
     pub fn roots(&self) -> Vec<NodeId> {
         let of = |i: &Interior| {
             [Some(i.next), i.tree.map(|t| t.0), i.tree.map(|t| t.2)].into_iter().flatten().collect()
@@ -168,8 +171,8 @@ impl Loop {
         self.inner.iter().flat_map(|i| -> Vec<NodeId> { of(i) }).collect()
     }
 
-    /// The largest parts of the loop's values that `accept` takes; `known` are taken before, and
-    /// stay whole. Parts are added to `known`.
+    /// Returns the largest subexpressions of the loop's values that `accept` takes. Subexpressions
+    /// in `known` were taken before and are not entered; the new ones are added to `known`.
     pub fn parts(
         &self,
         g: &Graph,
@@ -195,8 +198,8 @@ impl Loop {
     }
 }
 
-/// Whether a value depends on these variables and no others, on the first one at least, and is more
-/// than a variable.
+/// Whether a value depends on the first of these variables and on no variable that is not among
+/// them, and is not just a variable.
 pub fn depends(g: &Graph, n: NodeId, on: &[NodeId]) -> bool {
     let var = |n: &NodeId| if let Op::Var(v, _) = g.op(*n) { Some(*v) } else { None };
     let on: Vec<Var> = on.iter().filter_map(var).collect();
@@ -204,7 +207,7 @@ pub fn depends(g: &Graph, n: NodeId, on: &[NodeId]) -> bool {
     free.contains(&on[0]) && free.iter().all(|v| on.contains(v)) && var(&n).is_none()
 }
 
-/// Whether a value is read, or computed from something that is.
+/// Whether a value is read from an array, or computed from such a value.
 pub fn reads(g: &Graph, n: NodeId) -> bool {
     g.reachable([n]).into_iter().any(|m| matches!(g.op(m), Op::Elem(..)))
 }
@@ -214,7 +217,7 @@ pub fn reads(g: &Graph, n: NodeId) -> bool {
 pub struct Env(HashMap<Var, NodeId>);
 
 impl Env {
-    /// With one more value.
+    /// Returns the same values and one more.
     pub fn with(&self, g: &Graph, var: NodeId, value: NodeId) -> Env {
         let mut out = self.clone();
         if let Op::Var(v, _) = g.op(var) {
@@ -223,7 +226,7 @@ impl Env {
         out
     }
 
-    /// The template with these values.
+    /// Returns the template with these values in place of its variables.
     pub fn of(&self, g: &mut Graph, n: NodeId) -> NodeId {
         g.substitute(n, &self.0)
     }

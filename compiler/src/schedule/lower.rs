@@ -1,8 +1,8 @@
-//! From core IR scalars to kernel IR statements: what one element is, written out.
+//! Lowering: turns the scalars of core IR, for one element, into statements of kernel IR.
 //!
-//! A node used more than once, or bound by `slet`, becomes a register; others stay inside the
-//! expression that uses them. What does not depend on the element is computed before the loop: on
-//! the host where the host can, else at the top of the kernel.
+//! A node that is used more than once, or bound by `slet`, becomes a register; any other node
+//! becomes part of the expression that uses it. Values that do not depend on the element are
+//! computed before the loop: on the host if it can compute them, else at the top of the kernel.
 
 mod address;
 mod builder;
@@ -27,62 +27,65 @@ use crate::plan::{Access, Place, ScalarArg};
 use crate::scalar::{BinaryOp, Ty};
 use indexmap::{IndexMap, IndexSet};
 
-/// An expression this deep gets a register in between: C compilers limit nesting, and so do people.
+/// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
+/// the nesting and people cannot read it.
 const MAX_DEPTH: u32 = 10;
 
-/// The kernels of a function have room for so many operations on a target, and for so many more for
-/// each that its author wrote. They take the compiler about a second, and some megabytes of text.
+/// All kernels of a function together may contain this many operations on a target, plus
+/// [`MOST_OF_EACH`] for each node of the function's graph. A function at this limit takes the
+/// compiler about a second, and some megabytes of text.
 const MOST_WRITTEN: usize = 30_000;
 const MOST_OF_EACH: usize = 20;
 
-/// What a kernel gets from its launch, in order. All variants of a kernel share one.
+/// The parameters that a launch hands to its kernel, in order. All variants of the kernel share one
+/// signature.
 #[derive(Default)]
 pub struct Signature {
-    /// (place, written) -> name, type, access
+    /// Arrays, by place and whether they are written.
     pub arrays: IndexMap<(Place, bool), ArrayUse>,
-    /// "in" scalars with their names
+    /// Names and types of the "in" scalars.
     pub ins: IndexMap<ScalarArg, (String, Ty)>,
-    /// (place, written) -> name and type
+    /// Slots: name and type, by place and whether they are written.
     pub slots: IndexMap<(Place, bool), (String, Ty)>,
-    /// scratch arrays
+    /// Names and element types of the scratch arrays.
     pub scratch: Vec<(String, Ty)>,
-    /// What to say of a record, a site each.
+    /// The message of an error record at each site.
     pub sites: IndexSet<String>,
 }
 
 /// How a kernel uses an array.
 pub struct ArrayUse {
-    /// Its name.
+    /// The array's name in the kernel.
     pub name: String,
-    /// Its type.
+    /// The array's type.
     pub ty: Type,
-    /// Where it is read or written.
+    /// Whether and where the kernel reads or writes the array.
     pub access: Access,
 }
 
 /// The lowering of one variant of a launch's kernel.
 pub struct Lower<'c, 's, 'a> {
-    /// Shared by all variants.
+    /// The state that all variants share.
     pub launch: &'c mut LaunchContext<'s, 'a>,
     /// The kernel being built.
     pub k: KernelBuilder,
-    /// The code that is being written in it.
+    /// The state of the code that is being generated.
     pub scope: ElementScope,
 }
 
 impl<'c, 's, 'a> Lower<'c, 's, 'a> {
-    /// Begins a variant, for arrays of any strides or contiguous ones.
+    /// Begins a variant for arrays with any strides (`strided`), or for contiguous arrays.
     pub fn new(launch: &'c mut LaunchContext<'s, 'a>, name: &str, target: Target, strided: bool) -> Self {
         Lower { launch, k: KernelBuilder::new(name, target, strided), scope: ElementScope::default() }
     }
 
-    /// Goes on with a variant.
+    /// Continues a variant.
     pub fn resume(launch: &'c mut LaunchContext<'s, 'a>, k: KernelBuilder) -> Self {
         Lower { launch, k, scope: ElementScope::default() }
     }
 
-    /// Lowers `roots` for one element: `vars` are the region's variables (or known values), `at`
-    /// the element that records name.
+    /// Emits the values of `roots` for one element, and returns them. `vars` are nodes with known
+    /// values, among them the region's variables; `at` is the element that error records name.
     pub fn region(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -116,8 +119,8 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         values
     }
 
-    /// As [`Lower::region`], for a look at conditions before the elements are computed: these leave
-    /// the records.
+    /// Emits conditions as [`Lower::region`] does, but without error records: the code that
+    /// computes the elements afterwards leaves these.
     pub fn conditions(
         &mut self,
         vars: &[(NodeId, Expr)],
@@ -131,7 +134,7 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         Ok(values)
     }
 
-    /// How often each node is used in the region.
+    /// Returns how often each node is used in the region.
     fn uses(&self, roots: &[NodeId], vars: &[(NodeId, Expr)]) -> Uses {
         let mut uses = Uses(vec![0; self.launch.g.len()]);
         let mut stack: Vec<NodeId> = roots.to_vec();
@@ -143,12 +146,12 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         uses
     }
 
-    /// A node whose value does not change during the loop and leaves no record.
+    /// Whether a node has the same value in the whole loop and leaves no error record.
     fn is_invariant(&mut self, n: NodeId) -> bool {
         !self.k.once && self.launch.g.is_closed(n) && !self.launch.may_record(n)
     }
 
-    /// The element, if it is in a register.
+    /// Returns the element of `x` at `index` if it is in a register.
     fn loaded_already(&mut self, x: NodeId, index: &[NodeId]) -> Option<Expr> {
         self.scope.loaded.as_ref()?;
         let key = (x, self.launch.normal(index));

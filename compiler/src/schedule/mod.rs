@@ -1,15 +1,18 @@
-//! The schedule: what is a kernel, in which strategy, and the plan that runs it. Every decision is
-//! made here; backends print.
+//! The schedule: divides a function in fused form into kernels, chooses a strategy for every
+//! variant of each kernel, and makes the plan that runs them. All such decisions are made here;
+//! backends only print code.
 //!
-//! 1. [`groups`] finds what must be computed over an index space: results and `materialize`d arrays
-//!    that are stored, reductions, folds.
-//!    Items over one symbolic domain that do not wait for each other share a fused group.
-//! 2. Each fused group becomes a launch and its kernel variants ([`cpu`], [`cuda`]), lowered from
-//!    core IR by [`lower`].
-//! 3. Iterations ([`iterate`]) call a function that is scheduled by itself; its steps become the
-//!    plan's.
-//! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` of the
-//!    last pass they need.
+//! 1. [`groups`] finds everything that is computed over an index space: results and `materialize`d
+//!    arrays that are stored, reductions and folds. Items over the same index space that do not
+//!    wait for each other share a fused group.
+//! 2. Each fused group becomes a launch with its kernel variants ([`cpu`], [`cuda`]), lowered from
+//!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
+//!    executor chooses among them at each launch. [`crate::plan::launch`] chooses among the
+//!    variants of a GPU kernel.
+//! 3. An iteration ([`iterate`]) calls a function that is scheduled separately; the steps of that
+//!    function's plan become steps of the caller's plan.
+//! 4. Scalars that follow from reductions (`sqrt(sum / n)`) are computed in the `finish` part of
+//!    the last launch that they need.
 
 pub mod accesses;
 mod approximate;
@@ -48,58 +51,63 @@ use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 use strategy::Strategy;
 
-/// The variants of one kernel; which runs is chosen at each launch (`docs/c-abi.md`,
-/// `agpu_cpu_kernel`).
+/// The variants of one kernel for CPUs. At each launch the runtime's executor takes `strided` if
+/// some array is not contiguous, else `in_place` if the launch writes an array that it reads, else
+/// `contiguous` (`docs/c-abi.md`, `agpu_cpu_kernel`).
 #[derive(Clone, Debug)]
 pub struct CpuVariants {
-    /// Strides 1, no output overlaps an input. Holds the `finish` part of all variants.
+    /// For arrays whose last stride is 1, where no output overlaps an input. It also holds the
+    /// `finish` part of all variants.
     pub contiguous: Kernel,
-    /// Strides 1, outputs may be inputs read at the same index. None without stored vectors:
-    /// then it is `contiguous`.
+    /// For arrays whose last stride is 1, where an output may be an input that is read at the same
+    /// index only. `None` if the kernel stores no arrays, because `contiguous` serves then.
     pub in_place: Option<Kernel>,
-    /// Any strides, otherwise as `in_place`. None without an index space.
+    /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
+    /// index space.
     pub strided: Option<Kernel>,
-    /// The strategies of the three.
+    /// The strategies of `contiguous`, `in_place` and `strided`, in this order.
     pub strategies: [Strategy; 3],
 }
 
-/// Which code of a function is wanted. The plan is the same for all but the scalars of kernels,
-/// which follow from the variants that there are.
+/// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
+/// of kernels, which follow from the variants that are generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// For processors.
+    /// Code for CPUs.
     Cpu,
-    /// For GPUs.
+    /// Code for GPUs.
     Gpu,
-    /// For GPUs, the variants for contiguous arrays only, of any length.
+    /// Code for GPUs, restricted to variants for contiguous arrays of any length.
     ContiguousGpu,
-    /// As `ContiguousGpu`, but for kernels that have a variant for few elements only that one.
+    /// As `ContiguousGpu`, but a kernel that has a variant for few elements gets only that variant.
     ShortGpu,
-    /// For processors and GPUs.
+    /// Code for CPUs and GPUs.
     All,
 }
 
 impl Scope {
-    /// Whether there is code for GPUs in it.
+    /// Whether code for GPUs is generated.
     pub fn has_gpu(self) -> bool {
         self != Scope::Cpu
     }
 
-    /// Whether there is code for processors in it.
+    /// Whether code for CPUs is generated.
     pub fn has_cpu(self) -> bool {
         matches!(self, Scope::Cpu | Scope::All)
     }
 }
 
 impl CpuVariants {
-    /// Stands for the code of a function that is compiled for GPUs only.
+    /// Returns an empty placeholder for the CPU variants of a function that is compiled for GPUs
+    /// only.
     fn absent(name: &str) -> CpuVariants {
         let contiguous = Kernel { name: name.into(), ..Kernel::default() };
         CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
     }
 
-    /// The kernel that `finish` belongs to: it is one for all variants, so it reads vectors at any
-    /// stride. The addresses of matrices are written out so.
+    /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
+    /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
+    /// no such flag.
     pub fn finish(&self) -> Option<Kernel> {
         self.contiguous.finish.as_ref()?;
         let mut k = Kernel { main: None, ..self.contiguous.clone() };
@@ -111,25 +119,27 @@ impl CpuVariants {
     }
 }
 
-/// What the schedule makes of one function.
+/// The schedule of one function.
 pub struct Scheduled {
-    /// The plan; its launches count kernels from `first_kernel`.
+    /// The plan. Its launches number their kernels from `first_kernel`.
     pub plan: Plan,
-    /// One entry a launch, in order.
+    /// The CPU variants of each launch's kernel, in the order of the launches.
     pub kernels: Vec<CpuVariants>,
-    /// The kernels for GPUs, one entry a launch, if they were asked for.
+    /// The GPU variants of each launch's kernel, in the order of the launches, if code for GPUs was
+    /// asked for.
     pub gpu: Vec<cuda::GpuVariants>,
-    /// What the author should know.
+    /// Warnings for the author of the program.
     pub warnings: Vec<String>,
 }
 
-/// Schedules a function in fused form, for the CPU and, if asked for, for GPUs: one plan serves
-/// both. Its kernels are numbered from `first_kernel` on in the module.
+/// Schedules a function in fused form for the targets in `scope`; one plan serves CPUs and GPUs.
+/// The function's kernels are numbered from `first_kernel` in the module.
 pub fn schedule(f: &Function, first_kernel: u32, scope: Scope) -> Result<Scheduled> {
     scheduled(f, f.name.clone(), first_kernel, scope, false)
 }
 
-/// `name`: what the names of kernels begin with. `repeated`: it is the step of an iteration.
+/// Schedules a function whose kernels' names begin with `name`. `repeated` says that the function
+/// is the step of an iteration.
 fn scheduled(
     f: &Function,
     name: String,
@@ -152,7 +162,7 @@ fn scheduled(
         slots: HashMap::default(),
         equations,
         scope,
-        // only what is alone can be done several times in one launch
+        // several steps can run in one launch only if a step is one fused group
         repeated: repeated && fused_groups.len() == 1,
         kernels: Vec::new(),
         gpu: Vec::new(),
@@ -186,41 +196,42 @@ fn scheduled(
     Ok(Scheduled { plan: s.plan, kernels: s.kernels, gpu: s.gpu, warnings: s.warnings })
 }
 
-/// State of scheduling one function.
+/// The state while one function is scheduled.
 pub struct Scheduler<'a> {
     f: &'a Function,
-    /// What the names of its kernels begin with.
+    /// The prefix of the names of the function's kernels.
     name: String,
-    /// Iterations so far.
+    /// Number of iterations scheduled so far.
     steps: u32,
     plan: Plan,
     host: host::Hosts,
-    /// Where arrays are that kernels read: parameters and stored temporaries.
+    /// The place of each array that kernels read: parameters and stored temporaries.
     places: HashMap<NodeId, Place>,
-    /// Reductions that other fused groups need: their scalar temporaries.
+    /// The scalar temporary of each reduction that another fused group needs.
     slots: HashMap<NodeId, Place>,
-    /// What the shape rules say about lengths.
+    /// Which lengths are equal, according to the shape rules.
     equations: Equations,
-    /// Which code is wanted.
+    /// The targets for which code is generated.
     scope: Scope,
-    /// The function is the step of an iteration, in one fused group.
+    /// Whether the function is the step of an iteration and consists of one fused group.
     repeated: bool,
     kernels: Vec<CpuVariants>,
     gpu: Vec<cuda::GpuVariants>,
-    /// The arrays of the launch before, if it goes from their beginning to their end.
+    /// The arrays that the previous launch accesses, if it walks them in ascending order; else
+    /// empty.
     previous_arrays: Vec<Place>,
     warnings: Vec<String>,
-    /// Operations written so far, for processors and for GPUs.
+    /// Number of operations in the code generated so far: for CPUs, for GPUs.
     written: [usize; 2],
-    /// Operations in the variants of GPU kernels so far.
+    /// Number of operations in the variants of GPU kernels so far.
     variant_operations: usize,
-    /// Operations in the variants of matrix products so far, whose register tiles are unrolled; not
-    /// in `variant_operations`.
+    /// Number of operations in the GPU variants of matrix products so far. They are not part of
+    /// `variant_operations`, because a product's register tiles are unrolled on purpose.
     in_products: usize,
 }
 
 impl Scheduler<'_> {
-    /// Parameters, results, shape rules.
+    /// Adds parameters, results and shape rules to the plan.
     fn head(&mut self) {
         let (f, g) = (self.f, &self.f.graph);
         self.plan.name = f.name.clone();
@@ -245,10 +256,11 @@ impl Scheduler<'_> {
         }
     }
 
-    /// For each fused group the scalar results that its `finish` computes: those whose last
-    /// reduction it has. What waits for no reduction goes to the last group. The threads of a GPU's
-    /// map do not wait for one another, so what would go to a map needs a launch of its own: the
-    /// second part.
+    /// Returns, for each fused group, the scalar results that its `finish` computes: those whose
+    /// last needed reduction belongs to the group. A result that needs no reduction goes to the
+    /// last group. The threads of a GPU's map do not wait for one another, so a map has no
+    /// `finish`; results that would go to a map are the second value, and get a launch of their
+    /// own.
     fn assign_scalars(&self, fused_groups: &[FusedGroup]) -> (Vec<Vec<u32>>, Vec<u32>) {
         let g = &self.f.graph;
         let (mut out, mut alone) = (vec![Vec::new(); fused_groups.len()], Vec::new());
@@ -268,7 +280,7 @@ impl Scheduler<'_> {
         (out, alone)
     }
 
-    /// Where a stored item goes.
+    /// Returns the place to which a stored item is written.
     fn destination(&self, it: &Item) -> Place {
         match it.result {
             Some(r) => Place::Result(r),
@@ -276,6 +288,8 @@ impl Scheduler<'_> {
         }
     }
 
+    /// Makes the launch of one fused group and its kernel variants. `scalars` are the scalar
+    /// results that the launch's `finish` computes, `kernel` is the kernel's number in the module.
     fn launch(
         &mut self,
         name: String,
@@ -287,7 +301,7 @@ impl Scheduler<'_> {
         let mut c = LaunchContext::new(self, fused);
         c.find_facts(fused);
         let arrays = c.arrays(fused);
-        // what the launch before read last is still in the caches
+        // arrays at which the previous launch ended are still in the caches
         c.facts.follows = before.iter().any(|p| arrays.contains(p));
         let (variants, dense) = match scope.has_cpu() {
             true => cpu::kernels(&mut c, &name, fused, scalars)?,
@@ -331,8 +345,8 @@ impl Scheduler<'_> {
         Ok((launch, variants))
     }
 
-    /// What a launch computes, and where the author wrote it: the items that go to memory, and
-    /// scalar results.
+    /// Returns the place of every stored array and scalar result that a launch computes, each with
+    /// the author's source location.
     fn computes(&self, fused: &FusedGroup, scalars: &[u32]) -> Vec<(Place, String)> {
         let g = &self.f.graph;
         let line = |n: NodeId| g.node(n).loc.first().map(|loc| loc.to_string());
@@ -350,7 +364,7 @@ impl Scheduler<'_> {
         fused.items.iter().filter_map(of_item).chain(results).collect()
     }
 
-    /// The launch, with the temporaries that it writes allocated before.
+    /// Adds the launch to the plan, behind the allocation of the temporaries that it writes.
     fn step(&mut self, launch: Launch) {
         let written = launch.arrays.iter().filter(|(_, access)| *access == Access::Write);
         let temps =

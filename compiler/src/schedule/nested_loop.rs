@@ -1,12 +1,12 @@
-//! Nested operations: a reduction or fold that depends on the element which it is part of, as loops
-//! inside of that element's code.
+//! Nested operations: a reduction or fold that depends on the element it is part of, lowered as
+//! loops inside of that element's code.
 //!
-//! What does not depend on the loop's index is computed before the loop. A fold is one loop. A
-//! reduction follows the tree of semantics 5.1 by visiting the 128 columns of a tile one after
+//! Values that do not depend on the loop's index are computed before the loop. A fold is one loop.
+//! A reduction follows the tree of semantics 5.1: it visits the 128 columns of a tile one after
 //! another, each from its first row to its last, and the tiles of a group in the same way; columns
-//! join in a [`Counters`]. Three levels serve sequences of up to 2^33 elements. An operator with
-//! loops of its own is written once for all of them ([`super::slots`]). CPUs take whole tiles by
-//! vectors instead ([`super::cpu::nested`]).
+//! join by pairwise accumulation ([`Counters`]). Three levels serve sequences of up to 2^33
+//! elements. An operator with loops of its own is emitted once for all levels ([`super::slots`]).
+//! CPUs compute whole tiles by vectors instead ([`super::cpu::nested`]).
 
 mod tree;
 
@@ -25,17 +25,18 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Where the code of a nested operation stands: known values, and the element that records name.
+/// The surroundings of a nested operation's code: known values, and the element that error records
+/// name.
 pub struct Place<'a> {
-    /// Known values of nodes.
+    /// Nodes whose values are known.
     pub vars: &'a [(NodeId, Expr)],
-    /// The element.
+    /// The number of the element that error records name.
     pub at: &'a Expr,
 }
 
 impl Place<'_> {
-    /// Values in a block of their own, given known ones: what is loaded for them is in registers in
-    /// that block only.
+    /// Emits the values of `roots`, given known ones, as a block of their own: elements that are
+    /// loaded for them are not kept in registers behind the block.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -46,11 +47,12 @@ impl Place<'_> {
         l.in_block(|l| l.region(known, roots, self.at, out))
     }
 
-    /// Not inside of an element: a record counts as element 0's.
+    /// The place of code that is not part of an element: an error record counts as one of element
+    /// 0.
     pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
 }
 
-/// The value of a nested reduction or fold.
+/// Emits a nested reduction or fold, and returns its value.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     if l.k.is_gpu() {
         l.launch.warn_of_loop(n);
@@ -58,7 +60,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     r.computing.push(n);
     let (value, mut out) = loops(l, n, r)?;
     if let Some(condition) = r.condition(n).filter(|_| error_records::any(&out)) {
-        // a condition that follows from a value which is not known yet has to wait for it
+        // if the condition depends on a value that is still being computed, the records are emitted
+        // later
         if l.launch.g.reachable([condition]).iter().any(|m| r.computing.contains(m)) {
             error_records::remove(&mut out);
             r.recorded_later.push(n);
@@ -72,8 +75,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     Ok(value)
 }
 
-/// Leaves the records of a nested operation whose condition follows from the operation's own value:
-/// the loops run once more, for the records alone.
+/// Emits the error records of a nested operation whose condition depends on the operation's own
+/// value: the loops run once more, for the records alone.
 pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
     let Some(condition) = r.condition(n) else { return Ok(()) };
     let needed = l.value(condition, r)?.0;
@@ -83,7 +86,7 @@ pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
     Ok(())
 }
 
-/// The operation's value, and the loops that compute it.
+/// Returns the operation's value, and the loops that compute it.
 fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> {
     let op = l.launch.g.op(n).clone();
     let (init, src) = match op {
@@ -107,8 +110,8 @@ fn loops(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<(Expr, Vec<Stmt>)> 
     Ok((value, out))
 }
 
-/// Computes what the operation's elements and its function need that depends on none of their own
-/// variables.
+/// Computes the values that the operation's elements and its function need and that depend on none
+/// of their own variables.
 fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
     for n in invariant_nodes(&mut l.launch.g, op) {
         if !l.launch.may_record(n) {
@@ -118,8 +121,8 @@ fn invariants(l: &mut Lower, op: &Op, r: &mut Region) -> Result<()> {
     Ok(())
 }
 
-/// The scalars that a nested operation's elements and its function need, and that depend on none of
-/// their own variables.
+/// Returns the scalars that a nested operation's elements and its function need and that depend on
+/// none of their own variables.
 pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
     let mut list = Vec::new();
     let lambdas: Vec<_> =
@@ -144,7 +147,7 @@ pub fn invariant_nodes(g: &mut Graph, op: &Op) -> Vec<NodeId> {
     list
 }
 
-/// A strict left fold: one loop.
+/// Emits a strict left fold as one loop.
 fn fold(
     l: &mut Lower,
     n: NodeId,
@@ -170,8 +173,9 @@ fn fold(
     Ok(Expr::Reg(acc))
 }
 
-/// Panel by panel (semantics 5.7): each a chain of multiply-adds. What a sum of nothing is lets a
-/// chain begin with its rounded product.
+/// Emits an inner product by panels (semantics 5.7), each of which is a chain of multiply-adds. A
+/// chain begins with the identity of addition (-0 for floats), so that its first multiply-add gives
+/// the rounded product.
 fn panels(
     l: &mut Lower,
     factors: [NodeId; 2],
@@ -207,7 +211,7 @@ fn panels(
     Ok(start.plus(Expr::Reg(sum)))
 }
 
-/// The tree of semantics 5.1, by one thread.
+/// Emits the tree of semantics 5.1 for one thread.
 fn reduce(
     l: &mut Lower,
     n: NodeId,
@@ -228,7 +232,8 @@ fn reduce(
     let join = &mut joining(&r, place);
     let mut lanes = Lanes { types: vec![r.ty], join, general: r.is_general(l.launch) || l.scope.depth > 1 };
     let mut body = Vec::new();
-    // on a CPU most sequences are one tile; loops inside of loops would be written 2^depth times
+    // on a CPU most sequences fit in one tile, which gets code of its own; if elements have loops,
+    // this would emit nested loops 2^depth times
     let by_loops = r.elements_have_loops(l.launch);
     let mut single = Vec::new();
     if !l.k.is_gpu() && !by_loops {
@@ -278,7 +283,7 @@ fn reduce(
 }
 
 impl Reduction {
-    /// What is read at an index.
+    /// Emits the operands of the reduction at an index.
     pub fn values_at(
         &self,
         l: &mut Lower,
@@ -293,8 +298,8 @@ impl Reduction {
         place.values(l, &vars, &elements, out)
     }
 
-    /// A column begins with what is read, or goes on from its old value: the elements, which have
-    /// loops, are written once for both.
+    /// Emits the step of a column: the column begins with `elements` if `is_first` holds, else goes
+    /// on from `old`. The elements, which have loops, are emitted once for both cases.
     pub fn go_on(
         &self,
         l: &mut Lower,
@@ -326,10 +331,10 @@ impl Reduction {
     }
 }
 
-/// f(a, b) of a lane, joining accumulators.
+/// Emits f(a, b), the join of two accumulators of a lane.
 pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
 
-/// How a reduction's values join.
+/// Returns the function that emits the join of two values of a reduction.
 pub fn joining<'a>(
     r: &'a Reduction,
     place: &'a Place<'a>,

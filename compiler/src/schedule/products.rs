@@ -1,13 +1,14 @@
-//! Fused groups that are products: a matrix whose element (i, j) goes through values of (i, k) and
-//! values of (k, j), in order or by panels. Matrix products, distances of all pairs of points.
+//! Fused groups that are products: a matrix whose element (i, j) is a sum (or another fold) over an
+//! inner index k of values that depend on (i, k) and values that depend on (k, j), in order or by
+//! panels. Examples are matrix products and the distances of all pairs of points.
 //!
 //! ```text
 //! generate m, n (i, j -> panel_dot (k -> a[i, k], b[k, j]))        rows: a[i, k]    columns: b[k, j]
 //! ```
 //!
-//! Matrix times vector, by panels, is a matrix of one column: `generate m (i -> panel_dot (k ->
-//! a[i, k], v[k]))`. The values of a side may be any expressions, and so may what becomes of the
-//! result.
+//! Matrix times vector, by panels, is a product with one column: `generate m (i -> panel_dot (k ->
+//! a[i, k], v[k]))`. The values of both sides may be any expressions, and any expression may follow
+//! from the result.
 
 use super::groups::{FusedGroup, is_store};
 use super::loop_nests::{self, Loop, Order};
@@ -15,38 +16,41 @@ use super::lower::LaunchContext;
 use crate::core::{NodeId, Op};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Values of one side that are kept at most for each pair of indices.
+/// Maximum number of values per side that a kernel keeps for each pair of an outer and an inner
+/// index.
 const MAX_PARTS: usize = 2;
-/// Operations of a step at most: it is written out for many results.
+/// Maximum number of nodes of one step of the inner loop, without its reads: the step is repeated
+/// in the code for many results.
 const MAX_BODY: usize = 12;
 
-/// A fused group as a product.
+/// A fused group that is a product.
 pub struct Product {
-    /// Variables of the element's row and column.
+    /// The variables of the element's row and column.
     pub outer: [NodeId; 2],
-    /// The inner index's variable.
+    /// The variable of the inner index.
     pub k: NodeId,
-    /// The items' values.
+    /// The values of the items' elements.
     pub roots: Vec<NodeId>,
-    /// The loop, with one operation.
+    /// The loop over the inner index, which has one operation.
     pub of: Loop,
-    /// Rows' and columns' values.
+    /// The values of the rows' side and of the columns' side.
     pub sides: [Side; 2],
-    /// Not a vector, which counts as one column.
+    /// Whether the result is a matrix. A vector counts as one column.
     pub is_matrix: bool,
 }
 
-/// The values of one side.
+/// The values of one side: of the rows or of the columns.
 pub struct Side {
-    /// That depend on its index and the inner one: staged.
+    /// Values that depend on the side's own index and on the inner one. A kernel stages them.
     pub parts: Vec<NodeId>,
-    /// That depend on its index only.
+    /// Values that depend on the side's own index only.
     pub invariants: Vec<NodeId>,
-    /// Memory runs along the inner index, not along the side's own.
+    /// Whether the inner index is the last index of a read, so that neighbouring inner indices (and
+    /// not neighbouring outer ones) are contiguous in memory.
     pub along_k: bool,
 }
 
-/// The pass as a product, if it is one.
+/// Returns the fused group as a product, or `None` if it is none.
 pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = fused.domain.len();
@@ -76,8 +80,8 @@ pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
         let along_k = g.reachable(parts.iter().copied()).into_iter().any(last);
         Side { parts, invariants, along_k }
     };
-    // what depends on the inner index alone goes with the rows; of matrix times vector it is the
-    // column
+    // values that depend on the inner index alone belong to the rows of a matrix product, and are
+    // the column of matrix times vector
     let sides = if axes == 1 {
         let rows = side(outer[0], false);
         [rows, side(outer[1], true)]
@@ -95,12 +99,13 @@ pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     Some(Product { outer, k, roots, of, sides, is_matrix: axes == 2 })
 }
 
-/// How many inner indices a product by panels has: a GPU chooses by it.
+/// Returns the number of inner indices of a product by panels, by which the launch policy chooses a
+/// GPU variant. Returns `None` for any other fused group.
 pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
     plan(l, fused).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
 }
 
-/// The element of an item at these indices.
+/// Returns the element of an item's array at these indices.
 fn open(l: &mut LaunchContext, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
     match l.g.op(array).clone() {
         Op::Generate(_, lambda) => Some(l.g.open(&lambda, index)),

@@ -1,5 +1,5 @@
-//! What a reduction is made of, for every target: how a column begins, goes on, and joins another
-//! (semantics 5.1 and 5.3).
+//! The parts of a reduction, for every target: the first value of a column of the tree, the
+//! column's value after a further element, and the join of two columns (semantics 5.1 and 5.3).
 
 use super::element::element;
 use super::groups::FusedGroup;
@@ -10,11 +10,11 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 
 /// One reduction of a fused group.
 pub struct Reduction {
-    /// The node.
+    /// The reduction's node.
     pub node: NodeId,
-    /// Element and accumulator type.
+    /// Type of the elements and of the accumulator.
     pub ty: Ty,
-    /// One value a tile, unless it is nested.
+    /// Scratch array with one value per tile; not valid for a nested reduction.
     pub scratch: Mem,
     kind: Kind,
 }
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl Reduction {
-    /// The reductions of a fused group, in order.
+    /// Returns the reductions of a fused group, in the order of its items.
     pub fn all(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<Reduction> {
         let nodes: Vec<NodeId> = fused.items.iter().map(|it| it.node).collect();
         let mut out = Vec::new();
@@ -42,7 +42,7 @@ impl Reduction {
         out
     }
 
-    /// A reduction inside of an element: it has no scratch array.
+    /// Returns a nested reduction, which is part of an element's code and has no scratch array.
     pub fn nested(l: &LaunchContext, node: NodeId) -> Reduction {
         let kind = match l.g.op(node) {
             Op::Reduce { join, src, .. } => Kind::Join(join.clone(), *src),
@@ -52,13 +52,14 @@ impl Reduction {
         Reduction { node, ty: l.g.ty(node).elem, scratch: Mem::Scratch(u32::MAX), kind }
     }
 
-    /// A nested reduction whose tiles leave their results in scratch array `at` of the launch.
+    /// Returns a nested reduction whose tiles leave their results in the launch's scratch array
+    /// number `at`.
     pub fn segmented(l: &mut LaunchContext, node: NodeId, at: usize) -> Reduction {
         let r = Reduction::nested(l, node);
         Reduction { scratch: l.scratch(at, r.ty), ..r }
     }
 
-    /// The initial value.
+    /// Returns the node of the initial value.
     pub fn init(&self, l: &LaunchContext) -> NodeId {
         match *l.g.op(self.node) {
             Op::Reduce { init, .. } | Op::Dot { init, .. } => init,
@@ -66,7 +67,7 @@ impl Reduction {
         }
     }
 
-    /// f(a, b), joining accumulators.
+    /// Returns f(a, b), the join of two accumulators.
     pub fn join(&self, l: &mut LaunchContext, a: NodeId, b: NodeId) -> NodeId {
         match &self.kind {
             Kind::Join(join, _) => l.g.open(join, &[a, b]),
@@ -74,7 +75,8 @@ impl Reduction {
         }
     }
 
-    /// What is read at an index: an element, or those of both factors.
+    /// Returns the operands of the reduction at an index: the element, or for a dot product the
+    /// elements of both factors.
     pub fn elements(&self, l: &mut LaunchContext, index: NodeId) -> Vec<NodeId> {
         match self.kind {
             Kind::Join(_, src) => vec![element(&mut l.g, src, index)],
@@ -82,7 +84,7 @@ impl Reduction {
         }
     }
 
-    /// The first value of a column, given what is read there.
+    /// Returns the first value of a column, whose first operands are `elements`.
     pub fn first_of(&self, l: &mut LaunchContext, elements: &[NodeId]) -> NodeId {
         match *elements {
             [a, b] => l.g.add(Op::Binary(BinaryOp::Mul, a, b)),
@@ -90,7 +92,7 @@ impl Reduction {
         }
     }
 
-    /// The column's value after what is read.
+    /// Returns the column's value after the operands `elements`.
     pub fn step_of(&self, l: &mut LaunchContext, acc: NodeId, elements: &[NodeId]) -> NodeId {
         match *elements {
             [a, b] => l.g.add(Op::MulAdd(a, b, acc)),
@@ -98,44 +100,46 @@ impl Reduction {
         }
     }
 
-    /// The first value of a column at an index.
+    /// Returns the first value of a column, whose first element is at `index`.
     pub fn first(&self, l: &mut LaunchContext, index: NodeId) -> NodeId {
         let elements = self.elements(l, index);
         self.first_of(l, &elements)
     }
 
-    /// The column's value after the element at an index.
+    /// Returns the column's value after the element at `index`.
     pub fn step(&self, l: &mut LaunchContext, acc: NodeId, index: NodeId) -> NodeId {
         let elements = self.elements(l, index);
         self.step_of(l, acc, &elements)
     }
 
-    /// What a column begins with: what may stand for an absent one; 0 where nothing can, and its
-    /// first value replaces it.
+    /// Returns the value with which a column's accumulator is initialised: the operator's identity,
+    /// or 0 if the operator has none. In the latter case the column's first value replaces it.
     pub fn absent(&self, l: &LaunchContext) -> Expr {
         Expr::Lit(self.identity(l).unwrap_or(Lit::zero(self.ty)))
     }
 
-    /// Whether its operator may be more than an instruction.
+    /// Whether the operator may be more than one instruction.
     pub fn is_general(&self, l: &LaunchContext) -> bool {
         self.identity(l).is_none()
     }
 
-    /// Whether its operator has loops of its own: it is then written out as rarely as can be.
+    /// Whether the operator has loops of its own. Its code is then emitted as few times as
+    /// possible.
     pub fn joins_by_loops(&self, l: &LaunchContext) -> bool {
         let Kind::Join(join, _) = &self.kind else { return false };
         let g = &l.g;
         g.reachable([join.body]).into_iter().any(|n| g.op(n).is_reduction() && !g.is_closed(n))
     }
 
-    /// Whether its elements have loops of their own, inside of other elements.
+    /// Whether the elements have loops of their own, nested in the reduction's loop.
     pub fn elements_have_loops(&self, l: &mut LaunchContext) -> bool {
         let (var, index) = l.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index);
         have_loops(l, &elements, var)
     }
 
-    /// A value that may stand for an absent column, exactly (-0 for float sums).
+    /// Returns the operator's identity, exact in every bit (-0 for sums of floats): the value of a
+    /// column that has no elements. Returns `None` if the operator has no such value.
     pub fn identity(&self, l: &LaunchContext) -> Option<Lit> {
         let op = match &self.kind {
             Kind::Dot(..) => BinaryOp::Add,
@@ -158,8 +162,8 @@ impl Reduction {
     }
 }
 
-/// The commutative operator that joins two values, if it alone does; `is` tells the first and the
-/// second of them.
+/// Returns the commutative operator if `joined` is exactly that operator applied to the two values;
+/// `is(n, 0)` and `is(n, 1)` recognise the first and the second value.
 pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool) -> Option<BinaryOp> {
     match *g.op(joined) {
         Op::Binary(op, a, b) if op.is_commutative() && (is(a, 0) && is(b, 1) || is(a, 1) && is(b, 0)) => {
@@ -169,16 +173,17 @@ pub fn commutative(g: &Graph, joined: NodeId, is: impl Fn(NodeId, usize) -> bool
     }
 }
 
-/// Whether computing the values runs a nested reduction or fold for each value of the variable.
+/// Whether computing `values` runs a nested reduction or fold again for each value of the variable
+/// `of`.
 pub fn have_loops(l: &mut LaunchContext, values: &[NodeId], of: Var) -> bool {
     let nodes = l.g.reachable(values.iter().copied());
     let loops = nodes.into_iter().filter(|n| l.g.op(*n).is_reduction() && !l.g.is_closed(*n));
     let loops: Vec<NodeId> = loops.collect();
-    // what may leave a record is not moved out of a loop
+    // a loop that may leave an error record is not moved out of another loop
     loops.into_iter().any(|n| l.g.node(n).free.contains(&of) || l.may_record(n))
 }
 
-/// ceil(n / TILE)
+/// Returns the number of tiles of `n` elements, ceil(n / TILE).
 pub fn tiles(n: Expr) -> Expr {
     Expr::binary(BinaryOp::Shr, n.plus(Expr::int(TILE - 1)), Expr::int(TILE.trailing_zeros().into()))
 }

@@ -1,5 +1,5 @@
-//! Scalars that follow from reductions and folds, for every target: what runs once at the end of a
-//! fused group.
+//! Scalars that follow from reductions and folds, for every target: the code that runs once at the
+//! end of a fused group.
 
 use super::element::canonical;
 use super::lower::Lower;
@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::plan;
 
-/// f(init, v) if there was an element at all (`some`), else init (semantics 5.1, step 5). Where it
-/// is part of an element, its place is what init is made of.
+/// Emits the join of the initial value with the reduced value `v`, and returns the result: f(init,
+/// v) if `some` (the sequence has at least one element), else init (semantics 5.1, step 5). A
+/// nested reduction's initial value is computed from the known values in `place`.
 pub fn join_initial(
     l: &mut Lower,
     r: &Reduction,
@@ -33,8 +34,8 @@ pub fn join_initial(
     Ok(Expr::Reg(value))
 }
 
-/// Stores what other fused groups need of the `known` reductions and folds, and the scalar results
-/// that are known now.
+/// Emits the stores of the `known` reductions and folds that other fused groups need, and of the
+/// scalar results `scalars`, which follow from them.
 pub fn store(l: &mut Lower, known: &[(NodeId, Expr)], scalars: &[u32], out: &mut Vec<Stmt>) -> Result<()> {
     for (node, value) in known {
         if let Some(place) = l.launch.crossing(*node) {

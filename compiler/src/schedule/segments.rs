@@ -1,12 +1,12 @@
-//! Segmented reductions: elements that are made of reductions over one other extent, such as the
-//! sums of a matrix's rows or columns.
+//! Segmented reductions: fused groups whose elements are made of reductions over one other extent,
+//! such as the sums of a matrix's rows or columns.
 //!
 //! ```text
 //! generate %rows (%i) { %s = reduce (..) over (generate %cols (%k) { elem %a, %i, %k })   yield (mul %s, 0.5f32) }
 //! ```
 //!
-//! Here is only what they are; how a target runs them is the target's. What has folds, records,
-//! reductions in reductions, or operators without a value that may stand for an absent element is
+//! This file recognises segmented reductions; each target has its own strategies for them. Groups
+//! with folds, error records, reductions nested in reductions, or operators without an identity are
 //! left to the loops of [`super::nested_loop`].
 
 use super::element::element;
@@ -22,32 +22,32 @@ use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Where neighbouring elements of the segments' sequences lie.
+/// Which elements of a segmented reduction are contiguous in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Along {
-    /// Side by side: sums of rows.
+    /// Neighbouring elements of one segment: sums of rows.
     Rows,
-    /// Neighbouring segments lie side by side: sums of columns.
+    /// The elements of neighbouring segments at one position: sums of columns.
     Columns,
 }
 
 /// A fused group that is a segmented reduction.
 pub struct Segments {
-    /// The index of an element (a fresh variable).
+    /// The variable of the segment's index.
     pub index: NodeId,
-    /// What is stored, an item each.
+    /// The value of the element of each stored item.
     pub bodies: Vec<NodeId>,
     /// The nested reductions.
     pub nested: Vec<NodeId>,
-    /// Their extent.
+    /// The length of a segment, which is the extent of all nested reductions.
     pub length: NodeId,
-    /// How they lie.
+    /// Which elements are contiguous.
     pub along: Along,
 }
 
 impl Segments {
-    /// The values of the elements of segment `row`, whose reductions have these totals: the initial
-    /// values join last, and what follows is computed.
+    /// Emits the values of the elements of segment `row`, whose reductions have the totals
+    /// `totals`: joins the initial values, then computes what follows from the reductions.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -68,7 +68,7 @@ impl Segments {
     }
 }
 
-/// The pass as a segmented reduction, if it is one.
+/// Returns the fused group as a segmented reduction, or `None` if it is none.
 pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     if fused.items.is_empty() || !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return None;
@@ -98,7 +98,8 @@ pub fn of(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Segments> {
     Some(Segments { index, bodies, nested, length: length?, along })
 }
 
-/// The open reductions of the bodies, not looking into them. None: there are none, or a fold.
+/// Returns the reductions that the bodies need and that depend on the element, outermost ones only.
+/// Returns `None` if there are none, or if one of them is a fold.
 fn nested(l: &LaunchContext, bodies: &[NodeId]) -> Option<Vec<NodeId>> {
     let (mut stack, mut seen, mut found) = (bodies.to_vec(), HashSet::default(), Vec::new());
     while let Some(n) = stack.pop() {
@@ -119,8 +120,8 @@ fn has_nested(l: &LaunchContext, roots: &[NodeId]) -> bool {
     nested(l, roots).is_some()
 }
 
-/// How the reads of the elements lie. None: no array is read by both indices, or an element has
-/// reductions of its own.
+/// Returns which elements the reads find contiguous. Returns `None` if no array is read by both
+/// indices, or if an element has reductions of its own.
 fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     let mut found = None;
     for n in nested {
@@ -144,8 +145,9 @@ fn along(l: &mut LaunchContext, nested: &[NodeId], i: Var) -> Option<Along> {
     found
 }
 
-/// The reads of the elements whose last index is exactly `index`, and whose others do not depend on
-/// it: neighbours lie side by side in memory.
+/// Returns the reads (array and outer indices) among the values that `roots` need whose last index
+/// is exactly `index` and whose outer indices do not depend on it: these reads are contiguous for
+/// neighbouring values of `index`.
 pub fn neighbours(l: &mut LaunchContext, roots: &[NodeId], index: NodeId) -> Vec<(NodeId, Vec<NodeId>)> {
     let Op::Var(var, _) = *l.g.op(index) else { return vec![] };
     let mut list = Vec::new();

@@ -1,22 +1,25 @@
-//! A nested reduction whose operator has loops of its own. The tree of semantics 5.1 joins values
-//! in many places; here all of them are one, so operators inside of operators do not multiply their
-//! code.
+//! Nested reductions whose operator has loops of its own. The tree of semantics 5.1 joins values in
+//! many places. Here all of them are one piece of code, so that operators nested in operators do
+//! not multiply the size of the code.
 //!
-//! Partial results lie in slots, eight for each of the tree's levels: the column so far, then the
-//! values of 1, 2, 4 .. 64 neighbouring columns, as in a [counter](super::counter). The initial
-//! value lies behind them. Each element goes through the slots until it stays in one:
+//! Partial results lie in slots, eight for each level of the tree: the column so far, then the
+//! values of 1, 2, 4 .. 64 neighbouring columns, as in the [binary counter](super::counter) of
+//! pairwise accumulation. The last slot holds the initial value. Each element goes through the
+//! slots from the lowest one on, and joins some of them, until it stays in one:
 //!
 //! ```text
 //! p = 0
 //! loop
 //!   if bit p of `joins`:          value = f(slot p, value)
-//!   unless bit p of `passes`:     slot p = value, and that is all
+//!   unless bit p of `passes`:     slot p = value, and the loop ends
 //!   p = p + 1
 //! ```
 //!
-//! At column c, a level joins the column so far unless the row is the first one, and passes on
-//! after the last row. Then it joins the slots of c's ones, from the lowest on, and passes over
-//! them. After the last column it passes over all of them: the value is the level's.
+//! At column c of a level, an element joins the column so far, unless it is in the first row, and
+//! passes on to the counter's slots if it is in the last row. There it joins and passes the slots
+//! for which c has a bit 1, from the lowest on; the first slot whose bit is 0 keeps it. After the
+//! last column it passes all slots of the level, so that the value of the level goes on to the
+//! level above.
 
 use super::counter::is;
 use super::element::named;
@@ -28,16 +31,17 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// Levels of the tree: enough for 2^33 elements.
+/// Number of levels of the tree: enough for 2^33 elements.
 const LEVELS: u32 = 3;
 
-/// Slots of a level: a column and a counter's bits.
+/// Number of slots of a level: one for the column, and one for each bit of the counter.
 const OF_LEVEL: u32 = 1 + COLUMNS.trailing_zeros();
 
-/// What computes the element at an index.
+/// Emits the computation of the element at an index.
 pub type Element<'a> = dyn FnMut(&mut Lower, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
 
-/// The value of `r` over `count` elements, from `start` on.
+/// Emits the reduction `r` of `count` elements with the initial value `start`, and returns its
+/// value.
 pub fn reduce(
     l: &mut Lower,
     r: &Reduction,
@@ -72,7 +76,8 @@ fn left_of(l: &mut Lower, all: &Expr, first: &Expr, out: &mut Vec<Stmt>) -> Expr
     named(l, "left", all.clone().minus(first.clone()).min(Expr::int(TILE)), out)
 }
 
-/// What an element does at each slot: two masks (i64).
+/// Two masks (i64) with a bit for each slot: which slots an element joins, and which it passes on
+/// its way to the next one.
 struct Path {
     joins: Expr,
     passes: Expr,
@@ -80,7 +85,8 @@ struct Path {
 
 type Leaf<'a> = dyn FnMut(&mut Lower, Expr, &Path, &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// Visits up to 2048 values of a level, column by column; `path` is that of the levels above.
+/// Emits loops that visit up to 2048 values of one level, column by column. `path` is the path of
+/// the values through the levels above.
 fn level(
     l: &mut Lower,
     number: u32,
@@ -98,7 +104,7 @@ fn level(
     let (is_last_row, is_last) = (equal(next(row), rows.clone()), equal(next(c), width.clone()));
 
     let or = |a: Expr, b: Expr| Expr::binary(BinaryOp::Or, a, b);
-    // the column's slot, then the counter's
+    // bit 0 is the column's slot, the others are the counter's
     let mask = |column: Expr, counter: Expr| or(column, counter.clone().plus(counter));
     let here = |mask: Expr| Expr::binary(BinaryOp::Shl, mask, Expr::int((number * OF_LEVEL).into()));
     let has_column = equal(Expr::Reg(row), Expr::int(0)).select(Expr::int(0), Expr::int(1));
@@ -117,9 +123,10 @@ fn level(
     Ok(())
 }
 
-/// Partial results; the last slot has the initial value, then the result.
+/// The slots. The last one holds the initial value, and finally the result.
 enum Slots {
-    /// A GPU's registers have no index: the one with a number is selected.
+    /// One register per slot. Registers of a GPU cannot be indexed, so a chain of selects picks a
+    /// slot by its number.
     Registers(Vec<Reg>),
     Array(Mem),
 }
@@ -166,7 +173,7 @@ impl Slots {
         }
     }
 
-    /// An element on its path.
+    /// Emits the loop that takes an element through the slots along its path.
     fn pass_on(
         &self,
         l: &mut Lower,

@@ -1,11 +1,11 @@
-//! Fast path and slow path: what to do with the first arm of a `select` whose condition is
-//! `unlikely` (the reduction of huge arguments of `sin`, say).
+//! Fast path and slow path: how the first arm of a `select` is compiled whose condition is marked
+//! `unlikely` (for example the reduction of huge arguments of `sin`).
 //!
 //! A kernel computes both arms of an ordinary `select`. The first arm of an unlikely one is left
-//! out where one test looks at the conditions of several elements together: a tile on a CPU
-//! (`cpu/element_loop.rs`), a thread's elements on a GPU (`cuda/elements.rs`). Where the test
-//! holds, or where there is no such test, the arm is computed: in a branch if it is expensive, else
-//! like any other operand.
+//! out of the fast path where one test covers the conditions of several elements: those of a tile
+//! on a CPU (`cpu/element_loop.rs`), those of one thread on a GPU (`cuda/elements.rs`). If one of
+//! these conditions holds, or if the kernel has no such test, the slow path computes the arm: in a
+//! branch if the arm is expensive, else unconditionally, as an ordinary operand.
 
 use super::lower::{LaunchContext, Lower, Region};
 use super::work;
@@ -15,17 +15,20 @@ use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, UnaryOp};
 use indexmap::IndexSet;
 
-/// From so many operations of an arm on, a branch costs less than computing the arm always.
+/// Number of operations of an arm above which it becomes a branch: then a branch costs less than
+/// always computing the arm.
 const DEAR: u32 = 24;
 
-/// What the code that is being written does with unlikely arms.
+/// How the code that is being generated treats unlikely arms.
 pub enum SlowPath {
-    /// The slow path: compute them. True: an expensive one became a branch.
+    /// The slow path: unlikely arms are computed. The flag says whether an expensive one became a
+    /// branch.
     Compute(bool),
-    /// The fast path: leave them out, and collect the conditions that are assumed not to hold.
+    /// The fast path: unlikely arms are left out. The set collects the conditions that are assumed
+    /// not to hold.
     Skip(IndexSet<NodeId>),
-    /// The fast path, which sets the register where one of the conditions holds. Each condition is
-    /// tested where its operands are in registers anyway.
+    /// The fast path, which also sets the register to true if one of the conditions holds. Each
+    /// condition is tested where its operands are in registers anyway.
     Note(Reg, IndexSet<NodeId>),
 }
 
@@ -36,12 +39,12 @@ impl Default for SlowPath {
 }
 
 impl SlowPath {
-    /// Nothing is assumed yet.
+    /// Returns the fast path with no assumptions yet.
     pub fn skip() -> SlowPath {
         SlowPath::Skip(IndexSet::default())
     }
 
-    /// The conditions that were assumed not to hold.
+    /// Returns the conditions that were assumed not to hold.
     pub fn assumed(self) -> Vec<NodeId> {
         match self {
             SlowPath::Skip(conditions) | SlowPath::Note(_, conditions) => conditions.into_iter().collect(),
@@ -50,7 +53,8 @@ impl SlowPath {
     }
 }
 
-/// The condition, both arms, if the node is an unlikely `select`.
+/// Returns the condition, the unlikely arm and the usual arm of a node that is an unlikely
+/// `select`.
 pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     let Op::Select(c, a, b) = *g.op(n) else { return None };
     match *g.op(c) {
@@ -59,8 +63,8 @@ pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
     }
 }
 
-/// The conditions under which something unlikely is needed by the roots, or by these conditions
-/// themselves.
+/// Returns the conditions of all unlikely selects that the usual values of `roots` need, and those
+/// that these conditions need in turn.
 pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
     let (mut seen, mut found) = (IndexSet::<NodeId>::new(), IndexSet::new());
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
@@ -79,7 +83,8 @@ pub fn conditions(l: &LaunchContext, roots: &[NodeId]) -> Vec<NodeId> {
     found.into_iter().collect()
 }
 
-/// The value of an unlikely `select`. None: it is an ordinary node.
+/// Returns the value and the expression depth of an unlikely `select`. Returns `None` if the node
+/// is to be lowered as an ordinary node.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(Expr, u32)>> {
     let Some((condition, _, usual)) = arms(&l.launch.g, n) else { return Ok(None) };
     match &mut l.scope.path {
@@ -104,7 +109,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
         return Ok(None);
     }
     l.scope.path = SlowPath::Compute(true);
-    // what is usual comes first, so that the branch finds it
+    // the usual arms are computed before the branch, so that the branch can use their values
     let when = l.value(condition, r)?.0;
     let mut vars = Vec::new();
     for &m in &group {
@@ -125,7 +130,7 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     })?;
     let mut branch = std::mem::replace(&mut r.out, before);
     branch.append(&mut assigns);
-    // what the branch computed is known in it only
+    // values that were computed in the branch are not available behind it
     r.memo = memo;
     for (m, _, var, e) in vars {
         r.out.push(Stmt::Var(var, e));
@@ -135,7 +140,8 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Option<(
     Ok(r.memo.get(&n).cloned())
 }
 
-/// Notes a condition, one comparison after another: each is then one instruction.
+/// Emits the tests of a condition into the register `any`. A disjunction is split into its
+/// comparisons, each of which is then one instruction.
 fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()> {
     if let Op::Binary(BinaryOp::Or, a, b) = *l.launch.g.op(condition) {
         note(l, any, a, r)?;
@@ -146,15 +152,15 @@ fn note(l: &mut Lower, any: Reg, condition: NodeId, r: &mut Region) -> Result<()
     Ok(())
 }
 
-/// Whether the first arm takes many operations that the second does not take.
+/// Whether the unlikely arm takes many operations that the usual arm does not take.
 fn is_dear(l: &LaunchContext, n: NodeId) -> bool {
     let Some((_, rare, usual)) = arms(&l.g, n) else { return false };
     let own = own(l, rare, usual);
     own.into_iter().map(|m| work::of_node(l.g.op(m))).sum::<u32>() > DEAR
 }
 
-/// The selects of the region that one branch can serve: of the same condition, none of which needs
-/// another.
+/// Returns the selects of the region that one branch can serve together with `n`: those with the
+/// same condition, none of which needs another.
 fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<NodeId> {
     let mut group = vec![n];
     for m in r.uses.nodes().filter(|m| *m != n && !r.memo.contains_key(m)) {
@@ -171,13 +177,14 @@ fn together(l: &LaunchContext, n: NodeId, condition: NodeId, r: &Region) -> Vec<
     group
 }
 
-/// Whether the first arm leaves a record that is not left already: a branch has no place for it.
+/// Whether the unlikely arm leaves an error record that has not been emitted already: records
+/// cannot be emitted in a branch.
 fn leaves_record(l: &LaunchContext, m: NodeId, r: &Region) -> bool {
     let Some((_, rare, usual)) = arms(&l.g, m) else { return false };
     own(l, rare, usual).into_iter().any(|n| l.g.op(n).may_record(&l.g) && !r.memo.contains_key(&n))
 }
 
-/// What the first of two nodes needs and the second does not.
+/// Returns the nodes that `first` needs and `second` does not.
 fn own(l: &LaunchContext, first: NodeId, second: NodeId) -> Vec<NodeId> {
     let mut known = vec![false; l.g.len()];
     l.g.reachable([second]).into_iter().for_each(|n| known[n.0 as usize] = true);

@@ -1,13 +1,13 @@
-//! Stencils: arrays that are read at constant distances from the element's own indices, which
-//! neighbours therefore share (Larsen, section 5).
+//! Stencils: arrays that are read at constant distances from the element's own indices, so that
+//! neighbouring elements share reads (Larsen, section 5).
 //!
 //! ```text
 //! generate n (%i) { .. elem %x, %i .. elem %x, (%i + 2) .. at %y, (%i + %k - 1) .. }    ->    x: taps 0, 2    y: shift %k, tap -1
 //! ```
 //!
-//! Only reads that the element's index moves by one along every axis count: in each axis the index
-//! is the domain's index, plus a host scalar that all reads of a group have (its shift), plus a
-//! constant (the tap).
+//! A read belongs to a stencil only if its indices increase by one with the element's index along
+//! every axis. Along each axis the index is then the index of the domain, plus a host scalar that
+//! is the same for all reads of the stencil (the shift), plus a constant (the tap).
 
 use super::element::opened;
 use crate::core::linear::Linear;
@@ -17,37 +17,38 @@ use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// One array that is read around the element's own indices.
+/// An array that is read around the element's own indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stencil {
-    /// The array, of the domain's rank.
+    /// The array, whose rank is that of the index space.
     pub array: NodeId,
-    /// What all its reads have beside index and constant, an axis each; the constant 0 where there
-    /// is nothing.
+    /// For each axis the host scalar that is added to the index in all reads; the constant 0 if
+    /// there is none.
     pub shift: Vec<NodeId>,
-    /// The constants, an axis each.
+    /// The taps: for each read its constant distance along each axis.
     pub taps: BTreeSet<Vec<i64>>,
-    /// Some reads are total: the element may lie outside.
+    /// Whether some reads are total (`at`), so that the index may be out of bounds.
     pub total: bool,
 }
 
 impl Stencil {
-    /// Whether its reads have no shift that is known only at the call.
+    /// Whether all distances are constants, with no shift that is known only at the call.
     pub fn is_static(&self, g: &Graph) -> bool {
         self.shift.iter().all(|s| g.as_lit(*s).is_some())
     }
 
-    /// Whether neighbours read the same elements.
+    /// Whether neighbouring elements read the same elements of the array.
     pub fn overlaps(&self) -> bool {
         self.taps.len() > 1
     }
 
-    /// Whether it is read at the element's own indices only.
+    /// Whether the array is read at the element's own indices only.
     pub fn is_pointwise(&self) -> bool {
         self.taps.iter().flatten().all(|t| *t == 0)
     }
 
-    /// How many different elements so many neighbours along the last axis read.
+    /// Returns the number of different elements of the array that `neighbours` neighbouring
+    /// elements along the last axis read together.
     pub fn apart(&self, neighbours: i64) -> usize {
         let mut all = BTreeSet::new();
         for (tap, k) in self.taps.iter().flat_map(|t| (0..neighbours).map(move |k| (t, k))) {
@@ -58,36 +59,37 @@ impl Stencil {
         all.len()
     }
 
-    /// The least and the greatest constant of an axis.
+    /// Returns the least and the greatest tap along an axis.
     pub fn reach(&self, axis: usize) -> (i64, i64) {
         let of = self.taps.iter().map(|t| t[axis]);
         (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
     }
 }
 
-/// What was decided of a stencil on GPUs, for the author.
+/// How a GPU kernel keeps a stencil's array near its threads; reported to the author.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kept {
-    /// The array.
+    /// The array's name.
     pub array: String,
-    /// How many elements of it an element reads.
+    /// Number of elements of the array that one element reads.
     pub taps: usize,
-    /// The least and the greatest distance along each axis.
+    /// The least and the greatest tap along each axis.
     pub reach: Vec<(i64, i64)>,
-    /// The distances are known only at the call.
+    /// Whether the distances have a shift that is known only at the call.
     pub is_shifted: bool,
-    /// Bytes of an element.
+    /// Size of an element of the array, in bytes.
     pub size: usize,
-    /// How it is kept.
+    /// How the array is kept.
     pub strategy: StencilHint,
-    /// Bytes that a block loads for an element that it computes.
+    /// Number of bytes that a block loads from the array, divided by the number of elements that it
+    /// computes.
     pub loaded: f64,
-    /// Why so.
+    /// The reason for the choice.
     pub why: String,
 }
 
 impl Kept {
-    /// A stencil whose elements are loaded for each that reads them, but for `loaded` bytes an
+    /// Describes stencil `s`, kept by `strategy`, of which `loaded` bytes are loaded per computed
     /// element.
     pub fn of(g: &Graph, s: &Stencil, array: &str, strategy: StencilHint, loaded: f64, why: &str) -> Kept {
         let size = g.ty(s.array).elem.size();
@@ -114,20 +116,21 @@ impl fmt::Display for Kept {
     }
 }
 
-/// The stencils of arrays that are stored, all of one domain.
+/// Returns the stencils in the elements of `arrays`, all of which have the index space `domain`.
 pub fn stencils(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> Vec<Stencil> {
     let (index, roots) = elements(g, domain, arrays);
     of(g, &index, roots)
 }
 
-/// The elements of arrays of one domain at indices of their own.
+/// Returns the indices that stand for an element in this analysis, and the elements of `arrays` at
+/// them.
 fn elements(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
     let index: Vec<NodeId> = g.sample_index(domain.len()).iter().map(|v| v.1).collect();
     let roots = arrays.iter().map(|n| opened(g, *n, &index)).collect();
     (index, roots)
 }
 
-/// The stencils of values at an index.
+/// Returns the stencils in the values `roots` of the element at `index`.
 pub fn of(g: &mut Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<Stencil> {
     let mut found: IndexMap<(NodeId, Vec<NodeId>), Stencil> = IndexMap::new();
     for n in g.reachable(roots) {
@@ -146,7 +149,7 @@ pub fn of(g: &mut Graph, index: &[NodeId], roots: Vec<NodeId>) -> Vec<Stencil> {
     found.into_values().collect()
 }
 
-/// Whether an element may leave a record even where all that these stencils read is inside.
+/// Whether an element may leave an error record even where all reads of `stencils` are in bounds.
 pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils: &[&Stencil]) -> bool {
     let (index, roots) = elements(g, domain, arrays);
     g.reachable(roots).into_iter().any(|n| match g.op(n).clone() {
@@ -162,11 +165,12 @@ pub fn may_record(g: &mut Graph, domain: &[NodeId], arrays: &[NodeId], stencils:
     })
 }
 
-/// What is read at such a distance is no neighbour; sums of distances stay far from the ends of
-/// i64.
+/// A distance of this many elements or more is not taken for a tap, so that sums of taps stay far
+/// from the ends of i64.
 const FAR: u64 = 1 << 40;
 
-/// Shift and constants of a read's indices, if that is what they are beside the domain's.
+/// Returns the shift and the tap of a read at the indices `at`, if these are the domain's indices
+/// plus a shift plus a constant.
 pub fn tap(g: &mut Graph, at: &[NodeId], index: &[NodeId]) -> Option<(Vec<NodeId>, Vec<i64>)> {
     if at.len() != index.len() {
         return None;

@@ -1,6 +1,5 @@
-//! What a launch can be, in the field's terms. A target's `select` chooses a strategy for each
-//! variant of a kernel before any code is written; the code, the launch and the reports follow from
-//! the choice.
+//! The strategies of launches. A target's `select` chooses a strategy for each variant of a kernel
+//! before any code is generated; the code, the launch and the reports follow from it.
 
 use crate::core::StencilHint;
 use std::fmt;
@@ -8,33 +7,36 @@ use std::fmt;
 /// The strategy of one variant of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Strategy {
-    /// Scalars only, no pass over data.
+    /// Only scalars are computed; there is no loop over data.
     #[default]
     Scalars,
-    /// Every element on its own.
+    /// Every element is computed independently.
     Map,
-    /// Every element on its own, each with loops.
+    /// Every element is computed independently, by code that has loops.
     ElementLoops,
-    /// A map whose elements share what they read of arrays of that rank.
+    /// A map whose elements share the reads of a neighbourhood. The number is the rank of the
+    /// arrays that are read.
     Stencil(StencilHint, u8),
     /// All elements are joined by the fixed tree (semantics 5.1).
     Reduction,
-    /// Row sums: the elements of one segment are contiguous.
+    /// A segmented reduction of rows: the elements of one segment are contiguous.
     SegmentedRows,
-    /// Column sums: the same element of adjacent segments is contiguous.
+    /// A segmented reduction of columns: the elements of neighbouring segments at one position are
+    /// contiguous.
     SegmentedColumns,
-    /// Loops that the elements of a block walk together, tile by tile through shared memory.
+    /// Loops that all elements of a block walk together, tile by tile through shared memory.
     CooperativeNest,
-    /// A matrix product: block tiles of results from tiles of both sides.
+    /// A matrix product: block tiles of results are computed from tiles of both factors.
     Product,
-    /// In order, one element after another.
+    /// A fold in index order, one element after another, on one thread.
     SequentialFold,
-    /// Several steps of a stencil in one launch, whose elements stay in registers in between.
+    /// Several steps of an iterated stencil in one launch; elements stay in registers between
+    /// steps.
     TemporalBlocking,
 }
 
 impl Strategy {
-    /// The name in JSON.
+    /// Returns the strategy's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Scalars => "scalars",
@@ -55,8 +57,8 @@ impl Strategy {
         }
     }
 
-    /// Whether the code reads whole rows one by one, so that an array's alignment is that of each
-    /// of its rows.
+    /// Whether the code reads whole rows separately, so that each row of an array must be aligned,
+    /// not only its first element.
     pub fn is_row_aligned(self) -> bool {
         use Strategy::{CooperativeNest, Product, SegmentedColumns, SegmentedRows};
         matches!(self, SegmentedRows | SegmentedColumns | CooperativeNest | Product)
@@ -64,7 +66,7 @@ impl Strategy {
 }
 
 impl fmt::Display for Strategy {
-    /// In words.
+    /// Writes the strategy in words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Strategy::Scalars => "scalars only",

@@ -1,4 +1,4 @@
-//! Temporaries of a plan: what is stored between launches, and how long it lives.
+//! Temporaries of a plan: arrays and scalars that are stored between launches, and their lifetimes.
 
 use super::Scheduler;
 use super::groups::{self, FusedGroup};
@@ -6,7 +6,8 @@ use crate::core::{NodeId, Op};
 use crate::plan::{HostId, Place, Slot, Step};
 
 impl Scheduler<'_> {
-    /// Temporaries: materialized vectors, and reductions that cross fused groups.
+    /// Declares the temporaries: materialized arrays, and reductions that are needed by another
+    /// fused group than their own.
     pub(super) fn declare_temps(&mut self, fused_groups: &[FusedGroup], scalars: &[Vec<u32>]) {
         let g = &self.f.graph;
         let owner = |n: NodeId| fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n));
@@ -19,7 +20,7 @@ impl Scheduler<'_> {
                     self.slots.insert(n, place);
                 }
             }
-            // an iteration declares its own
+            // an iteration declares its states itself
             for it in fused.items.iter().filter(|it| matches!(g.op(it.node), Op::Materialize(_))) {
                 let extents = fused.domain.iter().map(|n| self.host.of(g, *n)).collect();
                 let place = self.temp(format!("tmp{}", self.plan.temps.len()), g.ty(it.node), extents);
@@ -33,7 +34,8 @@ impl Scheduler<'_> {
         Place::Temp(self.plan.temps.len() as u32 - 1)
     }
 
-    /// Frees what was allocated after its last use; what an iteration uses, after the iteration.
+    /// Adds a step that frees each allocated temporary behind its last use. A temporary that an
+    /// iteration uses is freed behind the iteration.
     pub(super) fn free(&mut self) {
         let steps = &self.plan.steps;
         let mut ends: Vec<usize> = (0..steps.len()).collect();
@@ -54,7 +56,7 @@ impl Scheduler<'_> {
             let last = steps.iter().zip(&ends).filter(|(s, _)| uses(s)).map(|(_, end)| *end).max();
             frees.extend(last.map(|last| (last, t)));
         }
-        // the last one first, so that the others keep their places
+        // insert from the last position to the first, so that the other positions stay valid
         frees.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
         for (last, t) in frees {
             self.plan.steps.insert(last + 1, Step::Free(t));

@@ -1,11 +1,11 @@
-//! Work: how many operations an element of a fused group takes. A function of the graph alone, the
-//! same for every target.
+//! Work: an estimate of the number of operations that one element of a fused group takes. It
+//! follows from the graph alone and is the same for every target.
 //!
-//! Each node that depends on the element counts once, however many of the element's values need it.
-//! What does not depend on it is computed before the loop and counts nothing, and neither does what
-//! only the slow path needs. The length of a nested sequence is not known here: [`GUESSED_LENGTH`]
-//! stands for it. The number decides how finely a launch is split among threads, and how many
-//! elements a GPU's thread takes at once.
+//! Each node that depends on the element counts once, however many of the element's values use it.
+//! A node that does not depend on the element is computed before the loop and is not counted;
+//! neither is a node that only the slow path needs. The length of a nested sequence is not known
+//! here, so [`GUESSED_LENGTH`] is taken for it. The estimate decides into how many parts a launch
+//! is split for threads, and how many elements a GPU thread takes at once.
 
 use super::approximate;
 use super::element::opened;
@@ -16,16 +16,17 @@ use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use rustc_hash::FxHashSet as HashSet;
 
-/// An element of a reduction reads its column's accumulator, and writes it.
+/// Accesses of the accumulator that one element of a reduction makes: a read and a write of the
+/// accumulator of its column.
 const OF_ACCUMULATOR: u32 = 2;
 
-/// Rough operations of one node.
+/// Returns the approximate number of operations of one node, without its operands.
 pub fn of_node(op: &Op) -> u32 {
     match op {
-        // a loop
+        // `RemSlow` is a loop
         Op::Binary(BinaryOp::RemSlow, ..) => 100,
         Op::Unary(UnaryOp::Unlikely, _) => 0,
-        // what it is made of is counted
+        // the node that it expands to is counted
         Op::Unary(op, _) if op.precise().is_some() => 0,
         Op::Binary(op, ..) if op.precise().is_some() => 0,
         Op::Unary(UnaryOp::Sqrt, _) | Op::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 4,
@@ -33,8 +34,8 @@ pub fn of_node(op: &Op) -> u32 {
     }
 }
 
-/// The operations of one element of a fused group, away from the edges: `arrays` are what its
-/// stored items are there ([`super::boundary::interior`]).
+/// Returns the number of operations of one element of a fused group in the interior. `arrays` are
+/// the arrays that the group's stored items are there ([`super::boundary::interior`]).
 pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     let index: Vec<NodeId> = g.sample_index(fused.domain.len()).iter().map(|v| v.1).collect();
     let mut roots = Vec::new();
@@ -48,7 +49,8 @@ pub fn of_element(g: &mut Graph, fused: &FusedGroup, arrays: &[NodeId]) -> u32 {
     of_roots(g, roots, &[]).0.saturating_add(joins * OF_ACCUMULATOR)
 }
 
-/// The accumulator of a reduction or fold after an element, and the accumulator before it.
+/// Returns the value of the accumulator of a reduction or fold after an element, and the variable
+/// for the accumulator before it.
 pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (NodeId, Var) {
     let (var, before) = g.fresh_var(g.ty(reduction).elem);
     let after = match g.op(reduction).clone() {
@@ -65,8 +67,9 @@ pub(super) fn joined(g: &mut Graph, reduction: NodeId, index: &[NodeId]) -> (Nod
     (after, var)
 }
 
-/// The operations that these values take, and what of them depends on none of a loop's own
-/// variables: that is computed before the loop.
+/// Returns the number of operations that the values `roots` take inside a loop with the variables
+/// `own`, and the nodes that depend on none of `own`, which are computed before the loop. If `own`
+/// is empty, no node is returned.
 fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>) {
     let (mut sum, mut before, mut seen, mut stack) = (0u32, Vec::new(), HashSet::default(), roots);
     while let Some(n) = stack.pop() {
@@ -97,7 +100,8 @@ fn of_roots(g: &mut Graph, roots: Vec<NodeId>, own: &[Var]) -> (u32, Vec<NodeId>
     (sum, before)
 }
 
-/// The operations of one step of a nested reduction, and what it needs from outside.
+/// Returns the number of operations of one step of a nested reduction, and the nodes that it needs
+/// from outside its loop.
 fn of_nested(g: &mut Graph, n: NodeId, op: &Op) -> (u32, Vec<NodeId>) {
     let (init, src) = match *op {
         Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, src),

@@ -1,10 +1,11 @@
-//! What operations on indices are where a form of their operands is not negative: the table that
-//! `inside` decides by, each line of which `cargo xtask prove` shows right.
+//! The table by which `interior.rs` replaces operations on indices: each line names an operation on
+//! two operands, linear forms of the operands that must not be negative, and the simpler value that
+//! the operation then has. `cargo xtask prove` proves every line.
 
 use crate::core::linear::Linear;
 use crate::scalar::BinaryOp;
 
-/// A form of two operands a and b, of which it is asked where it is not negative.
+/// A linear form of two operands a and b, which must not be negative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// a
@@ -22,7 +23,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Its coefficients: of a, of b, and the constant.
+    /// Returns the coefficient of a, the coefficient of b, and the constant.
     pub fn parts(self) -> [i64; 3] {
         match self {
             Form::First => [1, 0, 0],
@@ -34,7 +35,7 @@ impl Form {
         }
     }
 
-    /// The form of linear operands.
+    /// Returns the form of two operands that are linear forms of the indices.
     pub fn of(self, a: &Linear, b: &Linear) -> Linear {
         let [of_a, of_b, constant] = self.parts();
         let sum = a.scaled(of_a).minus(&b.scaled(of_b.wrapping_neg()));
@@ -42,7 +43,7 @@ impl Form {
     }
 }
 
-/// What an operation is.
+/// The value of an operation whose conditions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// a
@@ -51,18 +52,18 @@ pub enum Answer {
     Second,
     /// a - b
     Difference,
-    /// A condition that holds, or does not.
+    /// The constant true or false.
     Truth(bool),
 }
 
-/// An operation of a and b, what must not be negative, and what it then is.
+/// A line of the table: an operation on a and b, its conditions, and its value under these.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision {
-    /// None: `within`, 0 <= a < b.
+    /// The operation. `None` is `within`, 0 <= a < b.
     pub op: Option<BinaryOp>,
-    /// All of these are not negative.
+    /// The forms that must not be negative.
     pub when: &'static [Form],
-    /// What the operation then is.
+    /// The value that the operation then has.
     pub is: Answer,
 }
 
@@ -70,7 +71,8 @@ const fn decision(op: Option<BinaryOp>, when: &'static [Form], is: Answer) -> De
     Decision { op, when, is }
 }
 
-/// The decisions for all operations. Where several lines hold within equal widths, the first counts.
+/// The lines for all operations. If several lines for one operation need boundary widths with the
+/// same sum, the first one is used.
 pub const DECISIONS: &[Decision] = {
     use Answer::{Difference, First, Second, Truth};
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};

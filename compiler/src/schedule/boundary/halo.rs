@@ -1,13 +1,13 @@
-//! The halo: the values beyond the edges of arrays that are read around an element's own indices.
+//! The halo: the values beyond the edges of arrays that elements read around their own indices.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)] + x[min(max(i + 1, 0), n - 1)]    ->    x[i - 1] + x[i + 1]    where x[e] is x[min(max(e, 0), n - 1)]
 //! ```
 //!
-//! If all reads of an array agree on what stands beyond its edges, the interior's code serves every
-//! element once the halo is filled, and each value of the halo is found once for all elements that
-//! read it. An array that is only read inside of its bounds gets a plain halo: nothing reads what
-//! is in it.
+//! If all reads of an array agree on the values beyond its edges, the interior's code is right for
+//! every element once the halo is filled, and each value of the halo is computed once for all
+//! elements that read it. An array that is only read in bounds gets a plain halo, whose values no
+//! element uses.
 
 use super::interior::{self, Interior};
 use crate::core::linear;
@@ -21,18 +21,20 @@ use crate::schedule::stencil;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// An array's element at any index, inside or beyond an edge.
+/// An array's element at any index, in bounds or beyond an edge: `value` is an expression of the
+/// variables `at`.
 struct HaloElement {
     at: Vec<NodeId>,
     value: NodeId,
-    /// The array is read inside of its bounds only.
+    /// Whether the array is read in bounds only.
     is_plain: bool,
 }
 
-/// The halos of all arrays that a fused group reads.
+/// The halo of each array that a fused group reads.
 pub struct Halo(IndexMap<NodeId, HaloElement>);
 
-/// A read of an array at a constant distance, with the node that it is in the program's element.
+/// A read of an array at a constant distance in the interior. `node` is the same read in the
+/// program's element.
 struct Read {
     node: NodeId,
     array: NodeId,
@@ -40,8 +42,8 @@ struct Read {
 }
 
 impl Halo {
-    /// None: elements at the edges are computed in another way than interior ones, or may leave an
-    /// error record.
+    /// Returns `None` if elements at the edges are computed in another way than interior ones, or
+    /// may leave an error record.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> Option<Halo> {
         let g = &mut l.g;
         let index: Vec<NodeId> = fused.domain.iter().map(|_| g.fresh_var(Ty::I64).1).collect();
@@ -52,7 +54,7 @@ impl Halo {
             false => interior::decided(g, &index, &fused.domain, &roots).0,
         };
         let reads = reads(g, &index, &roots, &memo)?;
-        // nothing else was decided but what is read
+        // apart from the reads, the interior's element must be the program's
         let seeds = reads.iter().map(|r| (r.node, memo.get(&r.node).copied().unwrap_or(r.node))).collect();
         let made = interior::rebuilt(g, &roots, seeds, &mut |_, _| None);
         let same = roots.iter().zip(&wanted).all(|(n, w)| made.get(n).unwrap_or(n) == w);
@@ -79,8 +81,9 @@ impl Halo {
         all.then_some(Halo(found))
     }
 
-    /// What stands at these indices; None: the array itself, and outside of it there is nothing to
-    /// load.
+    /// Returns the value of the halo at these indices. Returns `None` if the array has a plain
+    /// halo: in bounds the value is the array's element, and beyond the edges nothing has to be
+    /// loaded.
     pub fn value(&self, l: &mut LaunchContext, array: NodeId, index: &[NodeId]) -> Option<NodeId> {
         let border = self.0.get(&array).filter(|b| !b.is_plain)?;
         Some(border.at.iter().zip(index).fold(border.value, |n, (from, to)| l.replace(n, *from, *to)))
@@ -88,7 +91,8 @@ impl Halo {
 }
 
 impl HaloElement {
-    /// Whether it is the array itself inside, and reads nothing else; it then never reads outside.
+    /// Whether the value is the array's own element in bounds, and reads no other array. Its reads
+    /// are then clamped, so that they are never out of bounds.
     fn settle(&mut self, l: &mut LaunchContext, array: NodeId) -> bool {
         let other = |n: &NodeId| {
             let op = l.g.op(*n);
@@ -115,7 +119,7 @@ impl HaloElement {
     }
 }
 
-/// An index that is inside of `n` elements, if there are any.
+/// Returns the index `i` clamped to 0 .. `n` - 1.
 fn clamped(g: &mut Graph, i: NodeId, n: NodeId) -> NodeId {
     let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
     let last = linear::sub(g, n, one);
@@ -123,7 +127,8 @@ fn clamped(g: &mut Graph, i: NodeId, n: NodeId) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Min, low, last))
 }
 
-/// What of the original stands for reads at constant distances, if nothing else is read.
+/// Returns the program's reads that become reads at constant distances in the interior. Returns
+/// `None` if anything else is read, or if the element has loops or may leave an error record.
 fn reads(
     g: &mut Graph,
     index: &[NodeId],
@@ -153,8 +158,8 @@ fn reads(
     Some(out)
 }
 
-/// A read as a function of where it reads, in a form that equal functions share; nothing else may
-/// be read by it.
+/// Returns the read as an expression of the index `at` at which it reads in the interior, in a
+/// normal form, so that equal expressions are the same node.
 fn moved(g: &mut Graph, read: &Read, index: &[NodeId], at: &[NodeId]) -> NodeId {
     let mut env = HashMap::default();
     for ((own, e), by) in index.iter().zip(at).zip(&read.tap) {

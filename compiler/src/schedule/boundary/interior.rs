@@ -1,5 +1,5 @@
-//! The interior: an element's code where its indices keep a distance from the edges, so that
-//! clamps, reflections and wraps of an index are the index.
+//! The interior: the code of an element whose indices keep a distance from the edges, so that each
+//! clamped, reflected or wrapped index is the plain index.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)]                    ->   x[i - 1]           width 1 before, 0 behind
@@ -7,11 +7,12 @@
 //! x[(i + 2) % n]                                  ->   x[i + 2]           width 0 before, 2 behind
 //! ```
 //!
-//! Comparisons, `min`, `max`, remainders and `within` of indices are decided where boundary widths
-//! that depend on no call decide them. The widths are the least for which that works. In the
-//! interior the code has the bits of the program's element and leaves no error record that the
-//! program does not leave; at the edges the program's element counts. Nothing is decided about an
-//! index that is shifted by a value which only the call knows, because the sum might wrap.
+//! Comparisons, `min`, `max`, remainders and `within` of indices are replaced by simpler values
+//! where constant boundary widths prove these. The widths are the least ones that suffice. In the
+//! interior, the new code gives the same bits as the program's element and leaves no error record
+//! that the program does not leave; at the edges the program's element is computed. An operation on
+//! an index that is shifted by a value which only the call knows is never replaced, because the sum
+//! might wrap.
 
 use super::decisions::{Answer, DECISIONS};
 use crate::core::linear::{self, Linear, is_i64};
@@ -22,30 +23,32 @@ use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, is_store};
 use rustc_hash::FxHashMap as HashMap;
 
-/// How many of the first and of the last indices of an axis are not interior.
+/// The boundary width of an axis: how many of its first indices, and how many of its last ones, are
+/// not in the interior.
 pub type BoundaryWidth = (i64, i64);
 
-/// The greatest boundary width. A decision that needs a wider one is not about an edge.
+/// The greatest boundary width. An operation that would need a wider boundary is no test for an
+/// edge.
 const MOST: i64 = 64;
 
 /// The interior of a fused group.
 #[derive(Clone)]
 pub struct Interior {
-    /// The arrays that its items store, in their order, with elements that are right in the
+    /// The arrays that the group's items store, in their order, with elements that are right in the
     /// interior.
     pub arrays: Vec<NodeId>,
-    /// The boundary widths, one pair an axis.
+    /// The boundary widths, one pair per axis.
     pub widths: Vec<BoundaryWidth>,
 }
 
 impl Interior {
-    /// The fused group as it is: every element is interior.
+    /// Returns the fused group unchanged, with every element in the interior.
     pub fn whole(fused: &FusedGroup) -> Interior {
         let arrays = fused.items.iter().map(|it| it.node).collect();
         Interior { arrays, widths: vec![(0, 0); fused.domain.len()] }
     }
 
-    /// Whether every element is interior because nothing was decided.
+    /// Whether the elements are the program's own, because no operation was replaced.
     pub fn is_whole(&self, fused: &FusedGroup) -> bool {
         self.arrays.iter().eq(fused.items.iter().map(|it| &it.node))
     }
@@ -55,8 +58,8 @@ impl Interior {
         self.widths.iter().any(|m| *m != (0, 0))
     }
 
-    /// Finds the interior of a fused group. Only one that stores arrays and does nothing else has a
-    /// boundary.
+    /// Finds the interior of a fused group. Only a group that does nothing but store arrays can
+    /// have a boundary.
     pub fn of(g: &mut Graph, fused: &FusedGroup) -> Interior {
         if fused.sequential || !fused.items.iter().all(|it| is_store(g, it)) {
             return Interior::whole(fused);
@@ -81,8 +84,8 @@ impl Interior {
     }
 }
 
-/// The values of an interior element at `index`, and the boundary widths outside of which they are
-/// the roots' values.
+/// Returns the values of an interior element at `index`, and the boundary widths within which they
+/// equal `roots`.
 pub fn interior_of(
     g: &mut Graph,
     index: &[NodeId],
@@ -93,7 +96,7 @@ pub fn interior_of(
     (roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect(), widths)
 }
 
-/// Maps every node that becomes another one in the interior, and gives the boundary widths.
+/// Returns a map from every node that becomes another one in the interior, and the boundary widths.
 pub fn decided(
     g: &mut Graph,
     index: &[NodeId],
@@ -106,8 +109,8 @@ pub fn decided(
     (memo, facts.widths)
 }
 
-/// Rebuilds what the roots need, bottom-up; `memo` maps what is replaced. `rule` may know what an
-/// operation on rebuilt operands is.
+/// Rebuilds the nodes that the roots need, bottom-up, and returns the map from replaced nodes to
+/// new ones, which begins as `memo`. `rule` may return a node for an operation on rebuilt operands.
 pub fn rebuilt(
     g: &mut Graph,
     roots: &[NodeId],
@@ -115,7 +118,7 @@ pub fn rebuilt(
     rule: &mut dyn FnMut(&mut Graph, &Op) -> Option<NodeId>,
 ) -> HashMap<NodeId, NodeId> {
     for n in g.reachable(roots.iter().copied()) {
-        // what is nested has indices of its own
+        // a nested operation has indices of its own
         if g.is_closed(n) || g.op(n).lambda().is_some() || memo.contains_key(&n) {
             continue;
         }
@@ -142,7 +145,7 @@ pub fn rebuilt(
     memo
 }
 
-/// The operands of an operation that boundary widths of indices may decide.
+/// Returns the operands of an operation that boundary widths may decide.
 fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne, Rem};
     match *op {
@@ -155,14 +158,14 @@ fn question(g: &Graph, op: &Op) -> Option<(NodeId, NodeId)> {
     }
 }
 
-/// How many indices a form of the coefficient k, that lacks so much at the end of its axis, is
-/// negative for.
+/// Returns for how many indices at the end of an axis a form is negative, if the index has the
+/// coefficient `k` and the form is -`missing` at the end: ceil(missing / |k|).
 fn width(missing: i64, k: i64) -> i64 {
     let step = k.saturating_abs();
     missing / step + i64::from(missing % step != 0)
 }
 
-/// What is assumed: each index lies within its axis, but for the boundary width.
+/// The assumptions so far: each index lies within its axis, excluding the boundary widths.
 struct Facts<'a> {
     index: &'a [NodeId],
     extents: Vec<Linear>,
@@ -170,7 +173,8 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// What an operation on indices is, with the boundary widths made wide enough for it.
+    /// Returns the value of an operation on indices, and widens the boundary as far as this value
+    /// needs.
     fn decide(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let (a, b) = question(g, op)?;
         let (first, second) = (Linear::of(g, a), Linear::of(g, b));
@@ -194,8 +198,8 @@ impl Facts<'_> {
         self.choose(g, choices)
     }
 
-    /// The choice whose forms are not negative within the narrowest boundary widths, which are then
-    /// assumed.
+    /// Returns the node of the choice whose forms are not negative within the narrowest boundary,
+    /// and widens the boundary to that.
     fn choose(&mut self, g: &Graph, choices: Vec<(Vec<Linear>, NodeId)>) -> Option<NodeId> {
         let needs = |forms: &[Linear]| {
             forms.iter().try_fold(self.widths.clone(), |widths, form| self.widened(g, widths, form))
@@ -206,7 +210,7 @@ impl Facts<'_> {
         Some(node)
     }
 
-    /// The boundary widths made so wide that a form of one index is not negative.
+    /// Returns the boundary widths, widened so that a form with one index is not negative.
     fn widened(
         &self,
         g: &Graph,
@@ -220,11 +224,11 @@ impl Facts<'_> {
         let mut rest = form.clone();
         let k = rest.terms.remove(i)?;
         if k < 0 {
-            // it is least at the last index
+            // the form is least at the last index
             rest = rest.minus(&self.extents[axis].scaled(-k));
             rest.constant = rest.constant.wrapping_sub(k);
         }
-        // of a constant that is not small nothing is proven below
+        // of a constant that is not small, `at_least` proves nothing below
         let missing = rest.constant.saturating_neg().max(0);
         let width = width(missing, k);
         if own.next().is_some() || width > MOST || !rest.at_least(g, -missing) {
@@ -235,8 +239,8 @@ impl Facts<'_> {
         Some(widths)
     }
 
-    /// Whether nothing can wrap in its sum: of indices, lengths, and extents that are no sums
-    /// themselves, few times each.
+    /// Whether a form cannot wrap: it has small coefficients, and its terms are indices, lengths,
+    /// and extents that are no sums themselves.
     fn is_small(&self, g: &Graph, form: &Linear) -> bool {
         let is_extent = |t: &NodeId| {
             self.extents.iter().any(|e| {

@@ -1,5 +1,5 @@
-//! What happens at the edges of arrays (README.md has a picture): the element's code in the
-//! interior, the code that is right everywhere, and what stands in the halo.
+//! The edges of arrays (README.md has a picture): an element's code in the interior, an element's
+//! code that is right everywhere, and the values of the halo.
 
 pub mod decisions;
 pub mod halo;

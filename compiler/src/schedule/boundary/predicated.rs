@@ -1,14 +1,15 @@
-//! The predicated form of an element: code that is right at the edges, too, and reads arrays only
-//! at constant distances from its own indices. What a thread keeps in registers around an element
-//! then serves every element.
+//! The predicated form of an element: code that is right at the edges as well, and that reads
+//! arrays only at constant distances from its own indices. The values that a thread keeps in
+//! registers around an element then serve every element.
 //!
 //! ```text
 //! x[min(max(i - 1, 0), n - 1)]                          ->   select(i == 0, x[i], x[i - 1])
 //! select(0 < i && i < n - 1, x[max(i - 1, 0)] + .., y)  ->   select(0 < i && i < n - 1, x[i - 1] + .., y)
 //! ```
 //!
-//! A read beyond the array may give any value, because no `select` takes it. The form assumes
-//! extents so long that no index is near both ends of an axis ([`Predicated::least`]).
+//! A read beyond the edge of the array may give any value, because a `select` discards it. The form
+//! assumes that extents are so long that no index is near both ends of an axis
+//! ([`Predicated::least`]).
 
 use super::interior::{BoundaryWidth, interior_of};
 use crate::core::linear::{self, Linear};
@@ -17,30 +18,32 @@ use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// Longer than any axis: stands for a length that must not be taken for a short one.
+/// A length greater than that of any axis, for an analysis that must not take an axis for a short
+/// one.
 const ENDLESS: i64 = 1 << 40;
 
 /// The predicated form of an element.
 #[derive(Clone)]
 pub struct Predicated {
-    /// Its value.
+    /// The element's value.
     pub value: NodeId,
     /// The least length of each axis for which the form is right.
     pub least: i64,
 }
 
-/// The domain of an element.
+/// The index space of an element, and how far the element may read.
 pub struct Domain<'a> {
-    /// The element's indices: variables.
+    /// The variables of the element's indices.
     pub index: &'a [NodeId],
-    /// How far each axis goes.
+    /// The extent of each axis.
     pub extents: &'a [NodeId],
-    /// The least and the greatest distance at which an array may be read, an axis each.
+    /// Returns the least and the greatest distance at which an array may be read, one pair per
+    /// axis.
     pub reach: &'a dyn Fn(NodeId) -> Vec<(i64, i64)>,
 }
 
-/// The predicated form of `root`. None: the element has loops, may leave an error record, or reads
-/// at distances that are not constant.
+/// Returns the predicated form of `root`. Returns `None` if the element has loops, may leave an
+/// error record, or reads at distances that are not constant.
 pub fn element(g: &mut Graph, domain: &Domain, root: NodeId) -> Option<Predicated> {
     let mut edges = Edges { domain, selected: HashMap::default(), read: HashMap::default(), least: 1 };
     let root = edges.selected(g, root);
@@ -63,7 +66,8 @@ struct Edges<'a> {
 }
 
 impl Edges<'_> {
-    /// The node with the arms of selects as they are where they are selected.
+    /// Returns the node with each arm of a `select` simplified for the indices at which that arm is
+    /// selected.
     fn selected(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if g.is_closed(n) || g.op(n).lambda().is_some() {
             return n;
@@ -87,14 +91,16 @@ impl Edges<'_> {
         made
     }
 
-    /// A value where the indices keep these boundary widths.
+    /// Returns the value of a node at indices that keep these boundary widths, or `None` if the
+    /// value needs wider ones.
     fn within(&self, g: &mut Graph, n: NodeId, widths: &[BoundaryWidth]) -> Option<NodeId> {
         let (values, needed) = interior_of(g, self.domain.index, self.domain.extents, &[n]);
         let narrower = needed.iter().zip(widths).all(|(n, m)| n.0 <= m.0 && n.1 <= m.1);
         narrower.then(|| self.proven(g, values[0], widths, &mut HashMap::default()))
     }
 
-    /// Total reads that are inside there become plain ones.
+    /// Returns the node with a plain read (`elem`) in place of each total read (`at`) that is in
+    /// bounds within these boundary widths.
     fn proven(
         &self,
         g: &mut Graph,
@@ -129,7 +135,7 @@ impl Edges<'_> {
             })
     }
 
-    /// The node with every read at constant distances.
+    /// Returns the node with every read at constant distances, or `None` if that is impossible.
     fn rewritten(&mut self, g: &mut Graph, n: NodeId) -> Option<NodeId> {
         if g.is_closed(n) || g.op(n).lambda().is_some() {
             return Some(n);
@@ -155,8 +161,8 @@ impl Edges<'_> {
         Some(made)
     }
 
-    /// The element of `x` at these indices, of which `taps` are found already: a choice among
-    /// constant distances.
+    /// Returns the element of `x` at the indices `at` as a choice among reads at constant
+    /// distances. `taps` are the distances along the first axes, which are chosen already.
     fn reads(&mut self, g: &mut Graph, x: NodeId, at: &[NodeId], taps: &mut Vec<i64>) -> Option<NodeId> {
         let Domain { index, extents, reach } = *self.domain;
         let axis = taps.len();
@@ -201,7 +207,8 @@ impl Edges<'_> {
         Some(value)
     }
 
-    /// Where an index of one axis lies, which is clamped, mirrored or the like.
+    /// Returns the distances at which an index of one axis lies that is clamped, reflected or the
+    /// like.
     fn choices(&mut self, g: &mut Graph, at: NodeId, axis: usize) -> Option<Choices> {
         let (own, length) = (self.domain.index[axis], self.domain.extents[axis]);
         if g.node(at).free != g.node(own).free {
@@ -210,7 +217,7 @@ impl Edges<'_> {
         let (values, widths) = interior_of(g, self.domain.index, self.domain.extents, &[at]);
         let tap = distance(g, values[0], own)?;
         let (before, behind) = widths[axis];
-        // the length as a variable, so that boundary widths of it say how long it must be
+        // the length becomes a variable, so that its boundary width says how long the axis must be
         let (_, n) = g.fresh_var(Ty::I64);
         let endless = g.lit(Lit::i64(ENDLESS));
         let mut near = |g: &mut Graph, place: NodeId| {
@@ -234,14 +241,15 @@ impl Edges<'_> {
     }
 }
 
-/// How far an index is from the element's own: away from the ends, and at each index near them.
+/// The distance of a read's index from the element's own index: away from the ends of the axis, and
+/// at each index near the ends.
 struct Choices {
     tap: i64,
     before: Vec<i64>,
     behind: Vec<i64>,
 }
 
-/// The constant that an index is beyond another one.
+/// Returns the difference of an index and the element's own index, if it is constant.
 fn distance(g: &mut Graph, at: NodeId, own: NodeId) -> Option<i64> {
     Linear::of(g, at).minus(&Linear::of(g, own)).as_constant()
 }
@@ -259,7 +267,7 @@ fn rebuilt(g: &mut Graph, old: NodeId, op: Op) -> NodeId {
     made
 }
 
-/// The node with others in the places of some.
+/// Returns the node with the nodes in `by` replaced.
 fn replaced(g: &mut Graph, n: NodeId, by: &[(NodeId, NodeId)], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
     if let Some((_, new)) = by.iter().find(|(old, _)| *old == n) {
         return *new;

@@ -1,10 +1,10 @@
-//! Rows cut at their edges: the interior part of a row has code of its own, in which clamps,
-//! reflections and wraps of indices are gone (`boundary/interior.rs`), so that the C compiler
-//! vectorises it.
+//! Rows cut at their edges: the interior part of a row has code of its own, without clamps,
+//! reflections and wraps of indices (`boundary/interior.rs`), which the C compiler vectorises. In a
+//! row at an edge, first = last = end.
 //!
 //! ```text
 //! begin           first                                   last       end
-//!   | as it is     |               interior                | as it is |        a row at an edge: first = last = end
+//!   | program's    |               interior                | program's |
 //! ```
 
 use crate::core::NodeId;
@@ -15,36 +15,36 @@ use crate::schedule::element::{named, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower};
 
-/// Elements that have such code.
+/// A fused group that has such interior code.
 pub struct RowParts {
     inner: Interior,
 }
 
 /// A part of a row.
 pub struct Part {
-    /// From here on.
+    /// The index of the part's first element along the last axis.
     pub begin: Expr,
-    /// Up to here.
+    /// The index behind the part's last element.
     pub end: Expr,
-    /// All its elements keep the boundary widths.
+    /// Whether all its elements are in the interior.
     pub inner: bool,
 }
 
 impl RowParts {
-    /// None: nothing would be simpler away from the edges.
+    /// Returns `None` if the group has no boundary, or if it does not only store arrays.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, items: &[&Item]) -> Option<RowParts> {
         let inner = Interior::of(&mut l.g, fused);
         (items.len() == fused.items.len() && inner.widths.iter().any(|m| *m != (0, 0)))
             .then_some(RowParts { inner })
     }
 
-    /// The elements at an index, right within the boundary widths.
+    /// Returns the elements at an index in the interior.
     pub fn roots(&self, l: &mut LaunchContext, index: &[NodeId]) -> Vec<NodeId> {
         self.inner.arrays.iter().map(|x| opened(&mut l.g, *x, index)).collect()
     }
 
-    /// Cuts the part from `begin` to `end` of the row with these indices along the axes before the
-    /// last.
+    /// Cuts a piece of a row, from `begin` to `end`, into the parts before the interior, in it, and
+    /// behind it. `outer` are the row's indices along the axes before the last.
     pub fn parts(
         &self,
         l: &mut Lower,

@@ -1,10 +1,12 @@
-//! A loop over independent elements, which vectorises whatever its elements hardly ever need.
+//! A loop over independent elements that vectorises although the elements have unlikely arms: a
+//! first loop only tests the conditions of all elements, and a second one computes the elements,
+//! without the unlikely arms if no condition holds.
 //!
 //! ```text
 //! for i { body }    ->    var rare = 0    for i { rare |= condition }    if rare != 0 { seq i { body, with branches } } else { for i { body without } }
 //! ```
 //!
-//! Without branches, if all that is rare is cheap, the first of these loops vectorises, too.
+//! If no unlikely arm is expensive, the slow loop has no branches and vectorises as well.
 
 use crate::core::NodeId;
 use crate::error::Result;
@@ -13,11 +15,11 @@ use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::lower::Lower;
 use crate::schedule::slow_path::SlowPath;
 
-/// Writes the body of a loop for its counter: everything, or (given conditions) only the values of
-/// these.
+/// Emits the body of a loop for a value of its counter: the whole element, or, if conditions are
+/// given, only their values.
 pub type Body<'a> = dyn FnMut(&mut Lower, &Expr, Option<&[NodeId]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// The loop from `lo` to `hi`: one statement, or several if there is something unlikely in it.
+/// Returns the loop from `lo` to `hi`: one statement, or several if an element has unlikely arms.
 /// `body` must use the same variables each time.
 pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut Body) -> Result<Vec<Stmt>> {
     let mut variant = |l: &mut Lower, rare: SlowPath, conditions: Option<&[NodeId]>| {
@@ -30,12 +32,12 @@ pub fn each(l: &mut Lower, name: &'static str, lo: &Expr, hi: &Expr, body: &mut 
     let conditions = assumed.assumed();
     let has_loops = usual.iter().any(Stmt::has_loop);
     let usual = Stmt::For(i, lo.clone(), hi.clone(), usual);
-    // without code for processors an element's operations and its arrays are all that counts
+    // if no code for CPUs is wanted, only an element's operations and its arrays are of interest
     if conditions.is_empty() || !l.launch.wanted.has_cpu() {
         return Ok(vec![usual]);
     }
-    // it does not vectorise anyhow: written once, loops inside of loops take no more than their own
-    // code
+    // a loop whose body has loops does not vectorise: one copy of the body keeps nested loops from
+    // multiplying the code
     if has_loops {
         let (i, all, _, _) = variant(l, SlowPath::default(), None)?;
         return Ok(vec![Stmt::Seq(i, lo.clone(), hi.clone(), all)]);

@@ -1,6 +1,6 @@
-//! Finish: what runs once when all tiles are done. The tiles' results are reduced by the same tree
-//! until one is left, the initial value joins last, and the scalar results that follow are computed
-//! and stored.
+//! Finish: the code that runs once when all tiles are done. It reduces the tiles' results by the
+//! same tree until one is left, joins the initial value last, and computes and stores the scalar
+//! results that follow.
 
 use super::reduce::short_tree_of;
 use super::{COLUMNS, TILE};
@@ -14,7 +14,7 @@ use crate::schedule::nested_loop::Place;
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 
-/// The statements, or None when there is nothing to do.
+/// Emits the `finish` part of a kernel, or returns `None` if there is nothing to do.
 pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Result<Option<Vec<Stmt>>> {
     let mut out = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
@@ -30,7 +30,8 @@ pub(super) fn finish(l: &mut Lower, fused: &FusedGroup, scalars: &[u32]) -> Resu
     Ok((!out.is_empty()).then_some(out))
 }
 
-/// The accumulator of a fold, or its initial value when nothing was folded.
+/// Emits the final value of each fold: its accumulator, or its initial value if no element was
+/// folded.
 fn folds(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -52,7 +53,8 @@ fn folds(
     Ok(())
 }
 
-/// Reduces the scratch array (semantics 5.1, steps 4 and 5).
+/// Emits the reduction of the tiles' results in the scratch array (semantics 5.1, steps 4 and 5),
+/// and returns its value.
 fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> {
     if r.joins_by_loops(l.launch) {
         let start = l.region(&[], &[r.init(l.launch)], &Expr::int(0), out)?.remove(0);
@@ -76,8 +78,8 @@ fn reduction(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Result<Expr> 
     scalars::join_initial(l, r, &Place::NONE, some, Expr::load(r.scratch, Expr::int(0)), out)
 }
 
-/// One tile of a level: `m` values are left, tile t's result replaces value t (which no later tile
-/// reads).
+/// Emits one tile of a level that has `m` values left. The result of tile t replaces value t, which
+/// no later tile reads.
 fn tile(l: &mut Lower, r: &Reduction, t: crate::kernel::Reg, m: &Expr) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let columns = l.k.local("columns", r.ty, COLUMNS as u32, &mut out);

@@ -1,5 +1,6 @@
-//! Fold: strict left folds in index order (semantics 5.5), one loop on one thread; folds over one
-//! domain share it. The accumulators end in the scratch arrays, where `finish` finds them.
+//! Fold: strict left folds in index order (semantics 5.5), as one loop on one thread, which all
+//! folds over one index space share. The accumulators are stored in the scratch arrays, from which
+//! `finish` loads them.
 
 use crate::core::{NodeId, Op};
 use crate::error::Result;

@@ -1,8 +1,9 @@
-//! Map: every element on its own, one loop. The unit of work is a tile, or fewer elements where
-//! each is long work (`Launch::grain`).
+//! Map: one loop that computes every element independently. The unit of work is a tile, or fewer
+//! elements if each takes many operations (`Launch::grain`).
 //!
-//! Contiguous: a single loop from the first to the last element of the call's tiles, which the C
-//! compiler vectorises. Staged: tile by tile through local buffers (see `Stores`).
+//! The contiguous variant is a single loop from the first to the last element of the call's units,
+//! which the C compiler vectorises. The staged variants go unit by unit through local buffers (see
+//! `Stores`).
 
 use super::Stores;
 use super::boundary::{Part, RowParts};
@@ -52,7 +53,8 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             elements.append(&mut loops);
         }
         let t = l.k.reg("t", Ty::I64);
-        // a look ahead goes tile by tile, so that the tile is in the cache when it is computed
+        // if conditions are tested first, both loops go tile by tile, so that the tile is in the
+        // cache when its elements are computed
         let (begin, end) = match looks {
             false => (Expr::TileBegin, Expr::TileEnd),
             true => (Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))),

@@ -1,6 +1,11 @@
-//! CPU strategies: one loop over tiles (`map`), row by row (`rows`), strips of neighbouring
-//! segments (`columns` with `pile`), many short rows (`batch`), the fixed tree (`reduce`), one loop
-//! in order (`fold`), and what runs once at the end (`finish`).
+//! CPU strategies: one loop over the elements (`map`), loops row by row (`rows`), strips of
+//! neighbouring segments (`segmented_columns`, with the pairwise accumulation of `pairwise`), many
+//! short rows at a time (`short_rows`), matrix products (`product`), the fixed tree (`reduce`), one
+//! loop in index order (`fold`), and the code that runs once at the end (`finish`).
+//!
+//! Every kernel has up to three variants: contiguous, in place, any strides ([`CpuVariants`]). The
+//! in-place and the strided variant are *staged*: the results of a unit of work go to a local
+//! buffer and are copied to the outputs when the unit is done, so that an output may be an input.
 
 mod boundary;
 mod element_loop;
@@ -28,8 +33,9 @@ use crate::scalar::{Lit, Ty};
 use indexmap::IndexSet;
 use select::Choice;
 
-/// All variants of the kernel of one fused group, and the arrays whose elements the contiguous ones
-/// count through. `scalars` are the scalar results that its `finish` computes.
+/// Makes all variants of the kernel of one fused group. The second value lists the arrays of more
+/// than one dimension that the contiguous variants take as flat. `scalars` are the scalar results
+/// that the kernel's `finish` computes.
 pub fn kernels(
     c: &mut LaunchContext,
     name: &str,
@@ -37,7 +43,8 @@ pub fn kernels(
     scalars: &[u32],
 ) -> Result<(CpuVariants, Vec<u32>)> {
     let stores = fused.items.iter().any(|it| is_store(&c.g, it));
-    // without code for processors one variant tells what a kernel gets
+    // if no code for CPUs is wanted, one variant is lowered, which determines the kernel's
+    // signature
     let staged = c.wanted.has_cpu() && !fused.domain.is_empty();
     let mut strategies = [Strategy::default(); 3];
     let mut others = None;
@@ -45,7 +52,7 @@ pub fn kernels(
         let (in_place, strategy) = build(c, &format!("{name}_in_place"), fused, true, false)?;
         strategies = [strategy; 3];
         let strided = format!("{name}_strided");
-        // the addresses of matrices are written out, those of vectors are the backend's
+        // kernels compute the addresses of matrices explicitly, backends those of vectors
         let any = match c.signature.arrays.values().any(|a| a.ty.rank > 1) {
             true => {
                 let (any, strategy) = build(c, &strided, fused, true, true)?;
@@ -62,9 +69,9 @@ pub fn kernels(
     let mut l = Lower::resume(c, contiguous);
     l.k.kernel.finish = finish::finish(&mut l, fused, scalars)?;
     let mut contiguous = l.k;
-    // what only runs once reads at any stride
+    // code that runs once reads arrays with any strides
     contiguous.strided = fused.domain.is_empty();
-    // the signature is complete: now kernels are finished
+    // the signature is complete: now the kernels are finished
     let s = &c.signature;
     let dense = others.iter().flat_map(|(a, b)| a.dense.iter().chain(&b.dense));
     let dense: IndexSet<u32> = dense.chain(&contiguous.dense).copied().collect();
@@ -88,7 +95,7 @@ pub fn kernels(
     Ok((variants, dense.into_iter().collect()))
 }
 
-/// One variant, but for its `finish`. `staged`: outputs may be inputs.
+/// Builds one variant of the kernel, without its `finish` part. If `staged`, outputs may be inputs.
 fn build(
     c: &mut LaunchContext,
     name: &str,
@@ -107,7 +114,7 @@ fn build(
     Ok((l.k, strategy))
 }
 
-/// The body of one variant.
+/// Emits the body of one variant.
 fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Choice, staged: bool) -> Result<Vec<Stmt>> {
     Ok(match plan {
         Choice::SequentialFold => fold::main(l, fused)?,
@@ -128,17 +135,17 @@ fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Choice, staged: bool) -> Resul
     })
 }
 
-/// Where the stores of one element go: the arrays themselves, or buffers of a tile that are copied
-/// out when the tile is done, so that an output may be an input (each tile is read before it is
-/// written).
+/// Where elements are stored: in the output arrays themselves, or, in a staged variant, in buffers
+/// of one unit of work that are copied to the outputs when the unit is done. Then an output may be
+/// an input, because each unit is read completely before it is written.
 struct Stores {
     targets: Vec<(Mem, Option<Mem>, Ty)>,
-    /// The extents of all arrays, which are those of the index space.
+    /// The extents of all output arrays, which are those of the index space.
     extents: Vec<NodeId>,
 }
 
 impl Stores {
-    /// Nothing is declared yet: see [`Stores::begin`].
+    /// Returns stores to the output arrays. [`Stores::begin`] adds the buffers.
     fn new(l: &mut Lower, items: &[&Item]) -> Stores {
         let extents = items.first().map_or(Vec::new(), |it| domain(&l.launch.g, it.node));
         let target = |it: &&Item| {
@@ -149,14 +156,14 @@ impl Stores {
         Stores { targets: items.iter().map(target).collect(), extents }
     }
 
-    /// Declares the buffers of a tile.
+    /// Declares a buffer for each output, and returns stores to these.
     fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
         let target =
             |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.launch.facts.grain, out)), t.2);
         Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
     }
 
-    /// The first element of each buffer is 0.
+    /// Emits a store of 0 to the first element of each buffer.
     fn clear(&self, out: &mut Vec<Stmt>) {
         let zero = |(_, b, ty): &(Mem, Option<Mem>, Ty)| {
             b.map(|b| Stmt::Store(b, Expr::int(0), Expr::Lit(Lit::zero(*ty))))
@@ -164,7 +171,8 @@ impl Stores {
         out.extend(self.targets.iter().filter_map(zero));
     }
 
-    /// Stores the values of element `i`, which is element `in_tile` of its tile.
+    /// Emits the stores of the values of element `i`, which is element `in_tile` of its unit of
+    /// work.
     fn store(&self, l: &mut Lower, values: Vec<Expr>, i: &Expr, in_tile: &Expr, out: &mut Vec<Stmt>) {
         for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
             let e = canonical(e, *ty, &mut l.k.kernel, out);
@@ -175,7 +183,8 @@ impl Stores {
         }
     }
 
-    /// Stores the values of the element at these indices.
+    /// Emits the stores of the values of the element at these indices, which is element `in_tile`
+    /// of its unit of work.
     fn store_at(
         &self,
         l: &mut Lower,
@@ -193,7 +202,7 @@ impl Stores {
         }
     }
 
-    /// Copies the element at these indices out of each buffer.
+    /// Returns the copies of the element at these indices from the buffers to the outputs.
     fn copy_at(&self, l: &mut Lower, index: &[Expr], in_tile: &Expr) -> Vec<Stmt> {
         let mut copy = Vec::new();
         for (array, buffer, _) in &self.targets {
@@ -204,7 +213,8 @@ impl Stores {
         copy
     }
 
-    /// Copies the buffers of `count` elements from `base` out.
+    /// Emits the copies of `count` elements from the buffers to the outputs, beginning at element
+    /// `base`.
     fn flush(&self, l: &mut Lower, base: &Expr, count: &Expr, out: &mut Vec<Stmt>) {
         for (array, buffer, _) in &self.targets {
             if let Some(b) = buffer {

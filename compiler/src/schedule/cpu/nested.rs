@@ -1,5 +1,5 @@
-//! One tile of a nested reduction on a CPU: the loops over a row's 128 columns are independent and
-//! vectorise, as those of [`super::reduce`].
+//! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
+//! independent and vectorise, like those of [`super::reduce`].
 
 use super::element_loop::each;
 use super::reduce::{short_tree_of, tree_of};
@@ -12,7 +12,8 @@ use crate::schedule::lower::Lower;
 use crate::schedule::nested_loop::{Place, rows_of};
 use crate::schedule::reduction::Reduction;
 
-/// The value of the `count` (1 to 2048) elements from `base` on.
+/// Emits the reduction of `count` elements (1 to 2048) from element `base` on, and returns its
+/// value.
 pub fn tile(
     l: &mut Lower,
     r: &Reduction,
@@ -50,8 +51,8 @@ pub fn tile(
     };
     let identity = r.identity(l.launch);
     if let Some(identity) = identity {
-        // what may stand for absent columns makes all loops of the tree constant, for short
-        // sequences too
+        // with an identity in absent columns all loops of the tree have constant bounds, for short
+        // sequences as well
         let c = l.k.reg("c", Ty::I64);
         let fill = vec![Stmt::Store(columns, Expr::Reg(c), Expr::Lit(identity))];
         out.push(Stmt::For(c, Expr::int(0), Expr::int(COLUMNS), fill));
@@ -70,7 +71,7 @@ pub fn tile(
         out.push(Stmt::Let(value, e, Default::default()));
         return Ok(Expr::Reg(value));
     }
-    // 128 columns join by vectors
+    // 128 columns join by loops that vectorise, fewer by a general loop
     let value = l.k.reg("whole", r.ty);
     out.push(Stmt::Var(value, Expr::Lit(Lit::zero(r.ty))));
     let (mut full, mut short) = (Vec::new(), Vec::new());
@@ -82,8 +83,8 @@ pub fn tile(
     Ok(Expr::Reg(value))
 }
 
-/// A tile whose elements have loops of their own, so that loops over elements do not vectorise:
-/// each is written once.
+/// Emits the same as [`tile`] for elements that have loops of their own. Loops over such elements
+/// do not vectorise, so the code of an element is emitted once.
 pub fn tile_by_loops(
     l: &mut Lower,
     r: &Reduction,
@@ -104,11 +105,11 @@ pub fn tile_by_loops(
     Ok(named(l, "whole", value, out))
 }
 
-/// What an element of a tile does: its number in the tile, its column, and whether it is the
-/// column's first.
+/// Emits the code of an element of a tile, given its number in the tile, its column, and whether it
+/// is the column's first element.
 type Visit<'a> = dyn FnMut(&mut Lower, Expr, Expr, &Expr, &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// Visits `count` elements (1 to 2048), row by row.
+/// Emits loops that visit `count` elements (1 to 2048) of a tile, row by row.
 pub fn rows_by_loops(l: &mut Lower, count: &Expr, out: &mut Vec<Stmt>, visit: &mut Visit) -> Result<()> {
     let [row, c] = ["row", "c"].map(|name| l.k.reg(name, Ty::I64));
     let rows = named(l, "rows", rows_of(count.clone()), out);

@@ -1,5 +1,9 @@
-//! Values of a strip's segments joined as a binary counter counts: level k of the pile holds the
-//! values of 2^k neighbours.
+//! Pairwise accumulation for the strips of `segmented_columns`, as a binary counter counts (Higham
+//! 1993). Level k of a [`Pile`] holds, for every segment of the strip, the join of 2^k consecutive
+//! values. A value that is pushed after n others is joined with level 0, 1, .. as long as these
+//! bits of n are 1, like a carry, and is stored at the level of the first bit that is 0. So only
+//! values of equally many elements are joined, in the order of the fixed tree, and eight levels
+//! serve 128 values.
 
 use super::segmented_columns::Strip;
 use crate::core::COLUMNS;
@@ -9,19 +13,20 @@ use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
 
-/// For up to 128 values of every segment.
+/// The partial results of up to 128 values of every segment, by levels.
 pub struct Pile {
     levels: Vec<Mem>,
 }
 
 impl Pile {
-    /// An empty one.
+    /// Declares an empty pile.
     pub fn new(l: &mut Lower, strip: &Strip, out: &mut Vec<Stmt>) -> Pile {
         let size = (COLUMNS.trailing_zeros() + 1) * strip.most;
         Pile { levels: strip.reductions.iter().map(|r| l.k.local("pile", r.ty, size, out)).collect() }
     }
 
-    /// The `values`, after `number` others. They are changed.
+    /// Emits the push of `values` after `number` other values have been pushed. The arrays `values`
+    /// are overwritten.
     pub fn push(
         &self,
         l: &mut Lower,
@@ -42,7 +47,8 @@ impl Pile {
         Ok(())
     }
 
-    /// Joins all `count` values, of which there is at least one, in the strip's block.
+    /// Emits the join of all `count` values that were pushed (at least one). The results are stored
+    /// in the strip's block.
     pub fn total(&self, l: &mut Lower, strip: &Strip, count: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let [level, have] = ["level", "have"].map(|name| l.k.reg(name, Ty::I64));
         let (mut body, block, zero) = (Vec::new(), &strip.block, Expr::int(0));

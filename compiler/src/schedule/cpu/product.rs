@@ -1,10 +1,12 @@
-//! Product on a CPU: squares of 64 x 64 results, whose columns vectorise.
+//! Matrix product on a CPU: block tiles of 64 x 64 results, with vectorised loops over the columns
+//! of a tile.
 //!
-//! The columns' values of 128 inner indices are packed side by side once for a square's 64 rows.
-//! Then four rows take four inner indices at a time: each vector of results is loaded and stored
-//! once for four steps, and each vector of the columns' values serves four rows. Units of work are
-//! results in row-major order; a range of them stands for the same share of the squares. Few
-//! columns do not vectorise: they go element by element.
+//! The columns' values of 128 inner (k) indices are packed into a contiguous buffer, once for the
+//! 64 rows of a block tile. Then four rows walk four inner indices at a time: each vector of
+//! results is loaded and stored once for four indices, and each vector of packed values serves four
+//! rows. The launch counts units of work in results in row-major order; a range of units is mapped
+//! to the same fraction of the block tiles. A matrix with few columns is computed element by
+//! element, because such short loops do not vectorise.
 
 use super::map;
 use crate::core::{NodeId, PANEL};
@@ -18,17 +20,18 @@ use crate::schedule::loop_nests::{Env, Order};
 use crate::schedule::lower::Lower;
 use crate::schedule::products::Product;
 
-/// Rows and columns of a square.
+/// Number of rows, and of columns, of a block tile.
 const SIZE: i64 = 64;
-/// Interior indices that are packed at once: a part of a panel.
+/// Number of inner (k) indices that are packed at once. A panel of 512 inner indices consists of
+/// four such parts.
 const DEPTH: i64 = 128;
-/// Rows and inner indices that are written out.
+/// Number of rows, and of inner indices, that are unrolled.
 const ROWS: i64 = 4;
 const STEPS: i64 = 4;
-/// Columns from which on squares pay.
+/// Least number of columns for which block tiles are used.
 const LEAST: i64 = 8;
 
-/// The pass, contiguous.
+/// Emits the contiguous variant.
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec<Stmt>> {
     let elements = map::main(l, fused, false)?;
     let [rows, cols] = [fused.domain[0], fused.domain[1]].map(|n| l.launch.host(n));
@@ -63,20 +66,22 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, p: &Product) -> Result<Vec
     Ok(vec![Stmt::If(wide, out, elements)])
 }
 
-/// ceil(n / by)
+/// Returns ceil(n / by).
 fn up(n: &Expr, by: i64) -> Expr {
     Expr::binary(BinaryOp::Div, n.clone().plus(Expr::int(by - 1)), Expr::int(by))
 }
 
 struct Square<'a> {
     p: &'a Product,
-    /// First row and column, and how many there are.
+    /// The first row and column of the block tile, and its numbers of rows and columns in the
+    /// matrix.
     first: [Expr; 2],
     counts: [Expr; 2],
-    /// The results, 64 a row: what is being computed, and the sums of panels.
+    /// The results of the block tile, 64 per row: the running sums (chains of multiply-adds), and
+    /// the sums of the panels that are complete.
     chains: Mem,
     sums: Option<Mem>,
-    /// The columns' values of some inner indices, 64 each.
+    /// The packed values of the columns' side, 64 per inner index.
     packed: Vec<Mem>,
 }
 
@@ -107,7 +112,7 @@ impl Square<'_> {
         self.rows(l, &Expr::Reg(r), 1, &base, &depth, &mut rows)?;
         body.push(Stmt::Seq(r, groups.times(Expr::int(ROWS)), self.counts[0].clone(), rows));
         if let Some(sums) = self.sums {
-            // at the end of a panel
+            // at the end of a panel, its sum is added and a new one begins
             let mut end = Vec::new();
             self.each_result(l, &mut end, &|at| {
                 let sum = Expr::load(sums, at.clone()).plus(Expr::load(self.chains, at.clone()));
@@ -123,7 +128,8 @@ impl Square<'_> {
         Ok(())
     }
 
-    /// A loop over all results of the square, by where they lie.
+    /// Emits a loop over all results of the block tile; `body` gets a result's position in the
+    /// buffers.
     fn each_result(&self, l: &mut Lower, out: &mut Vec<Stmt>, body: &dyn Fn(&Expr) -> Vec<Stmt>) {
         let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));
         let at = Expr::Reg(r).times(Expr::int(SIZE)).plus(Expr::Reg(c));
@@ -132,8 +138,8 @@ impl Square<'_> {
         out.push(Stmt::Seq(r, Expr::int(0), self.counts[0].clone(), vec![columns]));
     }
 
-    /// The columns' values of `depth` inner indices from `base` on. Columns behind the border are
-    /// 0.
+    /// Emits the packing of the columns' values of `depth` inner indices from `base` on. Columns
+    /// behind the edge of the matrix are filled with 0.
     fn pack(&self, l: &mut Lower, base: &Expr, depth: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let side = &self.p.sides[1];
         let [kk, c] = ["kk", "c"].map(|name| l.k.reg(name, Ty::I64));
@@ -147,7 +153,7 @@ impl Square<'_> {
         let to = Expr::Reg(kk).times(Expr::int(SIZE)).plus(Expr::Reg(c));
         body.extend(self.packed.iter().zip(values).map(|(m, e)| Stmt::Store(*m, to.clone(), e)));
         let (count, inner) = if side.along_k {
-            // memory runs along the inner index
+            // the inner index is contiguous in memory
             (self.counts[1].clone(), Stmt::For(kk, Expr::int(0), depth.clone(), body))
         } else {
             (depth.clone(), Stmt::For(c, Expr::int(0), self.counts[1].clone(), body))
@@ -168,7 +174,7 @@ impl Square<'_> {
         Stmt::For(z, self.counts[1].clone(), Expr::int(SIZE), body)
     }
 
-    /// `count` rows from `row` on go through what is packed.
+    /// Emits the steps of `count` rows from `row` on through all packed inner indices.
     fn rows(
         &self,
         l: &mut Lower,
@@ -193,7 +199,8 @@ impl Square<'_> {
         Ok(())
     }
 
-    /// Some rows by some inner indices, written out; a loop over the columns.
+    /// Emits the steps of `rows` rows by `steps` inner indices, unrolled, as a loop over the
+    /// columns.
     fn steps(
         &self,
         l: &mut Lower,
@@ -250,14 +257,15 @@ impl Square<'_> {
             }
             body.push(Stmt::Store(self.chains, at, value));
         }
-        // whole vectors, unless something is read for each column
+        // the loop takes all 64 columns, unless it reads values of each column that exist only in
+        // the matrix
         let whole = self.p.sides[1].invariants.is_empty();
         let end = if whole { Expr::int(SIZE) } else { self.counts[1].clone() };
         out.push(Stmt::For(c, Expr::int(0), end, body));
         Ok(())
     }
 
-    /// The elements, from the loop's results.
+    /// Emits the elements that follow from the results, and their stores.
     fn store(&self, l: &mut Lower, fused: &FusedGroup, out: &mut Vec<Stmt>) -> Result<()> {
         let inner = &self.p.of.inner[0];
         let [r, c] = ["r", "c"].map(|name| l.k.reg(name, Ty::I64));

@@ -1,11 +1,11 @@
-//! Reduce: the fixed tree of semantics 5.1, for any number of reductions and stored vectors over
-//! one domain.
+//! Reduce: the fixed tree of semantics 5.1, for any number of reductions and stored arrays over one
+//! index space.
 //!
-//! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 columns; the loop over
-//! a row's columns is independent and vectorises; rows follow in order. Then 128 columns join as a
-//! tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles have constant bounds; the last, partial
-//! tile takes a general path with the same order. Tiles' results go to a scratch array, which
-//! `finish` reduces by the same tree.
+//! A tile is 16 rows of 128 columns. Each reduction has a local array of 128 accumulators, one per
+//! column. The loop over the columns of a row is independent and vectorises; the rows follow in
+//! order. Then the 128 columns join as a tree of neighbours: 64 + 32 + .. + 1 joins. Full tiles
+//! have constant bounds; the last, partial tile takes a general path with the same order. The
+//! tiles' results go to a scratch array, which `finish` reduces by the same tree.
 
 use super::element_loop::each;
 use super::nested::rows_by_loops;
@@ -52,7 +52,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, tile)])
 }
 
-/// What the code of one tile is made of.
+/// The parts of the code of one tile.
 struct Tile<'a> {
     items: &'a [&'a Item],
     reductions: &'a [Reduction],
@@ -76,7 +76,7 @@ impl Tile<'_> {
             out.push(Stmt::Let(w, self.rest.clone().min(Expr::int(COLUMNS)), Default::default()));
             width = Expr::Reg(w);
         }
-        // columns start from an identity where there is one, else from the first row
+        // columns begin with an identity if every reduction has one, else with the first row
         let mut first_row = 0;
         if identities.iter().all(Option::is_some) {
             let c = l.k.reg("c", Ty::I64);
@@ -133,22 +133,24 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// Whether an element or an operator has loops of its own, so that a row's columns do not
-    /// vectorise.
+    /// Whether an element or an operator has loops of its own, so that the loop over a row's
+    /// columns does not vectorise.
     fn has_loops(&self, l: &mut Lower) -> bool {
         let (var, index) = l.launch.g.fresh_var(Ty::I64);
         let elements = self.elements(l, index).concat();
         self.reductions.iter().any(|r| r.joins_by_loops(l.launch)) || have_loops(l.launch, &elements, var)
     }
 
-    /// What is computed for an index: the elements to store, then those of each reduction.
+    /// Returns the values that are computed for an index: first the elements to store, then the
+    /// operands of each reduction.
     fn elements(&self, l: &mut Lower, index: NodeId) -> Vec<Vec<NodeId>> {
         let mut all = vec![self.items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect()];
         all.extend(self.reductions.iter().map(|r| r.elements(l.launch, index)));
         all
     }
 
-    /// The code of any tile, with an element or operator that has loops written once.
+    /// Emits the code of any tile, full or partial, in which the code of an element is emitted once
+    /// because it has loops.
     fn by_loops(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         out.push(Stmt::Note("a tile: 16 rows of 128 columns".into()));
         let columns = self.reductions.iter().map(|r| l.k.local("columns", r.ty, COLUMNS as u32, out));
@@ -184,10 +186,10 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Hints at a later row of every array that is read element by element: with this many loads in
-    /// flight the hardware's own prefetching falls behind. Measured (bench/NOTES.md): several
-    /// streams gain from a hint 2 KiB ahead at any width; a single one from 4 KiB ahead, with
-    /// 64-byte vectors only.
+    /// Emits prefetches of a later row of every array that is read element by element: with so many
+    /// loads in flight the hardware's own prefetching falls behind. Measured (bench/NOTES.md):
+    /// several streams gain from a prefetch 2 KiB ahead with vectors of any width; a single stream
+    /// gains from one 4 KiB ahead, with 64-byte vectors only.
     fn prefetch(&self, l: &mut Lower, row: &Expr, out: &mut Vec<Stmt>) {
         let inputs = l.launch.pointwise_inputs();
         let (rows, wide) = if inputs.len() > 1 { (4, false) } else { (8, true) };
@@ -201,7 +203,8 @@ impl Tile<'_> {
         }
     }
 
-    /// One row: `count` columns from element `row` of the tile on.
+    /// Emits one row: `count` columns, from element `row` of the tile on. If `first`, the row
+    /// begins the columns.
     fn row(&self, l: &mut Lower, columns: &[Mem], row: Expr, count: Expr, first: bool) -> Result<Vec<Stmt>> {
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let mut roots: Vec<NodeId> =
@@ -240,8 +243,9 @@ impl Tile<'_> {
     }
 }
 
-/// Joins 128 columns: 64 pairs of neighbours, 32, .. 1. Each level has its own array, so that each
-/// loop vectorises; but an operator with loops of its own, whose loops would not, is written once.
+/// Emits the join of 128 columns: 64 pairs of neighbours, then 32, .. 1. Each level has its own
+/// array, so that each loop vectorises. An operator with loops of its own would not vectorise; its
+/// code is emitted once, for a general loop.
 pub(super) fn tree_of(
     l: &mut Lower,
     r: &Reduction,
@@ -265,7 +269,7 @@ pub(super) fn tree_of(
     Ok(Expr::load(from, Expr::int(0)))
 }
 
-/// f(m[2k], m[2k + 1])
+/// Emits f(m[2k], m[2k + 1]) and returns its value.
 fn pair(l: &mut Lower, r: &Reduction, place: &Place, m: Mem, k: &Expr, body: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, a) = l.launch.g.fresh_var(r.ty);
     let (_, b) = l.launch.g.fresh_var(r.ty);
@@ -280,7 +284,8 @@ fn pair(l: &mut Lower, r: &Reduction, place: &Place, m: Mem, k: &Expr, body: &mu
     Ok(l.region(&vars, &[join], place.at, body)?.remove(0))
 }
 
-/// Joins the first `width` columns in place, in order; a column without neighbour moves up.
+/// Emits the join of the first `width` columns, in place and in order. A last column without a
+/// neighbour goes to the next level as it is.
 pub(super) fn short_tree_of(
     l: &mut Lower,
     r: &Reduction,

@@ -1,9 +1,9 @@
-//! Map over an index space of several dimensions, row by row: within a row one loop over
-//! neighbours, which the C compiler vectorises. A call's tiles are pieces of the elements in
-//! row-major order, so that it begins and ends inside of rows.
+//! Map over an index space of several dimensions, row by row: one loop over the neighbouring
+//! elements of each row, which the C compiler vectorises. The units of work are ranges of elements
+//! in row-major order, so that a call may begin and end in the middle of a row.
 //!
-//! Where every array is read at the element's own indices only, and none has gaps between its rows,
-//! there are no rows: `map` counts through the elements.
+//! This strategy is not needed if every array is read at the element's own indices only, and has no
+//! gaps between its rows: then `map` counts through all elements.
 
 use super::Stores;
 use super::boundary::{Part, RowParts};
@@ -39,7 +39,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             body.extend(range(Expr::Reg(t), Expr::Reg(t).plus(Expr::int(1))));
             let stores = stores.begin(l, &mut body);
             if grain == 1 {
-                // C compilers cannot see that one element is written before it is copied
+                // C compilers cannot see that a single element is written before it is copied
                 stores.clear(&mut body);
             }
             stores
@@ -49,7 +49,7 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
             stores
         }
     };
-    // what is staged is at its edges all the time
+    // the staged variants compute every element by the program's code
     let row_parts = if staged || l.k.strided { None } else { RowParts::of(l.launch, fused, &items) };
     let inner = row_parts.as_ref().map_or(Vec::new(), |a| a.roots(l.launch, &index));
     walk.rows(l, &mut body, &mut |l, piece, out| {
@@ -91,23 +91,23 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Ve
     Ok(body)
 }
 
-/// From element `lo` up to `hi`, row by row.
+/// A walk row by row over the elements from `lo` up to `hi`.
 struct Walk<'a> {
     extents: &'a [Expr],
     lo: Expr,
     hi: Expr,
 }
 
-/// The code of a part of a row.
+/// Emits the code of a piece of a row.
 type Work<'a> = dyn FnMut(&mut Lower, &Piece, &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// Part of a row.
+/// A piece of a row.
 struct Piece {
-    /// Its indices along all axes but the last.
+    /// The row's indices along all axes but the last.
     outer: Vec<Expr>,
-    /// The number of the row's first element.
+    /// The number of the row's first element, in row-major order.
     row: Expr,
-    /// Along the last axis.
+    /// The range of the piece along the last axis.
     begin: Expr,
     end: Expr,
 }
@@ -123,7 +123,7 @@ impl Walk<'_> {
         let at = l.k.reg("at", Ty::I64);
         let mut body = Vec::new();
         let (width, outer) = self.extents.split_last().expect("it has several axes");
-        // a division a row is what a short row takes
+        // a counter of rows, because a division for each row would take as long as a short row
         let counter = l.k.reg("counter", Ty::I64);
         let number = named(l, "number", Expr::Reg(counter), &mut body);
         let row = named(l, "row", number.clone().times(width.clone()), &mut body);

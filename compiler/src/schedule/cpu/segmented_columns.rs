@@ -1,15 +1,16 @@
-//! Segmented reductions whose neighbouring segments lie side by side (column sums): strips of
-//! neighbouring segments at a time, so that all loops over them vectorise.
+//! Segmented reductions whose neighbouring segments are contiguous in memory (sums of columns): a
+//! strip of neighbouring segments is computed together, so that all loops over segments vectorise.
 //!
-//! A strip is wide where it can be, and its tiles' columns go in blocks of a power of two, which
-//! stay in the first cache and read memory in long runs:
+//! A strip is as wide as the call's units of work allow. The 128 columns of a tile's tree are
+//! computed in blocks of 2^log columns at a time, whose accumulators stay in the first-level cache,
+//! and which read memory in long runs:
 //!
 //! ```text
 //! tile {  block of columns c .. c + 4 {  rows c .. c + 4 of elements, then 128 rows on, ..   -> joined among themselves }   -> pile  }   -> pile of tiles
 //! ```
 //!
-//! Tiles go in the order of the columns of the next level: two levels serve segments of up to 2^22
-//! elements, longer ones go by themselves (`nested`).
+//! The tiles are visited in the order of the columns of the next level. Two levels serve segments
+//! of up to 2^22 elements; longer segments are reduced one at a time (`nested`).
 
 use super::Stores;
 use super::pairwise::Pile;
@@ -23,18 +24,18 @@ use crate::schedule::lower::Lower;
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::segments::{Along, Segments, neighbours};
 
-/// Segments of a unit of work.
+/// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
-/// Bytes of a strip's accumulators, all reductions together, at most; a block has four times as
-/// many. Longer runs of memory gain nothing (bench/NOTES.md).
+/// Maximum size of a strip's accumulators, of all reductions together, in bytes. A block has four
+/// times as many. Longer runs of memory gain nothing (bench/NOTES.md).
 const BYTES: u32 = 4096;
 
-/// Whether a fused group goes by strips.
+/// Whether this strategy serves a fused group.
 pub fn fits(s: &Segments) -> bool {
     s.along == Along::Columns
 }
 
-/// Segments of more elements than two levels of the tree have.
+/// Returns the condition that segments have more elements than two levels of the tree.
 pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     let length = l.launch.host(s.length);
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE * TILE))
@@ -75,29 +76,31 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     Ok(if staged { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, out)] } else { out })
 }
 
-/// Neighbouring segments.
+/// A strip of neighbouring segments.
 pub(super) struct Strip<'a> {
     s: &'a Segments,
     pub reductions: &'a [Reduction],
-    /// The first, and how many there are.
+    /// The first segment, and the number of segments.
     base: Expr,
     pub width: Expr,
-    /// Their elements.
+    /// Number of elements of a segment.
     length: Expr,
-    /// Some columns of a tile, `width` values each; the first is where results are.
+    /// The accumulators of some columns of a tile, `width` values per column. The first column also
+    /// receives results.
     pub block: Vec<Mem>,
-    /// The greatest number of segments.
+    /// Maximum number of segments in a strip.
     pub most: u32,
 }
 
 impl Strip<'_> {
-    /// Leaves the segments' totals, if they have elements.
+    /// Emits the totals of the strip's segments, if these have elements. They are stored in the
+    /// block.
     fn totals(&self, l: &mut Lower, locals: &mut Vec<Stmt>, out: &mut Vec<Stmt>) -> Result<()> {
         let of_tile = Pile::new(l, self, locals);
         let of_tiles = Pile::new(l, self, locals);
         let column =
             self.reductions.iter().map(|r| l.k.local("column", r.ty, self.most, locals)).collect::<Vec<_>>();
-        // blocks have as many columns as fit
+        // a block has as many columns as fit
         let log = l.k.reg("log", Ty::I64);
         let next = Expr::binary(BinaryOp::Shl, self.width.clone(), Expr::Reg(log).plus(Expr::int(1)));
         let fits = Expr::binary(BinaryOp::Le, next, Expr::int(i64::from(4 * self.most)));
@@ -131,7 +134,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Leaves a tile's results, 2^log columns at a time.
+    /// Emits the results of tile `t`, with 2^log columns at a time. They are stored in the block.
     fn tile(&self, l: &mut Lower, pile: &Pile, t: &Expr, log: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let first = named(l, "first", t.clone().times(Expr::int(TILE)), out);
         let count = self.length.clone().minus(first.clone()).min(Expr::int(TILE));
@@ -163,8 +166,8 @@ impl Strip<'_> {
         pile.total(l, self, &blocks, out)
     }
 
-    /// Columns `begin ..` of a tile: two rows at a time, so that the block is read and written half
-    /// as often.
+    /// Emits the columns of a tile from `begin` on, two rows at a time, so that the block is loaded
+    /// and stored half as often.
     fn rows(
         &self,
         l: &mut Lower,
@@ -197,7 +200,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Elements `rows` of all segments begin the column at `at` of the block, or go on in it.
+    /// Emits a loop over all segments in which their elements `rows` begin the column at `at` of
+    /// the block, or go on in it.
     fn elements(
         &self,
         l: &mut Lower,
@@ -232,7 +236,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Columns of one element each: four of them, from element `first` + 4 `k` on, joined.
+    /// Emits the join of four columns that have one element each, from element `first` + 4 `k` on.
     fn four(&self, l: &mut Lower, first: &Expr, k: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let row = named(l, "row", first.clone().plus(k.clone().times(Expr::int(4))), out);
         let at = named(l, "at", k.clone().times(self.width.clone()), out);
@@ -254,8 +258,8 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Hints at the elements that come when these `rows` are done: the hardware's own prefetching
-    /// does not follow the jump of 128 rows.
+    /// Emits prefetches of the elements that follow `rows`: the hardware's own prefetching does not
+    /// follow the jump of 128 rows.
     fn prefetch(&self, l: &mut Lower, rows: &[Expr], out: &mut Vec<Stmt>) -> Result<()> {
         if l.k.strided {
             return Ok(());
@@ -264,7 +268,7 @@ impl Strip<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.reductions.iter().map(|r| r.first(l.launch, k)).collect();
         for (x, outer) in neighbours(l.launch, &roots, self.s.index) {
-            // what the address is made of must not be read out of bounds
+            // the address of a prefetch must not depend on reads, which might be out of bounds
             let reads = l.launch.g.reachable(outer.iter().copied());
             let reads = reads.into_iter().any(|n| matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..)));
             let moves = outer.iter().any(|n| !l.launch.g.is_closed(*n));
@@ -292,7 +296,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// The block's columns join as a tree of neighbours, which begins with so many pairs.
+    /// Emits the join of the block's columns as a tree of neighbours, beginning with `pairs` pairs.
     fn tree(&self, l: &mut Lower, pairs: Reg, out: &mut Vec<Stmt>) -> Result<()> {
         let pair = l.k.reg("pair", Ty::I64);
         let mut body = Vec::new();
@@ -309,7 +313,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// Marks `count` values of the block as absent.
+    /// Emits the filling of `count` values of the block with the identity.
     fn fill(&self, l: &mut Lower, count: Expr, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
@@ -317,7 +321,7 @@ impl Strip<'_> {
         out.push(Stmt::For(q, Expr::int(0), count, fill));
     }
 
-    /// `to = from`, of all segments.
+    /// Emits `to = from` for all segments.
     pub fn copy(&self, l: &mut Lower, from: (&[Mem], Expr), to: (&[Mem], Expr), out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let at = |e: &Expr| e.clone().plus(Expr::Reg(q));
@@ -326,7 +330,7 @@ impl Strip<'_> {
         out.push(Stmt::For(q, Expr::int(0), self.width.clone(), copy));
     }
 
-    /// `to = f(a, b)`, of all segments.
+    /// Emits `to = f(a, b)` for all segments.
     pub fn join(
         &self,
         l: &mut Lower,

@@ -1,4 +1,4 @@
-//! Which strategy a variant of a kernel has on a CPU.
+//! Chooses the strategy of each variant of a kernel on a CPU.
 
 use super::{segmented_columns, short_rows};
 use crate::schedule::accesses::needs_indices;
@@ -9,26 +9,26 @@ use crate::schedule::segments::Segments;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
-/// What the code of a variant is, with all that was decided about it.
+/// The chosen strategy of a variant, with everything that was decided about it.
 pub enum Choice {
-    /// One loop in index order.
+    /// A fold: one loop in index order.
     SequentialFold,
-    /// The fixed tree over all elements.
+    /// The fixed tree over all elements, with any number of stored arrays.
     Reduction,
     /// A matrix product.
     Product(Product),
-    /// Strips of neighbouring segments that lie side by side.
+    /// A segmented reduction of columns, by strips of neighbouring segments.
     Strips(Rc<Segments>),
-    /// Many short rows at a time.
+    /// A segmented reduction of rows, many short rows at a time.
     Batches(Rc<Segments>),
     /// A map over several dimensions, row by row.
     Rows,
-    /// One loop over the elements.
+    /// A map as one loop over the elements.
     Map,
 }
 
-/// The plan of one variant. `staged`: outputs may be inputs, so that a tile's results go through a
-/// buffer.
+/// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
+/// a unit of work go through a buffer.
 pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if fused.sequential {
         return Choice::SequentialFold;
@@ -48,7 +48,7 @@ pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bo
 }
 
 impl Choice {
-    /// The strategy, in the words of reports.
+    /// Returns the strategy's name for reports.
     pub fn strategy(&self, l: &LaunchContext) -> Strategy {
         match self {
             Choice::SequentialFold => Strategy::SequentialFold,

@@ -1,13 +1,13 @@
-//! Segmented reductions along short rows (sums of rows): many rows at a time, so that the loops of
-//! their trees are long and vectorise.
+//! Segmented reductions of short rows: the trees of many rows are computed together (a batch), so
+//! that their loops are long and vectorise.
 //!
 //! ```text
 //! up to 128 elements:  neighbours join where they are read  -> pairs        a whole tile:  rows of 128 columns  -> columns -> pairs
 //! pairs: row 0, 0 .. 32 | row 1, 0 .. 32 | ..     neighbours join, wherever they are, until a value a row is left
 //! ```
 //!
-//! A row has a power of two of columns, 2 to 128; what may stand for an absent pair fills it up,
-//! once for all batches. Rows of several tiles go by themselves (`nested`).
+//! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
+//! identity, once for all batches. Rows of several tiles are reduced one at a time (`nested`).
 
 use super::Stores;
 use super::element_loop::each;
@@ -21,12 +21,12 @@ use crate::schedule::lower::Lower;
 use crate::schedule::reduction::Reduction;
 use crate::schedule::segments::{Along, Segments};
 
-/// Whether the contiguous variant of a fused group goes so.
+/// Whether this strategy serves the contiguous variant of a fused group.
 pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {
     s.along == Along::Rows && fused.domain.len() == 1
 }
 
-/// Segments of more elements than a tile has.
+/// Returns the condition that segments have more elements than a tile.
 pub(super) fn too_long(l: &mut Lower, s: &Segments) -> Expr {
     let length = l.launch.host(s.length);
     Expr::binary(BinaryOp::Gt, length, Expr::int(TILE))
@@ -80,17 +80,17 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments) -> Result<Ve
     Ok(out)
 }
 
-/// Neighbouring segments.
+/// A batch of neighbouring segments.
 struct Batch<'a> {
     s: &'a Segments,
     reductions: &'a [Reduction],
     /// The length of each segment.
     length: Expr,
-    /// Columns that have elements.
+    /// Number of columns that have elements.
     present: Expr,
-    /// Pairs of columns of a segment, a power of two.
+    /// Number of pairs of columns of a segment, a power of two.
     width: Expr,
-    /// For each segment its columns, its pairs, and two buffers for what has been joined of those.
+    /// For each segment its columns, its pairs, and two buffers for the joined pairs.
     columns: Vec<Mem>,
     pairs: Vec<Mem>,
     joined: Vec<Mem>,
@@ -98,7 +98,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Pairs without elements.
+    /// Emits the filling of all pairs with the identity, if some pairs have no elements.
     fn fill(&self, l: &mut Lower, out: &mut Vec<Stmt>) {
         let q = l.k.reg("q", Ty::I64);
         let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
@@ -109,7 +109,8 @@ impl Batch<'_> {
         out.push(Stmt::If(some, fill, vec![]));
     }
 
-    /// The pairs of segment `i`, which is the batch's `number`-th and has an element a column.
+    /// Emits the pairs of segment `i`, the batch's `number`-th, if each of its columns has one
+    /// element.
     fn short_row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = named(l, "i", i, out);
         let at = named(l, "at", number.times(self.width.clone()), out);
@@ -137,13 +138,13 @@ impl Batch<'_> {
             })
         };
         out.extend(values(l, &both, &Expr::int(0), &pairs)?);
-        // an odd element is a pair by itself
+        // a last element without a neighbour is a pair by itself
         let odd = Expr::binary(BinaryOp::And, self.present.clone(), Expr::int(1));
         out.extend(values(l, &one, &pairs, &pairs.clone().plus(odd))?);
         Ok(())
     }
 
-    /// The columns of segment `i`, which is the batch's `number`-th.
+    /// Emits the columns of segment `i`, the batch's `number`-th.
     fn row(&self, l: &mut Lower, i: Expr, number: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let i = named(l, "i", i, out);
         let at = named(l, "at", number.times(Expr::int(COLUMNS)), out);
@@ -161,8 +162,9 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// `count` neighbours begin their columns, or from element `first` on go on in them. Two rows
-    /// at a time would be faster in the caches only: the processor's prefetching loses the stream.
+    /// Emits a loop over `count` neighbouring elements, which begin their columns, or, from element
+    /// `first` on, go on in them. Two rows at a time would be faster only for data in the caches:
+    /// from memory, the processor's prefetching loses the stream (bench/NOTES.md).
     fn elements(
         &self,
         l: &mut Lower,
@@ -197,7 +199,8 @@ impl Batch<'_> {
         })
     }
 
-    /// Leaves a value for each of so many segments.
+    /// Emits the join of the pairs of the first `rows` segments, until `joined` holds one value per
+    /// segment.
     fn tree(&self, l: &mut Lower, rows: &Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let left = l.k.reg("left", Ty::I64);
         let some = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
@@ -224,7 +227,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Joins that many pairs of neighbours.
+    /// Emits the join of `pairs` pairs of neighbouring values.
     fn join(&self, l: &mut Lower, [from, to]: [&[Mem]; 2], pairs: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         for ((r, from), to) in self.reductions.iter().zip(from).zip(to) {
             let (mut body, k) = (Vec::new(), l.k.reg("k", Ty::I64));

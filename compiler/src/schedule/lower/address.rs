@@ -1,4 +1,5 @@
-//! Reads and addresses: where the element at given indices lies, and which reads share a load.
+//! Reads and addresses: the address of the element at given indices, and the reads that share one
+//! load.
 
 use super::{LaunchContext, Lower, Region, bind};
 use crate::core::index_space::indices;
@@ -19,7 +20,7 @@ impl Lower<'_, '_, '_> {
     ) -> Result<(Expr, u32)> {
         let total = matches!(self.launch.g.op(n), Op::At(..));
         if total && let Some(e) = self.loaded_already(x, index) {
-            // what has been loaded lies inside
+            // an element that has been loaded is in bounds
             return Ok((e, 1));
         }
         if !total && let Some(k) = self.flat(x, index) {
@@ -43,8 +44,9 @@ impl Lower<'_, '_, '_> {
         Ok((Expr::LoadIf(mem, Box::new(at), Box::new(inside)), depth))
     }
 
-    /// Where an element lies, and the depth of that expression: the sum of its indices times the
-    /// strides. Of a vector it is the index: a strided one is said to be so.
+    /// Returns the offset of an element in its array, and the depth of that expression: the sum of
+    /// the indices times the strides. For a vector it is the index, because the backends multiply
+    /// by a strided vector's stride.
     pub(super) fn address(&mut self, mem: Mem, index: &[NodeId], r: &mut Region) -> Result<(Expr, u32)> {
         let last = index.len() - 1;
         let (mut sum, mut most) = (None, 0);
@@ -59,7 +61,7 @@ impl Lower<'_, '_, '_> {
         Ok((sum.unwrap_or(Expr::int(0)), if last > 0 { most + 1 } else { most - 1 }))
     }
 
-    /// Where the element at `outer` and `last` lies.
+    /// Emits the offset of the element at the indices `outer` and `last`, and returns it.
     pub fn element_address(
         &mut self,
         mem: Mem,
@@ -82,7 +84,7 @@ impl Lower<'_, '_, '_> {
         Ok(sum)
     }
 
-    /// Notes that an element is in a register.
+    /// Records that the element at these indices is in a register.
     pub fn note_loaded(&mut self, x: NodeId, outer: &[NodeId], last: NodeId, e: Expr) {
         let index = outer.iter().copied().chain([last]);
         let index = index.map(|i| Linear::of(&self.launch.g, i)).collect::<Vec<_>>();
@@ -90,7 +92,7 @@ impl Lower<'_, '_, '_> {
         self.scope.loaded.get_or_insert_default().insert(key, e);
     }
 
-    /// Where element `k` (in row-major order) of an item's array lies.
+    /// Returns the offset of element `k` (in row-major order) in an item's array.
     pub fn place(&mut self, mem: Mem, extents: &[NodeId], k: &Expr) -> Expr {
         let Mem::Array(array) = mem else { return k.clone() };
         if extents.len() < 2 {
@@ -114,7 +116,7 @@ impl Lower<'_, '_, '_> {
         sum.unwrap_or(rest)
     }
 
-    /// Where the element at these indices lies.
+    /// Returns the offset of the element at these indices.
     pub fn place_at(&mut self, mem: Mem, index: &[Expr]) -> Expr {
         let last = index.len() - 1;
         let mut sum: Option<Expr> = None;
@@ -128,17 +130,17 @@ impl Lower<'_, '_, '_> {
         sum.unwrap_or(Expr::int(0))
     }
 
-    /// The number of the element that is read, in row-major order, if the array may be taken as
-    /// dense and that number is what the indices are made of.
+    /// Returns the number, in row-major order, of the element that is read, if the array may be
+    /// taken as flat and the indices are made of that number.
     pub fn flat(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if self.k.strided { None } else { self.launch.number(x, index) }
     }
 
-    /// A read of element `k` of a flat array.
+    /// Lowers a read of element `k` of a flat array.
     fn read_flat(&mut self, n: NodeId, x: NodeId, k: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if self.scope.loaded.is_some() {
             let e = self.load_once(n, x, k, r)?;
-            // it is an array of the kernel by now, read at which places was said then
+            // `load_once` has made it a parameter of the kernel by now
             if let Some(i) =
                 self.launch.signature.arrays.get_index_of(&(self.launch.scheduler.places[&x], false))
             {
@@ -154,7 +156,7 @@ impl Lower<'_, '_, '_> {
         Ok((Expr::load(mem, at), depth))
     }
 
-    /// A read that neighbouring elements share.
+    /// Lowers a read that neighbouring elements may share.
     fn read_once(&mut self, n: NodeId, x: NodeId, index: &[NodeId], r: &mut Region) -> Result<Expr> {
         if let [i] = index {
             return self.load_once(n, x, *i, r);
@@ -170,7 +172,8 @@ impl Lower<'_, '_, '_> {
         Ok(e)
     }
 
-    /// A load by one index. Its constant stays beside the rest: an offset in the address.
+    /// Loads an element by one index, once. The constant part of the index stays a separate
+    /// operand, which becomes an offset in the address.
     fn load_once(&mut self, n: NodeId, x: NodeId, i: NodeId, r: &mut Region) -> Result<Expr> {
         let form = Linear::of(&self.launch.g, i);
         let key = (x, vec![form.node(&mut self.launch.g)]);
@@ -191,7 +194,7 @@ impl Lower<'_, '_, '_> {
 }
 
 impl LaunchContext<'_, '_> {
-    /// The node with another one in the place of a variable.
+    /// Returns the node with another node in place of a variable.
     pub fn replace(&mut self, n: NodeId, variable: NodeId, by: NodeId) -> NodeId {
         match *self.g.op(variable) {
             Op::Var(var, _) => self.g.substitute(n, &[(var, by)].into_iter().collect()),
@@ -199,7 +202,7 @@ impl LaunchContext<'_, '_> {
         }
     }
 
-    /// The distance of neighbours along an axis of an array.
+    /// Returns the stride of an array along an axis.
     pub fn stride(&mut self, mem: Mem, axis: u8) -> Expr {
         let Mem::Array(i) = mem else { return Expr::int(1) };
         let name = self.signature.arrays.get_index(i as usize).map_or("array", |a| a.1.name.as_str());
@@ -207,19 +210,20 @@ impl LaunchContext<'_, '_> {
         Expr::In(self.signature.ins.insert_full(ScalarArg::Stride(i, axis), (name, Ty::I64)).0 as u32)
     }
 
-    /// The number, in row-major order, of the element at these indices, if that is what they are
-    /// made of.
+    /// Returns the number, in row-major order, of the element at these indices, if the indices are
+    /// made of it.
     pub fn number(&mut self, x: NodeId, index: &[NodeId]) -> Option<NodeId> {
         if index.len() < 2 {
             return None;
         }
-        // from the last index, which is `k % n`, the others follow
+        // the last index must be `k % n`; the others follow from k
         let Op::Binary(BinaryOp::Rem, k, _) = *self.g.op(*index.last()?) else { return None };
         let extents: Vec<NodeId> = (0..index.len() as u8).map(|axis| self.extent(x, axis)).collect();
         (indices(&mut self.g, k, &extents) == index).then_some(k)
     }
 
-    /// The length of an array along an axis, by the name that all equal lengths have.
+    /// Returns the length of an array along an axis, by the node that stands for all lengths equal
+    /// to it.
     pub fn extent(&mut self, x: NodeId, axis: u8) -> NodeId {
         match self.g.op(x).clone() {
             Op::Materialize(y) => self.extent(y, axis),

@@ -1,4 +1,5 @@
-//! A kernel that is being built: its statements so far, and what its code supposes of the arrays.
+//! A kernel that is being built: its statements so far, and the properties of the arrays that its
+//! code relies on.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
@@ -6,34 +7,34 @@ use crate::scalar::Ty;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 
-/// What a kernel runs on.
+/// The kind of device that a kernel runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// A processor.
+    /// A CPU.
     Cpu,
     /// A GPU.
     Gpu,
 }
 
-/// One variant of a kernel.
+/// One variant of a kernel that is being built.
 #[derive(Clone)]
 pub struct KernelBuilder {
-    /// What there is of it.
+    /// The kernel so far.
     pub kernel: Kernel,
-    /// What it runs on.
+    /// The kind of device.
     pub target: Target,
-    /// It takes arrays of any strides, else contiguous ones.
+    /// Whether the variant takes arrays with any strides, and not only contiguous ones.
     pub strided: bool,
-    /// The code that is being written runs once: nothing is moved out of a loop.
+    /// Whether the code that is being generated runs once, so that nothing is moved out of a loop.
     pub once: bool,
-    /// Statements before the loop.
+    /// Statements before the loop over elements.
     pub prologue: Vec<Stmt>,
-    /// What has been computed there.
+    /// The values that are computed in the prologue.
     pub(super) invariant: HashMap<NodeId, Expr>,
     /// Arrays of more than one dimension whose elements the code counts through, so that they must
-    /// be dense.
+    /// have no gaps between their rows.
     pub dense: IndexSet<u32>,
-    /// Arrays that the code accesses by several neighbours at once.
+    /// Arrays that the code accesses by vectors of neighbouring elements.
     pub(super) vectors: IndexSet<u32>,
 }
 
@@ -51,48 +52,48 @@ impl KernelBuilder {
         }
     }
 
-    /// Turns it into a kernel for arrays of any strides.
+    /// Returns the same kernel for arrays with any strides.
     pub fn for_any_strides(self, name: &str) -> KernelBuilder {
         let kernel = Kernel { name: name.into(), ..self.kernel };
         KernelBuilder { kernel, strided: true, ..self }
     }
 
-    /// What follows runs once, after the loop, and reads arrays of any strides.
+    /// Begins the `finish` part, which runs once after the loop and reads arrays with any strides.
     pub fn begin_finish(&mut self) {
         (self.strided, self.once) = (true, true);
         (self.prologue, self.invariant) = (Vec::new(), HashMap::default());
     }
 
-    /// The body behind what is computed before it.
+    /// Returns the prologue, which becomes empty, followed by `body`.
     pub fn with_prologue(&mut self, mut body: Vec<Stmt>) -> Vec<Stmt> {
         let mut all = std::mem::take(&mut self.prologue);
         all.append(&mut body);
         all
     }
 
-    /// Notes that an array is accessed by several neighbours at once.
+    /// Records that an array is accessed by vectors of neighbouring elements.
     pub fn vector(&mut self, m: Mem) {
         if let Mem::Array(i) = m {
             self.vectors.insert(i);
         }
     }
 
-    /// A new register.
+    /// Declares a register.
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         self.kernel.reg(name, ty)
     }
 
-    /// A new local array.
+    /// Declares a local array.
     pub fn local(&mut self, name: &'static str, ty: Ty, len: u32, out: &mut Vec<Stmt>) -> Mem {
         self.kernel.local(name, ty, len, out)
     }
 
-    /// A new array of shared memory.
+    /// Declares an array in shared memory.
     pub fn share(&mut self, name: &'static str, ty: Ty, len: u32) -> Mem {
         self.kernel.share(name, ty, len)
     }
 
-    /// Whether it is code for a GPU.
+    /// Whether the kernel is for a GPU.
     pub fn is_gpu(&self) -> bool {
         self.target == Target::Gpu
     }

@@ -1,5 +1,5 @@
-//! What belongs to a launch, and is shared by the variants of its kernel: the graph, what is known
-//! of the fused group, and what the launch hands to a kernel.
+//! The state of one launch, which all variants of its kernel share: the graph, the facts about the
+//! fused group, and the signature.
 
 use super::Signature;
 use crate::core::linear::{self, Linear};
@@ -17,36 +17,36 @@ use indexmap::IndexSet;
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
-/// What is known of a fused group before any code is written.
+/// The facts about a fused group, which are found before any code is generated.
 pub struct Facts {
-    /// Operations of one element ([`crate::schedule::work`]).
+    /// Estimated number of operations of one element ([`crate::schedule::work`]).
     pub cost: u32,
-    /// What it reads.
+    /// The arrays that the group reads.
     pub accesses: Accesses,
-    /// Some element may leave an error record.
+    /// Whether some element may leave an error record.
     pub may_record: bool,
-    /// Elements have reductions or folds of their own.
+    /// Whether elements have reductions or folds of their own.
     pub nested: bool,
-    /// It is a segmented reduction.
+    /// The group as a segmented reduction, if it is one.
     pub segments: Option<Rc<Segments>>,
-    /// Elements of a CPU's unit of work.
+    /// Number of elements in a CPU's unit of work.
     pub grain: u32,
-    /// The launch before read an array that this one reads, too.
+    /// Whether the previous launch accessed an array that this one accesses as well.
     pub follows: bool,
 }
 
-/// A launch that is being made.
+/// The state of a launch while its kernel is made.
 pub struct LaunchContext<'s, 'a> {
     /// The function's graph, which grows by conditions and opened lambdas.
     pub g: Graph,
     pub(super) scheduler: &'s mut Scheduler<'a>,
-    /// Which code is wanted.
+    /// The targets for which code is generated.
     pub wanted: Scope,
-    /// What is known of the fused group.
+    /// The facts about the fused group.
     pub facts: Facts,
-    /// What the launch hands to its kernel: it grows with each variant.
+    /// The kernel's parameters. Lowering a variant may add some.
     pub signature: Signature,
-    /// What the author should know.
+    /// Warnings for the author of the program.
     pub warnings: IndexSet<String>,
     host_memo: HashMap<NodeId, bool>,
     record_memo: HashMap<NodeId, bool>,
@@ -54,10 +54,11 @@ pub struct LaunchContext<'s, 'a> {
 }
 
 impl<'s, 'a> LaunchContext<'s, 'a> {
-    /// For one fused group, of which nothing is known yet but whether elements have loops.
+    /// Begins the launch of one fused group. No facts are known yet, except for whether elements
+    /// have loops.
     pub fn new(scheduler: &'s mut Scheduler<'a>, fused: &FusedGroup) -> Self {
         let nested = fused.items.iter().any(|it| groups::is_nested(&scheduler.f.graph, it));
-        // what is opened for an element, and for a look at it
+        // room for the nodes that are opened for an element, and for its analysis
         let g = scheduler.f.graph.with_room(2 * scheduler.f.graph.len());
         LaunchContext {
             g,
@@ -80,7 +81,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
-    /// Finds what is to be known of the fused group before code is written.
+    /// Finds the facts about the fused group.
     pub fn find_facts(&mut self, fused: &FusedGroup) {
         let interior = Interior::of(&mut self.g, fused);
         self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
@@ -94,30 +95,32 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
-    /// The arrays that the launch reads and writes.
+    /// Returns the places of the arrays that the launch reads and writes.
     pub fn arrays(&self, fused: &FusedGroup) -> Vec<Place> {
         let written =
             fused.items.iter().filter(|it| is_store(&self.g, it)).map(|it| self.scheduler.destination(it));
         self.facts.accesses.arrays().map(|x| self.scheduler.places[x]).chain(written).collect()
     }
 
-    /// How the author wants stencils to be kept.
+    /// Returns how the author wants stencils to be kept.
     pub fn hint(&self) -> Option<StencilHint> {
         self.scheduler.f.stencil
     }
 
-    /// The state, if this is the only pass of the step of an iteration of one state.
+    /// Returns the node of the state if the launch is the only one in the step of an iteration that
+    /// has one state.
     pub fn repeated(&self) -> Option<NodeId> {
         let f = self.scheduler.f;
         (self.scheduler.repeated && f.results.len() == 1).then_some(NodeId(0))
     }
 
-    /// The function's results' values.
+    /// Returns the value of result `i` of the function.
     pub fn result(&self, i: u32) -> NodeId {
         self.scheduler.f.results[i as usize].value
     }
 
-    /// The strategy of elements that are computed one by one.
+    /// Returns the strategy of a map or a segmented reduction whose elements are computed one by
+    /// one.
     pub fn strategy_of_elements(&self) -> Strategy {
         match &self.facts.segments {
             Some(s) if s.along == Along::Rows => Strategy::SegmentedRows,
@@ -127,14 +130,14 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         }
     }
 
-    /// The number of elements of the index space, as a node.
+    /// Returns the number of elements of the index space, as a node.
     pub fn count_node(&mut self) -> NodeId {
         let extents = self.domain.clone();
         let n = extents.into_iter().reduce(|a, b| linear::mul(&mut self.g, a, b));
         n.unwrap_or_else(|| self.g.lit(Lit::i64(0)))
     }
 
-    /// Notes that a nested operation is a loop of each thread.
+    /// Adds the warning that a nested operation is a sequential loop in each thread of a GPU.
     pub fn warn_of_loop(&mut self, n: NodeId) {
         let f = &self.scheduler.f.name;
         let place = self.g.node(n).loc.first().map(|l| format!(" ({})", l.short())).unwrap_or_default();
@@ -142,20 +145,20 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         self.warnings.insert(format!("{f}: {what}{place} is a sequential loop in each thread of a GPU"));
     }
 
-    /// The index of an element, for each region to bind: always the same node, so that an element
+    /// Returns the variable of an element's index. It is always the same node, so that an element
     /// is opened once.
     pub fn index(&mut self) -> NodeId {
         self.g.sample_index(1)[0].1
     }
 
-    /// Whether computing a value may leave a record.
+    /// Whether computing a value may leave an error record.
     pub fn may_record(&mut self, n: NodeId) -> bool {
         let g = &self.g;
         let asked = || g.reachable([n]).into_iter().any(|m| g.op(m).may_record(g));
         *self.record_memo.entry(n).or_insert_with(asked)
     }
 
-    /// Whether an element of an item, or a step of it, may leave a record.
+    /// Whether an element of an item, or a step of a reduction or fold, may leave an error record.
     pub fn may_record_inside(&self, item: NodeId) -> bool {
         let g = &self.g;
         g.reachable([item]).into_iter().any(|n| !g.is_closed(n) && g.op(n).may_record(g))
@@ -170,18 +173,19 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         h
     }
 
-    /// Operations in the variants of the function's GPU kernels so far.
+    /// Returns the number of operations in the variants of the function's GPU kernels so far.
     pub fn variant_operations(&mut self) -> &mut usize {
         &mut self.scheduler.variant_operations
     }
 
-    /// Operations in the variants of the function's matrix products so far.
+    /// Returns the number of operations in the GPU variants of the function's matrix products so
+    /// far.
     pub fn in_products(&mut self) -> &mut usize {
         &mut self.scheduler.in_products
     }
 
-    /// Writes the indices of all proven reads in normal form, so that what neighbouring elements
-    /// compute from one element is one node.
+    /// Returns `roots` with the indices of all proven reads (`elem`) in linear normal form, so that
+    /// equal reads of neighbouring elements are one node.
     pub fn shared(&mut self, roots: &[NodeId]) -> Vec<NodeId> {
         let mut memo: HashMap<NodeId, NodeId> = HashMap::default();
         for n in self.g.reachable(roots.iter().copied()) {
@@ -205,7 +209,7 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
         roots.iter().map(|n| memo.get(n).copied().unwrap_or(*n)).collect()
     }
 
-    /// Indices in linear normal form.
+    /// Returns the indices in linear normal form.
     pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
     }

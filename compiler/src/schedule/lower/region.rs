@@ -1,32 +1,34 @@
-//! A region: the code of one element, one loop's body or one branch while it is being lowered.
+//! A region: the code of one element, of one loop's body, or of one branch, while its nodes are
+//! lowered. A region remembers the values that its nodes have already, so that each node is
+//! computed once.
 
 use crate::core::NodeId;
 use crate::kernel::{Expr, Stmt};
 use rustc_hash::FxHashMap as HashMap;
 
-/// One region being lowered.
+/// The state of a region that is being lowered.
 pub(in crate::schedule) struct Region {
-    /// What has a value already.
+    /// The nodes that have a value: the expression and its depth.
     pub(in crate::schedule) memo: HashMap<NodeId, (Expr, u32)>,
     pub(in crate::schedule) uses: Uses,
     pub(super) conditions: HashMap<NodeId, NodeId>,
     pub(super) records: Vec<(u32, NodeId, Expr)>,
-    /// Nested operations that are being computed, outermost first.
+    /// The nested operations that are being computed, outermost first.
     pub(in crate::schedule) computing: Vec<NodeId>,
-    /// Nested operations whose records wait until all values are known.
+    /// Nested operations whose error records are emitted once all values are known.
     pub(in crate::schedule) recorded_later: Vec<NodeId>,
-    /// The element that records name.
+    /// The number of the element that error records name.
     pub(in crate::schedule) at: Expr,
-    /// Its statements.
+    /// The statements so far.
     pub(in crate::schedule) out: Vec<Stmt>,
 }
 
-/// How often each node is used in a region; 0 is not known.
+/// The number of uses of each node in a region. It is 0 for a node that was not counted.
 #[derive(Default)]
 pub(in crate::schedule) struct Uses(pub(super) Vec<u32>);
 
 impl Uses {
-    /// Once more; gives how often.
+    /// Counts one more use of a node, and returns the number of uses so far.
     pub(super) fn add(&mut self, n: NodeId) -> u32 {
         let i = n.0 as usize;
         if self.0.len() <= i {
@@ -40,14 +42,14 @@ impl Uses {
         self.0.get(n.0 as usize).copied().unwrap_or(0)
     }
 
-    /// The nodes that are used, in order.
+    /// Returns the nodes that are used, in order.
     pub(in crate::schedule) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.0.iter().zip(0..).filter(|u| *u.0 > 0).map(|u| NodeId(u.1))
     }
 }
 
 impl Region {
-    /// Nothing is known yet; records name that element.
+    /// Returns an empty region whose error records name element `at`.
     pub(super) fn at(at: &Expr) -> Region {
         Region {
             memo: HashMap::default(),
@@ -61,12 +63,13 @@ impl Region {
         }
     }
 
-    /// Under which condition a node that may leave a record is needed, if that is known.
+    /// Returns the condition under which a node that may leave an error record is needed, if it is
+    /// known.
     pub(in crate::schedule) fn condition(&self, n: NodeId) -> Option<NodeId> {
         self.conditions.get(&n).copied()
     }
 
-    /// All values that are known.
+    /// Returns all nodes that have a value, with these values.
     pub(in crate::schedule) fn known(&self) -> Vec<(NodeId, Expr)> {
         self.memo.iter().map(|(n, e)| (*n, e.0.clone())).collect()
     }

@@ -1,4 +1,6 @@
-//! What a kernel gets from its launch: arrays, scalars, slots, scratch.
+//! The parameters that a launch hands to its kernel: arrays, scalars, slots, scratch. A parameter
+//! is added to the signature when the lowering of some variant uses it for the first time, so the
+//! signature is complete only when all variants have been lowered.
 
 use super::{ArrayUse, KernelBuilder, LaunchContext, Lower, Signature};
 
@@ -9,7 +11,7 @@ use crate::scalar::Ty;
 use crate::schedule::groups::Item;
 
 impl LaunchContext<'_, '_> {
-    /// The "in" scalar of a host scalar.
+    /// Returns the "in" scalar of a host scalar, or the literal if it is a constant.
     pub fn host(&mut self, n: NodeId) -> Expr {
         if let Some(l) = self.g.as_lit(n) {
             return Expr::Lit(l);
@@ -25,13 +27,13 @@ impl LaunchContext<'_, '_> {
         Expr::In(entry.0 as u32)
     }
 
-    /// The number of elements of the index space.
+    /// Returns the number of elements of the index space.
     pub fn count(&mut self) -> Expr {
         let n = self.count_node();
         self.host(n)
     }
 
-    /// What people call the array.
+    /// Returns the array's name in names of parameters and in messages.
     pub fn array_name(&self, x: NodeId) -> String {
         match self.scheduler.places.get(&x) {
             Some(Place::Param(i)) => self.scheduler.f.params[*i as usize].name.clone(),
@@ -40,7 +42,7 @@ impl LaunchContext<'_, '_> {
         }
     }
 
-    /// The array that an item is stored to.
+    /// Returns the output array of an item.
     pub fn output(&mut self, it: &Item) -> Mem {
         let place = self.scheduler.destination(it);
         let name = match place {
@@ -51,7 +53,7 @@ impl LaunchContext<'_, '_> {
         Mem::Array(self.signature.arrays.insert_full((place, true), used).0 as u32)
     }
 
-    /// The array that holds `x`.
+    /// Returns the input array that holds `x`.
     pub fn input(&mut self, x: NodeId) -> Mem {
         let place = self.scheduler.places[&x];
         let name = match place {
@@ -65,14 +67,15 @@ impl LaunchContext<'_, '_> {
         Mem::Array(index)
     }
 
-    /// The arrays that are read at the element's own index only, as far as is known now.
+    /// Returns the input arrays that are read at the element's own index only, among those that
+    /// were added so far.
     pub fn pointwise_inputs(&self) -> Vec<(Mem, Ty)> {
         let arrays = self.signature.arrays.iter().zip(0..);
         let pointwise = arrays.filter(|((key, a), _)| !key.1 && a.access == Access::Pointwise);
         pointwise.map(|((_, a), i)| (Mem::Array(i), a.ty.elem)).collect()
     }
 
-    /// The slot of a place that is written.
+    /// Returns the slot for a place that the launch writes.
     pub fn slot_out(&mut self, place: Place, ty: Ty) -> u32 {
         let name = match place {
             Place::Result(i) => format!("out_{}", self.scheduler.f.results[i as usize].name),
@@ -82,12 +85,12 @@ impl LaunchContext<'_, '_> {
         self.signature.slots.insert_full((place, true), (name, ty)).0 as u32
     }
 
-    /// The scalar temporary of a reduction that other fused groups need.
+    /// Returns the scalar temporary of a reduction that other fused groups need.
     pub fn crossing(&self, reduction: NodeId) -> Option<Place> {
         self.scheduler.slots.get(&reduction).copied()
     }
 
-    /// A scratch array of this launch, by position.
+    /// Returns scratch array number `i` of this launch.
     pub fn scratch(&mut self, i: usize, ty: Ty) -> Mem {
         if i == self.signature.scratch.len() {
             self.signature.scratch.push((format!("partial_{i}"), ty));
@@ -97,7 +100,7 @@ impl LaunchContext<'_, '_> {
 }
 
 impl Lower<'_, '_, '_> {
-    /// The type of an expression of the kernel being built.
+    /// Returns the type of an expression of the kernel that is being built.
     pub fn k_ty(&self, e: &Expr) -> Ty {
         match e {
             Expr::In(i) => self.launch.signature.ins.get_index(*i as usize).map_or(Ty::I64, |v| v.1.1),
@@ -118,14 +121,14 @@ impl Lower<'_, '_, '_> {
 }
 
 impl KernelBuilder {
-    /// The finished kernel, once the signature is complete.
+    /// Returns the finished kernel. The signature must be complete.
     pub fn finished(self, s: &Signature, noalias: bool) -> Kernel {
         let (mut k, strided) = (self.kernel, self.strided);
         let array = |((key, a), i): ((&(Place, bool), &ArrayUse), u32)| crate::kernel::Array {
             name: a.name.clone(),
             ty: a.ty.elem,
             write: key.1,
-            // the addresses of matrices are written out
+            // the kernel computes the addresses of matrices explicitly
             strided: strided && a.ty.rank == 1,
             noalias,
             aligned: self.vectors.contains(&i),

@@ -1,4 +1,5 @@
-//! Values: a node of core IR as an expression of kernel IR, in a register where it is shared.
+//! Values: lowers a node of core IR to an expression of kernel IR, and binds it to a register if it
+//! is used several times.
 
 use super::region::Region;
 use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN};
@@ -11,7 +12,7 @@ use crate::schedule::slow_path::SlowPath;
 use crate::schedule::{approximate, division, nested_loop, slow_path};
 
 impl Lower<'_, '_, '_> {
-    /// The value of a node and the depth of its expression.
+    /// Returns the value of a node, and the depth of its expression.
     pub(in crate::schedule) fn value(&mut self, n: NodeId, r: &mut Region) -> Result<(Expr, u32)> {
         if let Some(known) = r.memo.get(&n) {
             return Ok(known.clone());
@@ -42,8 +43,8 @@ impl Lower<'_, '_, '_> {
             r.memo.insert(n, known.clone());
             return Ok(known);
         }
-        // only a record's condition, what is nested, and a branch that serves several selects ask
-        // for what is used once: else it is not copied
+        // a value that is used once is remembered only where something may ask for it again: the
+        // condition of an error record, a nested operation, or a branch that serves several selects
         if self.launch.facts.nested
             || !r.conditions.is_empty()
             || matches!(self.launch.g.op(n), Op::Select(..))
@@ -63,7 +64,7 @@ impl Lower<'_, '_, '_> {
         Ok(Expr::Slot(slot as u32))
     }
 
-    /// Computed once, before the loop.
+    /// Computes a node once, in the prologue, and returns its value.
     fn hoisted(&mut self, n: NodeId) -> Result<Expr> {
         if let Some(e) = self.k.invariant.get(&n) {
             return Ok(e.clone());
@@ -72,7 +73,7 @@ impl Lower<'_, '_, '_> {
             memo: self.k.invariant.iter().map(|(n, e)| (*n, (e.clone(), 0))).collect(),
             ..Region::at(&Expr::int(0))
         };
-        // it is computed in full, whatever the loop leaves out
+        // the prologue computes unlikely arms, even if the loop leaves them out
         let (e, _) = self.on_path(SlowPath::default(), |l| match l.launch.crossing(n) {
             Some(place) => l.slot_in(n, place),
             None => match slow_path::value(l, n, &mut r)? {
@@ -87,7 +88,7 @@ impl Lower<'_, '_, '_> {
         Ok(e)
     }
 
-    /// Counts an operation that is written.
+    /// Counts an operation that is generated, and returns an error if the function has too many.
     fn written(&mut self, n: NodeId) -> Result<()> {
         let s = &mut *self.launch.scheduler;
         let written = &mut s.written[usize::from(self.k.is_gpu())];
@@ -105,7 +106,8 @@ impl Lower<'_, '_, '_> {
         self.written(n)?;
         let op = self.launch.g.op(n).clone();
         if let Some(m) = approximate::of_target(&mut self.launch.g, &op, self.k.is_gpu()) {
-            // one more use of it, so that what is used once stays inside its expression
+            // count a use of the expansion, so that it stays inside its expression if this is its
+            // only use
             r.uses.add(m);
             return self.value(m, r);
         }
@@ -114,7 +116,7 @@ impl Lower<'_, '_, '_> {
             && let Some(m) = division::any(&mut self.launch.g, &op)
         {
             r.uses.add(m);
-            // what a root is made of uses the number several times
+            // the expansion of a root uses the operand several times
             if let Op::Unary(_, x) = op {
                 r.uses.add(x);
             }
@@ -158,7 +160,7 @@ impl Lower<'_, '_, '_> {
         Ok((e, depth))
     }
 
-    /// 0 <= i < len, with the record if not.
+    /// Emits the test 0 <= i < len, with an error record if it fails, and returns its result.
     pub(super) fn inside(&mut self, n: NodeId, i: NodeId, len: NodeId, r: &mut Region) -> Result<Expr> {
         let index = self.value(i, r)?.0;
         let len = self.value(len, r)?.0;
@@ -174,7 +176,7 @@ impl Lower<'_, '_, '_> {
         Ok(Expr::Reg(reg))
     }
 
-    /// Notes that `n` leaves a record when `bad` holds on a path that needs it.
+    /// Adds an error record for `n`, to be left if `bad` holds on a path that needs `n`.
     fn record(&mut self, n: NodeId, what: String, bad: Expr, r: &mut Region) {
         let Some(&condition) = r.conditions.get(&n) else { return };
         let place = self.launch.g.node(n).loc.first().map(|l| format!(" ({l})")).unwrap_or_default();
@@ -183,7 +185,8 @@ impl Lower<'_, '_, '_> {
     }
 }
 
-/// Gives an expression a register, unless it is one.
+/// Binds an expression to a register, unless it is a register or a constant already, and returns
+/// its value.
 pub(super) fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
         return e;

@@ -10,25 +10,25 @@ use crate::schedule::element::named;
 use crate::schedule::lower::Lower;
 use crate::schedule::reduction::tiles;
 
-/// Reductions that go through the same tree together.
+/// Reductions that go through the same tree together; each of them is a lane.
 pub struct Lanes<'a> {
-    /// The type of each.
+    /// The type of each lane.
     pub types: Vec<Ty>,
-    /// How two values join.
+    /// Emits the join of two values of a lane.
     pub join: &'a mut Join<'a>,
-    /// The operators are more than an instruction, or stand inside of other loops: they are not
-    /// written out for each pair.
+    /// Whether an operator is more than one instruction, or is nested in other loops. The code of
+    /// the operators is then not repeated for each pair of values.
     pub general: bool,
 }
 
 impl Lanes<'_> {
-    /// Joins each lane's values.
+    /// Emits the join of two values for each lane.
     pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
         let pairs = a.iter().zip(b).enumerate();
         pairs.map(|(lane, (a, b))| (self.join)(l, lane, a.clone(), b.clone(), out)).collect()
     }
 
-    /// A register of each lane that may be assigned, 0 for now.
+    /// Declares a mutable register for each lane, initialised with 0.
     pub fn variables(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
         let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
         let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
@@ -37,7 +37,7 @@ impl Lanes<'_> {
     }
 }
 
-/// Assigns new values, all of which are known before the first is.
+/// Emits assignments of new values, all of which are computed before the first is assigned.
 pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
     let values: Vec<Expr> = match regs {
         [_] => values,
@@ -46,16 +46,17 @@ pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt
     out.extend(regs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
 }
 
-/// The registers' values.
+/// Returns the registers' values.
 pub fn read(regs: &[Reg]) -> Vec<Expr> {
     regs.iter().map(|r| Expr::Reg(*r)).collect()
 }
 
-/// What computes the lanes' values of the tile from an element on, of so many elements (at least
-/// one).
+/// Emits the lanes' values of a tile, given its first element and its number of elements, which is
+/// at least one.
 pub type Tile<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, Expr, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// The values of the whole tree over `count` elements, of which there is at least one.
+/// Emits the whole tree over `count` elements, of which there is at least one, and returns the
+/// lanes' values.
 pub fn tree(
     l: &mut Lower,
     lanes: &mut Lanes,
@@ -78,16 +79,16 @@ pub fn tree(
     })
 }
 
-/// A column of a level.
+/// The column of a level that is being visited.
 pub(super) struct Column {
-    /// Its values so far.
+    /// The lanes' values so far.
     pub(super) acc: Vec<Reg>,
-    /// Whether it has none yet.
+    /// Whether the column has no values yet.
     pub(super) is_first: Expr,
 }
 
 impl Column {
-    /// It begins with these values, or joins them.
+    /// Emits the column's next step: the column begins with these values, or joins them.
     fn go_on(&self, l: &mut Lower, lanes: &mut Lanes, values: Vec<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let values: Vec<Expr> = values.into_iter().map(|v| named(l, "value", v, out)).collect();
         let (mut begins, mut joins) = (Vec::new(), Vec::new());
@@ -101,7 +102,8 @@ impl Column {
 
 type Visit<'a> = dyn FnMut(&mut Lower, &mut Lanes, Expr, &Column, &mut Vec<Stmt>) -> Result<()> + 'a;
 
-/// One level of the tree over up to 2048 values (at least one), visited column by column.
+/// Emits one level of the tree over up to 2048 values (at least one), visited column by column, and
+/// returns the lanes' values.
 pub(super) fn level(
     l: &mut Lower,
     lanes: &mut Lanes,
@@ -126,10 +128,11 @@ pub(super) fn level(
     counter.total(l, lanes, width, out)
 }
 
-/// What computes values at an index, going on from accumulators or not.
+/// Emits the lanes' values at an index: first values of a column, or, given accumulators, the
+/// values after a further element.
 pub type Step<'a> = dyn FnMut(&mut Lower, Expr, Option<&[Expr]>, &mut Vec<Stmt>) -> Result<Vec<Expr>> + 'a;
 
-/// [`level`] for the elements of a tile, whose columns may go on by a multiply-add.
+/// Emits [`level`] for the elements of a tile, whose columns may go on by a multiply-add.
 pub fn columns(
     l: &mut Lower,
     lanes: &mut Lanes,
@@ -146,7 +149,8 @@ pub fn columns(
     counter.total(l, lanes, width, out)
 }
 
-/// Column `c` of a tile of `count` elements, from its first row to its last.
+/// Emits column `c` of a tile of `count` elements, from its first row to its last, and adds it to
+/// the counter.
 pub fn column(
     l: &mut Lower,
     lanes: &mut Lanes,
@@ -168,12 +172,12 @@ pub fn column(
     counter.push(l, lanes, 0, c, read(&acc), out)
 }
 
-/// How many rows a column has.
+/// Returns the number of rows that a column has.
 pub fn rows(count: &Expr, column: &Expr) -> Expr {
     rows_of(count.clone().minus(column.clone()))
 }
 
-/// How many rows so many elements take.
+/// Returns the number of rows of 128 columns that `count` elements take.
 pub fn rows_of(count: Expr) -> Expr {
     let up = count.plus(Expr::int(COLUMNS - 1));
     Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()))
