@@ -12,7 +12,8 @@ use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{self, CpuVariants, Scheduled};
+use crate::schedule::{self, Scheduled};
+use crate::schedule::{CpuVariants, Draft};
 
 /// The passes recurse over expressions as deep as the author's program; they get the stack for it.
 const STACK: usize = 256 << 20;
@@ -143,7 +144,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
         out.variants.extend(scheduled.kernels);
         out.warnings.push(scheduled.warnings);
         for pass in scheduled.gpu {
-            let code = |draft: schedule::cuda::Draft| {
+            let code = |draft: Draft| {
                 let (strategy, kernel) = (draft.strategy, draft.finish()?);
                 Ok(GpuCode { strategy, ptx: backend::ptx::emit(&kernel), kernel, is_merged: false })
             };

@@ -1,4 +1,4 @@
-//! What a launch runs: the launch policy of the compiler's `plan::launch`, asked about a call's arrays, and the code.
+//! What a launch runs: the launch policy of the compiler's `plan::policy`, asked about a call's arrays, and the code.
 
 use super::execute::Call;
 use super::launch::Running;
@@ -8,7 +8,7 @@ use crate::span::{AXES, Span};
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::Launch;
 use arraygpu_compiler::plan::gpu::GpuVariant;
-use arraygpu_compiler::plan::launch::{Layout, Scratch, Space};
+use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
 
 impl Call<'_> {
     /// Decides one launch: appends its kernels, their code loaded, to `kernels`, and says what they share.

@@ -6,7 +6,7 @@ use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{INTERNAL, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;
 use arraygpu_compiler::plan::gpu::{self, GpuKernel};
-use arraygpu_compiler::schedule::cuda::{Draft, GpuVariants};
+use arraygpu_compiler::schedule::{Draft, GpuVariants};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};

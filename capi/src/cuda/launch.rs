@@ -10,7 +10,7 @@ use crate::repeat;
 use crate::span::AXES;
 use crate::workspace::Workspace;
 use arraygpu_compiler::plan::gpu::GpuVariant;
-use arraygpu_compiler::plan::launch::Scratch;
+use arraygpu_compiler::plan::policy::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,

@@ -7,7 +7,7 @@ use super::model::{Amount, Array, Computed, Hoisted, Kernel, Line};
 use super::reason::reason;
 use super::scope::{Scope, Unit, Units, next_of};
 use super::time::predicted;
-use super::versions;
+use super::variants;
 use crate::core::{NodeId, Op, verify};
 use crate::driver::Compiled;
 use crate::plan::{Access, Place};
@@ -64,12 +64,12 @@ pub fn kernel(
         bytes: each,
         operations_per_element: body.operations(&scope.formulas).map(|sum| sum.amount()),
         // a product's panels are no tiles
-        scratch_bytes_per_tile: match versions::has_panels(c, l) {
+        scratch_bytes_per_tile: match variants::has_panels(c, l) {
             true => 0,
             false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
         },
-        cpu: versions::cpu(c, l),
-        gpu: versions::gpu(c, l, &|place| units.name(place), launched),
+        cpu: variants::cpu(c, l),
+        gpu: variants::gpu(c, l, &|place| units.name(place), launched),
     };
     (kernel, all, times)
 }

@@ -1,4 +1,4 @@
-//! What the launch policy ([`crate::plan::launch`]) decides where all sizes are known: the same
+//! What the launch policy ([`crate::plan::policy`]) decides where all sizes are known: the same
 //! functions as in the runtime, asked about dense arrays that begin at multiples of 16 bytes, with
 //! outputs apart from inputs.
 
@@ -6,7 +6,7 @@ use super::formula::Formulas;
 use super::model::{Launched, Started};
 use crate::core::{NodeId, Op};
 use crate::driver::Compiled;
-use crate::plan::launch::{Layout, Space};
+use crate::plan::policy::{Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
 
 /// Multiprocessors of an H100 or H200, the device that launches are decided for.

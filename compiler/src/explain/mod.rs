@@ -11,7 +11,7 @@ mod scope;
 mod sizes;
 mod text;
 mod time;
-mod versions;
+mod variants;
 
 pub use sizes::Extent;
 

@@ -7,8 +7,8 @@
 
 pub mod gpu;
 pub mod host;
-pub mod launch;
 pub mod parse;
+pub mod policy;
 pub mod print;
 mod profit;
 

@@ -5,16 +5,16 @@
 //! elements. An array that is read nowhere else may also be an output of the launch.
 
 use super::element::{element, opened};
+use super::facts::Accesses;
 use super::groups::{FusedGroup, is_store};
 use super::lower::LaunchContext;
 use super::nested_loop::invariant_nodes;
 use super::products;
-use super::slow_path::arms;
+use super::unlikely::arms;
 use super::work::joined;
 use crate::core::{Graph, NodeId, Op};
 use crate::plan::Access;
 use crate::scalar::Ty;
-use indexmap::IndexSet;
 use rustc_hash::FxHashSet as HashSet;
 
 /// Whether the elements of an index space of several dimensions need their indices, and not only
@@ -39,27 +39,11 @@ pub fn needs_indices(l: &mut LaunchContext, fused: &FusedGroup) -> bool {
     false
 }
 
-/// The arrays that a fused group reads.
-#[derive(Default)]
-pub struct Accesses {
-    /// The arrays that are read at the element's own index, in the order in which an element reads
-    /// them: first on its fast path, then on its slow path.
-    own: IndexSet<NodeId>,
-    /// The arrays that are read at another index, or by a nested operation.
-    elsewhere: IndexSet<NodeId>,
-    /// Whether the group is a map over several dimensions that is computed row by row, because its
-    /// elements need their indices. Any other group counts through its elements: a read at the
-    /// element's own indices is a read at its number in row-major order.
-    by_rows: bool,
-    /// Whether the group is a matrix product.
-    is_product: bool,
-}
-
 impl Accesses {
     /// Finds the reads of a fused group. `arrays` are the arrays that its stored items are in the
     /// interior.
     pub fn of(l: &mut LaunchContext, fused: &FusedGroup, arrays: &[NodeId]) -> Accesses {
-        let is_product = products::plan(l, fused).is_some_and(|p| p.is_matrix);
+        let is_product = products::find(l, fused).is_some_and(|p| p.is_matrix);
         let is_map = !fused.sequential && fused.items.iter().all(|it| is_store(&l.g, it));
         let by_rows = fused.domain.len() > 1 && is_map && !is_product && needs_indices(l, fused);
         let g = &mut l.g;

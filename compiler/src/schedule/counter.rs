@@ -11,9 +11,9 @@
 //! If the operator is one instruction, its code is emitted once for each bit. Otherwise a loop goes
 //! through the bits, and the operator's code is emitted once.
 
-use super::element::named;
-use super::lower::Lower;
-use super::nested_loop::{Lanes, Place, assign, joining, read};
+use super::lower::{Lower, Place, named};
+use super::nested_loop::joining;
+use super::nested_loop::{Lanes, assign, read};
 use super::reduction::Reduction;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};

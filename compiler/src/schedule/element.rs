@@ -1,6 +1,5 @@
 //! Helpers of every strategy: the element of an array as a node, and its value as it is stored.
 
-use super::lower::Lower;
 use crate::core::index_space::indices;
 use crate::core::{Graph, NodeId, Op};
 use crate::kernel::{Expr, Kernel, Stmt};
@@ -45,12 +44,4 @@ pub fn canonical(e: Expr, ty: Ty, k: &mut Kernel, out: &mut Vec<Stmt>) -> Expr {
     let compared = if ty.is_half() { Expr::Cast(Ty::F32, Box::new(e.clone())) } else { e.clone() };
     let is_nan = Expr::binary(BinaryOp::Ne, compared.clone(), compared);
     Expr::Select(Box::new(is_nan), Box::new(nan), Box::new(e))
-}
-
-/// Emits a `let` that binds the expression to a new register, and returns the register's value.
-pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let ty = l.k_ty(&e);
-    let r = l.k.reg(name, ty);
-    out.push(Stmt::Let(r, e, Default::default()));
-    Expr::Reg(r)
 }

@@ -11,7 +11,8 @@
 //! when its groups were found, and are checked before anything runs.
 
 use super::groups::{FusedGroup, Iteration};
-use super::{Scheduled, Scheduler, scheduled};
+use super::scheduler::Scheduler;
+use super::{Scheduled, scheduled};
 use crate::core::{Function, NodeId, Op, Output, Type};
 use crate::error::Result;
 use crate::plan::{HostId, HostOp, Launch, Place, Plan, Repeat, ScalarArg, Slot, State, Step};

@@ -30,7 +30,7 @@ pub enum Order {
 }
 
 /// An operation of a loop nest.
-pub struct Interior {
+pub struct InnerOperation {
     /// The operation's node.
     pub node: NodeId,
     /// Type of the elements and of the accumulator.
@@ -45,7 +45,7 @@ pub struct Interior {
     pub tree: Option<(NodeId, [NodeId; 2], NodeId)>,
 }
 
-impl Interior {
+impl InnerOperation {
     /// Whether the operator of a tree may be more than one instruction.
     pub fn is_general(&self, g: &Graph) -> bool {
         let Some((_, pair, joined)) = self.tree else { return false };
@@ -60,7 +60,7 @@ pub struct Loop {
     /// The order.
     pub order: Order,
     /// The operations.
-    pub inner: Vec<Interior>,
+    pub inner: Vec<InnerOperation>,
 }
 
 /// The nested operations of a fused group, as loops.
@@ -149,7 +149,7 @@ impl Finder<'_, '_, '_> {
         let mut roots = vec![init, next];
         roots.extend(tree.iter().flat_map(|t| [t.0, t.2]));
         let needed = self.walk(&roots)?;
-        let inner = Interior { node, ty, init, acc, next, tree };
+        let inner = InnerOperation { node, ty, init, acc, next, tree };
         let fits = |of: &&mut Loop| {
             let waits = of.inner.iter().any(|i| needed.contains(&i.node));
             of.extent == extent && of.order == order && !waits
@@ -165,7 +165,7 @@ impl Finder<'_, '_, '_> {
 impl Loop {
     /// Returns all values that the loop computes.
     pub fn roots(&self) -> Vec<NodeId> {
-        let of = |i: &Interior| {
+        let of = |i: &InnerOperation| {
             [Some(i.next), i.tree.map(|t| t.0), i.tree.map(|t| t.2)].into_iter().flatten().collect()
         };
         self.inner.iter().flat_map(|i| -> Vec<NodeId> { of(i) }).collect()

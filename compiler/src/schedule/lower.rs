@@ -12,20 +12,17 @@ mod scope;
 mod signature;
 mod values;
 
-pub use builder::{KernelBuilder, Target};
-pub use launch::{Facts, LaunchContext};
-pub(super) use region::Region;
-use region::Uses;
-pub use scope::{ElementScope, Loaded};
-use values::bind;
-
-use super::{error_records, nested_loop};
-use crate::core::{NodeId, Type};
+use super::error_records;
+use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::plan::{Access, Place, ScalarArg};
-use crate::scalar::{BinaryOp, Ty};
-use indexmap::{IndexMap, IndexSet};
+use crate::scalar::{BinaryOp, Lit, Ty};
+pub use builder::{KernelBuilder, Target};
+pub use launch::{ArrayUse, LaunchContext, Signature};
+pub use region::Place;
+pub(super) use region::Region;
+use region::Uses;
+pub use scope::{ElementScope, Loaded, SlowPath};
 
 /// Greatest depth of an expression. A deeper one is bound to a register, because C compilers limit
 /// the nesting and people cannot read it.
@@ -36,32 +33,6 @@ const MAX_DEPTH: u32 = 10;
 /// compiler about a second, and some megabytes of text.
 const MOST_WRITTEN: usize = 30_000;
 const MOST_OF_EACH: usize = 20;
-
-/// The parameters that a launch hands to its kernel, in order. All variants of the kernel share one
-/// signature.
-#[derive(Default)]
-pub struct Signature {
-    /// Arrays, by place and whether they are written.
-    pub arrays: IndexMap<(Place, bool), ArrayUse>,
-    /// Names and types of the "in" scalars.
-    pub ins: IndexMap<ScalarArg, (String, Ty)>,
-    /// Slots: name and type, by place and whether they are written.
-    pub slots: IndexMap<(Place, bool), (String, Ty)>,
-    /// Names and element types of the scratch arrays.
-    pub scratch: Vec<(String, Ty)>,
-    /// The message of an error record at each site.
-    pub sites: IndexSet<String>,
-}
-
-/// How a kernel uses an array.
-pub struct ArrayUse {
-    /// The array's name in the kernel.
-    pub name: String,
-    /// The array's type.
-    pub ty: Type,
-    /// Whether and where the kernel reads or writes the array.
-    pub access: Access,
-}
 
 /// The lowering of one variant of a launch's kernel.
 pub struct Lower<'c, 's, 'a> {
@@ -110,7 +81,7 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
                 };
                 r.out.push(Stmt::Record(site, when, at.clone()));
             } else if let Some(n) = r.recorded_later.pop() {
-                nested_loop::record(self, n, &mut r)?;
+                self.record_nested(n, &mut r)?;
             } else {
                 break;
             }
@@ -156,5 +127,76 @@ impl<'c, 's, 'a> Lower<'c, 's, 'a> {
         self.scope.loaded.as_ref()?;
         let key = (x, self.launch.normal(index));
         self.scope.loaded.as_ref()?.get(&key).cloned()
+    }
+}
+
+/// Emits a `let` that binds the expression to a new register, and returns the register's value.
+pub fn named(l: &mut Lower, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    let ty = l.k_ty(&e);
+    let r = l.k.reg(name, ty);
+    out.push(Stmt::Let(r, e, Default::default()));
+    Expr::Reg(r)
+}
+
+impl Place<'_> {
+    /// Emits the values of `roots`, given known ones, as a block of their own: elements that are
+    /// loaded for them are not kept in registers behind the block.
+    pub fn values(
+        &self,
+        l: &mut Lower,
+        known: &[(NodeId, Expr)],
+        roots: &[NodeId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<Vec<Expr>> {
+        l.in_block(|l| l.region(known, roots, self.at, out))
+    }
+
+    /// The place of code that is not part of an element: an error record counts as one of element
+    /// 0.
+    pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
+}
+
+impl Lower<'_, '_, '_> {
+    /// Generates code in which exactly the elements `loaded` are in registers, and restores the set
+    /// from before afterwards.
+    pub fn with_loaded<R>(&mut self, loaded: Loaded, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scope.loaded.replace(loaded);
+        let made = code(self);
+        self.scope.loaded = before;
+        made
+    }
+
+    /// Generates code for a block of its own: elements that it loads are in registers in that block
+    /// only.
+    pub fn in_block<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scope.loaded.clone();
+        let made = code(self);
+        self.scope.loaded = before;
+        made
+    }
+
+    /// Generates code of a fast path or a slow path, and returns the conditions that the path has
+    /// collected as well.
+    pub fn on_path<R>(&mut self, path: SlowPath, code: impl FnOnce(&mut Self) -> R) -> (R, SlowPath) {
+        let before = std::mem::replace(&mut self.scope.path, path);
+        let made = code(self);
+        (made, std::mem::replace(&mut self.scope.path, before))
+    }
+
+    /// Generates the loop of a nested operation. All of it is computed, even if the surrounding
+    /// code is a fast path and leaves unlikely arms out.
+    pub fn in_loop<R>(&mut self, code: impl FnOnce(&mut Self) -> R) -> R {
+        self.scope.depth += 1;
+        let (made, _) = self.on_path(SlowPath::default(), code);
+        self.scope.depth -= 1;
+        made
+    }
+
+    /// Generates code. If `wanted`, its f32 divisions and roots take any operands without a branch.
+    pub fn of_any_number<R>(&mut self, wanted: bool, code: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.scope.any_number, wanted);
+        let made = code(self);
+        self.scope.any_number = before;
+        made
     }
 }

@@ -7,7 +7,7 @@
 //!    wait for each other share a fused group.
 //! 2. Each fused group becomes a launch with its kernel variants ([`cpu`], [`cuda`]), lowered from
 //!    core IR by [`lower`]. A CPU kernel has up to three variants ([`CpuVariants`]); the runtime's
-//!    executor chooses among them at each launch. [`crate::plan::launch`] chooses among the
+//!    executor chooses among them at each launch. [`crate::plan::policy`] chooses among the
 //!    variants of a GPU kernel.
 //! 3. An iteration ([`iterate`]) calls a function that is scheduled separately; the steps of that
 //!    function's plan become steps of the caller's plan.
@@ -23,101 +23,39 @@ pub mod cuda;
 mod division;
 pub mod element;
 mod error_records;
+pub mod facts;
+mod find_facts;
 pub mod groups;
 pub mod host;
 mod iterate;
+mod kernels;
 pub mod loop_nests;
 pub mod lower;
 pub mod nested_loop;
 pub mod products;
 pub mod reduction;
 pub mod scalars;
+mod scheduler;
 pub mod segments;
 mod slots;
 pub mod slow_path;
 pub mod stencil;
 pub mod strategy;
 mod temporaries;
+mod unlikely;
 pub mod work;
 
 use crate::core::equations::Equations;
 use crate::core::{Function, NodeId, Op, Rule};
 use crate::error::Result;
 use crate::interrupt;
-use crate::kernel::Kernel;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use groups::{FusedGroup, Item};
+pub use kernels::{CpuVariants, Draft, GpuVariants};
 use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
-use strategy::Strategy;
-
-/// The variants of one kernel for CPUs. At each launch the runtime's executor takes `strided` if
-/// some array is not contiguous, else `in_place` if the launch writes an array that it reads, else
-/// `contiguous` (`docs/c-abi.md`, `agpu_cpu_kernel`).
-#[derive(Clone, Debug)]
-pub struct CpuVariants {
-    /// For arrays whose last stride is 1, where no output overlaps an input. It also holds the
-    /// `finish` part of all variants.
-    pub contiguous: Kernel,
-    /// For arrays whose last stride is 1, where an output may be an input that is read at the same
-    /// index only. `None` if the kernel stores no arrays, because `contiguous` serves then.
-    pub in_place: Option<Kernel>,
-    /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
-    /// index space.
-    pub strided: Option<Kernel>,
-    /// The strategies of `contiguous`, `in_place` and `strided`, in this order.
-    pub strategies: [Strategy; 3],
-}
-
-/// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
-/// of kernels, which follow from the variants that are generated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
-    /// Code for CPUs.
-    Cpu,
-    /// Code for GPUs.
-    Gpu,
-    /// Code for GPUs, restricted to variants for contiguous arrays of any length.
-    ContiguousGpu,
-    /// As `ContiguousGpu`, but a kernel that has a variant for few elements gets only that variant.
-    ShortGpu,
-    /// Code for CPUs and GPUs.
-    All,
-}
-
-impl Scope {
-    /// Whether code for GPUs is generated.
-    pub fn has_gpu(self) -> bool {
-        self != Scope::Cpu
-    }
-
-    /// Whether code for CPUs is generated.
-    pub fn has_cpu(self) -> bool {
-        matches!(self, Scope::Cpu | Scope::All)
-    }
-}
-
-impl CpuVariants {
-    /// Returns an empty placeholder for the CPU variants of a function that is compiled for GPUs
-    /// only.
-    fn absent(name: &str) -> CpuVariants {
-        let contiguous = Kernel { name: name.into(), ..Kernel::default() };
-        CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
-    }
-
-    /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
-    /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
-    /// no such flag.
-    pub fn finish(&self) -> Option<Kernel> {
-        self.contiguous.finish.as_ref()?;
-        let mut k = Kernel { main: None, ..self.contiguous.clone() };
-        if let Some(strided) = &self.strided {
-            k.arrays.clone_from(&strided.arrays);
-        }
-        k.arrays.iter_mut().for_each(|a| a.noalias = false);
-        Some(k)
-    }
-}
+use scheduler::Scheduler;
+pub use scheduler::Scope;
 
 /// The schedule of one function.
 pub struct Scheduled {
@@ -127,7 +65,7 @@ pub struct Scheduled {
     pub kernels: Vec<CpuVariants>,
     /// The GPU variants of each launch's kernel, in the order of the launches, if code for GPUs was
     /// asked for.
-    pub gpu: Vec<cuda::GpuVariants>,
+    pub gpu: Vec<GpuVariants>,
     /// Warnings for the author of the program.
     pub warnings: Vec<String>,
 }
@@ -194,40 +132,6 @@ fn scheduled(
     s.free();
     s.plan.host = s.host.into_list();
     Ok(Scheduled { plan: s.plan, kernels: s.kernels, gpu: s.gpu, warnings: s.warnings })
-}
-
-/// The state while one function is scheduled.
-pub struct Scheduler<'a> {
-    f: &'a Function,
-    /// The prefix of the names of the function's kernels.
-    name: String,
-    /// Number of iterations scheduled so far.
-    steps: u32,
-    plan: Plan,
-    host: host::Hosts,
-    /// The place of each array that kernels read: parameters and stored temporaries.
-    places: HashMap<NodeId, Place>,
-    /// The scalar temporary of each reduction that another fused group needs.
-    slots: HashMap<NodeId, Place>,
-    /// Which lengths are equal, according to the shape rules.
-    equations: Equations,
-    /// The targets for which code is generated.
-    scope: Scope,
-    /// Whether the function is the step of an iteration and consists of one fused group.
-    repeated: bool,
-    kernels: Vec<CpuVariants>,
-    gpu: Vec<cuda::GpuVariants>,
-    /// The arrays that the previous launch accesses, if it walks them in ascending order; else
-    /// empty.
-    previous_arrays: Vec<Place>,
-    warnings: Vec<String>,
-    /// Number of operations in the code generated so far: for CPUs, for GPUs.
-    written: [usize; 2],
-    /// Number of operations in the variants of GPU kernels so far.
-    variant_operations: usize,
-    /// Number of operations in the GPU variants of matrix products so far. They are not part of
-    /// `variant_operations`, because a product's register tiles are unrolled on purpose.
-    in_products: usize,
 }
 
 impl Scheduler<'_> {

@@ -8,49 +8,22 @@
 //! elements. An operator with loops of its own is emitted once for all levels ([`super::slots`]).
 //! CPUs compute whole tiles by vectors instead ([`super::cpu::nested`]).
 
+mod lanes;
 mod tree;
 
-pub use tree::{Lanes, Step, Tile, assign, column, read, rows, rows_of, tree};
-use tree::{columns, level};
-
-use super::cpu;
-use super::element::{element, named};
-use super::error_records;
-use super::lower::{Lower, Region};
+use super::element::element;
+use super::lower::Place;
+use super::lower::{Lower, Region, named};
 use super::reduction::Reduction;
-use super::slots;
+use super::{cpu, error_records, slots};
 use crate::core::{Graph, NodeId, Op, PANEL, TILE, Var};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+pub use lanes::{Join, Lanes, assign, joining, read};
 use rustc_hash::FxHashSet as HashSet;
-
-/// The surroundings of a nested operation's code: known values, and the element that error records
-/// name.
-pub struct Place<'a> {
-    /// Nodes whose values are known.
-    pub vars: &'a [(NodeId, Expr)],
-    /// The number of the element that error records name.
-    pub at: &'a Expr,
-}
-
-impl Place<'_> {
-    /// Emits the values of `roots`, given known ones, as a block of their own: elements that are
-    /// loaded for them are not kept in registers behind the block.
-    pub fn values(
-        &self,
-        l: &mut Lower,
-        known: &[(NodeId, Expr)],
-        roots: &[NodeId],
-        out: &mut Vec<Stmt>,
-    ) -> Result<Vec<Expr>> {
-        l.in_block(|l| l.region(known, roots, self.at, out))
-    }
-
-    /// The place of code that is not part of an element: an error record counts as one of element
-    /// 0.
-    pub const NONE: Place<'static> = Place { vars: &[], at: &Expr::Lit(Lit { ty: Ty::I64, bits: 0 }) };
-}
+pub use tree::{Step, Tile, column, rows, rows_of, tree};
+use tree::{columns, level};
 
 /// Emits a nested reduction or fold, and returns its value.
 pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
@@ -75,15 +48,17 @@ pub(super) fn value(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<Expr> {
     Ok(value)
 }
 
-/// Emits the error records of a nested operation whose condition depends on the operation's own
-/// value: the loops run once more, for the records alone.
-pub(super) fn record(l: &mut Lower, n: NodeId, r: &mut Region) -> Result<()> {
-    let Some(condition) = r.condition(n) else { return Ok(()) };
-    let needed = l.value(condition, r)?.0;
-    let mut out = loops(l, n, r)?.1;
-    error_records::guard(&mut out, &needed);
-    r.out.append(&mut out);
-    Ok(())
+impl Lower<'_, '_, '_> {
+    /// Emits the error records of a nested operation whose condition depends on the operation's own
+    /// value: the loops run once more, for the records alone.
+    pub(super) fn record_nested(&mut self, n: NodeId, r: &mut Region) -> Result<()> {
+        let Some(condition) = r.condition(n) else { return Ok(()) };
+        let needed = self.value(condition, r)?.0;
+        let mut out = loops(self, n, r)?.1;
+        error_records::guard(&mut out, &needed);
+        r.out.append(&mut out);
+        Ok(())
+    }
 }
 
 /// Returns the operation's value, and the loops that compute it.
@@ -328,23 +303,5 @@ impl Reduction {
         goes_on.push(set(value));
         out.push(Stmt::If(is_first.clone(), begins, goes_on));
         Ok(())
-    }
-}
-
-/// Emits f(a, b), the join of two accumulators of a lane.
-pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
-
-/// Returns the function that emits the join of two values of a reduction.
-pub fn joining<'a>(
-    r: &'a Reduction,
-    place: &'a Place<'a>,
-) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
-    move |l, _, a, b, out| {
-        let (_, x) = l.launch.g.fresh_var(r.ty);
-        let (_, y) = l.launch.g.fresh_var(r.ty);
-        let root = r.join(l.launch, x, y);
-        let mut vars = place.vars.to_vec();
-        vars.extend([(x, a), (y, b)]);
-        Ok(place.values(l, &vars, &[root], out)?.remove(0))
     }
 }

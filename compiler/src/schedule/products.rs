@@ -51,7 +51,7 @@ pub struct Side {
 }
 
 /// Returns the fused group as a product, or `None` if it is none.
-pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
+pub fn find(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
     let items = fused.items.iter().filter(|it| is_store(&l.g, it)).collect::<Vec<_>>();
     let axes = fused.domain.len();
     if !l.facts.nested || items.len() < fused.items.len() || !(1..=2).contains(&axes) {
@@ -102,7 +102,7 @@ pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Product> {
 /// Returns the number of inner indices of a product by panels, by which the launch policy chooses a
 /// GPU variant. Returns `None` for any other fused group.
 pub fn length(l: &mut LaunchContext, fused: &FusedGroup) -> Option<NodeId> {
-    plan(l, fused).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
+    find(l, fused).filter(|p| p.of.order == Order::Panels).map(|p| p.of.extent)
 }
 
 /// Returns the element of an item's array at these indices.

@@ -2,8 +2,7 @@
 //! end of a fused group.
 
 use super::element::canonical;
-use super::lower::Lower;
-use super::nested_loop::Place;
+use super::lower::{Lower, Place};
 use super::reduction::Reduction;
 use crate::core::NodeId;
 use crate::error::Result;

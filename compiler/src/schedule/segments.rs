@@ -10,9 +10,9 @@
 //! left to the loops of [`super::nested_loop`].
 
 use super::element::element;
+use super::facts::{Along, Segments};
 use super::groups::{FusedGroup, is_store};
-use super::lower::{LaunchContext, Lower};
-use super::nested_loop::Place;
+use super::lower::{LaunchContext, Lower, Place};
 use super::reduction::Reduction;
 use super::scalars::join_initial;
 use crate::core::linear::Linear;
@@ -21,29 +21,6 @@ use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use rustc_hash::FxHashSet as HashSet;
-
-/// Which elements of a segmented reduction are contiguous in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Along {
-    /// Neighbouring elements of one segment: sums of rows.
-    Rows,
-    /// The elements of neighbouring segments at one position: sums of columns.
-    Columns,
-}
-
-/// A fused group that is a segmented reduction.
-pub struct Segments {
-    /// The variable of the segment's index.
-    pub index: NodeId,
-    /// The value of the element of each stored item.
-    pub bodies: Vec<NodeId>,
-    /// The nested reductions.
-    pub nested: Vec<NodeId>,
-    /// The length of a segment, which is the extent of all nested reductions.
-    pub length: NodeId,
-    /// Which elements are contiguous.
-    pub along: Along,
-}
 
 impl Segments {
     /// Emits the values of the elements of segment `row`, whose reductions have the totals

@@ -22,9 +22,9 @@
 //! level above.
 
 use super::counter::is;
-use super::element::named;
-use super::lower::Lower;
-use super::nested_loop::{Place, joining, rows};
+use super::lower::{Lower, Place, named};
+use super::nested_loop::joining;
+use super::nested_loop::rows;
 use super::reduction::{Reduction, tiles};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;

@@ -7,61 +7,19 @@
 //! these conditions holds, or if the kernel has no such test, the slow path computes the arm: in a
 //! branch if the arm is expensive, else unconditionally, as an ordinary operand.
 
+use super::lower::SlowPath;
 use super::lower::{LaunchContext, Lower, Region};
+use super::unlikely::arms;
 use super::work;
-use crate::core::{Graph, NodeId, Op};
+use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Reg, Stmt};
-use crate::scalar::{BinaryOp, UnaryOp};
+use crate::scalar::BinaryOp;
 use indexmap::IndexSet;
 
 /// Number of operations of an arm above which it becomes a branch: then a branch costs less than
 /// always computing the arm.
 const DEAR: u32 = 24;
-
-/// How the code that is being generated treats unlikely arms.
-pub enum SlowPath {
-    /// The slow path: unlikely arms are computed. The flag says whether an expensive one became a
-    /// branch.
-    Compute(bool),
-    /// The fast path: unlikely arms are left out. The set collects the conditions that are assumed
-    /// not to hold.
-    Skip(IndexSet<NodeId>),
-    /// The fast path, which also sets the register to true if one of the conditions holds. Each
-    /// condition is tested where its operands are in registers anyway.
-    Note(Reg, IndexSet<NodeId>),
-}
-
-impl Default for SlowPath {
-    fn default() -> SlowPath {
-        SlowPath::Compute(false)
-    }
-}
-
-impl SlowPath {
-    /// Returns the fast path with no assumptions yet.
-    pub fn skip() -> SlowPath {
-        SlowPath::Skip(IndexSet::default())
-    }
-
-    /// Returns the conditions that were assumed not to hold.
-    pub fn assumed(self) -> Vec<NodeId> {
-        match self {
-            SlowPath::Skip(conditions) | SlowPath::Note(_, conditions) => conditions.into_iter().collect(),
-            SlowPath::Compute(_) => vec![],
-        }
-    }
-}
-
-/// Returns the condition, the unlikely arm and the usual arm of a node that is an unlikely
-/// `select`.
-pub fn arms(g: &Graph, n: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
-    let Op::Select(c, a, b) = *g.op(n) else { return None };
-    match *g.op(c) {
-        Op::Unary(UnaryOp::Unlikely, condition) => Some((condition, a, b)),
-        _ => None,
-    }
-}
 
 /// Returns the conditions of all unlikely selects that the usual values of `roots` need, and those
 /// that these conditions need in turn.

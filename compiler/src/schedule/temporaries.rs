@@ -1,7 +1,7 @@
 //! Temporaries of a plan: arrays and scalars that are stored between launches, and their lifetimes.
 
-use super::Scheduler;
 use super::groups::{self, FusedGroup};
+use super::scheduler::Scheduler;
 use crate::core::{NodeId, Op};
 use crate::plan::{HostId, Place, Slot, Step};
 

@@ -10,7 +10,7 @@
 use super::approximate;
 use super::element::opened;
 use super::groups::{FusedGroup, is_store};
-use super::slow_path::arms;
+use super::unlikely::arms;
 use crate::core::{Graph, NodeId, Op, Var};
 use crate::plan::GUESSED_LENGTH;
 use crate::scalar::{BinaryOp, Ty, UnaryOp};

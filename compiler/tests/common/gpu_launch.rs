@@ -1,9 +1,9 @@
 //! Launches on a simulated GPU: which version of a kernel, on which grid, with which parameters. All of it is what the
-//! compiler's `plan::launch` decides, as in the runtime; scratch and counters have no element more than there.
+//! compiler's `plan::policy` decides, as in the runtime; scratch and counters have no element more than there.
 
 use super::{Call, Failure, Laid, Several};
 use arraygpu_compiler::kernel::interp::{self, Args, ArrayArg, Id};
-use arraygpu_compiler::plan::launch::{Decision, KernelLaunch, Layout, Scratch, Space};
+use arraygpu_compiler::plan::policy::{Decision, KernelLaunch, Layout, Scratch, Space};
 use arraygpu_compiler::plan::{Access, HostId, Launch, ScalarArg};
 use arraygpu_compiler::scalar::{Lit, Ty};
 

@@ -1,5 +1,5 @@
 //! The memory that a launch's kernels share is exactly what they use: with one element or one counter less, the
-//! simulator reports an access out of bounds. The sizes are those of the runtime (`plan::launch`).
+//! simulator reports an access out of bounds. The sizes are those of the runtime (`plan::policy`).
 
 use super::arguments::arguments;
 use super::gpu::{self, Failure, How, Layout, Missing};

@@ -11,9 +11,9 @@ use crate::core::NodeId;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::element::{named, opened};
+use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named};
 
 /// A fused group that has such interior code.
 pub struct RowParts {

@@ -12,8 +12,7 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::Lower;
-use crate::schedule::slow_path::SlowPath;
+use crate::schedule::lower::{Lower, SlowPath};
 
 /// Emits the body of a loop for a value of its counter: the whole element, or, if conditions are
 /// given, only their values.

@@ -2,15 +2,13 @@
 //! same tree until one is left, joins the initial value last, and computes and stores the scalar
 //! results that follow.
 
-use super::reduce::short_tree_of;
-use super::{COLUMNS, TILE};
-use crate::core::{NodeId, Op};
+use super::column_tree::short_tree_of;
+use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
-use crate::schedule::nested_loop::Place;
+use crate::schedule::lower::{Lower, Place};
 use crate::schedule::reduction::{Reduction, tiles as count_tiles};
 use crate::schedule::{scalars, slots};
 

@@ -5,9 +5,9 @@
 //! which the C compiler vectorises. The staged variants go unit by unit through local buffers (see
 //! `Stores`).
 
-use super::Stores;
 use super::boundary::{Part, RowParts};
 use super::element_loop::each;
+use super::stores::Stores;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::Ty;

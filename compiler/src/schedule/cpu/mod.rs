@@ -8,6 +8,7 @@
 //! buffer and are copied to the outputs when the unit is done, so that an output may be an input.
 
 mod boundary;
+mod column_tree;
 mod element_loop;
 mod finish;
 mod fold;
@@ -20,16 +21,15 @@ mod rows;
 pub mod segmented_columns;
 mod select;
 mod short_rows;
+mod stores;
+mod strip;
 
-use super::CpuVariants;
-use super::element::canonical;
-use super::groups::{FusedGroup, Item, domain, is_store};
+use super::groups::{FusedGroup, is_store};
+use super::kernels::CpuVariants;
 use super::lower::{KernelBuilder, LaunchContext, Lower, Target};
 use super::strategy::Strategy;
-use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt, dce, verify};
-use crate::scalar::{Lit, Ty};
+use crate::kernel::{Stmt, dce, verify};
 use indexmap::IndexSet;
 use select::Choice;
 
@@ -107,16 +107,16 @@ fn build(
     if fused.domain.is_empty() {
         return Ok((l.k, Strategy::Scalars));
     }
-    let plan = select::plan(l.launch, fused, staged, strided);
-    let strategy = plan.strategy(l.launch);
-    let body = emit(&mut l, fused, &plan, staged)?;
+    let choice = select::choose(l.launch, fused, staged, strided);
+    let strategy = choice.strategy(l.launch);
+    let body = emit(&mut l, fused, &choice, staged)?;
     l.k.kernel.main = Some(l.k.with_prologue(body));
     Ok((l.k, strategy))
 }
 
 /// Emits the body of one variant.
-fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Choice, staged: bool) -> Result<Vec<Stmt>> {
-    Ok(match plan {
+fn emit(l: &mut Lower, fused: &FusedGroup, choice: &Choice, staged: bool) -> Result<Vec<Stmt>> {
+    Ok(match choice {
         Choice::SequentialFold => fold::main(l, fused)?,
         Choice::Reduction => reduce::main(l, fused, staged)?,
         Choice::Product(p) => product::main(l, fused, p)?,
@@ -133,96 +133,4 @@ fn emit(l: &mut Lower, fused: &FusedGroup, plan: &Choice, staged: bool) -> Resul
         Choice::Rows => rows::main(l, fused, staged)?,
         Choice::Map => map::main(l, fused, staged)?,
     })
-}
-
-/// Where elements are stored: in the output arrays themselves, or, in a staged variant, in buffers
-/// of one unit of work that are copied to the outputs when the unit is done. Then an output may be
-/// an input, because each unit is read completely before it is written.
-struct Stores {
-    targets: Vec<(Mem, Option<Mem>, Ty)>,
-    /// The extents of all output arrays, which are those of the index space.
-    extents: Vec<NodeId>,
-}
-
-impl Stores {
-    /// Returns stores to the output arrays. [`Stores::begin`] adds the buffers.
-    fn new(l: &mut Lower, items: &[&Item]) -> Stores {
-        let extents = items.first().map_or(Vec::new(), |it| domain(&l.launch.g, it.node));
-        let target = |it: &&Item| {
-            let ty = l.launch.g.ty(it.node).elem;
-            let array = l.launch.output(it);
-            (array, None, ty)
-        };
-        Stores { targets: items.iter().map(target).collect(), extents }
-    }
-
-    /// Declares a buffer for each output, and returns stores to these.
-    fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Stores {
-        let target =
-            |t: &(Mem, Option<Mem>, Ty)| (t.0, Some(l.k.local("tile", t.2, l.launch.facts.grain, out)), t.2);
-        Stores { targets: self.targets.iter().map(target).collect(), extents: self.extents.clone() }
-    }
-
-    /// Emits a store of 0 to the first element of each buffer.
-    fn clear(&self, out: &mut Vec<Stmt>) {
-        let zero = |(_, b, ty): &(Mem, Option<Mem>, Ty)| {
-            b.map(|b| Stmt::Store(b, Expr::int(0), Expr::Lit(Lit::zero(*ty))))
-        };
-        out.extend(self.targets.iter().filter_map(zero));
-    }
-
-    /// Emits the stores of the values of element `i`, which is element `in_tile` of its unit of
-    /// work.
-    fn store(&self, l: &mut Lower, values: Vec<Expr>, i: &Expr, in_tile: &Expr, out: &mut Vec<Stmt>) {
-        for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
-            let e = canonical(e, *ty, &mut l.k.kernel, out);
-            out.push(match buffer {
-                Some(b) => Stmt::Store(*b, in_tile.clone(), e),
-                None => Stmt::Store(*array, l.place(*array, &self.extents, i), e),
-            });
-        }
-    }
-
-    /// Emits the stores of the values of the element at these indices, which is element `in_tile`
-    /// of its unit of work.
-    fn store_at(
-        &self,
-        l: &mut Lower,
-        values: Vec<Expr>,
-        index: &[Expr],
-        in_tile: &Expr,
-        out: &mut Vec<Stmt>,
-    ) {
-        for ((array, buffer, ty), e) in self.targets.iter().zip(values) {
-            let e = canonical(e, *ty, &mut l.k.kernel, out);
-            out.push(match buffer {
-                Some(b) => Stmt::Store(*b, in_tile.clone(), e),
-                None => Stmt::Store(*array, l.place_at(*array, index), e),
-            });
-        }
-    }
-
-    /// Returns the copies of the element at these indices from the buffers to the outputs.
-    fn copy_at(&self, l: &mut Lower, index: &[Expr], in_tile: &Expr) -> Vec<Stmt> {
-        let mut copy = Vec::new();
-        for (array, buffer, _) in &self.targets {
-            if let Some(b) = buffer {
-                copy.push(Stmt::Store(*array, l.place_at(*array, index), Expr::load(*b, in_tile.clone())));
-            }
-        }
-        copy
-    }
-
-    /// Emits the copies of `count` elements from the buffers to the outputs, beginning at element
-    /// `base`.
-    fn flush(&self, l: &mut Lower, base: &Expr, count: &Expr, out: &mut Vec<Stmt>) {
-        for (array, buffer, _) in &self.targets {
-            if let Some(b) = buffer {
-                let j = l.k.reg("j", Ty::I64);
-                let at = l.place(*array, &self.extents, &base.clone().plus(Expr::Reg(j)));
-                let copy = Stmt::Store(*array, at, Expr::load(*b, Expr::Reg(j)));
-                out.push(Stmt::For(j, Expr::int(0), count.clone(), vec![copy]));
-            }
-        }
-    }
 }

@@ -1,15 +1,14 @@
 //! Nested reductions on a CPU, one tile at a time: the loops over the 128 columns of a row are
 //! independent and vectorise, like those of [`super::reduce`].
 
+use super::column_tree::{short_tree_of, tree_of};
 use super::element_loop::each;
-use super::reduce::{short_tree_of, tree_of};
 use crate::core::{COLUMNS, NodeId};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::named;
-use crate::schedule::lower::Lower;
-use crate::schedule::nested_loop::{Place, rows_of};
+use crate::schedule::lower::{Lower, Place, named};
+use crate::schedule::nested_loop::rows_of;
 use crate::schedule::reduction::Reduction;
 
 /// Emits the reduction of `count` elements (1 to 2048) from element `base` on, and returns its

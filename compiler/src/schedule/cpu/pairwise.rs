@@ -5,13 +5,12 @@
 //! values of equally many elements are joined, in the order of the fixed tree, and eight levels
 //! serve 128 values.
 
-use super::segmented_columns::Strip;
+use super::strip::Strip;
 use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::named;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named};
 
 /// The partial results of up to 128 values of every segment, by levels.
 pub struct Pile {

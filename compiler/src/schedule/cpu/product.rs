@@ -14,10 +14,9 @@ use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::canonical;
-use crate::schedule::element::named;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::products::Product;
 
 /// Number of rows, and of columns, of a block tile.

@@ -5,16 +5,16 @@
 //! This strategy is not needed if every array is read at the element's own indices only, and has no
 //! gaps between its rows: then `map` counts through all elements.
 
-use super::Stores;
 use super::boundary::{Part, RowParts};
 use super::element_loop::each;
+use super::stores::Stores;
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::{named, opened};
+use crate::schedule::element::opened;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named};
 
 pub(super) fn main(l: &mut Lower, fused: &FusedGroup, staged: bool) -> Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();

@@ -12,17 +12,18 @@
 //! The tiles are visited in the order of the columns of the next level. Two levels serve segments
 //! of up to 2^22 elements; longer segments are reduced one at a time (`nested`).
 
-use super::Stores;
 use super::pairwise::Pile;
+use super::stores::Stores;
+use super::strip::Strip;
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Reg, Stmt};
+use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::named;
+use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::{Reduction, tiles};
-use crate::schedule::segments::{Along, Segments, neighbours};
+use crate::schedule::segments::neighbours;
 
 /// Number of segments in a unit of work.
 pub const STRIP: u32 = 128;
@@ -74,22 +75,6 @@ pub(super) fn main(l: &mut Lower, fused: &FusedGroup, s: &Segments, staged: bool
     out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(base), hi.clone()), body));
     stores.flush(l, &lo, &hi.minus(lo.clone()), &mut out);
     Ok(if staged { vec![Stmt::For(t, Expr::TileBegin, Expr::TileEnd, out)] } else { out })
-}
-
-/// A strip of neighbouring segments.
-pub(super) struct Strip<'a> {
-    s: &'a Segments,
-    pub reductions: &'a [Reduction],
-    /// The first segment, and the number of segments.
-    base: Expr,
-    pub width: Expr,
-    /// Number of elements of a segment.
-    length: Expr,
-    /// The accumulators of some columns of a tile, `width` values per column. The first column also
-    /// receives results.
-    pub block: Vec<Mem>,
-    /// Maximum number of segments in a strip.
-    pub most: u32,
 }
 
 impl Strip<'_> {
@@ -319,39 +304,6 @@ impl Strip<'_> {
         let values: Vec<Expr> = self.reductions.iter().map(|r| r.absent(l.launch)).collect();
         let fill = self.block.iter().zip(values).map(|(m, e)| Stmt::Store(*m, Expr::Reg(q), e)).collect();
         out.push(Stmt::For(q, Expr::int(0), count, fill));
-    }
-
-    /// Emits `to = from` for all segments.
-    pub fn copy(&self, l: &mut Lower, from: (&[Mem], Expr), to: (&[Mem], Expr), out: &mut Vec<Stmt>) {
-        let q = l.k.reg("q", Ty::I64);
-        let at = |e: &Expr| e.clone().plus(Expr::Reg(q));
-        let pairs = from.0.iter().zip(to.0);
-        let copy = pairs.map(|(a, b)| Stmt::Store(*b, at(&to.1), Expr::load(*a, at(&from.1)))).collect();
-        out.push(Stmt::For(q, Expr::int(0), self.width.clone(), copy));
-    }
-
-    /// Emits `to = f(a, b)` for all segments.
-    pub fn join(
-        &self,
-        l: &mut Lower,
-        a: (&[Mem], Expr),
-        b: (&[Mem], Expr),
-        to: (&[Mem], Expr),
-        out: &mut Vec<Stmt>,
-    ) -> Result<()> {
-        for (r, ((a_mem, b_mem), to_mem)) in self.reductions.iter().zip(a.0.iter().zip(b.0).zip(to.0)) {
-            let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
-            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &'static str| {
-                let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
-                (l.launch.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
-            };
-            let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
-            let root = r.join(l.launch, low.0, high.0);
-            let joined = l.region(&[low, high], &[root], &Expr::int(0), &mut body)?.remove(0);
-            body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
-            out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
-        }
-        Ok(())
     }
 }
 

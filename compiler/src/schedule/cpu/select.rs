@@ -2,10 +2,10 @@
 
 use super::{segmented_columns, short_rows};
 use crate::schedule::accesses::needs_indices;
+use crate::schedule::facts::Segments;
 use crate::schedule::groups::{FusedGroup, is_store};
 use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
-use crate::schedule::segments::Segments;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
@@ -29,14 +29,14 @@ pub enum Choice {
 
 /// Chooses the strategy of one variant. If `staged`, outputs may be inputs, so that the results of
 /// a unit of work go through a buffer.
-pub fn plan(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
+pub fn choose(l: &mut LaunchContext, fused: &FusedGroup, staged: bool, strided: bool) -> Choice {
     if fused.sequential {
         return Choice::SequentialFold;
     }
     if !fused.items.iter().all(|it| is_store(&l.g, it)) {
         return Choice::Reduction;
     }
-    if let Some(p) = products::plan(l, fused).filter(|p| p.is_matrix && !staged) {
+    if let Some(p) = products::find(l, fused).filter(|p| p.is_matrix && !staged) {
         return Choice::Product(p);
     }
     match l.facts.segments.clone() {

@@ -9,17 +9,16 @@
 //! Each row has a power of two of columns, from 2 to 128. Absent pairs are filled with the
 //! identity, once for all batches. Rows of several tiles are reduced one at a time (`nested`).
 
-use super::Stores;
 use super::element_loop::each;
+use super::stores::Stores;
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
-use crate::schedule::element::named;
+use crate::schedule::facts::{Along, Segments};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named};
 use crate::schedule::reduction::Reduction;
-use crate::schedule::segments::{Along, Segments};
 
 /// Whether this strategy serves the contiguous variant of a fused group.
 pub fn fits(fused: &FusedGroup, s: &Segments) -> bool {

@@ -1,5 +1,6 @@
 //! Accesses to neighbours: as few instructions as their bytes need.
 
+use super::expressions;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::schedule::lower::Lower;
 
@@ -28,7 +29,7 @@ pub fn load(l: &mut Lower, mem: Mem, regs: Vec<Reg>, at: Expr, out: &mut Vec<Stm
 /// A constant of an index's type.
 fn int_like(l: &Lower, index: &Expr, value: i64) -> Expr {
     match l.k_ty(index).size() {
-        4 => super::int32(value as i32),
+        4 => expressions::int32(value as i32),
         _ => Expr::int(value),
     }
 }

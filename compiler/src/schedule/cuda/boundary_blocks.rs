@@ -9,9 +9,9 @@
 //! If each thread looked up its own elements one by one instead, the code for that would take
 //! registers that full blocks then lack.
 
-use super::Shape;
 use super::elements::Elements;
 use super::register_window::{self, Window};
+use super::shape::Shape;
 use super::shared_tile_1d::{self, over_end};
 use crate::core::linear;
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl BoundaryBlock<'_> {
         let mut known: Vec<_> = l.scope.loaded.take().unwrap_or_default().into_iter().collect();
         known.sort_by_key(|(_, e)| if let Expr::Reg(r) = e { r.0 } else { 0 });
         let mut own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
-        own.iter_mut().for_each(|w| w.tile = Some(shared_tile_1d::Tile::default()));
+        own.iter_mut().for_each(|w| w.tile = Some(register_window::Tile::default()));
         shared_tile_1d::place(l.launch, &mut own, self.shape.v, self.per_block);
         shared_tile_1d::declare(l, &mut own, self.shape.v, out);
         shared_tile_1d::fill_over_ends(l, self.windows, self.halo, self.start, over)?;

@@ -10,15 +10,15 @@
 //! column     0 1 2 3 - - .. 0 1 ..
 //! ```
 
+use super::expressions::{int32, wide};
 use super::register_tiling::placement::{Cut, Place, Room, along, lane};
-use super::{bind, int32, wide};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 
 /// The elements of a warp whose lanes do not all have room, but for those of lanes that have it.
 /// None: no lane has it.

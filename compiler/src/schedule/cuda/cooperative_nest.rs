@@ -11,16 +11,15 @@
 mod tile;
 
 use super::elements::{store_single, stored};
-use super::{bind, int32, thread, wide};
+use super::expressions::{int32, thread, wide};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
-use crate::schedule::element::named;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{self, Env, Loop, Nest, Order};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 use rustc_hash::FxHashSet as HashSet;
 
@@ -63,7 +62,7 @@ struct Staged {
 }
 
 /// The pass as a nest, if it is one.
-pub fn plan(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
+pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
     let items = stored(l, fused);
     if !l.facts.nested || items.len() < fused.items.len() {
         return None;

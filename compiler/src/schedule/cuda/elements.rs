@@ -1,17 +1,16 @@
 //! Several elements of one thread: their loads first, then their values, then their stores.
 
-use super::{Shape, access, bind};
-use crate::core::linear;
-use crate::core::{NodeId, Op};
+use super::access;
+use super::shape::Shape;
+use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::clone_body::Renaming;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::division;
 use crate::schedule::element::{canonical, element};
 use crate::schedule::groups::{Item, domain};
-use crate::schedule::lower::{LaunchContext, Lower};
-use crate::schedule::slow_path::{self, SlowPath};
+use crate::schedule::lower::{LaunchContext, Lower, SlowPath, named as bind};
+use crate::schedule::{division, slow_path};
 
 /// Up to this many elements of a thread leave registers for divisions without branches, each condition
 /// where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms in
@@ -363,3 +362,6 @@ pub fn words<'x>(l: &LaunchContext, arrays: impl IntoIterator<Item = &'x NodeId>
     let words = |x: &NodeId| (shape.v * l.g.ty(*x).elem.size() as i64 + 3) / 4;
     arrays.into_iter().map(words).sum::<i64>().max(1)
 }
+
+/// A body of more operations than this is not repeated to keep more loads in flight.
+pub const MAX_UNROLLED: u32 = 512;

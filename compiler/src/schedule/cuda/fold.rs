@@ -4,14 +4,14 @@
 //! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it
 //! at all is the step's to say (semantics 6).
 
-use super::{bind, int32, thread, wide};
+use super::expressions::{int32, thread, wide};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::scalars as values;
 
 /// Threads of a block: chunks of eight folds of 8-byte elements fit into 48 KB of shared memory.

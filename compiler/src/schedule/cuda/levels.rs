@@ -6,16 +6,14 @@
 //! group, then at one for all groups. Joining all tiles' results in one last block instead costs 10
 //! us at 2^26 elements (DESIGN, section 8).
 
-use super::reduce::SIDE_BY_SIDE;
+use super::expressions::{int32, thread, wide};
 use super::tree::{Column, Values, variable, warps, width_of};
-use super::{bind, int32, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::lower::Lower;
-use crate::schedule::nested_loop::Place;
-use crate::schedule::reduction::Reduction;
+use crate::schedule::lower::{Lower, Place, named as bind};
+use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::scalars as values;
 
 /// What a block knows.
@@ -183,3 +181,8 @@ impl Upper<'_> {
         Ok(vec![Stmt::Var(left, m.clone()), Stmt::While(more, level)])
     }
 }
+
+/// Threads of a block: it takes two tiles.
+pub const THREADS: u32 = 256;
+
+pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;

@@ -8,10 +8,11 @@
 //! end: the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
-use super::elements::{Elements, single, stored, words};
+use super::elements::{Elements, MAX_UNROLLED, single, stored, words};
+use super::expressions::{int32, thread, wide};
 use super::register_window::{self, Window};
+use super::shape::Shape;
 use super::shared_tile_1d;
-use super::{MAX_UNROLLED, Shape, bind, int32, thread, wide};
 use crate::core::{NodeId, StencilHint};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
@@ -20,7 +21,7 @@ use crate::schedule::boundary::halo::Halo;
 use crate::schedule::boundary::interior::{BoundaryWidth, Interior};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil::Stencil;
 
 /// Threads of a block.
@@ -144,7 +145,7 @@ fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
 
-pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &MapParams) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, params: &MapParams) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
     let count = l.launch.count_node();
     let n = l.launch.host(count);
@@ -153,12 +154,12 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &MapParams) -
         true => Expr::Place(Gpu::Blocks).minus(int32(1)).minus(Expr::Place(Gpu::Block)),
         false => Expr::Place(Gpu::Block),
     };
-    let start = wide(block.clone()).times(Expr::int(plan.per_block));
+    let start = wide(block.clone()).times(Expr::int(params.per_block));
     let start = bind(l, "start", start, &mut out);
-    let mut work = Work { items: &items, shape, plan, start, end: n, halo: None };
-    let shifted = plan.windows.iter().any(|w| w.is_shifted(l.launch));
-    let joined = !plan.windows.is_empty() && !shifted && plan.is_small(l.launch);
-    let halo = if joined { Halo::of(l.launch, fused, &plan.inner) } else { None };
+    let mut work = Work { items: &items, shape, params, start, end: n, halo: None };
+    let shifted = params.windows.iter().any(|w| w.is_shifted(l.launch));
+    let joined = !params.windows.is_empty() && !shifted && params.is_small(l.launch);
+    let halo = if joined { Halo::of(l.launch, fused, &params.inner) } else { None };
     work.halo = halo.as_ref();
     let is_full = work.is_full(l, block, count);
     if work.halo.is_some() {
@@ -166,7 +167,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &MapParams) -
         work.elements(l, Some(is_full), &mut out)?;
         return Ok(out);
     }
-    if plan.is_even() && l.launch.signature.sites.is_empty() {
+    if params.is_even() && l.launch.signature.sites.is_empty() {
         work.usual_first(l, is_full, &mut out)?;
         return Ok(out);
     }
@@ -181,7 +182,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, shape: Shape, plan: &MapParams) -
 struct Work<'a> {
     items: &'a [&'a Item],
     shape: Shape,
-    plan: &'a MapParams,
+    params: &'a MapParams,
     start: Expr,
     end: Expr,
     /// What blocks at the ends read; None: they go element by element.
@@ -191,15 +192,15 @@ struct Work<'a> {
 impl Work<'_> {
     /// Whether all elements of the block are inside, and all that it loads.
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
-        let &Work { plan, shape, .. } = self;
+        let &Work { params, shape, .. } = self;
         // a block number has 31 bits: cheaper than to compare indices
         let limit =
-            register_window::limit(l.launch, &plan.windows, shape.v, (count, plan.boundary_width().1));
-        let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(plan.per_block));
+            register_window::limit(l.launch, &params.windows, shape.v, (count, params.boundary_width().1));
+        let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(params.per_block));
         let mut is_full = Expr::binary(BinaryOp::Lt, block, Expr::Cast(Ty::I32, Box::new(full_blocks)));
         let tests = [
-            register_window::inside(&plan.windows, shape.v, plan.boundary_width().0, &self.start),
-            shared_tile_1d::inside(l, &plan.windows, &self.start, plan.per_block),
+            register_window::inside(&params.windows, shape.v, params.boundary_width().0, &self.start),
+            shared_tile_1d::inside(l, &params.windows, &self.start, params.per_block),
         ];
         for inside in tests.into_iter().flatten() {
             is_full = Expr::binary(BinaryOp::And, is_full, inside);
@@ -211,17 +212,17 @@ impl Work<'_> {
     /// the block that is not full, its elements are computed one by one, with it: so that is there
     /// once.
     fn usual_first(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, plan, .. } = self;
+        let &Work { items, shape, params, .. } = self;
         let apart = i64::from(shape.threads) * shape.v;
         let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
         let first = bind(l, "first", first, out);
-        let groups: Vec<i64> = (0..plan.per_block / apart).map(|u| u * apart).collect();
+        let groups: Vec<i64> = (0..params.per_block / apart).map(|u| u * apart).collect();
         let each = groups.len() as i64 * shape.v;
         let elements = Elements::new(l, first.clone(), groups, shape.v);
         let (mut full, mut stores) = (Vec::new(), Vec::new());
         elements.load(l, &[], &mut full);
         let make =
-            |l: &mut Lower, i| plan.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
+            |l: &mut Lower, i| params.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect();
         let (values, rare) = elements.usual(l, make, &mut full)?;
         let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
         elements.store(l, items, &values, None, &mut stores);
@@ -263,13 +264,13 @@ impl Work<'_> {
     /// The thread's elements together. Where the block may be at an end it is said whether it is
     /// full: else what is read is found one by one, and what is inside stored so.
     fn elements(&self, l: &mut Lower, is_full: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, plan, .. } = self;
+        let &Work { items, shape, params, .. } = self;
         let first = self.start.clone().plus(wide(thread()).times(Expr::int(shape.v)));
         let first = bind(l, "first", first, out);
         let apart = i64::from(shape.threads) * shape.v;
-        let groups = (0..plan.per_block / apart).map(|u| u * apart).collect();
+        let groups = (0..params.per_block / apart).map(|u| u * apart).collect();
         let elements = Elements::new(l, first, groups, shape.v);
-        let mut windows = plan.windows.clone();
+        let mut windows = params.windows.clone();
         shared_tile_1d::declare(l, &mut windows, shape.v, out);
         let mut full = Vec::new();
         register_window::load(l, &windows, &elements, false, &mut full);
@@ -286,7 +287,7 @@ impl Work<'_> {
                     halo,
                     start: &self.start,
                     shape,
-                    per_block: plan.per_block,
+                    per_block: params.per_block,
                 };
                 ends.load(l, (&mut full, &mut over), out)?;
                 out.push(Stmt::If(is_full.clone(), full, over));
@@ -302,7 +303,7 @@ impl Work<'_> {
         for elements in parts {
             register_window::load(l, &windows, &elements, true, out);
             let make = |l: &mut Lower, _, i| {
-                plan.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect()
+                params.inner.arrays.iter().map(|a| element(&mut l.launch.g, *a, i)).collect()
             };
             let values = elements.values(l, &[], make, out)?;
             let values: Vec<&[Expr]> = values.iter().map(Vec::as_slice).collect();
@@ -322,12 +323,12 @@ impl Work<'_> {
 
     /// The block's elements one by one.
     fn rest(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
-        let &Work { items, shape, plan, .. } = self;
+        let &Work { items, shape, params, .. } = self;
         let i = l.k.reg("i", Ty::I64);
-        let end = match plan.is_even() {
+        let end = match params.is_even() {
             true => self.end.clone(),
             false => {
-                let end = self.end.clone().min(self.start.clone().plus(Expr::int(plan.per_block)));
+                let end = self.end.clone().min(self.start.clone().plus(Expr::int(params.per_block)));
                 bind(l, "end", end, out)
             }
         };

@@ -11,6 +11,7 @@ mod boundary_blocks;
 mod boundary_elements;
 mod cooperative_nest;
 mod elements;
+mod expressions;
 mod fold;
 mod levels;
 mod map;
@@ -21,69 +22,34 @@ mod register_tiling;
 mod register_window;
 mod segments;
 mod select;
+mod select_elements;
+mod shape;
 mod shared_tile_1d;
 mod shared_tile_2d;
 mod small_map;
 mod stencil_cost;
 mod temporal_blocking;
 mod tree;
+mod variant;
 
-use super::Scope;
-use super::element::named as bind;
 use super::groups::FusedGroup;
+use super::kernels::{Draft, GpuVariants};
 use super::lower::{KernelBuilder, LaunchContext, Lower, Signature, Target};
-use super::reduction::tiles;
 use super::scalars;
-use super::stencil::Kept;
+use super::scheduler::Scope;
 use super::strategy::Strategy;
 use crate::error::Result;
 use crate::interrupt;
 use crate::kernel::parts::operations;
-use crate::kernel::{Expr, Gpu, Kernel, Stmt, WARP, dce, pipeline};
+use crate::kernel::{Expr, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
-use crate::scalar::{BinaryOp, Ty};
-use select::{Choice, Guards, Shape, VariantGroup};
+use crate::scalar::BinaryOp;
+use expressions::{int32, thread};
 use std::sync::Arc;
-
-/// A body of more operations than this is not repeated to keep more loads in flight.
-const MAX_UNROLLED: u32 = 512;
+use variant::{Choice, Guards, VariantGroup};
 
 /// Bytes of parameters that a kernel may have on every device that we serve; each of ours takes 8.
 const MAX_PARAMETERS: usize = 4096 / 8;
-
-/// The GPU's side of one fused group.
-pub struct GpuVariants {
-    /// How its variants are launched.
-    pub kernel: GpuKernel,
-    /// Their code, in the same order.
-    pub drafts: Vec<Draft>,
-    /// What was decided of its stencils, where arrays are contiguous.
-    pub stencils: Vec<Kept>,
-}
-
-/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs
-/// it.
-#[derive(Clone, Debug)]
-pub struct Draft {
-    /// Variants of one body share it.
-    kernel: Arc<Kernel>,
-    name: String,
-    /// No array that is written overlaps another.
-    noalias: bool,
-    narrow: bool,
-    /// The strategy that it follows.
-    pub strategy: Strategy,
-}
-
-impl Draft {
-    /// The kernel after the passes over kernels, verified.
-    pub fn finish(self) -> Result<Kernel> {
-        let mut k = Kernel { name: self.name, ..Arc::unwrap_or_clone(self.kernel) };
-        k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
-        pipeline::run(&mut k, self.narrow)?;
-        Ok(k)
-    }
-}
 
 /// All variants of the kernel of one fused group.
 pub fn kernels(
@@ -96,7 +62,7 @@ pub fn kernels(
     for mut group in select::variants(c, fused) {
         interrupt::check()?;
         let (k, grid) = emit(c, fused, scalars, &group)?;
-        let strategy = group.plan.strategy(fused, c.facts.nested);
+        let strategy = group.choice.strategy(fused, c.facts.nested);
         // a product is written out for its registers: its size does not count
         let mut size = k.kernel.main.as_deref().map_or(0, operations);
         if strategy == Strategy::Product {
@@ -150,7 +116,8 @@ impl Written {
         // elsewhere neighbours are counted through, from one row to the next
         let by_rows = self.strategy.is_row_aligned();
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
-        let steps = if let Choice::TemporalBlocking(plan) = &self.group.plan { plan.steps as u32 } else { 0 };
+        let steps =
+            if let Choice::TemporalBlocking(params) = &self.group.choice { params.steps as u32 } else { 0 };
         for variant in self.group.variants {
             let (guards, name) = (variant.guards, format!("{}{}", launch.name, variant.suffix));
             launch.variants.push(GpuVariant {
@@ -183,20 +150,20 @@ fn emit(
 ) -> Result<(KernelBuilder, Grid)> {
     let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
     // what only computes scalars may read elements of arrays of any stride
-    let strided = shape.strided || matches!(group.plan, Choice::Scalars);
+    let strided = shape.strided || matches!(group.choice, Choice::Scalars);
     let mut lower = Lower::new(c, "", Target::Gpu, strided);
     let l = &mut lower;
     l.k.kernel.threads = shape.threads;
-    let (body, grid) = match &group.plan {
+    let (body, grid) = match &group.choice {
         Choice::Scalars => (alone(l, scalars)?, Grid::One),
-        Choice::TemporalBlocking(plan) => {
+        Choice::TemporalBlocking(params) => {
             (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
-                (temporal_blocking::THREADS, true, plan.blocks(l.launch));
-            let [rows, columns] = plan.block().map(|n| n as u32);
-            (temporal_blocking::main(l, fused, plan)?, Grid::Plane { rows, columns })
+                (temporal_blocking::THREADS, true, params.blocks(l.launch));
+            let [rows, columns] = params.block().map(|n| n as u32);
+            (temporal_blocking::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
         Choice::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
-        Choice::Product(plan) => product::emit(l, fused, plan, shape.strided)?,
+        Choice::Product(params) => product::emit(l, fused, params, shape.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {
@@ -217,18 +184,18 @@ fn emit(
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
-        Choice::RegisterTiling(plan) => {
-            let (rows, columns) = plan.block();
+        Choice::RegisterTiling(params) => {
+            let (rows, columns) = params.block();
             let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
-            l.k.kernel.min_resident_blocks = plan.blocks(l.launch, inner, shape).unwrap_or(others);
+            l.k.kernel.min_resident_blocks = params.blocks(l.launch, inner, shape).unwrap_or(others);
             (
-                register_tiling::main(l, fused, inner, shape, plan)?,
+                register_tiling::main(l, fused, inner, shape, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
         }
-        Choice::Map(plan, _) => {
-            l.k.kernel.min_resident_blocks = map::blocks(cost, plan.per_block / i64::from(shape.threads));
-            (map::main(l, fused, shape, plan)?, Grid::Elements(plan.per_block as u32))
+        Choice::Map(params, _) => {
+            l.k.kernel.min_resident_blocks = map::blocks(cost, params.per_block / i64::from(shape.threads));
+            (map::main(l, fused, shape, params)?, Grid::Elements(params.per_block as u32))
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
@@ -269,16 +236,4 @@ fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     scalars::store(l, &[], scalars, &mut body)?;
     let first = Expr::binary(BinaryOp::Eq, thread(), int32(0));
     Ok(vec![Stmt::If(first, body, vec![])])
-}
-
-fn thread() -> Expr {
-    Expr::Place(Gpu::Thread)
-}
-
-fn int32(x: i32) -> Expr {
-    Expr::Lit(crate::scalar::Lit::i32(x))
-}
-
-fn wide(e: Expr) -> Expr {
-    Expr::Cast(Ty::I64, Box::new(e))
 }

@@ -10,20 +10,19 @@
 //! once.
 
 use super::elements::{Elements, store_single, stored, words};
-use super::levels::{self, Block};
+use super::expressions::{int32, thread, wide};
+use super::levels::{self, Block, SIDE_BY_SIDE, THREADS};
+use super::shape::Shape;
 use super::tree::{Column, WARPS, variable, warps, width_of};
-use super::{Shape, bind, int32, thread, tiles, wide};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Ty};
 use crate::schedule::element::element;
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower};
-use crate::schedule::reduction::Reduction;
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
+use crate::schedule::reduction::{Reduction, tiles};
 
-/// Threads of a block: it takes two tiles.
-pub const THREADS: u32 = 256;
 /// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
 /// than 8 pay only where an element is 4 bytes.
 const MOST_SPAN: u32 = 32;
@@ -34,7 +33,6 @@ const MAX_UNROLLED: i64 = 200;
 /// [`WORDS_IN_FLIGHT`] with strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
-pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
 
 /// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an
 /// element and the bytes of all results; strided arrays need registers for addresses. What is

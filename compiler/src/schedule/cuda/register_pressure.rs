@@ -6,11 +6,10 @@
 //! register an element stays, and of rows that are needed as they are, they themselves. The order
 //! of the operations is that of the program: only the point in time is chosen.
 
-use super::bind;
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Stmt};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

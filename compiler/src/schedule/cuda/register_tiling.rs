@@ -18,8 +18,9 @@
 pub mod placement;
 
 use super::register_window::{self, pieces};
+use super::shape::Shape;
 use super::shared_tile_2d::SharedTiles;
-use super::{Shape, access, bind, boundary_elements, register_pressure};
+use super::{access, boundary_elements, register_pressure};
 use crate::core::linear::is_i64;
 use crate::core::{NodeId, Op, StencilHint};
 use crate::error;
@@ -28,9 +29,9 @@ use crate::scalar::Ty;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil::{self, Stencil};
-use placement::{Cut, Place, Reach, Room};
+use placement::{Cut, Line, Place, Reach, Room};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
@@ -48,30 +49,6 @@ const FEW: usize = 12;
 /// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the
 /// assembler takes 32 and waits for each line, or all that it likes.
 const BLOCKS: u32 = 4;
-
-/// What of one line of an array is loaded: constants beside the thread's first element.
-#[derive(Clone)]
-pub struct Line {
-    /// The array.
-    pub array: NodeId,
-    /// Along all axes but the last.
-    pub at: Vec<i64>,
-    /// (start, elements) of each access.
-    pub pieces: Vec<(i64, i64)>,
-}
-
-impl Line {
-    /// The row, from the thread's first.
-    pub fn row(&self) -> i64 {
-        self.at.last().copied().unwrap_or(0)
-    }
-
-    /// Where its loads begin, and where they end.
-    pub fn columns(&self) -> (i64, i64) {
-        let first = self.pieces.first().map_or(0, |p| p.0);
-        (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
-    }
-}
 
 /// How a map over a plane is done.
 #[derive(Clone)]
@@ -211,31 +188,32 @@ pub fn main(
     fused: &FusedGroup,
     inner: &Interior,
     shape: Shape,
-    plan: &RegisterTilingParams,
+    params: &RegisterTilingParams,
 ) -> error::Result<Vec<Stmt>> {
     let items: Vec<&Item> = fused.items.iter().collect();
-    let plan = &RegisterTilingParams { patches: plan.patches.clone().map(|p| p.declared(l)), ..plan.clone() };
+    let params =
+        &RegisterTilingParams { patches: params.patches.clone().map(|p| p.declared(l)), ..params.clone() };
     let (mut out, mut full) = (Vec::new(), Vec::new());
-    let place = placement::place(l, fused, shape, plan.cut, &mut out);
+    let place = placement::place(l, fused, shape, params.cut, &mut out);
     let within = (fused, inner.widths.as_slice());
-    let work = Work { items: &items, arrays: &inner.arrays, plan, place: &place };
-    let (fits, all_fit, room) = match &plan.patches {
+    let work = Work { items: &items, arrays: &inner.arrays, params, place: &place };
+    let (fits, all_fit, room) = match &params.patches {
         Some(patches) => {
-            let inside = patches.inside(l, within, plan.cut, &place);
+            let inside = patches.inside(l, within, params.cut, &place);
             let inside = bind(l, "inside", inside, &mut out);
             patches.fill(l, &place, &mut full);
             (inside.clone(), inside, None)
         }
         None => {
             let firsts: Vec<Expr> = place.vars.iter().map(|v| v.1.clone()).collect();
-            let room = Room::of(l, within, &firsts, &plan.sizes(), &plan.reaches());
+            let room = Room::of(l, within, &firsts, &params.sizes(), &params.reaches());
             let last = firsts.len() - 1;
-            let own = room.holds(&firsts[last], plan.cut.span());
-            (own, room.holds(&place.block[last], plan.cut.columns), Some(room))
+            let own = room.holds(&firsts[last], params.cut.span());
+            (own, room.holds(&place.block[last], params.cut.columns), Some(room))
         }
     };
     elements(l, &work, &mut full)?;
-    let edge = boundary_elements::elements(l, (fused, &items), plan.cut, &place, room.as_ref())?;
+    let edge = boundary_elements::elements(l, (fused, &items), params.cut, &place, room.as_ref())?;
     out.push(Stmt::If(fits, full, vec![]));
     out.push(Stmt::If(all_fit, vec![], edge));
     Ok(out)
@@ -246,16 +224,16 @@ struct Work<'a> {
     items: &'a [&'a Item],
     /// What is computed.
     arrays: &'a [NodeId],
-    plan: &'a RegisterTilingParams,
+    params: &'a RegisterTilingParams,
     place: &'a Place,
 }
 
 /// All elements of a thread: line by line, each row stored as soon as it is complete.
 fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()> {
-    let &Work { items, arrays, plan, place, .. } = work;
+    let &Work { items, arrays, params, place, .. } = work;
     l.with_loaded(HashMap::default(), |l| {
         let mut roots = Vec::new();
-        for (r, k) in (0..plan.cut.down).flat_map(|r| plan.cut.columns().map(move |k| (r, k))) {
+        for (r, k) in (0..params.cut.down).flat_map(|r| params.cut.columns().map(move |k| (r, k))) {
             let mut at = vec![0; place.vars.len()];
             let rank = at.len();
             (at[rank - 2], at[rank - 1]) = (r, k);
@@ -263,10 +241,10 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
             roots.extend(arrays.iter().map(|a| opened(&mut l.launch.g, *a, &index)));
         }
         let roots = l.launch.shared(&roots);
-        let mut rows: Vec<i64> = plan.lines.iter().map(Line::row).collect();
+        let mut rows: Vec<i64> = params.lines.iter().map(Line::row).collect();
         rows.dedup();
         let mut ready = HashMap::default();
-        for line in &plan.lines {
+        for line in &params.lines {
             for lane in line.pieces.iter().flat_map(|p| p.0..p.0 + p.1) {
                 let at: Vec<i64> = line.at.iter().copied().chain([lane]).collect();
                 ready.insert((line.array, place.index(l, &at)), line.row());
@@ -274,14 +252,14 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
         }
         let mut stages = register_pressure::Stages::of(l.launch, &roots, &ready);
         let mut vars = place.vars.clone();
-        let per_row = plan.cut.v as usize * items.len();
+        let per_row = params.cut.v as usize * items.len();
         let mut stored = 0;
         for row in rows {
-            for line in plan.lines.iter().filter(|line| line.row() == row) {
+            for line in params.lines.iter().filter(|line| line.row() == row) {
                 load(l, line, work, out);
             }
             stages.advance(l, row, &mut vars, out)?;
-            while stored < plan.cut.down
+            while stored < params.cut.down
                 && roots[stored as usize * per_row..][..per_row].iter().all(|n| stages.stage(*n) <= row)
             {
                 let values = &roots[stored as usize * per_row..][..per_row];
@@ -295,12 +273,12 @@ fn elements(l: &mut Lower, work: &Work, out: &mut Vec<Stmt>) -> error::Result<()
 
 /// Loads a line into registers.
 fn load(l: &mut Lower, line: &Line, work: &Work, out: &mut Vec<Stmt>) {
-    let &Work { plan, place, .. } = work;
+    let &Work { params, place, .. } = work;
     // at which places it is read was said when the CPU's kernels were written
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {
-        let (mem, at) = match plan.patches.as_ref().and_then(|p| p.place(line, *first)) {
+        let (mem, at) = match params.patches.as_ref().and_then(|p| p.place(line, *first)) {
             Some(found) => found,
             None => {
                 let start = match &start {
@@ -331,7 +309,7 @@ fn store(
     (roots, vars): (&[NodeId], &[(NodeId, Expr)]),
     out: &mut Vec<Stmt>,
 ) -> error::Result<()> {
-    let &Work { items, plan, place, .. } = work;
+    let &Work { items, params, place, .. } = work;
     let values = l.region(vars, roots, &Expr::int(0), out)?;
     let mut at = vec![0; place.vars.len() - 1];
     at.iter_mut().next_back().into_iter().for_each(|r| *r = row);
@@ -340,8 +318,8 @@ fn store(
         let line = place.line(l, mem, &at);
         let each = values.iter().skip(which).step_by(items.len());
         let list: Vec<Expr> = each.map(|e| canonical(e.clone(), ty, &mut l.k.kernel, out)).collect();
-        if plan.cut.span() == 1 || plan.cut.apart > 1 {
-            for (k, e) in plan.cut.columns().zip(list) {
+        if params.cut.span() == 1 || params.cut.apart > 1 {
+            for (k, e) in params.cut.columns().zip(list) {
                 out.push(Stmt::Store(mem, place.column(l, mem, &line, k), e));
             }
         } else {

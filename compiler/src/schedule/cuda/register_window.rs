@@ -12,10 +12,10 @@
 
 use super::access;
 use super::elements::Elements;
-use super::shared_tile_1d::Tile;
+use super::expressions::int32;
 use crate::core::linear::{self, Linear};
 use crate::core::{NodeId, StencilHint};
-use crate::kernel::{Expr, Stmt};
+use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::{BinaryOp, Lit};
 use crate::schedule::lower::{LaunchContext, Loaded, Lower};
 use crate::schedule::stencil::Stencil;
@@ -202,6 +202,38 @@ pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[
     let own = if beside > 0 { n.minus(Expr::int(beside)) } else { n };
     others.dedup();
     others.into_iter().fold(own, |end, room| if end == room { end } else { end.min(room) })
+}
+
+/// A tile of a block. Elements are counted from the block's first element.
+#[derive(Clone, Debug, Default)]
+pub struct Tile {
+    pub(super) mem: Option<Mem>,
+    /// The element that lies at its start.
+    pub first: i64,
+    /// Its end, from the end of the block's elements on.
+    pub beyond: i64,
+    /// Elements that are loaded.
+    pub len: i64,
+    /// Elements before its start.
+    pub(super) pad: i64,
+    /// Elements of an access.
+    pub(super) width: i64,
+    /// Where the thread's first element would lie if its window began with it.
+    pub(super) own: Option<Expr>,
+}
+
+impl Tile {
+    /// Elements of memory.
+    pub(super) fn size(&self) -> i64 {
+        self.len + 2 * self.pad
+    }
+
+    /// Where the element so far from the thread's first one lies.
+    pub fn place(&self, offset: i64) -> (Mem, Expr) {
+        let own = self.own.clone().unwrap_or_else(|| int32(0));
+        let by = (offset - self.first + self.pad) as i32;
+        (self.mem.unwrap_or(Mem::Shared(0)), if by == 0 { own } else { own.plus(int32(by)) })
+    }
 }
 
 #[cfg(test)]

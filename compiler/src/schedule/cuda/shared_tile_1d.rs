@@ -10,49 +10,17 @@
 //! where it would without a shift, and windows are read from it by the same accesses.
 
 use super::elements::bind_all;
-use super::register_window::{self, Window};
-use super::{bind, int32, thread, wide};
+use super::expressions::{int32, thread, wide};
+use super::register_window::{self, Tile, Window};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
-use crate::kernel::{Expr, Mem, Stmt};
+use crate::kernel::{Expr, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::halo::Halo;
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// Bytes of shared memory that every device gives a block.
 const MOST_BYTES: i64 = 48 << 10;
-
-/// A tile of a block. Elements are counted from the block's first element.
-#[derive(Clone, Debug, Default)]
-pub struct Tile {
-    mem: Option<Mem>,
-    /// The element that lies at its start.
-    pub first: i64,
-    /// Its end, from the end of the block's elements on.
-    pub beyond: i64,
-    /// Elements that are loaded.
-    pub len: i64,
-    /// Elements before its start.
-    pad: i64,
-    /// Elements of an access.
-    width: i64,
-    /// Where the thread's first element would lie if its window began with it.
-    own: Option<Expr>,
-}
-
-impl Tile {
-    /// Elements of memory.
-    fn size(&self) -> i64 {
-        self.len + 2 * self.pad
-    }
-
-    /// Where the element so far from the thread's first one lies.
-    pub fn place(&self, offset: i64) -> (Mem, Expr) {
-        let own = self.own.clone().unwrap_or_else(|| int32(0));
-        let by = (offset - self.first + self.pad) as i32;
-        (self.mem.unwrap_or(Mem::Shared(0)), if by == 0 { own } else { own.plus(int32(by)) })
-    }
-}
 
 /// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too
 /// large.

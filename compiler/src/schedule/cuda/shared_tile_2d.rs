@@ -9,15 +9,15 @@
 //! cost nothing.
 
 use super::elements::bind_all;
-use super::register_tiling::Line;
-use super::register_tiling::placement::{self, Cut, Place, Reach, Room, lane, warp};
-use super::{bind, int32, register_window, thread, wide};
+use super::expressions::{int32, thread, wide};
+use super::register_tiling::placement::{self, Cut, Line, Place, Reach, Room, lane, warp};
+use super::register_window;
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// Bytes of shared memory that every device gives a block.
 const MOST_BYTES: i64 = 48 << 10;

@@ -7,15 +7,15 @@
 //! elements a thread, and 18 ms of the driver's compiler in place of 53.
 
 use super::elements::{single, stored};
+use super::expressions::{thread, wide};
 use super::map::{HEAVY, THREADS};
-use super::{bind, thread, wide};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Profit;
 use crate::scalar::BinaryOp;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::{FusedGroup, has_reduction};
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil;
 
 /// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an

@@ -6,13 +6,13 @@
 //! happens only if its higher column is there: columns are absent from some `width` on. An operator
 //! with loops of its own is written in loops over the joins, not once for each.
 
-use super::{bind, int32, wide};
+use super::expressions::{int32, wide};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::error_records;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 
 /// Warps that hold a tile's columns.

@@ -1,7 +1,8 @@
 //! Reads and addresses: the address of the element at given indices, and the reads that share one
 //! load.
 
-use super::{LaunchContext, Lower, Region, bind};
+use super::builder::bind;
+use super::{LaunchContext, Lower, Region};
 use crate::core::index_space::indices;
 use crate::core::linear::Linear;
 use crate::core::{NodeId, Op};

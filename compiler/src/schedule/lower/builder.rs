@@ -1,7 +1,7 @@
 //! A kernel that is being built: its statements so far, and the properties of the arrays that its
 //! code relies on.
 
-use crate::core::NodeId;
+use crate::core::{Graph, NodeId};
 use crate::kernel::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::scalar::Ty;
 use indexmap::IndexSet;
@@ -97,4 +97,15 @@ impl KernelBuilder {
     pub fn is_gpu(&self) -> bool {
         self.target == Target::Gpu
     }
+}
+
+/// Binds an expression to a register, unless it is a register or a constant already, and returns
+/// its value.
+pub fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
+    if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
+        return e;
+    }
+    let reg = k.reg(if g.node(n).bound { "let" } else { "t" }, g.ty(n).elem);
+    out.push(Stmt::Let(reg, e, g.node(n).loc.clone()));
+    Expr::Reg(reg)
 }

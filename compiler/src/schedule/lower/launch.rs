@@ -1,39 +1,16 @@
 //! The state of one launch, which all variants of its kernel share: the graph, the facts about the
 //! fused group, and the signature.
 
-use super::Signature;
 use crate::core::linear::{self, Linear};
-use crate::core::{Graph, NodeId, Op, StencilHint, TILE, verify};
-use crate::plan::Place;
-use crate::scalar::Lit;
-use crate::schedule::accesses::Accesses;
-use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cpu::segmented_columns;
+use crate::core::{Graph, NodeId, Op, StencilHint, TILE, Type, verify};
+use crate::plan::{Access, Place, ScalarArg};
+use crate::scalar::{Lit, Ty};
+use crate::schedule::facts::{Accesses, Along, Facts};
 use crate::schedule::groups::{self, FusedGroup, is_store};
-use crate::schedule::segments::{self, Along, Segments};
+use crate::schedule::scheduler::{Scheduler, Scope};
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{Scheduler, Scope, work};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap as HashMap;
-use std::rc::Rc;
-
-/// The facts about a fused group, which are found before any code is generated.
-pub struct Facts {
-    /// Estimated number of operations of one element ([`crate::schedule::work`]).
-    pub cost: u32,
-    /// The arrays that the group reads.
-    pub accesses: Accesses,
-    /// Whether some element may leave an error record.
-    pub may_record: bool,
-    /// Whether elements have reductions or folds of their own.
-    pub nested: bool,
-    /// The group as a segmented reduction, if it is one.
-    pub segments: Option<Rc<Segments>>,
-    /// Number of elements in a CPU's unit of work.
-    pub grain: u32,
-    /// Whether the previous launch accessed an array that this one accesses as well.
-    pub follows: bool,
-}
 
 /// The state of a launch while its kernel is made.
 pub struct LaunchContext<'s, 'a> {
@@ -78,20 +55,6 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
             host_memo: HashMap::default(),
             record_memo: HashMap::default(),
             domain: fused.domain.clone(),
-        }
-    }
-
-    /// Finds the facts about the fused group.
-    pub fn find_facts(&mut self, fused: &FusedGroup) {
-        let interior = Interior::of(&mut self.g, fused);
-        self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
-        self.facts.accesses = Accesses::of(self, fused, &interior.arrays);
-        self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));
-        if self.facts.nested && fused.items.iter().all(|it| is_store(&self.g, it)) {
-            // an element is a loop
-            self.facts.segments = segments::of(self, fused).map(Rc::new);
-            let columns = self.facts.segments.as_ref().is_some_and(|s| segmented_columns::fits(s));
-            self.facts.grain = if columns { segmented_columns::STRIP } else { 1 };
         }
     }
 
@@ -213,4 +176,30 @@ impl<'s, 'a> LaunchContext<'s, 'a> {
     pub fn normal(&mut self, index: &[NodeId]) -> Vec<NodeId> {
         index.iter().map(|i| Linear::of(&self.g, *i).node(&mut self.g)).collect()
     }
+}
+
+/// The parameters that a launch hands to its kernel, in order. All variants of the kernel share one
+/// signature.
+#[derive(Default)]
+pub struct Signature {
+    /// Arrays, by place and whether they are written.
+    pub arrays: IndexMap<(Place, bool), ArrayUse>,
+    /// Names and types of the "in" scalars.
+    pub ins: IndexMap<ScalarArg, (String, Ty)>,
+    /// Slots: name and type, by place and whether they are written.
+    pub slots: IndexMap<(Place, bool), (String, Ty)>,
+    /// Names and element types of the scratch arrays.
+    pub scratch: Vec<(String, Ty)>,
+    /// The message of an error record at each site.
+    pub sites: IndexSet<String>,
+}
+
+/// How a kernel uses an array.
+pub struct ArrayUse {
+    /// The array's name in the kernel.
+    pub name: String,
+    /// The array's type.
+    pub ty: Type,
+    /// Whether and where the kernel reads or writes the array.
+    pub access: Access,
 }

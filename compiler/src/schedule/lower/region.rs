@@ -74,3 +74,12 @@ impl Region {
         self.memo.iter().map(|(n, e)| (*n, e.0.clone())).collect()
     }
 }
+
+/// The surroundings of a nested operation's code: known values, and the element that error records
+/// name.
+pub struct Place<'a> {
+    /// Nodes whose values are known.
+    pub vars: &'a [(NodeId, Expr)],
+    /// The number of the element that error records name.
+    pub at: &'a Expr,
+}

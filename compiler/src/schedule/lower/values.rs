@@ -1,14 +1,14 @@
 //! Values: lowers a node of core IR to an expression of kernel IR, and binds it to a register if it
 //! is used several times.
 
+use super::builder::bind;
 use super::region::Region;
-use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN};
-use crate::core::{Graph, NodeId, Op};
+use super::{Lower, MAX_DEPTH, MOST_OF_EACH, MOST_WRITTEN, SlowPath};
+use crate::core::{NodeId, Op};
 use crate::error::{Error, Result};
-use crate::kernel::{Expr, Kernel, Stmt};
+use crate::kernel::{Expr, Stmt};
 use crate::plan::Place;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
-use crate::schedule::slow_path::SlowPath;
 use crate::schedule::{approximate, division, nested_loop, slow_path};
 
 impl Lower<'_, '_, '_> {
@@ -183,15 +183,4 @@ impl Lower<'_, '_, '_> {
         let site = self.launch.signature.sites.insert_full(format!("{what}{place}")).0;
         r.records.push((site as u32, condition, bad));
     }
-}
-
-/// Binds an expression to a register, unless it is a register or a constant already, and returns
-/// its value.
-pub(super) fn bind(k: &mut Kernel, g: &Graph, n: NodeId, e: Expr, out: &mut Vec<Stmt>) -> Expr {
-    if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
-        return e;
-    }
-    let reg = k.reg(if g.node(n).bound { "let" } else { "t" }, g.ty(n).elem);
-    out.push(Stmt::Let(reg, e, g.node(n).loc.clone()));
-    Expr::Reg(reg)
 }

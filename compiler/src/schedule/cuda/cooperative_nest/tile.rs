@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counters;
-use crate::schedule::cuda::{access, bind, int32, thread, wide};
-use crate::schedule::element::named;
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::expressions::{int32, thread, wide};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 
 impl Walk<'_> {

@@ -5,11 +5,11 @@ use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
 use crate::scalar::BinaryOp;
-use crate::schedule::cuda::{bind, int32, wide};
-use crate::schedule::element::{canonical, named};
+use crate::schedule::cuda::expressions::{int32, wide};
+use crate::schedule::element::canonical;
 use crate::schedule::groups::Item;
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::products::Product;
 
 /// Where an element lies.

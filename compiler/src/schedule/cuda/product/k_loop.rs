@@ -5,9 +5,10 @@ use crate::core::PANEL;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::{access, bind, int32, wide};
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::expressions::{int32, wide};
 use crate::schedule::loop_nests::Env;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 
 impl Block<'_> {
     /// Through all inner indices. `full`: the square is inside of the matrix.

@@ -13,25 +13,28 @@
 //! vector among them, a thread has one long side's row or column and all of the other's.
 
 mod block_tile;
+mod emit;
 mod epilogue;
 mod k_loop;
+mod params;
 mod split_k_sum;
 mod staging_loads;
 mod variants;
 
 use super::elements::stored;
-use super::{bind, int32, thread, wide};
+use super::expressions::{int32, thread, wide};
 use crate::core::{NodeId, PANEL};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::element::named;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::{Env, Order};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::products::{Product, Side};
 use block_tile::BlockTile;
-pub use variants::{ProductParams, emit, large, variants, whole};
+pub use emit::emit;
+pub use params::{ProductParams, large, whole};
+pub use variants::variants;
 
 /// What the code of a block is made of.
 struct Block<'a> {

@@ -6,10 +6,10 @@ use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::{access, bind, int32, thread, wide};
-use crate::schedule::element::named;
+use crate::schedule::cuda::access;
+use crate::schedule::cuda::expressions::{int32, thread, wide};
 use crate::schedule::loop_nests::{self, Env};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named, named as bind};
 
 /// What a thread has read of a step: for each side, and each of its vectors, and each part,
 /// neighbouring values.

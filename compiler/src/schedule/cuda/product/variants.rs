@@ -1,16 +1,14 @@
 //! Which rectangles a product's blocks have, and for which shapes.
 
 use super::block_tile::BlockTile;
-use super::{main, split_k_sum};
-use crate::core::NodeId;
-use crate::error::Result;
-use crate::kernel::Stmt;
-use crate::plan::gpu::{Grid, Profit};
+use super::params::{Part, ProductParams, staged};
+use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
-use crate::schedule::cuda::select::{self, Guards, Shape, Variant, VariantGroup};
+use crate::schedule::cuda::shape::Shape;
+use crate::schedule::cuda::variant::{self, Guards, Variant, VariantGroup};
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::loop_nests::Order;
-use crate::schedule::lower::{LaunchContext, Lower};
+use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
@@ -27,84 +25,6 @@ const FEW: i64 = 4;
 /// Operations of a function's products, from which on no further one has variants of its own for
 /// such shapes: two megabytes of PTX.
 const MANY: usize = 50_000;
-
-/// The widest element of a product, and how many values of a pair of indices are staged.
-fn staged(l: &LaunchContext, p: &Product) -> (usize, usize) {
-    let size = |n: &NodeId| l.g.ty(*n).elem.size();
-    let parts = p.sides.iter().flat_map(|s| &s.parts).map(size);
-    let widest = parts.chain([size(&p.of.inner[0].node)]).max().unwrap_or(4);
-    (widest, p.sides.iter().map(|s| s.parts.len()).sum())
-}
-
-/// The squares that blocks may have, the largest first.
-fn squares(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
-    match staged(l, p) {
-        (8, _) => vec![BlockTile::square(64, 2)],
-        (_, 2) => vec![BlockTile::by_eight(4), BlockTile::square(64, 4)],
-        _ => vec![BlockTile::square(64, 4)],
-    }
-}
-
-/// What a launch does for a product.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
-    Whole,
-    /// Split-K: one panel of each result, into scratch.
-    Panel,
-    /// Split-K: adds the panels in order.
-    Sum,
-}
-
-/// How one variant computes a product.
-pub struct ProductParams {
-    product: Rc<Product>,
-    /// What a block computes.
-    tile: BlockTile,
-    pub part: Part,
-    /// Bytes that a load of rows brings into the cache with its own.
-    fetch: u32,
-    /// Blocks at once on a multiprocessor; 0: as many as fit.
-    blocks: u32,
-}
-
-/// By squares that suit every shape.
-pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
-    let tile = *squares(l, p).last().expect("a square");
-    of_square(p, tile)
-}
-
-/// By the largest squares, if there are two kinds.
-pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
-    let squares = squares(l, p);
-    (squares.len() > 1).then(|| of_square(p, squares[0]))
-}
-
-fn of_square(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
-    let blocks = if tile.sums_shared { 0 } else { 2 };
-    ProductParams { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
-}
-
-/// The body of one variant, and its grid.
-pub fn emit(
-    l: &mut Lower,
-    fused: &FusedGroup,
-    plan: &ProductParams,
-    strided: bool,
-) -> Result<(Vec<Stmt>, Grid)> {
-    let (p, tile) = (&*plan.product, plan.tile);
-    let [rows, cols] = tile.sides.map(|s| s.size as u32);
-    (l.k.kernel.fetch, l.k.kernel.min_resident_blocks) = (plan.fetch, plan.blocks);
-    if plan.part == Part::Sum {
-        l.k.kernel.threads = split_k_sum::THREADS;
-        return Ok((split_k_sum::main(l, fused, p, tile, strided)?, Grid::Sums { rows, columns: cols }));
-    }
-    l.k.kernel.threads = tile.threads() as u32;
-    let is_panel = plan.part == Part::Panel;
-    let grid =
-        if is_panel { Grid::Panels { rows, columns: cols } } else { Grid::Plane { rows, columns: cols } };
-    Ok((main(l, fused, p, tile, strided, is_panel)?, grid))
-}
 
 /// The variants of few rows or columns, and those that split the sums (split-K), each followed by
 /// what adds them.
@@ -150,13 +70,13 @@ pub fn variants(
         };
         let mut add = |what: &str, part: Part, profit: Profit| {
             let fetch = if part == Part::Sum { 0 } else { fetch };
-            let plan = ProductParams { product: p.clone(), tile, part, fetch, blocks: 0 };
+            let params = ProductParams { product: p.clone(), tile, part, fetch, blocks: 0 };
             // panels write scratch only
             let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };
             groups.push(VariantGroup::of(
-                (select::Choice::Product(plan), Vec::new()),
+                (variant::Choice::Product(params), Vec::new()),
                 Shape::default(),
                 inner,
                 variant,

@@ -1,12 +1,14 @@
 //! Maps over rows and columns: which block and thread takes what, and what of it is inside.
 
-use super::super::{Shape, bind, int32, register_window, thread, wide};
 use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::BoundaryWidth;
+use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::register_window::{self};
+use crate::schedule::cuda::shape::Shape;
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 
 /// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and
 /// columns of a block.
@@ -229,5 +231,29 @@ fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::And, a, b)),
         (a, b) => a.or(b),
+    }
+}
+
+/// What of one line of an array is loaded: constants beside the thread's first element.
+#[derive(Clone)]
+pub struct Line {
+    /// The array.
+    pub array: NodeId,
+    /// Along all axes but the last.
+    pub at: Vec<i64>,
+    /// (start, elements) of each access.
+    pub pieces: Vec<(i64, i64)>,
+}
+
+impl Line {
+    /// The row, from the thread's first.
+    pub fn row(&self) -> i64 {
+        self.at.last().copied().unwrap_or(0)
+    }
+
+    /// Where its loads begin, and where they end.
+    pub fn columns(&self) -> (i64, i64) {
+        let first = self.pieces.first().map_or(0, |p| p.0);
+        (first, self.pieces.last().map_or(first, |p| p.0 + p.1))
     }
 }

@@ -10,18 +10,18 @@
 
 mod join;
 
-use super::Job;
+use super::job::{self, Job};
 use super::warp::{lane, pairs};
 use crate::core::{COLUMNS, NodeId, TILE, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::counter::Counter;
+use crate::schedule::cuda::expressions::{int32, thread, wide};
 use crate::schedule::cuda::levels::{arrive, first};
 use crate::schedule::cuda::tree::variable;
-use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
-use crate::schedule::lower::Lower;
-use crate::schedule::nested_loop::Place;
+use crate::schedule::lower::{Lower, Place, named as bind};
+use crate::schedule::reduction::tiles;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -353,7 +353,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, element)).collect();
-        super::load(l, &roots, (self.job.s.index, segments), j, vars, out)
+        job::load(l, &roots, (self.job.s.index, segments), j, vars, out)
     }
 }
 

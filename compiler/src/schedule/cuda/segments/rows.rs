@@ -5,16 +5,17 @@
 //! by 8 or 16 lanes each. Longer segments are cut into tiles, a warp each: a block takes 8 `span`
 //! tiles of one segment and stores their results; the last block of a segment to arrive joins them.
 
+use super::job::{Job, Way};
 use super::warp::{Tile, lane};
-use super::{Job, Way};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{int32, thread, wide};
 use crate::schedule::cuda::levels::{Upper, arrive, first};
 use crate::schedule::cuda::tree::Column;
-use crate::schedule::cuda::{bind, int32, thread, tiles, wide};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
+use crate::schedule::reduction::tiles;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;

@@ -2,15 +2,14 @@
 //! columns `4 l` and its neighbours (with vector accesses of less, groups of `v` neighbours, 128 /
 //! groups apart). Rows of 128 columns are read in batches, all before the first is used.
 
-use super::Job;
-use crate::core::linear;
-use crate::core::{COLUMNS, NodeId};
+use super::job::{self, Job};
+use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{int32, wide};
 use crate::schedule::cuda::tree::join;
-use crate::schedule::cuda::{bind, int32, wide};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::segments::neighbours;
 
 /// Columns of a lane.
@@ -263,7 +262,7 @@ impl Tile<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
         let first = g.base.1.clone().plus(Expr::int(g.offset));
-        super::load(l, &roots, (k, indices), &first, vars, out)
+        job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
     /// The element at an index goes into its column.

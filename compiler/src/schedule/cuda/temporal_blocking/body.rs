@@ -1,29 +1,29 @@
 //! The body of one thread that makes several steps: loads, exchanges, the step, stores.
 
-use super::super::register_tiling::placement::{along, lane, plus, warp};
-use super::super::{bind, int32, thread, wide};
 use super::{ROWS, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::register_tiling::placement::{along, lane, plus, warp};
 use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::FusedGroup;
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The body of one thread.
-pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
+pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
-    let first = place(l, fused, plan, &mut out);
-    let fits = fits(l, fused, plan, &first);
-    let own = own(l, &first, plan, &mut out);
-    let shown = plan.region()[1] * 2 * plan.reach[0].max(1) * WARPS * 2;
-    let area = l.k.share("shown", l.launch.g.ty(plan.state).elem, shown as u32);
+    let first = place(l, fused, params, &mut out);
+    let fits = fits(l, fused, params, &first);
+    let own = own(l, &first, params, &mut out);
+    let shown = params.region()[1] * 2 * params.reach[0].max(1) * WARPS * 2;
+    let area = l.k.share("shown", l.launch.g.ty(params.state).elem, shown as u32);
     let mut ways = Vec::new();
     for inside in [true, false] {
         let mut body = Vec::new();
-        way(l, fused, plan, &Way { own: own.clone(), area, inside }, &mut body)?;
+        way(l, fused, params, &Way { own: own.clone(), area, inside }, &mut body)?;
         ways.push(body);
     }
     let edge = ways.pop().unwrap_or_default();
@@ -32,8 +32,13 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams) ->
 }
 
 /// First row and column of the block's region.
-fn place(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
-    let (block, halo) = (plan.block(), plan.halo());
+fn place(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    params: &TemporalBlockingParams,
+    out: &mut Vec<Stmt>,
+) -> [Expr; 2] {
+    let (block, halo) = (params.block(), params.halo());
     let columns = l.launch.host(fused.domain[1]).plus(Expr::int(block[1] - 1));
     let across = Expr::binary(BinaryOp::Div, columns, Expr::int(block[1]));
     let across = bind(l, "across", Expr::Cast(Ty::I32, Box::new(across)), out);
@@ -48,13 +53,13 @@ fn place(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, out: 
 }
 
 /// Whether the whole region is inside, and what it computes first is within the boundary widths.
-fn fits(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, first: &[Expr; 2]) -> Expr {
+fn fits(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams, first: &[Expr; 2]) -> Expr {
     let mut all: Option<Expr> = None;
     for (axis, first) in first.iter().enumerate() {
         let [before, behind] =
-            [plan.widths[axis].0, plan.widths[axis].1].map(|m| (m - plan.reach[axis]).max(0));
+            [params.widths[axis].0, params.widths[axis].1].map(|m| (m - params.reach[axis]).max(0));
         let low = Expr::binary(BinaryOp::Ge, first.clone(), Expr::int(before));
-        let end = plus(first.clone(), plan.region()[axis] + behind);
+        let end = plus(first.clone(), params.region()[axis] + behind);
         let high = Expr::binary(BinaryOp::Le, end, l.launch.host(fused.domain[axis]));
         for test in [low, high] {
             all = Some(all.map_or(test.clone(), |all| Expr::binary(BinaryOp::And, all, test)));
@@ -64,9 +69,9 @@ fn fits(l: &mut Lower, fused: &FusedGroup, plan: &TemporalBlockingParams, first:
 }
 
 /// First row and column of the lane.
-fn own(l: &mut Lower, first: &[Expr; 2], plan: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
+fn own(l: &mut Lower, first: &[Expr; 2], params: &TemporalBlockingParams, out: &mut Vec<Stmt>) -> [Expr; 2] {
     let row = wide(warp().times(int32(ROWS as i32)));
-    let column = wide(lane().times(int32(plan.v as i32)));
+    let column = wide(lane().times(int32(params.v as i32)));
     let row = bind(l, "row", first[0].clone().plus(row), out);
     [row, bind(l, "column", first[1].clone().plus(column), out)]
 }
@@ -87,26 +92,26 @@ type Grid = Vec<Vec<Reg>>;
 fn way(
     l: &mut Lower,
     fused: &FusedGroup,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     way: &Way,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let vars: Vec<(NodeId, Expr)> =
         way.own.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
-    let now = load(l, fused, plan, way, plan.state, true, out);
+    let now = load(l, fused, params, way, params.state, true, out);
     l.with_loaded(HashMap::default(), |l| {
-        for other in &plan.others {
-            let held = load(l, fused, plan, way, *other, false, out);
+        for other in &params.others {
+            let held = load(l, fused, params, way, *other, false, out);
             for (r, row) in (0..).zip(&held) {
                 keep(l, *other, &vars, r, 0, row);
             }
         }
         let step = l.k.reg("step", Ty::I64);
         let mut body = Vec::new();
-        exchange(l, plan, way, &vars, &now, step, &mut body);
-        let array = if way.inside { plan.inner } else { plan.edge.value };
+        exchange(l, params, way, &vars, &now, step, &mut body);
+        let array = if way.inside { params.inner } else { params.edge.value };
         let mut roots = Vec::new();
-        for (r, k) in (0..ROWS).flat_map(|r| (0..plan.v).map(move |k| (r, k))) {
+        for (r, k) in (0..ROWS).flat_map(|r| (0..params.v).map(move |k| (r, k))) {
             let index = at(l, &vars, [r, k]);
             roots.push(opened(&mut l.launch.g, array, &index));
         }
@@ -122,7 +127,7 @@ fn way(
         out.push(Stmt::Seq(step, Expr::int(0), wide(Expr::Place(Gpu::Span)), body));
         Ok::<_, Error>(())
     })?;
-    store(l, fused, plan, way, &now, out);
+    store(l, fused, params, way, &now, out);
     Ok(())
 }
 
@@ -156,7 +161,7 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     way: &Way,
     array: NodeId,
     changes: bool,
@@ -170,7 +175,7 @@ fn load(
         let row = plus(way.own[0].clone(), r);
         let line = along(l, mem, std::slice::from_ref(&row)).plus(way.own[1].clone());
         let line = bind(l, "line", line, out);
-        let regs: Vec<Reg> = (0..plan.v).map(|_| l.k.reg("x", ty)).collect();
+        let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("x", ty)).collect();
         if way.inside {
             l.k.vector(mem);
             out.push(Stmt::LoadVec(regs.clone(), mem, line));
@@ -198,7 +203,7 @@ fn load(
 /// What the step reads beyond the lane's own elements, and all of it noted for the values to come.
 fn exchange(
     l: &mut Lower,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     way: &Way,
     vars: &[(NodeId, Expr)],
     now: &Grid,
@@ -206,14 +211,14 @@ fn exchange(
     out: &mut Vec<Stmt>,
 ) {
     let mut rows: Vec<(i64, Vec<Reg>)> = (0..).zip(now.iter().cloned()).collect();
-    let reach = plan.reach[0];
+    let reach = params.reach[0];
     if reach > 0 {
-        let width = plan.region()[1];
+        let width = params.region()[1];
         // an area has for each warp its first rows, then its last ones
         let of_warp = 2 * reach * width;
         let turn = Expr::Cast(Ty::I32, Box::new(both(Expr::Reg(step), Expr::int(1))));
         let area = turn.times(int32((WARPS * of_warp) as i32));
-        let column = lane().times(int32(plan.v as i32));
+        let column = lane().times(int32(params.v as i32));
         let base = bind(l, "base", area.plus(column), out);
         let of = |warp: Expr| base.clone().plus(warp.times(int32(of_warp as i32)));
         let mine = bind(l, "mine", of(warp()), out);
@@ -228,67 +233,68 @@ fn exchange(
         let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
         let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
         let (above, below) = (bind(l, "above", of(above), out), bind(l, "below", of(below), out));
-        let ty = l.launch.g.ty(plan.state).elem;
+        let ty = l.launch.g.ty(params.state).elem;
         for r in 0..reach {
             for (row, from) in
                 [(r - reach, add(&above, (reach + r) * width)), (ROWS + r, add(&below, r * width))]
             {
-                let regs: Vec<Reg> = (0..plan.v).map(|_| l.k.reg("shown", ty)).collect();
+                let regs: Vec<Reg> = (0..params.v).map(|_| l.k.reg("shown", ty)).collect();
                 out.push(Stmt::LoadVec(regs.clone(), way.area, from));
                 rows.push((row, regs));
             }
         }
     }
     for (row, regs) in rows {
-        keep(l, plan.state, vars, row, 0, &regs);
-        beside(l, plan, vars, row, &regs, out);
+        keep(l, params.state, vars, row, 0, &regs);
+        beside(l, params, vars, row, &regs, out);
     }
 }
 
 /// The elements left and right of a lane's part of a row, as far as any element reads them.
 fn beside(
     l: &mut Lower,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     vars: &[(NodeId, Expr)],
     row: i64,
     regs: &[Reg],
     out: &mut Vec<Stmt>,
 ) {
     let reads = |column: i64| {
-        let own = |t: &[i64; 2]| (0..ROWS).contains(&(row - t[0])) && (0..plan.v).contains(&(column - t[1]));
-        plan.taps.iter().any(own)
+        let own =
+            |t: &[i64; 2]| (0..ROWS).contains(&(row - t[0])) && (0..params.v).contains(&(column - t[1]));
+        params.taps.iter().any(own)
     };
-    for c in 1..=plan.reach[1] {
-        let (left, right) = (-c, plan.v - 1 + c);
+    for c in 1..=params.reach[1] {
+        let (left, right) = (-c, params.v - 1 + c);
         if reads(left) {
-            let e = Expr::ShuffleUp(Box::new(Expr::Reg(regs[(plan.v - c) as usize])), 1);
-            shuffled(l, plan, vars, [row, left], e, out);
+            let e = Expr::ShuffleUp(Box::new(Expr::Reg(regs[(params.v - c) as usize])), 1);
+            shuffled(l, params, vars, [row, left], e, out);
         }
         if reads(right) {
             let e = Expr::ShuffleDown(Box::new(Expr::Reg(regs[(c - 1) as usize])), 1);
-            shuffled(l, plan, vars, [row, right], e, out);
+            shuffled(l, params, vars, [row, right], e, out);
         }
     }
 }
 
 fn shuffled(
     l: &mut Lower,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     vars: &[(NodeId, Expr)],
     by: [i64; 2],
     e: Expr,
     out: &mut Vec<Stmt>,
 ) {
-    let r = l.k.reg("beside", l.launch.g.ty(plan.state).elem);
+    let r = l.k.reg("beside", l.launch.g.ty(params.state).elem);
     out.push(Stmt::Let(r, e, Default::default()));
-    keep(l, plan.state, vars, by[0], by[1], &[r]);
+    keep(l, params.state, vars, by[0], by[1], &[r]);
 }
 
 /// Stores what no step spoiled.
 fn store(
     l: &mut Lower,
     fused: &FusedGroup,
-    plan: &TemporalBlockingParams,
+    params: &TemporalBlockingParams,
     way: &Way,
     now: &Grid,
     out: &mut Vec<Stmt>,
@@ -296,12 +302,12 @@ fn store(
     let item = &fused.items[0];
     let (mem, ty) = (l.launch.output(item), l.launch.g.ty(item.node).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
-    let (halo, region) = (plan.halo(), plan.region());
+    let (halo, region) = (params.halo(), params.region());
     let within = |e: Expr, halo: i64, end: i64| {
         let low = Expr::binary(BinaryOp::Ge, e.clone(), int32(halo as i32));
         both(low, Expr::binary(BinaryOp::Lt, e, int32((end - halo) as i32)))
     };
-    let column = within(lane().times(int32(plan.v as i32)), halo[1], region[1]);
+    let column = within(lane().times(int32(params.v as i32)), halo[1], region[1]);
     let column = bind(l, "oncolumn", column, out);
     let top =
         bind(l, "share", Expr::binary(BinaryOp::Shr, thread(), int32(5)).times(int32(ROWS as i32)), out);

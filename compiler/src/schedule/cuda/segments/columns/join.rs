@@ -6,11 +6,11 @@ use crate::core::COLUMNS;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
+use crate::schedule::cuda::expressions::{int32, wide};
 use crate::schedule::cuda::levels::first;
 use crate::schedule::cuda::segments::warp::pairs;
 use crate::schedule::cuda::tree::join;
-use crate::schedule::cuda::{bind, int32, wide};
-use crate::schedule::lower::Lower;
+use crate::schedule::lower::{Lower, named as bind};
 
 impl Strip<'_> {
     /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments

@@ -1,0 +1,59 @@
+//! A strip: neighbouring segments whose columns are accumulated side by side.
+
+use crate::error::Result;
+use crate::kernel::{Expr, Mem, Stmt};
+use crate::scalar::Ty;
+use crate::schedule::facts::Segments;
+use crate::schedule::lower::{Lower, named};
+use crate::schedule::reduction::Reduction;
+
+/// A strip of neighbouring segments.
+pub struct Strip<'a> {
+    pub(super) s: &'a Segments,
+    pub reductions: &'a [Reduction],
+    /// The first segment, and the number of segments.
+    pub(super) base: Expr,
+    pub width: Expr,
+    /// Number of elements of a segment.
+    pub(super) length: Expr,
+    /// The accumulators of some columns of a tile, `width` values per column. The first column also
+    /// receives results.
+    pub block: Vec<Mem>,
+    /// Maximum number of segments in a strip.
+    pub most: u32,
+}
+
+impl Strip<'_> {
+    /// Emits `to = from` for all segments.
+    pub fn copy(&self, l: &mut Lower, from: (&[Mem], Expr), to: (&[Mem], Expr), out: &mut Vec<Stmt>) {
+        let q = l.k.reg("q", Ty::I64);
+        let at = |e: &Expr| e.clone().plus(Expr::Reg(q));
+        let pairs = from.0.iter().zip(to.0);
+        let copy = pairs.map(|(a, b)| Stmt::Store(*b, at(&to.1), Expr::load(*a, at(&from.1)))).collect();
+        out.push(Stmt::For(q, Expr::int(0), self.width.clone(), copy));
+    }
+
+    /// Emits `to = f(a, b)` for all segments.
+    pub fn join(
+        &self,
+        l: &mut Lower,
+        a: (&[Mem], Expr),
+        b: (&[Mem], Expr),
+        to: (&[Mem], Expr),
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        for (r, ((a_mem, b_mem), to_mem)) in self.reductions.iter().zip(a.0.iter().zip(b.0).zip(to.0)) {
+            let (mut body, q) = (Vec::new(), l.k.reg("q", Ty::I64));
+            let mut value = |l: &mut Lower, m: Mem, at: &Expr, name: &'static str| {
+                let e = Expr::load(m, at.clone().plus(Expr::Reg(q)));
+                (l.launch.g.fresh_var(r.ty).1, named(l, name, e, &mut body))
+            };
+            let (low, high) = (value(l, *a_mem, &a.1, "low"), value(l, *b_mem, &b.1, "high"));
+            let root = r.join(l.launch, low.0, high.0);
+            let joined = l.region(&[low, high], &[root], &Expr::int(0), &mut body)?.remove(0);
+            body.push(Stmt::Store(*to_mem, to.1.clone().plus(Expr::Reg(q)), joined));
+            out.push(Stmt::For(q, Expr::int(0), self.width.clone(), body));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! A segmented reduction while it is lowered.
+
+use crate::core::NodeId;
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::schedule::cuda::access;
+use crate::schedule::facts::{Along, Segments};
+use crate::schedule::groups::{FusedGroup, Item};
+use crate::schedule::lower::Lower;
+use crate::schedule::reduction::Reduction;
+use crate::schedule::segments;
+
+/// A segmented reduction being lowered.
+pub struct Job<'a> {
+    pub(super) s: &'a Segments,
+    pub(super) items: Vec<&'a Item>,
+    pub(super) reductions: Vec<Reduction>,
+    /// Neighbours that are read at once.
+    pub(super) v: i64,
+}
+
+/// How one variant works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// That many lanes take that many segments together.
+    Warp { lanes: u32, segments: i64 },
+    /// A thread takes neighbouring segments, side by side with others.
+    NeighboursPerThread,
+    /// Many warps a segment.
+    SegmentTiles,
+    /// Strips of neighbouring segments.
+    Strips,
+    /// A thread a segment.
+    OnePerThread,
+}
+
+/// Loads what the roots read side by side along an index, at neighbouring values of it, of which
+/// `first` is the first.
+pub fn load(
+    l: &mut Lower,
+    roots: &[NodeId],
+    (along, values): (NodeId, &[NodeId]),
+    first: &Expr,
+    vars: &[(NodeId, Expr)],
+    out: &mut Vec<Stmt>,
+) -> Result<()> {
+    for (x, outer) in segments::neighbours(l.launch, roots, along) {
+        let (mem, ty) = (l.launch.input(x), l.launch.g.ty(x).elem);
+        let regs: Vec<Reg> = values.iter().map(|_| l.k.reg("x", ty)).collect();
+        let place = l.element_address(mem, &outer, first.clone(), vars, out)?;
+        for (value, r) in values.iter().zip(&regs) {
+            l.note_loaded(x, &outer, *value, Expr::Reg(*r));
+        }
+        access::load(l, mem, regs, place, out);
+    }
+    Ok(())
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(l: &mut Lower, s: &'a Segments, fused: &'a FusedGroup, vectors: bool) -> Job<'a> {
+        let reductions: Vec<Reduction> =
+            s.nested.iter().enumerate().map(|(at, n)| Reduction::segmented(l.launch, *n, at)).collect();
+        let mut job = Job { s, items: fused.items.iter().collect(), reductions, v: 1 };
+        if vectors {
+            let (_, k) = l.launch.g.fresh_var(crate::scalar::Ty::I64);
+            let roots: Vec<NodeId> = job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
+            let along = if s.along == Along::Rows { k } else { s.index };
+            let reads = segments::neighbours(l.launch, &roots, along);
+            let widest = reads.iter().map(|(x, _)| l.launch.g.ty(*x).elem.size()).max();
+            job.v = widest.map_or(1, |size| (16 / size as i64).min(4));
+        }
+        job
+    }
+
+    /// Stores the elements of segment `row`.
+    pub(super) fn store(
+        &self,
+        l: &mut Lower,
+        row: &Expr,
+        totals: &[Expr],
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let length = l.launch.host(self.s.length);
+        let values = self.s.values(l, &self.reductions, row, totals, &length, out)?;
+        crate::schedule::cuda::elements::store_single(l, &self.items, values, row, out);
+        Ok(())
+    }
+}

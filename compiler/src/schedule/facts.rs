@@ -1,0 +1,63 @@
+//! The facts about a fused group, as values. They follow from the graph alone and are found before
+//! any code is generated (`find_facts.rs`); every strategy of every target reads them.
+
+use crate::core::NodeId;
+use indexmap::IndexSet;
+use std::rc::Rc;
+
+/// The facts about a fused group, which are found before any code is generated.
+pub struct Facts {
+    /// Estimated number of operations of one element ([`crate::schedule::work`]).
+    pub cost: u32,
+    /// The arrays that the group reads.
+    pub accesses: Accesses,
+    /// Whether some element may leave an error record.
+    pub may_record: bool,
+    /// Whether elements have reductions or folds of their own.
+    pub nested: bool,
+    /// The group as a segmented reduction, if it is one.
+    pub segments: Option<Rc<Segments>>,
+    /// Number of elements in a CPU's unit of work.
+    pub grain: u32,
+    /// Whether the previous launch accessed an array that this one accesses as well.
+    pub follows: bool,
+}
+
+/// The arrays that a fused group reads.
+#[derive(Default)]
+pub struct Accesses {
+    /// The arrays that are read at the element's own index, in the order in which an element reads
+    /// them: first on its fast path, then on its slow path.
+    pub(super) own: IndexSet<NodeId>,
+    /// The arrays that are read at another index, or by a nested operation.
+    pub(super) elsewhere: IndexSet<NodeId>,
+    /// Whether the group is a map over several dimensions that is computed row by row, because its
+    /// elements need their indices. Any other group counts through its elements: a read at the
+    /// element's own indices is a read at its number in row-major order.
+    pub(super) by_rows: bool,
+    /// Whether the group is a matrix product.
+    pub(super) is_product: bool,
+}
+
+/// Which elements of a segmented reduction are contiguous in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Along {
+    /// Neighbouring elements of one segment: sums of rows.
+    Rows,
+    /// The elements of neighbouring segments at one position: sums of columns.
+    Columns,
+}
+
+/// A fused group that is a segmented reduction.
+pub struct Segments {
+    /// The variable of the segment's index.
+    pub index: NodeId,
+    /// The value of the element of each stored item.
+    pub bodies: Vec<NodeId>,
+    /// The nested reductions.
+    pub nested: Vec<NodeId>,
+    /// The length of a segment, which is the extent of all nested reductions.
+    pub length: NodeId,
+    /// Which elements are contiguous.
+    pub along: Along,
+}

@@ -1,0 +1,25 @@
+//! Finds the facts about a fused group ([`super::facts`]).
+
+use super::boundary::interior::Interior;
+use super::cpu::segmented_columns;
+use super::facts::Accesses;
+use super::groups::{FusedGroup, is_store};
+use super::lower::LaunchContext;
+use super::{segments, work};
+use std::rc::Rc;
+
+impl LaunchContext<'_, '_> {
+    /// Finds the facts about the fused group.
+    pub(super) fn find_facts(&mut self, fused: &FusedGroup) {
+        let interior = Interior::of(&mut self.g, fused);
+        self.facts.cost = work::of_element(&mut self.g, fused, &interior.arrays);
+        self.facts.accesses = Accesses::of(self, fused, &interior.arrays);
+        self.facts.may_record = fused.items.iter().any(|it| self.may_record_inside(it.node));
+        if self.facts.nested && fused.items.iter().all(|it| is_store(&self.g, it)) {
+            // an element is a loop
+            self.facts.segments = segments::of(self, fused).map(Rc::new);
+            let columns = self.facts.segments.as_ref().is_some_and(|s| segmented_columns::fits(s));
+            self.facts.grain = if columns { segmented_columns::STRIP } else { 1 };
+        }
+    }
+}

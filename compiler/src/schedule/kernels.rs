@@ -1,0 +1,82 @@
+//! The variants of one kernel, as they were lowered: the result of the strategies of each target.
+
+use super::stencil::Kept;
+use super::strategy::Strategy;
+use crate::error::Result;
+use crate::kernel::{Kernel, pipeline};
+use crate::plan::gpu::GpuKernel;
+use std::sync::Arc;
+
+/// The variants of one kernel for CPUs. At each launch the runtime's executor takes `strided` if
+/// some array is not contiguous, else `in_place` if the launch writes an array that it reads, else
+/// `contiguous` (`docs/c-abi.md`, `agpu_cpu_kernel`).
+#[derive(Clone, Debug)]
+pub struct CpuVariants {
+    /// For arrays whose last stride is 1, where no output overlaps an input. It also holds the
+    /// `finish` part of all variants.
+    pub contiguous: Kernel,
+    /// For arrays whose last stride is 1, where an output may be an input that is read at the same
+    /// index only. `None` if the kernel stores no arrays, because `contiguous` serves then.
+    pub in_place: Option<Kernel>,
+    /// For arrays with any strides, with outputs as in `in_place`. `None` if the kernel has no
+    /// index space.
+    pub strided: Option<Kernel>,
+    /// The strategies of `contiguous`, `in_place` and `strided`, in this order.
+    pub strategies: [Strategy; 3],
+}
+
+impl CpuVariants {
+    /// Returns an empty placeholder for the CPU variants of a function that is compiled for GPUs
+    /// only.
+    pub(super) fn absent(name: &str) -> CpuVariants {
+        let contiguous = Kernel { name: name.into(), ..Kernel::default() };
+        CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
+    }
+
+    /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
+    /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
+    /// no such flag.
+    pub fn finish(&self) -> Option<Kernel> {
+        self.contiguous.finish.as_ref()?;
+        let mut k = Kernel { main: None, ..self.contiguous.clone() };
+        if let Some(strided) = &self.strided {
+            k.arrays.clone_from(&strided.arrays);
+        }
+        k.arrays.iter_mut().for_each(|a| a.noalias = false);
+        Some(k)
+    }
+}
+
+/// The GPU's side of one fused group.
+pub struct GpuVariants {
+    /// How its variants are launched.
+    pub kernel: GpuKernel,
+    /// Their code, in the same order.
+    pub drafts: Vec<Draft>,
+    /// What was decided of its stencils, where arrays are contiguous.
+    pub stencils: Vec<Kept>,
+}
+
+/// A kernel as it was lowered. What follows takes as long again, and only what is launched needs
+/// it.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Variants of one body share it.
+    pub(super) kernel: Arc<Kernel>,
+    pub(super) name: String,
+    /// No array that is written overlaps another.
+    pub(super) noalias: bool,
+    pub(super) narrow: bool,
+    /// The strategy that it follows.
+    pub strategy: Strategy,
+}
+
+impl Draft {
+    /// The kernel after the passes over kernels, verified.
+    pub fn finish(self) -> Result<Kernel> {
+        let mut k = Kernel { name: self.name, ..Arc::unwrap_or_clone(self.kernel) };
+        k.arrays.iter_mut().for_each(|a| a.noalias = self.noalias);
+        pipeline::run(&mut k, self.narrow)?;
+        Ok(k)
+    }
+}

@@ -1,0 +1,67 @@
+//! Lanes: reductions that go through the same tree side by side, with the join of two of their values.
+
+use crate::error::Result;
+use crate::kernel::{Expr, Reg, Stmt};
+use crate::scalar::{Lit, Ty};
+use crate::schedule::lower::Place;
+use crate::schedule::lower::{Lower, named};
+use crate::schedule::reduction::Reduction;
+
+/// Reductions that go through the same tree together; each of them is a lane.
+pub struct Lanes<'a> {
+    /// The type of each lane.
+    pub types: Vec<Ty>,
+    /// Emits the join of two values of a lane.
+    pub join: &'a mut Join<'a>,
+    /// Whether an operator is more than one instruction, or is nested in other loops. The code of
+    /// the operators is then not repeated for each pair of values.
+    pub general: bool,
+}
+
+impl Lanes<'_> {
+    /// Emits the join of two values for each lane.
+    pub fn join(&mut self, l: &mut Lower, a: &[Expr], b: &[Expr], out: &mut Vec<Stmt>) -> Result<Vec<Expr>> {
+        let pairs = a.iter().zip(b).enumerate();
+        pairs.map(|(lane, (a, b))| (self.join)(l, lane, a.clone(), b.clone(), out)).collect()
+    }
+
+    /// Declares a mutable register for each lane, initialised with 0.
+    pub fn variables(&self, l: &mut Lower, name: &'static str, out: &mut Vec<Stmt>) -> Vec<Reg> {
+        let regs: Vec<Reg> = self.types.iter().map(|ty| l.k.reg(name, *ty)).collect();
+        let zeros = regs.iter().zip(&self.types).map(|(r, ty)| Stmt::Var(*r, Expr::Lit(Lit::zero(*ty))));
+        out.extend(zeros);
+        regs
+    }
+}
+
+/// Emits assignments of new values, all of which are computed before the first is assigned.
+pub fn assign(l: &mut Lower, regs: &[Reg], values: Vec<Expr>, out: &mut Vec<Stmt>) {
+    let values: Vec<Expr> = match regs {
+        [_] => values,
+        _ => values.into_iter().map(|e| named(l, "next", e, out)).collect(),
+    };
+    out.extend(regs.iter().zip(values).map(|(r, e)| Stmt::Assign(*r, e)));
+}
+
+/// Returns the registers' values.
+pub fn read(regs: &[Reg]) -> Vec<Expr> {
+    regs.iter().map(|r| Expr::Reg(*r)).collect()
+}
+
+/// Emits f(a, b), the join of two accumulators of a lane.
+pub type Join<'a> = dyn FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a;
+
+/// Returns the function that emits the join of two values of a reduction.
+pub fn joining<'a>(
+    r: &'a Reduction,
+    place: &'a Place<'a>,
+) -> impl FnMut(&mut Lower, usize, Expr, Expr, &mut Vec<Stmt>) -> Result<Expr> + 'a {
+    move |l, _, a, b, out| {
+        let (_, x) = l.launch.g.fresh_var(r.ty);
+        let (_, y) = l.launch.g.fresh_var(r.ty);
+        let root = r.join(l.launch, x, y);
+        let mut vars = place.vars.to_vec();
+        vars.extend([(x, a), (y, b)]);
+        Ok(place.values(l, &vars, &[root], out)?.remove(0))
+    }
+}

@@ -1,0 +1,69 @@
+//! The state while one function is scheduled.
+
+use super::kernels::{self, CpuVariants};
+use crate::core::equations::Equations;
+use crate::core::{Function, NodeId};
+use crate::plan::{Place, Plan};
+use rustc_hash::FxHashMap as HashMap;
+
+/// For which targets code is generated. The plan does not depend on it, except for the "in" scalars
+/// of kernels, which follow from the variants that are generated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Code for CPUs.
+    Cpu,
+    /// Code for GPUs.
+    Gpu,
+    /// Code for GPUs, restricted to variants for contiguous arrays of any length.
+    ContiguousGpu,
+    /// As `ContiguousGpu`, but a kernel that has a variant for few elements gets only that variant.
+    ShortGpu,
+    /// Code for CPUs and GPUs.
+    All,
+}
+
+impl Scope {
+    /// Whether code for GPUs is generated.
+    pub fn has_gpu(self) -> bool {
+        self != Scope::Cpu
+    }
+
+    /// Whether code for CPUs is generated.
+    pub fn has_cpu(self) -> bool {
+        matches!(self, Scope::Cpu | Scope::All)
+    }
+}
+
+/// The state while one function is scheduled.
+pub struct Scheduler<'a> {
+    pub(super) f: &'a Function,
+    /// The prefix of the names of the function's kernels.
+    pub(super) name: String,
+    /// Number of iterations scheduled so far.
+    pub(super) steps: u32,
+    pub(super) plan: Plan,
+    pub(super) host: crate::schedule::host::Hosts,
+    /// The place of each array that kernels read: parameters and stored temporaries.
+    pub(super) places: HashMap<NodeId, Place>,
+    /// The scalar temporary of each reduction that another fused group needs.
+    pub(super) slots: HashMap<NodeId, Place>,
+    /// Which lengths are equal, according to the shape rules.
+    pub(super) equations: Equations,
+    /// The targets for which code is generated.
+    pub(super) scope: Scope,
+    /// Whether the function is the step of an iteration and consists of one fused group.
+    pub(super) repeated: bool,
+    pub(super) kernels: Vec<CpuVariants>,
+    pub(super) gpu: Vec<kernels::GpuVariants>,
+    /// The arrays that the previous launch accesses, if it walks them in ascending order; else
+    /// empty.
+    pub(super) previous_arrays: Vec<Place>,
+    pub(super) warnings: Vec<String>,
+    /// Number of operations in the code generated so far: for CPUs, for GPUs.
+    pub(super) written: [usize; 2],
+    /// Number of operations in the variants of GPU kernels so far.
+    pub(super) variant_operations: usize,
+    /// Number of operations in the GPU variants of matrix products so far. They are not part of
+    /// `variant_operations`, because a product's register tiles are unrolled on purpose.
+    pub(super) in_products: usize,
+}
