@@ -1,4 +1,5 @@
-//! A function of the author's program: parameters, results, shape rules, and the graph of its nodes.
+//! A function of the author's program: parameters, results, shape rules, and the graph of its
+//! nodes.
 
 use super::{Graph, NodeId, StencilHint, Type};
 use crate::loc::{Loc, LocStack};
@@ -53,7 +54,7 @@ impl Rule {
         Rule::ALL.iter().find(|(r, _)| *r == self).map_or("", |(_, n)| n)
     }
 
-    /// Whether it holds of these values.
+    /// Returns whether the rule holds for these values.
     pub fn holds(self, a: i64, b: i64) -> bool {
         match self {
             Rule::Same => a == b,
@@ -63,7 +64,7 @@ impl Rule {
         }
     }
 
-    /// What is wrong when it does not hold, with the sizes: "lengths 3 and 4 differ".
+    /// Returns the message for a violated rule, with the sizes: "lengths 3 and 4 differ".
     pub fn violation(self, a: i64, b: i64) -> String {
         match self {
             Rule::Same => format!("the lengths {a} and {b} differ"),
