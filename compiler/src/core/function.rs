@@ -124,7 +124,7 @@ pub struct Function {
     pub doc: String,
     /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
     pub fast: bool,
-    /// How stencils are kept on GPUs; None: as the cost model says.
+    /// How GPU kernels hold the arrays of stencils; `None` leaves the choice to the cost model.
     pub stencil: Option<StencilHint>,
     /// Where it was registered.
     pub loc: Option<Loc>,
@@ -134,7 +134,7 @@ pub struct Function {
     pub results: Vec<Output>,
     /// Shape rules, in the order of the program.
     pub requires: Vec<Require>,
-    /// What its iterations call: functions from states, and what else they need, to the next
+    /// The steps of its iterations: functions from states, and other arguments, to the next
     /// states.
     pub steps: Vec<Arc<Function>>,
     /// All nodes.
@@ -160,13 +160,14 @@ impl Function {
         }
     }
 
-    /// What the graph is there for: the operands of the shape rules, and the results.
+    /// Returns the nodes that must be computed: the operands of the shape rules, and the results.
     pub fn roots(&self) -> impl Iterator<Item = NodeId> {
         let rules = self.requires.iter().flat_map(|r| [r.a, r.b]);
         rules.chain(self.results.iter().map(|r| r.value))
     }
 
-    /// Whether any node that is needed is such. Mostly none is, needed or not, which is found soon.
+    /// Returns whether `is` holds for any node that is needed. The nodes are first searched whether
+    /// needed or not, because usually it holds for none.
     pub fn needs(&self, is: impl Fn(NodeId) -> bool) -> bool {
         (0..self.graph.len() as u32).any(|n| is(NodeId(n)))
             && self.graph.reachable(self.roots()).into_iter().any(is)
