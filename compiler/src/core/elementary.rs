@@ -1,4 +1,4 @@
-//! What an elementary function is made of (`arraygpu-math`), as nodes.
+//! Expands elementary functions (`arraygpu-math`) to nodes.
 
 use super::simplify::settle;
 use super::term::{Maker, Term};
@@ -6,7 +6,7 @@ use super::{Graph, NodeId, Op};
 use crate::scalar::{Ty, elementary};
 use std::cell::RefCell;
 
-/// The node that an elementary function is. None: the operation is none.
+/// Returns the node that computes an elementary function, or `None` for any other operation.
 pub fn expand(graph: &mut Graph, op: &Op) -> Option<NodeId> {
     let double = op.operands().any(|n| graph.ty(n).elem == Ty::F64);
     let maker = RefCell::new(Maker { graph, add: settle });

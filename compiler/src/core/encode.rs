@@ -1,11 +1,11 @@
-//! A function's structure as bytes: equal for functions that compute the same in the same way,
-//! whatever their nodes' numbers are and wherever they come from. What programs that are compiled
-//! at run time are found by.
+//! Encodes the structure of a function as bytes. Two functions that compute the same in the same
+//! way have equal bytes, whatever the numbers of their nodes are and wherever the functions come
+//! from. The cache of programs that are compiled at run time is keyed by these bytes.
 
 use super::{Function, NodeId, Op};
 use std::hash::{Hash, Hasher};
 
-/// The structure, with the names of parameters and results, which messages say.
+/// Returns the structure, with the names of parameters and results, because messages contain them.
 pub fn encode(f: &Function) -> Vec<u8> {
     let mut out = Bytes(Vec::with_capacity(32 * f.graph.len()));
     function(f, &mut out);
@@ -29,8 +29,8 @@ fn function(f: &Function, out: &mut Bytes) {
     f.steps.iter().for_each(|s| function(s, out));
 }
 
-/// An operation, its operands by their numbers. What is equal here is equal there: the variables of
-/// lambdas are canonical.
+/// Encodes an operation, with its operands by their numbers. Equal operations have equal bytes,
+/// because the variables of lambdas are canonical.
 fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
     let op = f.graph.op(n);
     f.graph.node(n).bound.hash(out);
@@ -48,7 +48,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
         Op::Iterate { step, which, .. } => (step, which).hash(out),
         _ => {}
     }
-    // so many numbers follow: no two structures have the same bytes
+    // the number of operands comes first, so that no two structures have the same bytes
     op.operands().count().hash(out);
     for child in op.operands() {
         number[child.0 as usize].hash(out);
@@ -58,7 +58,7 @@ fn operation(f: &Function, n: NodeId, number: &[u32], out: &mut Bytes) {
     }
 }
 
-/// What is hashed, kept.
+/// A hasher that keeps the bytes it is given.
 struct Bytes(Vec<u8>);
 
 impl Hasher for Bytes {

@@ -5,17 +5,17 @@ use super::linear::Linear;
 use super::{Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
-/// `len` nodes of parameters, each with what it is equal to in terms of the others.
+/// The lengths of parameters (`len` nodes), each with what it equals in terms of the others.
 #[derive(Default)]
 pub struct Equations {
-    /// The solved lengths.
+    /// The solved lengths, each with the form that it equals.
     pub solved: BTreeMap<NodeId, Linear>,
 }
 
 impl Equations {
-    /// Adds a = b. Whether that was news: false when it follows from the equations before. An
-    /// equation about other things than lengths of parameters, or without a coefficient of 1 or -1,
-    /// is news that is not used.
+    /// Adds a = b. Returns whether the equation was new: false if it follows from the earlier ones.
+    /// An equation that contains anything but lengths of parameters, or has no coefficient of 1 or
+    /// -1, counts as new but is not used.
     pub fn add(&mut self, g: &Graph, a: NodeId, b: NodeId) -> bool {
         let zero = self.resolve(&Linear::of(g, a).minus(&Linear::of(g, b)));
         if zero.as_constant() == Some(0) {
@@ -36,7 +36,7 @@ impl Equations {
         true
     }
 
-    /// The form with solved lengths replaced.
+    /// Replaces solved lengths in a linear form.
     pub fn resolve(&self, l: &Linear) -> Linear {
         let mut out = Linear { constant: l.constant, terms: BTreeMap::new() };
         for (t, k) in &l.terms {
@@ -47,7 +47,7 @@ impl Equations {
     }
 }
 
-/// The parameter whose length a node is.
+/// Returns the parameter whose length a node is.
 fn parameter(g: &Graph, n: NodeId) -> Option<NodeId> {
     match g.op(n) {
         Op::Len(p, _) if matches!(g.op(*p), Op::Param(_)) => Some(*p),

@@ -1,4 +1,5 @@
-//! A function of the author's program: parameters, results, shape rules, and the graph of its nodes.
+//! A function of the author's program: parameters, results, shape rules, and the graph of its
+//! nodes.
 
 use super::{Graph, NodeId, StencilHint, Type};
 use crate::loc::{Loc, LocStack};
@@ -53,7 +54,7 @@ impl Rule {
         Rule::ALL.iter().find(|(r, _)| *r == self).map_or("", |(_, n)| n)
     }
 
-    /// Whether it holds of these values.
+    /// Returns whether the rule holds for these values.
     pub fn holds(self, a: i64, b: i64) -> bool {
         match self {
             Rule::Same => a == b,
@@ -63,7 +64,7 @@ impl Rule {
         }
     }
 
-    /// What is wrong when it does not hold, with the sizes: "lengths 3 and 4 differ".
+    /// Returns the message for a violated rule, with the sizes: "lengths 3 and 4 differ".
     pub fn violation(self, a: i64, b: i64) -> String {
         match self {
             Rule::Same => format!("the lengths {a} and {b} differ"),
@@ -123,7 +124,7 @@ pub struct Function {
     pub doc: String,
     /// `fast_math`: GPUs may approximate, contract and flush subnormals (`passes/fast.rs`).
     pub fast: bool,
-    /// How stencils are kept on GPUs; None: as the cost model says.
+    /// How GPU kernels hold the arrays of stencils; `None` leaves the choice to the cost model.
     pub stencil: Option<StencilHint>,
     /// Where it was registered.
     pub loc: Option<Loc>,
@@ -133,7 +134,7 @@ pub struct Function {
     pub results: Vec<Output>,
     /// Shape rules, in the order of the program.
     pub requires: Vec<Require>,
-    /// What its iterations call: functions from states, and what else they need, to the next
+    /// The steps of its iterations: functions from states, and other arguments, to the next
     /// states.
     pub steps: Vec<Arc<Function>>,
     /// All nodes.
@@ -159,13 +160,14 @@ impl Function {
         }
     }
 
-    /// What the graph is there for: the operands of the shape rules, and the results.
+    /// Returns the nodes that must be computed: the operands of the shape rules, and the results.
     pub fn roots(&self) -> impl Iterator<Item = NodeId> {
         let rules = self.requires.iter().flat_map(|r| [r.a, r.b]);
         rules.chain(self.results.iter().map(|r| r.value))
     }
 
-    /// Whether any node that is needed is such. Mostly none is, needed or not, which is found soon.
+    /// Returns whether `is` holds for any node that is needed. The nodes are first searched whether
+    /// needed or not, because usually it holds for none.
     pub fn needs(&self, is: impl Fn(NodeId) -> bool) -> bool {
         (0..self.graph.len() as u32).any(|n| is(NodeId(n)))
             && self.graph.reachable(self.roots()).into_iter().any(is)

@@ -1,11 +1,12 @@
 //! The hash-consed graph, lambdas and substitution.
 //!
-//! **Canonical binders.** A finished lambda's variables are numbered just above every binder inside its body (Axelsson and Claessen,
-//! "Using circular programs for higher-order syntax", ICFP 2013), so equal lambdas are equal nodes
-//! and no context is needed to name a variable. While a lambda is being built its variables are
-//! *fresh* (numbers from [`FRESH`] up); [`Graph::close`] renames them. Code that looks inside a
-//! lambda opens it with fresh variables first ([`Graph::open`]): then open terms contain fresh
-//! variables only and nothing can be captured.
+//! **Canonical binders.** The variables of a finished lambda are numbered just above every binder
+//! inside its body (Axelsson and Claessen, "Using circular programs for higher-order syntax", ICFP
+//! 2013). So equal lambdas are equal nodes, and no context is needed to name a variable. While a
+//! lambda is being built its variables are *fresh* (numbers from [`FRESH`] up); [`Graph::close`]
+//! renames them. Code that looks inside a lambda opens it with fresh variables first
+//! ([`Graph::open`]). Open terms therefore contain fresh variables only, and nothing can be
+//! captured.
 
 mod add;
 mod memo;
@@ -22,54 +23,56 @@ use std::sync::Arc;
 /// The first number of fresh variables.
 pub const FRESH: u32 = 1 << 30;
 
-/// What is known of a node beside its operation.
+/// The properties of a node beside its operation.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its type.
     pub ty: Type,
-    /// Its free variables, ascending. Most nodes have those of an operand.
+    /// Its free variables, in ascending order. Most nodes share those of an operand.
     pub free: Arc<[Var]>,
-    /// The highest canonical binder inside it, 0 without lambdas.
+    /// The highest canonical binder inside it; 0 if it contains no lambda.
     pub height: u32,
-    /// The author bound it with `slet`.
+    /// Whether the author bound it with `slet`.
     pub bound: bool,
-    /// It takes a pass of its own in the author's program already, where it depends on no element:
-    /// it is computed once for the call, and leaves its records (semantics 6). Or a pass stores it,
-    /// which asked first that it leaves none.
+    /// Whether the node is computed once for the call, and leaves its error records (semantics 6):
+    /// in the author's program it depends on no element and already needs a launch of its own. A
+    /// compiler pass that stores a node sets this too, after it has checked that the node leaves no
+    /// record.
     pub once: bool,
     /// Where it comes from. Not part of its identity.
     pub loc: LocStack,
 }
 
-/// Nodes, each once.
+/// The nodes of a function; equal nodes are stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     ops: IndexSet<Op, FxBuildHasher>,
     info: Vec<Node>,
     params: Vec<Type>,
-    /// There is a total read among the nodes.
+    /// Whether any node is a total read.
     total: bool,
-    /// What takes a pass of its own, and is not marked as computed once for the call, is computed
-    /// where it is needed: while passes still move it ([`crate::passes::guard`]).
+    /// Whether nodes that need a launch of their own, and are not marked as computed once for the
+    /// call, are evaluated on demand. This holds while compiler passes still move such nodes
+    /// ([`crate::passes::guard`]).
     pub on_demand: bool,
     fresh: u32,
     loc: LocStack,
-    /// Variables that stand for the indices of an element where it is only looked at.
+    /// Variables that stand for an element's indices while the element is only inspected.
     sample: Vec<(Var, NodeId)>,
-    /// What lambdas' bodies became with arguments.
+    /// The results of opening a lambda: from its body and the arguments to the new body.
     opened: HashMap<(NodeId, [Option<NodeId>; 3]), NodeId>,
-    /// Tables that substitutions are done with.
+    /// Unused tables, which substitutions reuse.
     memos: Vec<Memo>,
 }
 
 impl Graph {
-    /// Makes room for `nodes` more nodes.
+    /// Reserves room for `nodes` more nodes.
     pub fn reserve(&mut self, nodes: usize) {
         self.ops.reserve(nodes);
         self.info.reserve(nodes);
     }
 
-    /// A copy with room for `nodes` more nodes, allocated at once.
+    /// Returns a copy with room for `nodes` more nodes, allocated at once.
     pub fn with_room(&self, nodes: usize) -> Graph {
         let mut ops = IndexSet::with_capacity_and_hasher(self.len() + nodes, FxBuildHasher);
         ops.extend(self.ops.iter().cloned());
@@ -79,7 +82,7 @@ impl Graph {
         Graph { ops, info, params, loc, opened, sample: self.sample.clone(), memos: Vec::new(), ..*self }
     }
 
-    /// Declares the parameters: node i is parameter i.
+    /// Declares the parameters. Node i becomes parameter i.
     pub fn declare_params(&mut self, types: impl Iterator<Item = Type>) {
         assert!(self.ops.is_empty(), "parameters come first");
         self.params = types.collect();
@@ -98,7 +101,7 @@ impl Graph {
         &self.ops[n.0 as usize]
     }
 
-    /// Type, free variables, location.
+    /// Returns type, free variables and location of a node.
     pub fn node(&self, n: NodeId) -> &Node {
         &self.info[n.0 as usize]
     }
@@ -108,23 +111,23 @@ impl Graph {
         self.node(n).ty
     }
 
-    /// Whether it has no free variables.
+    /// Returns whether a node has no free variables.
     pub fn is_closed(&self, n: NodeId) -> bool {
         self.node(n).free.is_empty()
     }
 
-    /// An array that is in memory where it is read.
+    /// Returns whether a node is an array that is in memory when it is read.
     pub fn is_stored(&self, n: NodeId) -> bool {
         matches!(self.op(n), Op::Param(_) | Op::Materialize(_) | Op::Iterate { .. })
             && !self.ty(n).is_scalar()
     }
 
-    /// The node of an operation, if there is one.
+    /// Returns the node of an operation, if there is one.
     pub fn find(&self, op: &Op) -> Option<NodeId> {
         self.ops.get_index_of(op).map(|i| NodeId(i as u32))
     }
 
-    /// Whether any node is a total read (`at`), needed or not.
+    /// Returns whether any node is a total read (`at`), even one that no result needs.
     pub fn has_total_reads(&self) -> bool {
         self.total
     }
@@ -139,7 +142,7 @@ impl Graph {
         self.ops.is_empty()
     }
 
-    /// Nodes made from now on come from `loc`; gives the former place back.
+    /// Sets the location of nodes that are made from now on; returns the former location.
     pub fn set_loc(&mut self, loc: LocStack) -> LocStack {
         std::mem::replace(&mut self.loc, loc)
     }
@@ -154,8 +157,8 @@ impl Graph {
         self.info[n.0 as usize].once = true;
     }
 
-    /// Gives what a node became the node's marks. What is computed once may have become an
-    /// expression of such values.
+    /// Copies the marks of a node to the node that replaces it. If a node that is computed once
+    /// became an expression of such values, the values are marked.
     pub fn keep_marks(&mut self, bound: bool, once: bool, made: NodeId) {
         if bound {
             self.mark_bound(made);
@@ -169,7 +172,7 @@ impl Graph {
         }
     }
 
-    /// Forgets all nodes but the first ones.
+    /// Removes all nodes but the first `nodes`.
     pub fn truncate(&mut self, nodes: usize) {
         let stays = |n: &NodeId| (n.0 as usize) < nodes;
         self.ops.truncate(nodes);
@@ -195,18 +198,20 @@ impl Graph {
         (var, self.add(Op::Var(var, ty)))
     }
 
-    /// Every node that `roots` need, operands before users, lambdas' bodies included.
+    /// Returns every node that `roots` need, operands before users, including the bodies of
+    /// lambdas.
     pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         self.reachable_until(roots, |_| false)
     }
 
-    /// [`Self::reachable`] without nodes that `stops` names, and without what only they need.
+    /// Does the same as [`Self::reachable`], but leaves out nodes for which `stops` holds, and
+    /// nodes that only those need.
     pub fn reachable_until(
         &self,
         roots: impl IntoIterator<Item = NodeId>,
         stops: impl Fn(NodeId) -> bool,
     ) -> Vec<NodeId> {
-        // a node whose operands are on the stack above it is marked
+        // the mark of a node whose operands are on the stack above it
         const DONE: u32 = 1 << 31;
         let mut stack: Vec<u32> = roots.into_iter().map(|r| r.0).collect();
         stack.reverse();
@@ -224,7 +229,7 @@ impl Graph {
             }
             stack.push(n | DONE);
             let op = self.op(NodeId(n));
-            // the first operand comes off the stack first: texts and kernels follow the author's
+            // the first operand is popped first, so that texts and kernels follow the author's
             // order
             let first = stack.len();
             op.for_operands(|operand| {

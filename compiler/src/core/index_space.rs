@@ -7,7 +7,8 @@ use crate::scalar::{BinaryOp, Lit};
 /// The indices of element `k` in row-major order.
 pub fn indices(g: &mut Graph, k: NodeId, extents: &[NodeId]) -> Vec<NodeId> {
     let (mut rest, mut out) = (k, Vec::new());
-    // an array with elements has no extent of 0: the divisor says so, lest a record be feared
+    // an array that has elements has no extent of 0: max(n, 1) tells later passes that the division
+    // leaves no error record
     let one = g.lit(Lit::i64(1));
     for n in extents[1..].iter().rev() {
         let n = simplify(g, Op::Binary(BinaryOp::Max, *n, one));

@@ -3,7 +3,7 @@
 use super::{Graph, Lambda, MAX_RANK, NodeId, Op, Type};
 use crate::scalar::Ty;
 
-/// The type of `op`, or what is wrong with it.
+/// Returns the type of `op`, or what is wrong with it.
 pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
     let scalar = |n: NodeId, what: &str| match g.ty(n) {
         t if t.is_scalar() => Ok(t.elem),
@@ -31,7 +31,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
         }
         scalar(l.body, "the function's result")
     };
-    // a function of (T, T) that gives T
+    // a function from (T, T) to T
     let operator = |l: &Lambda, first: Ty, second: Ty, what: &str| {
         same(lambda(l, &[first, second], what)?, first, "accumulator and the function's result")
     };
@@ -160,7 +160,8 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
             }
             same(ty, a.elem, "initial value and elements")?;
             same(ty, b.elem, "initial value and elements")?;
-            // a half's products would be rounded one by one: sums of them accumulate in f32
+            // products of halves would be rounded one by one; sums of halves accumulate in f32
+            // instead
             if ty == Ty::Bool || ty.is_half() {
                 return Err(format!("dot does not take {ty}"));
             }
@@ -179,7 +180,7 @@ pub fn infer(g: &Graph, op: &Op) -> Result<Type, String> {
     })
 }
 
-/// An operator of a type that it does not take, and those that it takes.
+/// Returns the message for an operator that does not accept a type, with the types that it accepts.
 fn refusal(op: &str, ty: Ty, accepts: impl Fn(Ty) -> bool) -> String {
     let takes: Vec<&str> = Ty::ALL.into_iter().filter(|ty| accepts(*ty)).map(Ty::name).collect();
     format!("{op} does not take {ty}: it takes {}", takes.join(", "))

@@ -1,4 +1,5 @@
-//! The reference interpreter: slow, obvious, the oracle of all tests. `docs/semantics.md` as code.
+//! The reference interpreter: `docs/semantics.md` as code. It is slow and simple, and all tests
+//! compare with it.
 //!
 //! It evaluates core IR at any stage of the pipeline. `select` is lazy and every value is computed
 //! once for each binding of its variables, so a record is left exactly when the program's meaning
@@ -26,7 +27,7 @@ pub enum Value {
     Array(Vec<i64>, Vec<Lit>),
 }
 
-/// What a call gives.
+/// The outcome of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// The results, NaN canonical.
@@ -35,16 +36,17 @@ pub struct Outcome {
     pub recorded: bool,
 }
 
-/// Stack for the recursion over deep programs.
+/// Bytes of stack for the recursion over deep programs.
 const STACK: usize = 512 << 20;
 
-/// Calls a function. A shape rule that does not hold is an error with the rule's sizes.
+/// Calls a function. A shape rule that does not hold is an error that contains the rule's sizes.
 pub fn run(f: &Function, args: &[Value]) -> Result<Outcome> {
     stacker::grow(STACK, || run_here(f, args))
 }
 
-/// How many elements the largest array of a call has whose lengths do not depend on an element: of
-/// programs that ask for more than there is time to compute. Only lengths are computed.
+/// Returns the number of elements of the largest array of a call, among those whose lengths do not
+/// depend on an element. Only lengths are computed, so callers can reject programs that would take
+/// too long.
 pub fn largest(f: &Function, args: &[Value]) -> Result<u64> {
     let args = values(f, args)?;
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
@@ -76,10 +78,10 @@ fn run_here(f: &Function, args: &[Value]) -> Result<Outcome> {
     Ok(Outcome { results: results.collect(), recorded })
 }
 
-/// What the parameters are.
+/// Converts the arguments to values of the parameters.
 fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
     check_arguments(f, args)?;
-    // a byte other than 0 is true
+    // a byte other than 0 counts as true
     let read = |l: &Lit| if l.ty == Ty::Bool { Lit::bool(l.as_bool()) } else { *l };
     let all = |v: &[Lit]| v.iter().map(read).collect();
     let args = args.iter().map(|a| match a {
@@ -90,8 +92,9 @@ fn values(f: &Function, args: &[Value]) -> Result<Vec<Val>> {
     Ok(args.collect())
 }
 
-/// The rules of steps are rules of the call, whether or not a result needs the states (semantics
-/// 5.11). They are about lengths and host scalars: no element is computed.
+/// Checks the shape rules of steps, which are rules of the call, whether or not a result needs the
+/// states (semantics 5.11). They depend on lengths and host scalars only, so no element is
+/// computed.
 fn check_steps(f: &Function, args: Vec<Val>) -> Result<()> {
     let (mut m, env) = (Machine::checked(f, args)?, Env::default());
     for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {

@@ -1,8 +1,8 @@
 //! Linear normal forms of i64 expressions: `c + k1 * t1 + k2 * t2 ...` in wrapping arithmetic.
 //!
-//! Wrapping i64 arithmetic is a ring, so normalising keeps every bit. Index and size expressions
-//! meet here: two sizes are equal, or a slice can never fit, when the difference of their forms
-//! says so.
+//! Wrapping i64 arithmetic is a ring, so normalising changes no bit. The compiler compares index
+//! and size expressions by the difference of their forms: it shows that two sizes are equal, or
+//! that a slice can never fit.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -13,15 +13,16 @@ use std::collections::BTreeMap;
 pub struct Linear {
     /// The constant term.
     pub constant: i64,
-    /// Coefficients, none zero.
+    /// The coefficients, none of which is zero.
     pub terms: BTreeMap<NodeId, i64>,
 }
 
-/// Longer sums are left as they are: normalising each prefix of a long chain would cost its square.
+/// The most terms of a normalised sum. Longer sums are left as they are, because normalising each
+/// prefix of a long chain would take quadratic time.
 const MAX_TERMS: usize = 16;
 
 impl Linear {
-    /// The form of an i64 scalar.
+    /// Returns the form of an i64 scalar.
     pub fn of(g: &Graph, n: NodeId) -> Linear {
         let mut out = Linear::default();
         out.accumulate(g, n, 1);
@@ -60,7 +61,7 @@ impl Linear {
         self.terms.len() < MAX_TERMS
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     pub fn minus(&self, other: &Linear) -> Linear {
         let mut out = self.clone();
         out.constant = out.constant.wrapping_sub(other.constant);
@@ -75,27 +76,27 @@ impl Linear {
         out
     }
 
-    /// `k * self`.
+    /// Returns `k * self`.
     pub fn scaled(&self, k: i64) -> Linear {
         let terms = self.terms.iter().map(|(t, c)| (*t, c.wrapping_mul(k))).filter(|t| t.1 != 0).collect();
         Linear { constant: self.constant.wrapping_mul(k), terms }
     }
 
-    /// The value, if there are no terms.
+    /// Returns the value, if there are no terms.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// Whether it is at least `bound` whatever its terms are, given that lengths are 0 and up.
-    /// (Lengths are far below 2^63 and so is what small multiples of them add up to; a form that
-    /// could wrap proves nothing.)
+    /// Returns whether the form is at least `bound` for all values of its terms, given that lengths
+    /// are not negative. Lengths, and small multiples of them, are far below 2^63; a form with
+    /// large coefficients could wrap, so it proves nothing.
     pub fn at_least(&self, g: &Graph, bound: i64) -> bool {
         self.constant >= bound
             && self.small()
             && self.terms.iter().all(|(t, k)| *k > 0 && matches!(g.op(*t), Op::Len(..)))
     }
 
-    /// Whether it is at most `bound` likewise.
+    /// Returns whether the form is at most `bound`, under the same assumptions.
     pub fn at_most(&self, g: &Graph, bound: i64) -> bool {
         self.constant <= bound
             && self.small()
@@ -106,7 +107,7 @@ impl Linear {
         self.constant.unsigned_abs() < 1 << 48 && self.terms.values().all(|k| k.unsigned_abs() < 1 << 8)
     }
 
-    /// The canonical expression of the form.
+    /// Returns the canonical expression of the form.
     pub fn node(&self, g: &mut Graph) -> NodeId {
         let mut sum: Option<NodeId> = None;
         let positive = self.terms.iter().filter(|t| *t.1 > 0);
@@ -142,25 +143,25 @@ impl Linear {
     }
 }
 
-/// Adds two i64 nodes, in normal form.
+/// Returns `a + b` of i64 nodes in normal form.
 pub fn add(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
     let n = g.add(Op::Binary(BinaryOp::Add, a, b));
     Linear::of(g, n).node(g)
 }
 
-/// `a - b` in normal form.
+/// Returns `a - b` in normal form.
 pub fn sub(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
     let n = g.add(Op::Binary(BinaryOp::Sub, a, b));
     Linear::of(g, n).node(g)
 }
 
-/// `a * b` in normal form.
+/// Returns `a * b` in normal form.
 pub fn mul(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
     let n = g.add(Op::Binary(BinaryOp::Mul, a, b));
     Linear::of(g, n).node(g)
 }
 
-/// Whether a node is an i64 scalar, which linear forms are about.
+/// Returns whether a node is an i64 scalar; linear forms consist of these only.
 pub fn is_i64(g: &Graph, n: NodeId) -> bool {
     g.ty(n).is_scalar() && g.ty(n).elem == Ty::I64
 }

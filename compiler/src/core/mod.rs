@@ -36,14 +36,14 @@ pub use stencil_hint::StencilHint;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use std::fmt;
 
-/// Dimensions of an array at most: what `agpu_view` has room for.
+/// The most dimensions of an array; `agpu_view` has room for no more.
 pub const MAX_RANK: usize = 3;
-/// Elements of a tile of the one reduction order (semantics 5.1), which is also how kernels and
-/// launches are cut.
+/// The elements of a tile of the fixed tree (semantics 5.1). Kernels and launches are cut at tiles,
+/// too.
 pub const TILE: i64 = 2048;
-/// Elements of a panel of a `panel_dot` (semantics 5.7).
+/// The elements of a panel of a `panel_dot` (semantics 5.7).
 pub const PANEL: i64 = 512;
-/// Columns of a tile.
+/// The columns of a tile.
 pub const COLUMNS: i64 = 128;
 
 /// A node of one graph.
@@ -56,7 +56,7 @@ impl fmt::Debug for NodeId {
     }
 }
 
-/// A bound variable. Inside finished lambdas the number is canonical: above every binder in the
+/// A bound variable. In a finished lambda its number is canonical: it is above every binder in the
 /// lambda's body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Var(pub u32);
@@ -83,7 +83,7 @@ impl Type {
     pub fn array(elem: Ty, rank: usize) -> Type {
         Type { elem, rank: rank as u8 }
     }
-    /// Rank 0.
+    /// Returns whether the rank is 0.
     pub fn is_scalar(self) -> bool {
         self.rank == 0
     }
@@ -121,21 +121,23 @@ pub enum Op {
     /// condition, then, else.
     Select(NodeId, NodeId, NodeId),
     Cast(Ty, NodeId),
-    /// The operand, a host scalar, whose value may be embedded as a constant (`crate::stage`).
+    /// The operand, a host scalar whose value may be embedded as a constant (`crate::stage`).
     Stage(NodeId),
 
     /// Number of elements along an axis (0 is the outermost), i64.
     Len(NodeId, u8),
-    /// Total read, an index an axis: 0 and a record outside.
+    /// A total read, with one index for each axis: outside it gives 0 and leaves an error record.
     At(NodeId, Vec<NodeId>),
-    /// Read at indices proven in bounds. After `fuse`, of a parameter or a materialized array.
+    /// A read at indices that are proven to be in bounds. After `fuse` it reads a parameter or a
+    /// materialized array only.
     Elem(NodeId, Vec<NodeId>),
-    /// 0 <= index < n, with a record if not. Made by `fuse` from `At` of a computed array.
+    /// Whether 0 <= index < n; leaves an error record if not. `fuse` makes it from `At` of a
+    /// computed array.
     Within(NodeId, NodeId),
 
-    /// A function of the elements of arrays of one shape.
+    /// A function applied to the elements of arrays of one shape.
     Map(Lambda, Vec<NodeId>),
-    /// The extents, outermost first, and the function of the indices.
+    /// An array from its extents, outermost first, and a function of the indices.
     Generate(Vec<NodeId>, Lambda),
     /// A range of one axis.
     Slice {
@@ -145,18 +147,18 @@ pub enum Op {
         stop: NodeId,
         stride: NodeId,
     },
-    /// Along an axis.
+    /// The reversal of an axis.
     Reverse(NodeId, u8),
     /// Axis k of the result is axis `[k]` of the operand.
     Permute(NodeId, Vec<u8>),
-    /// The part at an index of one axis, which it loses: a row, a column. The index is inside by a
-    /// shape rule, or because it runs over that axis.
+    /// The part at one index of an axis, such as a row or a column; the result lacks that axis. A
+    /// shape rule says that the index is inside, or the index runs over that axis.
     Pick {
         src: NodeId,
         axis: u8,
         index: NodeId,
     },
-    /// n times the operand along a new axis; the inverse of `pick`.
+    /// n copies of the operand along a new axis; the inverse of `pick`.
     Spread {
         src: NodeId,
         axis: u8,
@@ -164,38 +166,38 @@ pub enum Op {
     },
     /// 0, 1, .. n-1 as i64.
     Iota(NodeId),
-    /// n times the value.
+    /// n copies of the value.
     Fill(NodeId, NodeId),
     /// An array that must be stored.
     Materialize(NodeId),
 
-    /// semantics 5.1
+    /// A reduction (semantics 5.1).
     Reduce {
         join: Lambda,
         init: NodeId,
         src: NodeId,
     },
-    /// semantics 5.3
+    /// An inner product (semantics 5.3).
     Dot {
         init: NodeId,
         a: NodeId,
         b: NodeId,
     },
-    /// semantics 5.7
+    /// An inner product by panels (semantics 5.7).
     PanelDot {
         init: NodeId,
         a: NodeId,
         b: NodeId,
     },
-    /// semantics 5.5: step(accumulator, element)
+    /// A sequential fold by step(accumulator, element) (semantics 5.5).
     Fold {
         step: Lambda,
         init: NodeId,
         src: NodeId,
     },
-    /// semantics 5.11: one of the states after `count` calls of a step of the function
-    /// ([`Function::steps`]). `args` are the states before the first, and what every call gets
-    /// beside them.
+    /// One of the states after `count` calls of a step of the function ([`Function::steps`],
+    /// semantics 5.11). `args` are the initial states, followed by the other arguments that every
+    /// call gets.
     Iterate {
         step: u32,
         which: u32,

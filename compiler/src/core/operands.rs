@@ -1,4 +1,4 @@
-//! What operations are made of: their operands and lambdas.
+//! Access to the operands and lambdas of operations.
 
 use super::{Graph, Lambda, NodeId, Op};
 use crate::scalar::Lit;
@@ -6,9 +6,9 @@ use crate::scalar::Lit;
 /// The operands of an operation, without an allocation for up to four.
 #[derive(Clone, Debug)]
 pub enum Operands {
-    /// Nodes, the next, the end.
+    /// The nodes, the position of the next one, and the end.
     Few([NodeId; 4], u8, u8),
-    /// More than four, or of an iteration.
+    /// The operands of an iteration, or of an operation with more than four.
     Many(std::vec::IntoIter<NodeId>),
 }
 
@@ -74,7 +74,7 @@ macro_rules! operands {
 }
 
 impl Op {
-    /// The operand nodes, in order, without a lambda's body.
+    /// Returns the operand nodes, in order, without the body of a lambda.
     pub fn operands(&self) -> Operands {
         let (mut few, mut count) = ([NodeId(0); 4], 0);
         self.for_operands(|n| {
@@ -104,7 +104,7 @@ impl Op {
         operands!(self, &mut f)
     }
 
-    /// The lambda of a combinator.
+    /// Returns the lambda of a combinator.
     pub fn lambda(&self) -> Option<&Lambda> {
         match self {
             Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
@@ -114,7 +114,7 @@ impl Op {
         }
     }
 
-    /// The lambda, to change it.
+    /// Returns the lambda for mutation.
     pub fn lambda_mut(&mut self) -> Option<&mut Lambda> {
         match self {
             Op::Map(l, _) | Op::Generate(_, l) | Op::Reduce { join: l, .. } | Op::Fold { step: l, .. } => {
@@ -124,8 +124,8 @@ impl Op {
         }
     }
 
-    /// The operation on other operands (as many as [`Op::operands`] gives) and another lambda,
-    /// if it has one.
+    /// Returns the operation with other operands, as many as [`Op::operands`] returns, and with
+    /// another lambda if it has one.
     pub fn with(&self, operands: &[NodeId], lambda: Option<Lambda>) -> Op {
         let mut op = self.clone();
         let mut operands = operands.iter();
@@ -136,26 +136,28 @@ impl Op {
         op
     }
 
-    /// Elements become one value: by a reduction, a fold, or a product of some kind.
+    /// Returns whether the operation joins elements to one value: a reduction, a fold or an inner
+    /// product.
     pub fn is_reduction(&self) -> bool {
         matches!(self, Op::Reduce { .. } | Op::Fold { .. } | Op::Dot { .. } | Op::PanelDot { .. })
     }
 
-    /// Its value is known only after a whole pass: of a reduction, a stored array, an iteration.
+    /// Returns whether the value is known only after a launch: a reduction, a stored array or an
+    /// iteration.
     pub fn is_pass(&self) -> bool {
         self.is_reduction() || matches!(self, Op::Materialize(_) | Op::Iterate { .. })
     }
 
-    /// May leave an error record when evaluated (semantics section 6).
+    /// Returns whether evaluating the operation may leave an error record (semantics section 6).
     pub fn may_record(&self, graph: &Graph) -> bool {
         use crate::scalar::BinaryOp::{Div, Eq, Max, Rem};
         match self {
             Op::At(..) | Op::Within(..) => true,
             Op::Binary(Div | Rem, a, b) if graph.ty(*a).elem.is_int() => match graph.op(*b) {
                 Op::Const(l) => l.bits == 0,
-                // max(_, 1 or more) is never 0: how lengths of strided slices are written
+                // max(_, c) with c >= 1 is never 0; lengths of strided slices are written so
                 Op::Binary(Max, _, c) => graph.as_lit(*c).and_then(Lit::as_int).is_none_or(|c| c < 1),
-                // neither is select(x == 0, 1, x): how bounds divide
+                // select(x == 0, 1, x) is never 0; divisors in bounds are written so
                 Op::Select(c, other, x) => {
                     let is = |n: NodeId, zero: bool| graph.as_lit(n).is_some_and(|l| (l.bits == 0) == zero);
                     let asks = |n: NodeId| match *graph.op(n) {

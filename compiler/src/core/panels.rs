@@ -4,8 +4,8 @@ use super::simplify::simplify;
 use super::{Graph, Lambda, NodeId, Op, PANEL, linear};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// A `panel_dot` that is no part of an element: each panel is an element of a sequence, whose sum
-/// is a fold (semantics 5.7).
+/// Writes a `panel_dot` that is not part of an element as a fold over a sequence whose elements are
+/// the sums of the panels (semantics 5.7).
 pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     let (Op::Generate(extents, of_a), Op::Generate(_, of_b)) = (g.op(a).clone(), g.op(b).clone()) else {
         unreachable!("sequences are generated")
@@ -15,7 +15,7 @@ pub fn sum(g: &mut Graph, init: NodeId, a: NodeId, b: NodeId) -> NodeId {
     let before = g.lit(Lit::i64(PANEL - 1));
     let up = linear::add(g, extents[0], before);
     let count = simplify(g, Op::Binary(BinaryOp::Div, up, panel));
-    // the sum of nothing, exactly
+    // the empty sum is neutral to the bit
     let nothing = g.lit(Lit::no_sum(ty));
     let each = g.lambda(&[Ty::I64], |g, p| {
         let first = linear::mul(g, p[0], panel);

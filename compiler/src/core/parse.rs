@@ -1,5 +1,5 @@
-//! Reads the text form of core IR (`docs/ir.md`). Anything may come in: every error is a value with
-//! the line.
+//! Reads the text form of core IR (`docs/ir.md`). The input is not trusted: every error is a value
+//! that contains the line.
 
 use super::MAX_RANK;
 use super::{Function, Lambda, NodeId, Op, Output, Param, Require, Rule, StencilHint, Type};
@@ -9,7 +9,7 @@ use crate::text::{Cursor, Token};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
-/// All functions of a text, in order.
+/// Returns all functions of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Function>> {
     let mut c = Cursor::new(text)?;
     let mut functions = Vec::new();
@@ -24,7 +24,7 @@ struct Parser<'c> {
     c: &'c mut Cursor,
     f: Function,
     names: HashMap<String, NodeId>,
-    /// What names meant before the regions around gave them a meaning, innermost last.
+    /// The meanings that names had before the enclosing regions redefined them, innermost last.
     hidden: Vec<(String, Option<NodeId>)>,
 }
 
@@ -77,7 +77,7 @@ fn function(c: &mut Cursor) -> Result<Function> {
 }
 
 impl Cursor {
-    /// Takes a type: `f32`, `[f32]`, `[[f32]]`.
+    /// Reads a type: `f32`, `[f32]`, `[[f32]]`.
     pub fn ty(&mut self) -> Result<Type> {
         let mut rank = 0;
         while rank < MAX_RANK && self.eat("[") {
@@ -113,14 +113,14 @@ impl Parser<'_> {
         self.operand()
     }
 
-    /// An operand with a comma behind it.
+    /// Reads an operand and the comma after it.
     fn after_comma(&mut self) -> Result<NodeId> {
         let n = self.operand()?;
         self.c.expect(",")?;
         Ok(n)
     }
 
-    /// One operand for each dimension.
+    /// Reads one operand for each dimension.
     fn more(&mut self) -> Result<Vec<NodeId>> {
         let mut all = vec![self.operand()?];
         while all.len() < MAX_RANK && self.c.eat(",") {
@@ -134,7 +134,7 @@ impl Parser<'_> {
         u8::try_from(n).map_err(|_| self.c.error("there are not so many axes"))
     }
 
-    /// `axis 1`, or nothing for axis 0.
+    /// Reads `axis 1`; no text means axis 0.
     fn axis(&mut self) -> Result<u8> {
         if self.c.eat("axis") { self.small() } else { Ok(0) }
     }
@@ -153,7 +153,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `["let"] %id = op [loc]`
+    /// Reads `["let"] %id = op [loc]`.
     fn statement(&mut self) -> Result<()> {
         let bound = self.c.eat("let");
         let name = self.c.value()?;
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Gives a name a meaning, for the region around.
+    /// Gives a name a meaning in the enclosing region.
     fn name(&mut self, name: String, node: NodeId) {
         let before = self.names.insert(name.clone(), node);
         self.hidden.push((name, before));
@@ -252,7 +252,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `iterate @step 0 by %k from %x, ..`
+    /// Reads `iterate @step 0 by %k from %x, ..`.
     fn iterate(&mut self) -> Result<Op> {
         let name = self.c.global()?;
         let step = self.f.steps.iter().position(|s| s.name == name);
@@ -274,7 +274,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A region binds its variables and its values for itself only.
+    /// Reads a region. Its variables and values are visible only inside it.
     fn region(&mut self, binders: Vec<(String, Ty)>) -> Result<Lambda> {
         self.c.enter()?;
         let outer = self.hidden.len();
@@ -293,7 +293,7 @@ impl Parser<'_> {
         if !self.f.graph.ty(body).is_scalar() {
             return Err(self.c.error("a region yields a scalar"));
         }
-        // the innermost first, so that what a name meant before all of them is what is left
+        // the innermost entry goes first, so that the meaning before all of them is restored last
         for (name, before) in self.hidden.drain(outer..).rev() {
             match before {
                 Some(node) => self.names.insert(name, node),

@@ -8,7 +8,7 @@ use crate::text::quote;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::fmt::Write;
 
-/// Prints a function; with `locs` every node's places follow it.
+/// Prints a function. If `locs` is set, the locations of a node follow it.
 pub fn print(f: &Function, locs: bool) -> String {
     let mut p = Printer { f, locs, next: 0, out: String::new(), indent: 1 };
     p.function();
@@ -21,7 +21,7 @@ impl std::fmt::Display for Function {
     }
 }
 
-/// What is in scope: the names of nodes, and the open binders.
+/// The names of nodes and the open binders that are in scope.
 #[derive(Clone, Default)]
 struct Scope {
     names: HashMap<NodeId, String>,
@@ -86,7 +86,8 @@ impl Printer<'_> {
         format!("%{}", self.next - 1)
     }
 
-    /// Prints what `roots` need and is not in scope yet, as far as its binders are open here.
+    /// Prints the nodes that `roots` need and that are not in scope yet, as far as their binders
+    /// are open here.
     fn region(&mut self, roots: &[NodeId], scope: &mut Scope) {
         let g = &self.f.graph;
         for n in g.reachable(roots.iter().copied()) {
@@ -172,7 +173,7 @@ impl Printer<'_> {
     }
 }
 
-/// Axis 0 needs no words.
+/// Returns the text of an axis; axis 0 has none.
 fn axis(a: u8) -> String {
     if a == 0 { String::new() } else { format!(" axis {a}") }
 }

@@ -1,5 +1,5 @@
-//! Reads at an index (`at`) that are provably inside: that of a `generate` plus a constant, where
-//! what shape rules say of lengths bounds it.
+//! Proves reads at an index (`at`) to be inside. The index must be that of a `generate` plus a
+//! constant, and the shape rules must bound it.
 
 use super::equations::Equations;
 use super::linear::Linear;
@@ -8,7 +8,7 @@ use super::{Function, Graph, NodeId, Op};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
-/// All results of a function, by what its shape rules say.
+/// Proves reads in all results of a function, with the help of its shape rules.
 pub fn prove_all(f: &mut Function, rules: &Equations) {
     let mut prover = Prover { rules, known: Vec::new(), closed: Some(HashMap::default()) };
     for r in &mut f.results {
@@ -16,8 +16,8 @@ pub fn prove_all(f: &mut Function, rules: &Equations) {
     }
 }
 
-/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` where i is an index of it, or of
-/// one inside, and 0 <= c and n + c <= len(x).
+/// Replaces `at(x, i + c)` in the body of a `generate` by `elem` if 0 <= c and n + c <= len(x),
+/// where i is an index of extent n, of that `generate` or of one inside it.
 pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
     let is_total = |n| matches!(g.op(n), Op::At(..));
     if !g.has_total_reads() || !g.reachable([generate]).into_iter().any(is_total) {
@@ -27,16 +27,16 @@ pub fn prove(g: &mut Graph, generate: NodeId, rules: &Equations) -> NodeId {
 }
 
 struct Prover<'a> {
-    /// What shape rules say of lengths.
+    /// The equations between lengths that follow from the shape rules.
     rules: &'a Equations,
-    /// The indices around, each with how far it goes.
+    /// The enclosing indices, each with its extent.
     known: Vec<(NodeId, NodeId)>,
-    /// What became of nodes that depend on no index. None: they are left as they are.
+    /// The results for nodes that depend on no index. If `None`, such nodes are left as they are.
     closed: Option<HashMap<NodeId, NodeId>>,
 }
 
 impl Prover<'_> {
-    /// A `generate` in the scope of others.
+    /// Proves reads in a `generate` inside the current scope.
     fn inside(&mut self, g: &mut Graph, generate: NodeId) -> NodeId {
         let Op::Generate(extents, lambda) = g.op(generate).clone() else { return generate };
         let before = g.set_loc(g.node(generate).loc.clone());
@@ -52,7 +52,7 @@ impl Prover<'_> {
         out
     }
 
-    /// The node with its proven reads replaced.
+    /// Returns the node with its proven reads replaced.
     fn node(&mut self, g: &mut Graph, n: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
         let closed = g.is_closed(n);
         let known = if closed { self.closed.as_ref().map(|all| all.get(&n)) } else { Some(memo.get(&n)) };
@@ -85,8 +85,7 @@ impl Prover<'_> {
         out
     }
 
-    /// Whether every index of a read of a parameter is a known one plus a constant that keeps it
-    /// inside.
+    /// Returns whether a parameter is read at known indices plus constants that keep them inside.
     fn is_proven(&self, g: &mut Graph, x: NodeId, index: &[NodeId]) -> bool {
         matches!(g.op(x), Op::Param(_))
             && index.iter().zip(0..).all(|(at, axis)| {

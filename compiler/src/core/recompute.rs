@@ -1,26 +1,27 @@
-//! Which arrays are cheaper stored than computed wherever they are read: what fusion
-//! (`passes/fuse.rs`) asks.
+//! Decides which arrays are cheaper to store than to compute again at each read. Fusion
+//! (`passes/fuse.rs`) uses this decision.
 //!
-//! An array whose elements are read at k places for each element of another is computed k times; on
-//! a GPU a thread that has a square of 4 by 4 elements (8 of a vector) computes the square and what
-//! is around it once. Against that stands a round trip through memory: 8 bytes an element, in which
-//! an H200 makes about 60 operations (2026-11-21:
-//! 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of multiply-adds). So stencils of stencils fuse as long as they are small: 3 x 3 of 3 x 3 does, 5 x 5 of 5 x 5 does not.
+//! An array whose elements are read at k places for each element of another array is computed k
+//! times. On a GPU the factor is smaller, because a thread that computes a square of 4 by 4
+//! elements (8 elements of a vector) computes the square and its halo once. Storing the array costs
+//! a round trip through memory: 8 bytes for each element, in which time an H200 makes about 60
+//! operations (2026-11-21: 0.128 ms for 2^26 elements of 4 bytes, at 30 TFLOP/s of multiply-adds).
+//! So small stencils of stencils are fused, such as 3 x 3 of 3 x 3, but 5 x 5 of 5 x 5 is not.
 //!
-//! An element with reductions of its own is stored where it is read at two places.
+//! An array whose elements contain reductions is stored if it is read at two places or more.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::BinaryOp;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Operations in the time of a round trip.
+/// The number of operations that take as long as one round trip of an element through memory.
 const ROUND_TRIP: f64 = 60.0;
-/// What a nested reduction costs at least.
+/// The least cost of a nested reduction, in operations.
 const NESTED: f64 = 1000.0;
 
-/// Arrays whose recomputation costs more than storing them. First the one with the cheapest
-/// elements: others may be expensive because of it. `elements`: where each array was asked for an
-/// element, and what that is.
+/// Returns the arrays that cost more to recompute than to store. The array with the cheapest
+/// elements comes first, because others may be expensive only because of it. `elements` lists which
+/// array was asked for an element at which indices, and that element.
 pub fn too_expensive<'a>(
     g: &Graph,
     elements: impl Iterator<Item = (NodeId, &'a [NodeId], NodeId)>,
@@ -36,12 +37,12 @@ pub fn too_expensive<'a>(
         (*array, more * element_cost(g, *element))
     };
     let mut expensive: Vec<_> = asked.iter().map(cost).filter(|(_, cost)| *cost > ROUND_TRIP).collect();
-    // of equal ones always the same
+    // equal costs are ordered by node, so that the result is deterministic
     expensive.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     expensive.into_iter().map(|(array, _)| array).collect()
 }
 
-/// How often an element is computed that is read at so many places.
+/// Returns how often an element that is read at `places` places is computed, relative to once.
 fn factor(places: usize, rank: u8) -> f64 {
     let places = places as f64;
     if rank == 1 {
@@ -51,7 +52,7 @@ fn factor(places: usize, rank: u8) -> f64 {
     ((4.0 + side - 1.0) / 4.0).powi(2)
 }
 
-/// Operations of an element, without what is computed once for all.
+/// Returns the operations of an element, without what is computed once for the call.
 fn element_cost(g: &Graph, element: NodeId) -> f64 {
     let (mut seen, mut stack, mut cost) = (HashSet::default(), vec![element], 0.0);
     while let Some(n) = stack.pop() {

@@ -1,9 +1,10 @@
-//! What may leave an error record (semantics section 6).
+//! Which nodes may leave an error record (semantics section 6).
 
 use super::{Graph, NodeId};
 use rustc_hash::FxHashSet as HashSet;
 
-/// Whether computing a value may leave a record, other than by what is computed once for the call.
+/// Returns whether computing a value may leave an error record, apart from nodes that are computed
+/// once for the call.
 pub fn may_record(g: &Graph, n: NodeId) -> bool {
     let (mut seen, mut stack) = (HashSet::default(), vec![n]);
     while let Some(m) = stack.pop() {

@@ -1,30 +1,31 @@
-//! Rebuilding a function node by node: the frame that most passes share.
+//! Rebuilding a function node by node, which most compiler passes share.
 
 use super::{Function, Graph, Lambda, NodeId, Op, Output, Require, Var};
 
-/// Gives the node that stands for an operation of rebuilt operands, which the old graph has as that
-/// node.
+/// Returns the node that replaces an operation. Its arguments are the new graph, the operation with
+/// rebuilt operands, and its node in the old graph.
 pub type Step<'s> = dyn FnMut(&mut Graph, Op, NodeId) -> NodeId + 's;
 
-/// Rebuilds `f` bottom-up: `rule` gets every operation with its operands already rebuilt and gives
-/// the node that stands for it. Inside lambdas the variables are fresh. What the results and rules
-/// do not reach is dropped. Shape rules go through `rule` as well if `rules_too`.
+/// Rebuilds `f` bottom-up. `rule` gets every operation with its operands already rebuilt and
+/// returns the node that replaces it. Inside lambdas the variables are fresh. Nodes that neither
+/// results nor shape rules reach are dropped. If `rules_too` is set, `rule` is applied to the shape
+/// rules as well.
 pub fn rewrite(f: &Function, rules_too: bool, rule: &mut dyn FnMut(&mut Graph, Op) -> NodeId) -> Function {
     rewrite_from(f, rules_too, &mut |g, op, _| rule(g, op))
 }
 
-/// As [`rewrite`]; `rule` is also told which node of the old graph it stands for.
+/// Does the same as [`rewrite`]; `rule` also gets the node of the old graph.
 pub fn rewrite_from(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
     if rules_too { rebuild(f, None, false, rule) } else { rebuild(f, Some(&mut copy), false, rule) }
 }
 
-/// As [`rewrite_from`], for rules that make no lambdas: the variables of a lambda that has none
-/// inside keep their canonical numbers, so that its body is built once.
+/// Does the same as [`rewrite_from`], for rules that make no lambdas. A lambda that contains no
+/// other keeps the canonical numbers of its variables, so that its body is built once.
 pub fn rewrite_scalars(f: &Function, rules_too: bool, rule: &mut Step) -> Function {
     if rules_too { rebuild(f, None, true, rule) } else { rebuild(f, Some(&mut copy), true, rule) }
 }
 
-/// As [`rewrite_scalars`], with a rule of their own for the shape rules.
+/// Does the same as [`rewrite_scalars`], with a separate rule for the shape rules.
 pub fn rewrite_parts(f: &Function, of_rules: &mut Step, of_results: &mut Step) -> Function {
     rebuild(f, Some(of_rules), true, of_results)
 }
@@ -33,7 +34,7 @@ fn copy(g: &mut Graph, op: Op, _: NodeId) -> NodeId {
     g.add(op)
 }
 
-/// `of_rules`: what the shape rules go through, if not through `rule`.
+/// Rebuilds a function. `of_rules` is applied to the shape rules instead of `rule`, if it is given.
 fn rebuild(f: &Function, of_rules: Option<&mut Step>, scalars: bool, rule: &mut Step) -> Function {
     let mut new =
         Function { graph: Graph::default(), results: Vec::new(), requires: Vec::new(), ..f.clone_head() };
@@ -61,7 +62,7 @@ fn rebuild(f: &Function, of_rules: Option<&mut Step>, scalars: bool, rule: &mut 
 }
 
 impl Function {
-    /// Everything but the graph and what refers to it.
+    /// Copies everything but the graph and what refers to it.
     pub fn clone_head(&self) -> Function {
         Function {
             name: self.name.clone(),
@@ -82,14 +83,14 @@ struct Rebuild<'a> {
     old: &'a Graph,
     new: &'a mut Graph,
     rule: &'a mut Step<'a>,
-    /// The rule makes no lambdas.
+    /// Whether the rule makes no lambdas.
     scalars: bool,
-    /// What old nodes became, as far as their variables are open.
+    /// The new nodes of old nodes whose variables are open.
     memo: Vec<Option<NodeId>>,
-    /// The nodes that have become something, in order: what was made inside of a lambda is
-    /// forgotten with it.
+    /// The old nodes that have a new one, in order of rebuilding. Entries that were made inside a
+    /// lambda are removed at its end.
     order: Vec<NodeId>,
-    /// Variables of the lambdas around.
+    /// The variables of the enclosing lambdas.
     open: Vec<Var>,
 }
 
@@ -115,10 +116,10 @@ impl<'a> Rebuild<'a> {
         self.order.push(old);
     }
 
-    /// Rebuilds what `roots` need as far as its variables are open.
+    /// Rebuilds the nodes that `roots` need, as far as their variables are open.
     fn region(&mut self, roots: &[NodeId]) {
         let old = self.old;
-        // what was made needed what is inside of it, too
+        // what a rebuilt node needs was rebuilt before it
         for n in old.reachable_until(roots.iter().copied(), |n| self.memo[n.0 as usize].is_some()) {
             let node = old.node(n);
             if !node.free.iter().all(|v| self.open.contains(v)) {

@@ -1,15 +1,15 @@
-//! The simplest node that means a scalar operation: constant folding and algebra that keep every
-//! bit (semantics section 2), and lengths of array expressions. Whoever makes nodes asks here,
-//! passes and the schedule alike.
+//! Makes the simplest node for a scalar operation: constant folding and algebra that keep every bit
+//! (semantics section 2), and lengths of array expressions. Compiler passes and the schedule both
+//! make their nodes with these functions.
 //!
-//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN
-//! payloads aside (semantics 2.4), and no new record.
+//! The algebra of scalars is in `core/rules`. Each rule keeps the bits for all operands, NaN
+//! payloads aside (semantics 2.4), and leaves no new error record.
 
 use super::linear::{self, Linear, is_i64};
 use super::{Graph, NodeId, Op, rules};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary};
 
-/// The simplest node that means the operation. Its operands are simple already.
+/// Returns the simplest node for the operation, whose operands are already simplified.
 pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
     let found = match op {
         Op::Unary(..) | Op::Binary(..) | Op::MulAdd(..) | Op::Select(..) | Op::Cast(..) => scalar(g, &op),
@@ -26,20 +26,21 @@ pub fn simplify(g: &mut Graph, op: Op) -> NodeId {
             let one = g.as_lit(stride).is_some_and(|l| l.bits == 1);
             (zero && one && extent(g, src, axis) == stop).then_some(src)
         }
-        // a stored array stored again
+        // a stored array is not stored again
         Op::Materialize(x) => g.is_stored(x).then_some(x),
         _ => None,
     };
     found.unwrap_or_else(|| g.add(op))
 }
 
-/// A scalar operation: of constants their value, of i64 sums a normal form, else what a rule says.
+/// Simplifies a scalar operation: constants to their value, i64 sums to a normal form, and the rest
+/// by the rules.
 fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let lit = |n: NodeId| g.as_lit(n);
     let value = match *op {
-        // the bits of a NaN are whatever they are where they are asked for
+        // the bits of a NaN are not folded, because they may differ between devices
         Op::Unary(o, a) => lit(a).filter(|l| o != UnaryOp::ToBits || !l.is_nan()).map(|l| eval_unary(o, l)),
-        // a division by zero keeps its record
+        // a division by zero is kept, because it leaves an error record
         Op::Binary(o, a, b) => match (lit(a), lit(b)) {
             (Some(x), Some(y)) => match eval_binary(o, x, y) {
                 (value, None) => Some(value),
@@ -69,19 +70,19 @@ fn scalar(g: &mut Graph, op: &Op) -> Option<NodeId> {
     }
 }
 
-/// Wrapping i64 sums and products by constants, in normal form. The form must be another node than
-/// the operation itself, or the rules would not end.
+/// Returns the normal form of wrapping i64 sums and products by constants. The form must differ
+/// from the operation itself, or simplification would not terminate.
 fn normal(g: &mut Graph, op: &Op) -> Option<NodeId> {
     let n = g.add(op.clone());
     Some(Linear::of(g, n).node(g))
 }
 
-/// All extents of an array expression, outermost first.
+/// Returns all extents of an array expression, outermost first.
 pub fn extents(g: &mut Graph, x: NodeId) -> Vec<NodeId> {
     (0..g.ty(x).rank).map(|axis| extent(g, x, axis)).collect()
 }
 
-/// The length of an array expression along an axis, in normal form.
+/// Returns the length of an array expression along an axis, in normal form.
 pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     match g.op(x).clone() {
         Op::Map(_, srcs) => extent(g, srcs[0], axis),
@@ -113,8 +114,8 @@ pub fn extent(g: &mut Graph, x: NodeId, axis: u8) -> NodeId {
     }
 }
 
-/// The node that stands for an operation whose operands have been settled: the simplest that means
-/// it, with operands in order.
+/// Returns the simplest node for an operation whose operands are final. Operands that commute are
+/// put in order.
 pub fn settle(g: &mut Graph, op: Op) -> NodeId {
     let op = match op {
         Op::Binary(o, a, b) if o.is_commutative() && is_after(g, a, b) => Op::Binary(o, b, a),
@@ -124,9 +125,9 @@ pub fn settle(g: &mut Graph, op: Op) -> NodeId {
     simplify(g, op)
 }
 
-/// Whether operands that may change places do not stand in order. Variables of finished lambdas are
-/// canonical, so equal operands of different lambdas are one node: the order of nodes serves all,
-/// and constants go last.
+/// Returns whether operands that commute are out of order. Constants go last, and the others are
+/// ordered by node. Variables of finished lambdas are canonical, so equal operands of different
+/// lambdas are one node and get the same order.
 fn is_after(g: &Graph, a: NodeId, b: NodeId) -> bool {
     (g.as_lit(a).is_some(), a) > (g.as_lit(b).is_some(), b)
 }

@@ -1,23 +1,24 @@
-//! How arrays that are read around the element's own indices are kept on a GPU.
+//! How a GPU kernel holds arrays that are read around the element's own indices.
 
 use std::fmt;
 
-/// A way to share what neighbouring elements read (`schedule/stencil.rs`). It changes no bit of any
-/// result.
+/// A way to share the reads of neighbouring elements (`schedule/stencil.rs`). It changes no bit of
+/// any result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StencilHint {
-    /// Every thread loads what its elements read.
+    /// Every thread loads the operands of its own elements.
     Direct,
-    /// Registers of each thread, filled by aligned accesses of several elements.
+    /// A register window in each thread, filled by aligned accesses of several elements.
     Window,
-    /// Memory that a block's threads share, filled in the same way.
+    /// A shared-memory tile of the block, filled by accesses of several elements as well.
     Tile,
-    /// Matrices: registers of each thread, line by line, for several rows.
+    /// Register tiling, for matrices: each thread holds lines in registers and computes several
+    /// rows.
     Rows,
 }
 
 impl StencilHint {
-    /// Every one with its name.
+    /// Every variant with its name.
     pub const ALL: [(StencilHint, &'static str); 4] = [
         (StencilHint::Direct, "direct"),
         (StencilHint::Window, "window"),

@@ -1,5 +1,5 @@
-//! Core IR as a machine for the elementary functions of `arraygpu-math`: what they compute becomes
-//! nodes.
+//! Implements the number type of `arraygpu-math` by nodes of core IR, so that an elementary
+//! function builds the nodes that compute it.
 
 use super::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -8,15 +8,15 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-/// The graph under construction, and how operations are added to it.
+/// The graph under construction, and the function that adds operations to it.
 pub struct Maker<'g> {
     /// The graph.
     pub graph: &'g mut Graph,
-    /// Gives the node that stands for an operation.
+    /// Returns the node for an operation.
     pub add: fn(&mut Graph, Op) -> NodeId,
 }
 
-/// A node of the graph under construction, of the language's type `T`.
+/// A node of the graph under construction, whose type is `T`.
 pub struct Term<'g, T> {
     maker: &'g RefCell<Maker<'g>>,
     /// The node.
@@ -32,7 +32,7 @@ impl<T> Clone for Term<'_, T> {
 impl<T> Copy for Term<'_, T> {}
 
 impl<'g, T> Term<'g, T> {
-    /// A node as a term. Its type must be `T`.
+    /// Makes a term of a node, whose type must be `T`.
     pub fn new(maker: &'g RefCell<Maker<'g>>, node: NodeId) -> Self {
         Term { maker, node, ty: PhantomData }
     }

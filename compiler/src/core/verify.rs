@@ -1,17 +1,20 @@
-//! What a well-formed function is. The pipeline checks it after every pass, in release builds after
-//! the last.
+//! The laws of well-formed functions. The pipeline checks them after every compiler pass, and in
+//! release builds after the last one only.
 //!
-//! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] sees to it).
+//! 1. Every node is typed (`infer.rs`; [`super::Graph::add`] ensures it).
 //! 2. Results and the operands of shape rules have no free variables; there is at least one result.
 //! 3. Operands of shape rules are host scalars: made of constants, lengths and scalar parameters
 //!    only.
 //! 4. Lambdas are canonical: their variables are numbered from one above the binders of their body.
 //!    No fresh variable is left.
-//! 5. In *fused* form ([`is_fused`]): the only arrays are parameters, `materialize` of a
-//!    `generate`, and `generate`; reductions and results take these only,
-//!    and reads are of stored arrays, as are the states of iterations. A `panel_dot` is part of an element.
-//! 6. What is staged is a scalar that the host computes: anything else is the author's mistake.
-//! 7. What is called by iterations is a well-formed function from states, and more, to states; its
+//! 5. In *fused* form ([`is_fused`]) the only arrays are parameters, `generate`, `materialize` of a
+//!    `generate`, and `iterate`. Reductions take `generate` only, and array results are `generate`
+//!    or `iterate`. Reads and the states of iterations take stored arrays only. A `panel_dot` is
+//!    part of an element.
+//! 6. The operand of `stage` is a scalar that the host computes; anything else is an error of the
+//!    author's program.
+//! 7. The steps of iterations are well-formed functions from states, and other arguments, to
+//!    states; their scalars are host scalars.
 //!    scalars are the host's.
 
 use super::graph::FRESH;
@@ -84,7 +87,7 @@ pub fn verify(f: &Function) -> Result<()> {
     Ok(())
 }
 
-/// What the length of an array that an operation makes follows from, beside other arrays.
+/// Returns the operands that determine the length of an operation's array, beside other arrays.
 fn lengths(op: &Op) -> Vec<NodeId> {
     match op {
         Op::Generate(extents, _) => extents.clone(),
@@ -94,7 +97,7 @@ fn lengths(op: &Op) -> Vec<NodeId> {
     }
 }
 
-/// What is embedded is known before anything runs, and leaves no record behind.
+/// Checks the operand of `stage`: it is known before any launch, and leaves no error record.
 fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
     if runs_on_host(&f.graph, x) {
         return Ok(());
@@ -107,8 +110,8 @@ fn staged(f: &Function, n: NodeId, x: NodeId) -> Result<()> {
     Err(Error::user("E0311", message).at(f.graph.node(n).loc.first()))
 }
 
-/// Whether the host can compute a node before any launch: a host scalar (semantics 4.2). The length
-/// of a computed array is one if the scalars that it follows from are.
+/// Returns whether the host can compute a node before any launch: a host scalar (semantics 4.2).
+/// The length of a computed array is one if the scalars that determine it are.
 pub fn is_host(g: &Graph, n: NodeId) -> bool {
     let (mut stack, mut seen) = (vec![n], rustc_hash::FxHashSet::default());
     while let Some(n) = stack.pop() {
@@ -132,8 +135,8 @@ pub fn is_host(g: &Graph, n: NodeId) -> bool {
     true
 }
 
-/// Whether the host computes a node before a launch: it can, and the node leaves no record (which
-/// only a kernel can).
+/// Returns whether the host computes a node before a launch: it can, and the node leaves no error
+/// record, which only a kernel can do.
 pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
     g.is_closed(n)
         && g.ty(n).is_scalar()
@@ -141,7 +144,7 @@ pub fn runs_on_host(g: &Graph, n: NodeId) -> bool {
         && g.reachable([n]).into_iter().all(|m| !g.op(m).may_record(g))
 }
 
-/// The scalars that an array's length follows from.
+/// Returns the scalars that determine an array's length.
 fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     loop {
         match g.op(x) {
@@ -163,7 +166,7 @@ fn length_needs(g: &Graph, mut x: NodeId, mut axis: u8) -> Vec<NodeId> {
     }
 }
 
-/// Law 5.
+/// Returns whether law 5 holds.
 pub fn is_fused(f: &Function) -> bool {
     let g = &f.graph;
     let made = |n: NodeId| matches!(g.op(n), Op::Generate(..));

@@ -1,13 +1,16 @@
-//! Differences that integers' minima and maxima compare, written without a negation: a - b = not (not a + b) and -b = not (b - 1).
+//! Rewrites differences that integer minima and maxima compare, so that they contain no negation: a
+//! - b = not (not a + b) and -b = not (b - 1).
 //!
 //! ```text
 //! let %d: i32 = sub(%a, %b)                     let %d: i32 = not(add(not(%a), %b))
 //! let %m: i32 = min(%c, min(%a, %d))      ->    let %m: i32 = min(%c, min(%a, %d))
 //! ```
 //!
-//! From sm_90 on, NVIDIA's assembler makes one instruction (VIMNMX3) of two minima or maxima, and forgets that an operand is negated: min(v, min(v, -v)) of 9 is 9.
-//! That was measured with CUDA 13.0 on an H200, and is told of 12.8 to 13.3 (pytorch/pytorch#190973). `a - b` is a negation where the assembler finds out that `a` is 0. 64 bits are
-//! compared in another way; a difference by a constant is a sum.
+//! From sm_90 on, NVIDIA's assembler joins two minima or maxima to one instruction (VIMNMX3), and
+//! loses the negation of an operand: min(v, min(v, -v)) of 9 is 9. That was measured with CUDA 13.0
+//! on an H200, and is reported for 12.8 to 13.3 (pytorch/pytorch#190973). `a - b` becomes a
+//! negation if the assembler finds out that `a` is 0. Integers of 64 bits are compared by other
+//! instructions, and the difference from a constant is a sum; neither is affected.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, UnaryOp, eval_cast};
@@ -29,17 +32,18 @@ pub fn run(k: &mut Kernel) {
     });
 }
 
-/// What is compared.
+/// The operands of minima and maxima.
 struct Compared {
-    /// Registers, as they are or by way of others.
+    /// The registers that are compared, directly or through other registers.
     regs: Vec<bool>,
-    /// A register was found that was not known.
+    /// Whether a new register was found in this round.
     more: bool,
-    /// Anything is.
+    /// Whether there is any minimum or maximum of this kind.
     any: bool,
 }
 
-/// Whether two values are compared that one instruction may take three of.
+/// Returns whether an expression is a minimum or maximum that the assembler may join with another
+/// one.
 fn compares(k: &Kernel, e: &Expr) -> bool {
     matches!(e, Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, _) if k.ty(a).is_int() && k.ty(a).size() <= 4)
 }
@@ -68,7 +72,7 @@ fn operands(k: &Kernel, e: &Expr, compared: &mut Compared) {
     });
 }
 
-/// A compared value is that of a register.
+/// Marks the registers whose value a compared expression has.
 fn mark(k: &Kernel, e: &Expr, compared: &mut Compared) {
     match e {
         Expr::Reg(r) => compared.more |= !std::mem::replace(&mut compared.regs[r.0 as usize], true),
@@ -103,7 +107,7 @@ fn inside(k: &Kernel, e: &mut Expr) {
     });
 }
 
-/// Writes a compared value without a negation.
+/// Rewrites a compared value so that it contains no negation.
 fn write(k: &Kernel, e: &mut Expr) {
     let ty = k.ty(e);
     if !ty.is_int() {

@@ -1,4 +1,4 @@
-//! Body cloning: statements once more for another element, with registers of their own.
+//! Body cloning: copies statements for another element, with new registers.
 //!
 //! ```text
 //! let %a0: f32 = x[%i]                      let %a2: f32 = x[%j]
@@ -7,14 +7,14 @@
 
 use super::{Expr, Kernel, Reg, Stmt};
 
-/// Which register stands for which.
+/// Maps registers to the registers that replace them.
 #[derive(Default)]
 pub struct Renaming {
     to: Vec<Option<Reg>>,
 }
 
 impl Renaming {
-    /// Every register that `body` sets gets a new one.
+    /// Gives every register that `body` defines a new one.
     pub fn set(&mut self, k: &mut Kernel, body: &[Stmt]) {
         let mut set = Vec::new();
         sets(body, &mut set);
@@ -23,7 +23,7 @@ impl Renaming {
         }
     }
 
-    /// Another register that is only read.
+    /// Replaces a register that is only read.
     pub fn replace(&mut self, from: Reg, to: Reg) {
         let from = from.0 as usize;
         if self.to.len() <= from {
@@ -32,14 +32,14 @@ impl Renaming {
         self.to[from] = Some(to);
     }
 
-    /// The statements with these registers.
+    /// Returns the statements with the new registers.
     pub fn block(&self, body: &[Stmt]) -> Vec<Stmt> {
         let mut out = body.to_vec();
         self.stmts(&mut out);
         out
     }
 
-    /// The expression with these registers.
+    /// Returns the expression with the new registers.
     pub fn expr(&self, e: &Expr) -> Expr {
         let mut e = e.clone();
         self.rename(&mut e);
@@ -68,7 +68,7 @@ impl Renaming {
     }
 }
 
-/// The registers that statements declare.
+/// Collects the registers that statements declare.
 fn sets(body: &[Stmt], out: &mut Vec<Reg>) {
     for s in body {
         match s {
@@ -86,8 +86,8 @@ mod tests {
     use super::Renaming;
     use crate::kernel::{Kernel, Reg, Stmt, parse, verify};
 
-    /// A kernel whose `main` is `before` and, twice, `body`; the second time with `%i` replaced by `%j`. The lines of
-    /// the second.
+    /// Makes a kernel whose `main` is `before`, `body`, and `body` again with `%i` replaced by
+    /// `%j`. Returns the lines of the second copy.
     fn second(before: &str, body: &str) -> Vec<String> {
         let before = format!("let %i: i64 = cast i64(thread) let %j: i64 = add(%i, 128i64) {before}");
         let text = format!(
@@ -132,7 +132,8 @@ mod tests {
         assert_eq!(found, ["%sum0 = add(%sum0, x_a[%j])"]);
     }
 
-    /// Blocks inside declare registers, too: a loop's index and a variable that is assigned in a loop further inside.
+    /// Inner blocks declare registers, too: the index of a loop, and a variable that is assigned in
+    /// a loop further inside.
     #[test]
     fn blocks_inside() {
         let body = "seq %k0 = 0i64 to 4i64 { var %v1: f32 = 0f32 while lt(%v1, 3f32) { %v1 = add(%v1, x_a[add(%i, %k0)]) } }";

@@ -1,4 +1,5 @@
-//! CommonSubexpressions subexpressions of integers: what is computed once stays in a register as long as its block lasts.
+//! Common subexpressions of integers: a value stays in a register until the end of the block that
+//! computes it.
 //!
 //! ```text
 //! let %a: f32 = x[add(mul(%i, n_x), %j)]          let %common0: i64 = add(mul(%i, n_x), %j)
@@ -6,10 +7,12 @@
 //!                                                 let %b: f32 = y[%common0]
 //! ```
 //!
-//! Scoped value numbering: equal operations of equal operands have one number, and a number has a register from the
-//! statement on that computes it first, up to the end of that statement's block. Floats are left alone, since
-//! lowering names what they share; so are variables, loads, and sums with a constant, which an address takes for
-//! nothing ([`super::index`]). It runs before divisions are written out, each of which takes some twenty lines.
+//! The method is scoped value numbering: equal operations of equal operands have one number, and a
+//! number has a register from the statement that first computes it up to the end of that
+//! statement's block. Floats are left alone, because lowering already names the values that they
+//! share. So are variables, loads, and sums with a constant, which an address adds at no cost
+//! ([`super::index`]). The pass runs before divisions are written out, each of which takes about
+//! twenty lines.
 
 use super::index::split;
 use super::parts::find_variables;
@@ -45,7 +48,7 @@ pub fn run(k: &mut Kernel) {
     });
 }
 
-/// What makes two operations equal.
+/// The key by which operations are equal.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Lit(Lit),
@@ -59,54 +62,54 @@ enum Key {
     Cast(Ty, u32),
 }
 
-/// Where a number was computed first, in the blocks that are open.
+/// The first computation of a number, in the open blocks.
 #[derive(Clone, Copy)]
 struct First {
-    /// Which computation of the kernel it is.
+    /// The number of this computation in the kernel.
     computation: usize,
     /// The register that holds it.
     register: Option<Reg>,
 }
 
-/// A node of the expression at hand.
+/// A node of the current expression.
 #[derive(Clone, Copy)]
 struct Node {
     number: Option<u32>,
-    /// Whether it may have a register of its own.
+    /// Whether it may get a register of its own.
     named: bool,
-    /// Nodes below it, itself included.
+    /// The number of nodes below it, itself included.
     size: usize,
 }
 
-/// Two walks alike: the first counts, the second rewrites.
+/// The state of two identical walks over the kernel: the first one counts, the second one rewrites.
 struct CommonSubexpressions<'a> {
     k: &'a mut Kernel,
-    /// Some array has a stride.
+    /// Whether any array has a stride.
     strided: bool,
     /// Whether each register is a variable.
     changing: Vec<bool>,
     numbers: FxHashMap<Key, u32>,
-    /// The number of what a `let` gave each register.
+    /// For each register that `let` defines, the number of its value.
     of_register: Vec<Option<u32>>,
-    /// What each register is a copy of.
+    /// For each register, the register that it is a copy of.
     copied: Vec<Option<Reg>>,
-    /// Of each number.
+    /// The first computation of each number.
     first: Vec<Option<First>>,
-    /// Numbers that were computed first in a block that is open.
+    /// The numbers that were first computed in an open block, in order.
     undo: Vec<u32>,
     /// How often each computation is used.
     uses: Vec<u32>,
-    /// Computations so far.
+    /// How many computations the current walk has met.
     computations: usize,
-    /// The expression at hand, each node before those below it.
+    /// The nodes of the current expression, each before those below it.
     nodes: Vec<Node>,
-    /// Something is computed twice.
+    /// Whether anything is computed twice.
     repeats: bool,
     rewrites: bool,
 }
 
 impl CommonSubexpressions<'_> {
-    /// What is computed first in a block is known to its end.
+    /// Walks a block. A value that is first computed in it is known until its end.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         let open = self.undo.len();
         let mut out = Vec::with_capacity(body.len());
@@ -122,7 +125,7 @@ impl CommonSubexpressions<'_> {
 
     fn stmt(&mut self, s: &mut Stmt, out: &mut Vec<Stmt>) {
         match s {
-            // its condition is computed anew before each turn
+            // the condition is computed again before each iteration
             Stmt::While(_, body) => self.block(body),
             Stmt::Let(r, e, _) => self.bound(*r, e, out),
             Stmt::LoadVec(_, m, i) => self.index(*m, i, out),
@@ -134,7 +137,8 @@ impl CommonSubexpressions<'_> {
                 values.iter_mut().for_each(|e| self.expr(e, out));
                 self.index(*m, i, out);
             }
-            // one read alone is predicated: its address is computed in any case
+            // a branch with a single read becomes a predicated read, so its address is computed in
+            // any case
             Stmt::If(c, then, otherwise) if reads_only(then) && otherwise.is_empty() => {
                 self.expr(c, out);
                 then[0].expressions_mut(&mut |e| self.expr(e, out));
@@ -146,8 +150,8 @@ impl CommonSubexpressions<'_> {
         }
     }
 
-    /// A `let`: its register holds what it computes first, or has the number of what is known. A copy is known by
-    /// what it copies.
+    /// Walks a `let`. If its value is new, its register holds it from here on; otherwise the
+    /// register gets the number of the known value. A copy is known by the register that it copies.
     fn bound(&mut self, r: Reg, e: &mut Expr, out: &mut Vec<Stmt>) {
         self.number(e);
         if let Expr::Reg(from) = e
@@ -174,13 +178,13 @@ impl CommonSubexpressions<'_> {
         self.nodes.clear();
     }
 
-    /// The index of an access: a constant in it stays where the address finds it.
+    /// Walks the index of an access. A constant in it stays where the address can add it.
     fn index(&mut self, m: Mem, i: &mut Expr, out: &mut Vec<Stmt>) {
         self.split(m, i);
         self.expr(i, out);
     }
 
-    /// Writes an index as a part that is not constant and a constant.
+    /// Writes an index as the sum of a part that is not constant and a constant.
     fn split(&self, m: Mem, i: &mut Expr) {
         let strided = matches!(m, Mem::Array(a) if self.k.arrays[a as usize].strided);
         if !strided
@@ -193,7 +197,7 @@ impl CommonSubexpressions<'_> {
         }
     }
 
-    /// Numbers an expression and what is below it; writes the indices of its loads apart.
+    /// Numbers an expression and the nodes below it, and splits the indices of its loads.
     fn number(&mut self, e: &mut Expr) -> (Option<u32>, Ty) {
         let at = self.nodes.len();
         self.nodes.push(Node { number: None, named: false, size: 1 });
@@ -235,7 +239,7 @@ impl CommonSubexpressions<'_> {
             (Expr::Cast(ty, _), [Some(a), ..]) => (Some(Key::Cast(*ty, a)), *ty),
             (e, _) => (None, self.k.ty(e)),
         };
-        // arithmetic of floats is left alone
+        // arithmetic of floats gets no number
         let key = key.filter(|_| !ty.is_float());
         let number = key.map(|key| {
             let next = self.numbers.len() as u32;
@@ -243,8 +247,8 @@ impl CommonSubexpressions<'_> {
         });
         self.first.resize(self.numbers.len(), None);
         let size = self.nodes.len() - at;
-        // one instruction of what is there in any case is not worth a register; where arrays have strides, which take
-        // registers, only a division is
+        // a single instruction on values that are computed anyway is not worth a register; if
+        // arrays have strides, which occupy registers, only a division is worth one
         let costs = match &*e {
             Expr::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => true,
             Expr::Binary(BinaryOp::Mul, ..) => !self.strided,
@@ -254,7 +258,7 @@ impl CommonSubexpressions<'_> {
         (number, ty)
     }
 
-    /// Counts, or rewrites, the node `at` and those below it.
+    /// Counts or rewrites the node `at` and those below it.
     fn visit(&mut self, e: &mut Expr, at: usize, out: &mut Vec<Stmt>) {
         let Node { number, named, size } = self.nodes[at];
         let Some(number) = number.filter(|_| named || size == 1) else {
@@ -299,7 +303,7 @@ impl CommonSubexpressions<'_> {
         });
     }
 
-    /// The next computation of something for the first time.
+    /// Returns the number of the next first computation.
     fn computation(&mut self) -> usize {
         if !self.rewrites {
             self.uses.push(1);
@@ -308,14 +312,14 @@ impl CommonSubexpressions<'_> {
         self.computations - 1
     }
 
-    /// From here to the end of the block this number is known.
+    /// Makes a number known until the end of the current block.
     fn known(&mut self, number: u32, first: First) {
         self.first[number as usize] = Some(first);
         self.undo.push(number);
     }
 }
 
-/// Whether a branch is one read.
+/// Returns whether a branch consists of one read.
 fn reads_only(body: &[Stmt]) -> bool {
     matches!(body, [Stmt::Assign(_, Expr::Load(..))])
 }
@@ -325,7 +329,7 @@ fn commutes(op: BinaryOp) -> bool {
     matches!(op, Add | And | Eq | Max | Min | Mul | Ne | Or | Xor)
 }
 
-/// Whether a constant would be taken out of an index.
+/// Returns whether [`split`] takes a constant out of an index.
 fn adds_constant(e: &Expr) -> bool {
     matches!(e, Expr::Binary(BinaryOp::Add | BinaryOp::Sub, ..)) && split(e).1 != 0
 }

@@ -1,9 +1,11 @@
-//! Registers and local arrays that nothing uses are dropped: lowering binds what a strategy might need, not every body needs it. A variable that is read only to be assigned
-//! again is not used either.
+//! Drops registers and local arrays that nothing uses. Lowering binds everything that a strategy
+//! might need, and not every body needs all of it. A variable that is read only for its own next
+//! value counts as unused.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 
-/// Drops unused `let`s, variables and vector loads, and local arrays that nothing reads with what fills them, until none is left.
+/// Drops unused `let`s, variables and vector loads, and local arrays that nothing reads together
+/// with the stores to them, until none is left.
 pub fn run(k: &mut Kernel) {
     loop {
         let mut unused =
@@ -22,7 +24,8 @@ pub fn run(k: &mut Kernel) {
     }
 }
 
-/// Drops stores to local arrays that nothing reads, their declarations, and loops that are empty then.
+/// Drops stores to local arrays that nothing reads, the declarations of these arrays, and loops
+/// that become empty.
 fn drop_unread(body: &mut Vec<Stmt>, read: &[bool]) -> bool {
     let mut changed = false;
     body.retain_mut(|s| {
@@ -48,18 +51,20 @@ fn drop_unread(body: &mut Vec<Stmt>, read: &[bool]) -> bool {
     changed
 }
 
-/// What nothing uses.
+/// The state of one backward walk.
 struct Unused {
     /// How often each register is used.
     uses: Vec<u32>,
-    /// Whether an assignment to it stays.
+    /// Whether an assignment to each register stays.
     assigned: Vec<bool>,
-    /// An assignment stayed whose variable turned out to be unused: what used it stood before, in a loop.
+    /// Whether an assignment stayed although its variable turned out to be unused, because the uses
+    /// stand before it in a loop. Then another walk is needed.
     found_late: bool,
 }
 
 impl Unused {
-    /// Backwards: a dropped `let` frees what it used, which stands before it.
+    /// Walks backwards, because a dropped `let` removes uses of registers that are defined before
+    /// it.
     fn drop_from(&mut self, body: &mut Vec<Stmt>) {
         let mut kept = Vec::with_capacity(body.len());
         while let Some(mut s) = body.pop() {
@@ -92,7 +97,8 @@ impl Unused {
     }
 }
 
-/// An expression that is dropped uses nothing any more; what assigns to a variable did not use that variable.
+/// Subtracts the uses of a dropped expression. An assignment's use of its own variable was never
+/// counted.
 fn forget(e: &Expr, assigned: Option<Reg>, uses: &mut [u32]) {
     visit(e, &mut |e| {
         if let Expr::Reg(r) = e
@@ -103,7 +109,8 @@ fn forget(e: &Expr, assigned: Option<Reg>, uses: &mut [u32]) {
     });
 }
 
-/// A broadcast also orders what the lanes do before and after.
+/// Returns whether an expression contains a broadcast, which orders the memory accesses of the
+/// lanes and therefore must stay.
 fn orders(e: &Expr) -> bool {
     let mut found = false;
     visit(e, &mut |e| found |= matches!(e, Expr::Broadcast(_)));
@@ -132,7 +139,8 @@ impl Counts {
                 Stmt::Assign(r, e) => {
                     let before = self.uses[r.0 as usize];
                     self.expr(e);
-                    // that it was read for its own next value does not count; what stays in any case needs the variable
+                    // reading a variable for its own next value is no use; an assignment that must
+                    // stay is one
                     self.uses[r.0 as usize] = before + u32::from(orders(e));
                 }
                 s => s.expressions(&mut |e| self.expr(e)),
@@ -161,7 +169,7 @@ impl Counts {
     }
 }
 
-/// Every expression inside an expression, itself included.
+/// Calls `f` on every expression inside an expression, itself included.
 fn visit(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(e);
     e.children(|child| visit(child, f));

@@ -1,4 +1,6 @@
-//! What takes several steps on a GPU: 64-bit integer division, with a 32-bit fast path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one about twenty).
+//! Writes out operations that take several steps on a GPU: 64-bit integer division, with a 32-bit
+//! fast path (gpucc, section 3.6: a 64-bit division takes about seventy instructions, a 32-bit one
+//! about twenty), and the remainder of floats.
 //!
 //! ```text
 //! let %q: i64 = div(%a, %b)    ->    let %n: i64 = %a          let %d: i64 = %b          var %q: i64 = 0
@@ -6,10 +8,13 @@
 //!                                    else { %q = div(%n, %d) }
 //! ```
 //!
-//! Both are non-negative and below 2^32 on the fast path, where the two divisions agree, by zero included (semantics 2.5). Divisions by a constant stay: the
-//! assembler multiplies. Divisions are total and have no effects, so they may be computed ahead of the expression that uses them.
+//! On the fast path both operands are non-negative and below 2^32, where the two divisions agree,
+//! also for a divisor of 0 (semantics 2.5). Divisions by a constant stay, because the assembler
+//! turns them into multiplications. Divisions are total and have no effects, so they may be
+//! computed ahead of the expression that uses them.
 //!
-//! And the remainder of floats, a bit at a time: double |y| while it stays below |x|, then halve it again and subtract where it fits. Every step is exact.
+//! The remainder of floats is computed bit by bit: |y| is doubled while it stays below |x|, then
+//! halved again, and subtracted whenever it fits. Every operation is exact.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -22,7 +27,7 @@ pub fn run(k: &mut Kernel) {
 fn block(k: &mut Kernel, body: &mut Vec<Stmt>) {
     let mut out = Vec::with_capacity(body.len());
     for mut s in std::mem::take(body) {
-        // a condition is computed anew before each turn: its divisions stay in it
+        // a condition is computed again before each iteration, so its divisions stay in it
         if !matches!(s, Stmt::While(..) | Stmt::Prefetch { .. }) {
             s.expressions_mut(&mut |e| expr(k, e, &mut out));
         }
@@ -48,7 +53,8 @@ fn expr(k: &mut Kernel, e: &mut Expr, out: &mut Vec<Stmt>) {
     *e = if divides { quotient(k, op, n, d, out) } else { remainder(k, ty, n, d, out) };
 }
 
-/// Gives an expression a register, unless it is one.
+/// Gives the value of an expression a register, unless it is one already, a constant or a
+/// parameter.
 fn bind(k: &mut Kernel, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
     if matches!(e, Expr::Reg(_) | Expr::Lit(_) | Expr::In(_)) {
         return e;
@@ -59,7 +65,7 @@ fn bind(k: &mut Kernel, name: &'static str, e: Expr, out: &mut Vec<Stmt>) -> Exp
     Expr::Reg(r)
 }
 
-/// n / d or n % d of 64-bit integers.
+/// Writes out n / d or n % d of 64-bit integers.
 fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>) -> Expr {
     let ty = k.ty(&n);
     let q = k.reg("quotient", ty);
@@ -74,7 +80,8 @@ fn quotient(k: &mut Kernel, op: BinaryOp, n: Expr, d: Expr, out: &mut Vec<Stmt>)
     Expr::Reg(q)
 }
 
-/// C's `fmod`: NaN of an infinite x or a zero y, x of an infinite y, else x - y trunc(x / y) with the sign of x.
+/// Writes out `fmod` of C: NaN for an infinite x or a zero y, x for an infinite y, else x - y
+/// trunc(x / y) with the sign of x.
 fn remainder(k: &mut Kernel, ty: Ty, x: Expr, y: Expr, out: &mut Vec<Stmt>) -> Expr {
     use BinaryOp::{Add, And, Ge, Gt, Le, Lt, Mul, Sub};
     let number = |v: f64| Expr::Lit(if ty == Ty::F64 { Lit::f64(v) } else { Lit::f32(v as f32) });
@@ -95,12 +102,12 @@ fn remainder(k: &mut Kernel, ty: Ty, x: Expr, y: Expr, out: &mut Vec<Stmt>) -> E
     let back = Stmt::While(is(Ge, t, ay.clone()), vec![subtract, half]);
     let both = is(And, finite.clone(), is(Lt, ay, infinite()));
     out.push(Stmt::If(both, vec![double, back], vec![]));
-    // the sign of x, which is no NaN where it matters
+    // the result has the sign of x; for a NaN x it does not matter
     let negated = Expr::Unary(UnaryOp::Neg, Box::new(r.clone()));
     let bits = Expr::Unary(UnaryOp::ToBits, Box::new(x));
     let sign = if ty == Ty::F64 { Lit { ty: Ty::U64, bits: 1 << 63 } } else { Lit::u32(1 << 31) };
     let negative = is(Ge, bits, Expr::Lit(sign));
     let signed = Expr::Select(Box::new(negative), Box::new(negated), Box::new(r));
-    // of a NaN y, NaN: it is not greater than 0
+    // the result for a NaN y is NaN, because y > 0 is false then
     Expr::Select(Box::new(finite), Box::new(signed), Box::new(number(f64::NAN)))
 }

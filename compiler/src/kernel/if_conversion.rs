@@ -1,15 +1,16 @@
-//! Short branches become selections: a warp then never diverges for them.
+//! If-conversion: short branches become selections, so that a warp never diverges for them.
 //!
 //! ```text
 //! if %c { let %t: f32 = add(%acc, %x)  %acc = %t }    ->    let %t: f32 = add(%acc, %x)    %acc = select(%c, %t, %acc)
 //! ```
 //!
-//! Only where computing the branch in vain costs less than branching: few operations, no memory access, no division, no other effect.
+//! A branch is converted only if computing it unconditionally costs less than branching: it has few
+//! operations, and no memory access, division or other effect.
 
 use super::{Expr, Kernel, Stmt};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// A branch of more operations than this stays one.
+/// The most operations of a branch that is converted.
 const MAX_OPERATIONS: u32 = 6;
 
 /// Runs the pass on `main`.
@@ -51,7 +52,8 @@ fn flatten(k: &mut Kernel, c: &Expr, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
     }
 }
 
-/// Operations of a branch; very many if it does anything that must not be done in vain.
+/// Returns the operations of a branch; `u32::MAX` if it contains anything that must not be computed
+/// unconditionally.
 fn cost(k: &Kernel, body: &[Stmt]) -> u32 {
     let each = body.iter().map(|s| match s {
         Stmt::Let(_, e, _) => operations(k, e),

@@ -1,14 +1,15 @@
-//! An index as a part that is not constant and a constant: accesses that differ in the constant only share one
-//! address.
+//! Splits an index into a part that is not constant and a constant. Accesses that differ only in
+//! the constant share one address.
 
 use super::Expr;
 use crate::scalar::BinaryOp;
 use std::borrow::Cow;
 
-/// Greater constants stay in the part that is not constant.
+/// The limit on the constant, exclusive. Greater constants stay in the other part.
 const MAX_CONSTANT: i64 = 1 << 20;
 
-/// `index` as a part that is not constant (`None`: there is none) and a constant, whose sum it is.
+/// Splits `index` into a part that is not constant, or `None` if there is none, and a constant.
+/// Their sum is the index.
 pub fn split(index: &Expr) -> (Option<Cow<'_, Expr>>, i64) {
     match index {
         Expr::Lit(l) if l.as_int().is_some_and(|c| c.unsigned_abs() < MAX_CONSTANT as u64) => {

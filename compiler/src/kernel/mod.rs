@@ -1,8 +1,10 @@
-//! Kernel IR: explicit loops, loads, locals and roundings. Backends print it and decide nothing.
+//! Kernel IR: explicit loops, loads, local arrays and roundings. Backends print it without further
+//! decisions.
 //!
-//! One kernel is one pass over one index space of `n` elements in tiles of 2048. On the CPU `main` computes a range of tiles and may run on
-//! many threads at once; `finish` runs once, after all of it. On a GPU `main` is what each thread of a grid of blocks runs, with shared
-//! memory, barriers and shuffles, and nothing else. Text form: `docs/ir.md`; well-formedness: [`verify`].
+//! One kernel covers one index space of `n` elements in tiles of 2048. On the CPU `main` computes a
+//! range of tiles and may run on many threads at once; `finish` runs once, after all of it. On a
+//! GPU `main` is the code of each thread of a grid of blocks, with shared memory, barriers and
+//! shuffles, and there is no `finish`. Text form: `docs/ir.md`; well-formedness: [`verify`].
 
 pub mod avoid_negated_min;
 pub mod clone_body;
@@ -24,11 +26,12 @@ use crate::loc::LocStack;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 pub use name::Name;
 
-/// A register: index into [`Kernel::regs`]. Assigned once by `let` or a loop, or several times if declared by `var`.
+/// A register: an index into [`Kernel::regs`]. It is assigned once by `let` or a loop, or several
+/// times if declared by `var`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Reg(pub u32);
 
-/// Memory that a kernel indexes, by position in its list.
+/// A memory that a kernel indexes, by position in its list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Mem {
     /// [`Kernel::arrays`]
@@ -47,55 +50,58 @@ pub enum Mem {
 pub enum Expr {
     Lit(Lit),
     Reg(Reg),
-    /// An "in" scalar.
+    /// A scalar parameter that is passed by value.
     In(u32),
     /// The value of a slot.
     Slot(u32),
     Load(Mem, Box<Expr>),
-    /// The element, or 0 when the condition (second) is false: then nothing is read.
+    /// The element, or 0 if the condition (the second operand) is false; then nothing is read.
     LoadIf(Mem, Box<Expr>, Box<Expr>),
     Unary(UnaryOp, Box<Expr>),
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     Cast(Ty, Box<Expr>),
-    /// First tile of this call (main), 0 (finish).
+    /// The first tile of this call in `main`, 0 in `finish`.
     TileBegin,
-    /// Behind the last tile of this call (main), the number of tiles (finish).
+    /// The end of the tiles of this call in `main`, exclusive; the number of tiles in `finish`.
     TileEnd,
-    /// GPU: who am I.
+    /// GPU: the position of the thread.
     Place(Gpu),
-    /// GPU: the value of the lane so many higher; this lane's own where there is none. All lanes of the warp take part.
+    /// GPU: the value of the lane that is this many lanes higher, or this lane's own value if there
+    /// is none. All lanes of the warp take part.
     ShuffleDown(Box<Expr>, u32),
-    /// GPU: the same of the lane so many lower.
+    /// GPU: the value of the lane that is this many lanes lower, or this lane's own value if there
+    /// is none. All lanes of the warp take part.
     ShuffleUp(Box<Expr>, u32),
-    /// GPU: the value of the warp's lane 0. All lanes of the warp take part.
+    /// GPU: the value of lane 0 of the warp. All lanes of the warp take part.
     Broadcast(Box<Expr>),
 }
 
-/// Where a thread of a grid is; all are i32.
+/// The position of a thread in its grid. All values are i32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gpu {
-    /// Its number in the block.
+    /// The thread's number in the block.
     Thread,
-    /// Its block's number in the grid.
+    /// The block's number in the grid.
     Block,
-    /// How many blocks the grid has.
+    /// The number of blocks of the grid.
     Blocks,
-    /// How many tiles every 128 threads take, chosen at launch; in a kernel that makes several steps of an iteration, how many.
+    /// The number of tiles that every 128 threads take, chosen at launch. In a kernel that makes
+    /// several steps of an iteration it is the number of steps.
     Span,
 }
 
 impl Gpu {
-    /// Every one.
+    /// Every variant.
     pub const ALL: [Gpu; 4] = [Gpu::Thread, Gpu::Block, Gpu::Blocks, Gpu::Span];
-    /// Its name in the text form.
+    /// Returns the name in the text form.
     pub fn name(self) -> &'static str {
         ["thread", "block", "blocks", "span"][self as usize]
     }
 }
 
-/// Lanes of a warp.
+/// The number of lanes of a warp.
 pub const WARP: u32 = 32;
 
 /// A statement.
@@ -103,22 +109,24 @@ pub const WARP: u32 = 32;
 #[allow(missing_docs)]
 pub enum Stmt {
     Let(Reg, Expr, LocStack),
-    /// The local array of that number lives until the end of this block; its elements are unset.
+    /// The declaration of a local array, by its number. It lives until the end of this block, and
+    /// its elements are unset.
     Local(u32),
     Var(Reg, Expr),
     Assign(Reg, Expr),
     Store(Mem, Expr, Expr),
-    /// Stores to a slot.
+    /// A store to a slot.
     StoreSlot(u32, Expr),
-    /// Iterations are independent of each other.
+    /// A loop whose iterations are independent of each other.
     For(Reg, Expr, Expr, Vec<Stmt>),
-    /// In order.
+    /// A loop whose iterations run in order.
     Seq(Reg, Expr, Expr, Vec<Stmt>),
     While(Expr, Vec<Stmt>),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// Site, condition, element.
+    /// Leaves an error record: site, condition, element.
     Record(u32, Expr, Expr),
-    /// An element of an array will be read soon. Any index is allowed: it is a hint, not a read. `wide`: only where vectors have 64 bytes.
+    /// A hint that an element of an array will be read soon. Any index is allowed, because nothing
+    /// is read. If `wide` is set, the hint is given only on CPUs with vectors of 64 bytes.
     Prefetch {
         array: Mem,
         index: Expr,
@@ -126,14 +134,18 @@ pub enum Stmt {
     },
     /// A comment for the reader of the generated code.
     Note(String),
-    /// GPU: reads as many neighbours as there are registers, in one access. The index is a multiple of their number.
+    /// GPU: reads as many neighbours as there are registers, in one access. The index is a multiple
+    /// of their number.
     LoadVec(Vec<Reg>, Mem, Expr),
-    /// GPU: writes so many neighbours in one access. The index is a multiple of their number.
+    /// GPU: writes as many neighbours as there are expressions, in one access. The index is a
+    /// multiple of their number.
     StoreVec(Mem, Expr, Vec<Expr>),
-    /// GPU: all threads of the block meet here; what they wrote before is seen by all of them after.
+    /// GPU: a barrier of the block. Everything that its threads wrote before is visible to all of
+    /// them after it.
     Barrier,
-    /// GPU: one more arrival at a counter (second) out of so many (third). The register is true for the last one, which then sees everything that the
-    /// others' threads wrote before they arrived, and finds the counter at 0 again.
+    /// GPU: one more arrival at a counter (the second operand), of the given total (the third). The
+    /// register is true for the last arrival. Its thread then sees everything that the other
+    /// threads wrote before they arrived, and the counter is 0 again.
     Arrive(Reg, Expr, Expr),
 }
 
@@ -144,13 +156,14 @@ pub struct Array {
     pub name: String,
     /// Element type.
     pub ty: Ty,
-    /// Written (at each index once) or read.
+    /// Whether it is written, at each index once; otherwise it is read.
     pub write: bool,
-    /// Element i is `base[i * stride]`, not `base[i]`.
+    /// Whether element i is `base[i * stride]`, not `base[i]`.
     pub strided: bool,
-    /// No other array of the kernel overlaps what is written through it, or through any other.
+    /// Whether no other array of the kernel overlaps what is written through this array or through
+    /// any other.
     pub noalias: bool,
-    /// Element 0 lies at a multiple of 16 bytes.
+    /// Whether the address of element 0 is a multiple of 16 bytes.
     pub aligned: bool,
 }
 
@@ -161,7 +174,7 @@ pub struct SlotDecl {
     pub name: String,
     /// Its type.
     pub ty: Ty,
-    /// Written by `finish`, or read.
+    /// Whether `finish` writes it; otherwise it is read.
     pub write: bool,
 }
 
@@ -172,47 +185,51 @@ pub struct Kernel {
     pub name: String,
     /// Array parameters.
     pub arrays: Vec<Array>,
-    /// Scalars by value.
+    /// The scalar parameters that are passed by value.
     pub ins: Vec<(String, Ty)>,
-    /// Scalars in device memory.
+    /// The slots, which are scalars in device memory.
     pub slots: Vec<SlotDecl>,
-    /// One value a tile.
+    /// The scratch arrays, with one value for each tile.
     pub scratch: Vec<(String, Ty)>,
-    /// Arrays of constant size, declared by `Stmt::Local`: name, type, length.
+    /// The local arrays of constant size, declared by `Stmt::Local`: name, type, length.
     pub locals: Vec<(String, Ty, u32)>,
-    /// What to say of each place that may leave a record.
+    /// The message of each site that may leave an error record.
     pub sites: Vec<String>,
-    /// Registers: name (unique) and type.
+    /// The registers: name (unique) and type.
     pub regs: Vec<(Name, Ty)>,
-    /// The least number in the name of the next new register: names of a text that was read have numbers of their own.
+    /// The least number in the name of the next new register. Names that were read from a text have
+    /// numbers of their own.
     pub next_number: u32,
-    /// Threads of a block; 0: a kernel for the CPU.
+    /// The number of threads of a block; 0 for a CPU kernel.
     pub threads: u32,
-    /// At least so many blocks at once on a multiprocessor: how many registers a thread may have. 0: as the assembler likes.
+    /// The least number of blocks that must be resident on a multiprocessor at once, which limits
+    /// the registers of a thread. 0 leaves the choice to the assembler.
     pub min_resident_blocks: u32,
-    /// Memory that a block's threads share: name, type, length.
+    /// The arrays that a block's threads share: name, type, length.
     pub shared: Vec<(String, Ty, u32)>,
-    /// The program promises that no index, times its array's stride, leaves 31 bits: indices may be i32 where [`narrow`] makes them so.
+    /// Whether the program promises that every index, times its array's stride, fits in 31 bits and
+    /// a sign. Then the pass [`narrow`] computes indices in i32.
     pub narrow: bool,
-    /// It makes several steps of an iteration: [`Gpu::Span`] says how many.
+    /// Whether it makes several steps of an iteration; [`Gpu::Span`] is their number.
     pub is_multi_step: bool,
-    /// Bytes that a vector load of an array brings into a GPU's second cache, a power of two; 0: as the device does it.
+    /// The number of bytes that a vector load of an array brings into a GPU's L2 cache, a power of
+    /// two; 0 for the device's default.
     pub fetch: u32,
-    /// Over tiles; on a GPU: each thread.
+    /// The code of a range of tiles on a CPU, of each thread on a GPU.
     pub main: Option<Vec<Stmt>>,
-    /// Once.
+    /// The code that runs once, after `main`.
     pub finish: Option<Vec<Stmt>>,
 }
 
 impl Kernel {
-    /// A new register.
+    /// Makes a new register.
     pub fn reg(&mut self, name: &'static str, ty: Ty) -> Reg {
         let (id, number) = self.next();
         self.regs.push((Name::numbered(name, number), ty));
         id
     }
 
-    /// A new register like another one.
+    /// Makes a new register with the type and the text of another one's name.
     pub fn like(&mut self, r: Reg) -> Reg {
         let (id, number) = self.next();
         let (name, ty) = &self.regs[r.0 as usize];
@@ -220,7 +237,7 @@ impl Kernel {
         id
     }
 
-    /// The next register, and the number in its name.
+    /// Returns the next register, and the number in its name.
     fn next(&mut self) -> (Reg, u32) {
         let id = self.regs.len() as u32;
         let number = self.next_number.max(id);
@@ -228,7 +245,7 @@ impl Kernel {
         (Reg(id), number)
     }
 
-    /// Rewrites the statements of `main`, which may ask for new registers meanwhile.
+    /// Rewrites the statements of `main`; the rewrite may make new registers.
     pub fn rewrite_main(&mut self, rewrite: impl FnOnce(&mut Kernel, &mut Vec<Stmt>)) {
         if let Some(mut body) = self.main.take() {
             rewrite(self, &mut body);
@@ -236,7 +253,7 @@ impl Kernel {
         }
     }
 
-    /// A new local array, declared in the block `out`.
+    /// Makes a new local array, declared in the block `out`.
     pub fn local(&mut self, name: &str, ty: Ty, len: u32, out: &mut Vec<Stmt>) -> Mem {
         let id = self.locals.len() as u32;
         self.locals.push((format!("{name}_{id}"), ty, len));
@@ -244,14 +261,14 @@ impl Kernel {
         Mem::Local(id)
     }
 
-    /// A new array shared by a block's threads.
+    /// Makes a new array that a block's threads share.
     pub fn share(&mut self, name: &str, ty: Ty, len: u32) -> Mem {
         let id = self.shared.len() as u32;
         self.shared.push((format!("{name}_s{id}"), ty, len));
         Mem::Shared(id)
     }
 
-    /// Name and element type of a memory.
+    /// Returns the name and the element type of a memory.
     pub fn mem(&self, m: Mem) -> (&str, Ty) {
         match m {
             Mem::Array(i) => (&self.arrays[i as usize].name, self.arrays[i as usize].ty),
@@ -261,7 +278,7 @@ impl Kernel {
         }
     }
 
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub fn ty(&self, e: &Expr) -> Ty {
         match e {
             Expr::Lit(l) => l.ty,
@@ -311,7 +328,7 @@ macro_rules! operands {
     };
 }
 
-/// The operands of an expression.
+/// Access to the operands of an expression.
 impl Expr {
     /// Calls `f` on each direct operand.
     #[inline]
@@ -319,14 +336,14 @@ impl Expr {
         operands!(self, f)
     }
 
-    /// The same, to change them.
+    /// Calls `f` on each direct operand, for mutation.
     #[inline]
     pub fn children_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
         operands!(self, f)
     }
 }
 
-/// Shorthands for building expressions of indices.
+/// Shorthands for expressions of indices.
 #[allow(missing_docs)]
 impl Expr {
     pub fn int(x: i64) -> Expr {
@@ -347,7 +364,7 @@ impl Expr {
     pub fn min(self, b: Expr) -> Expr {
         Expr::binary(BinaryOp::Min, self, b)
     }
-    /// `a` where the condition holds, else `b`.
+    /// Returns `a` if the condition holds, else `b`.
     pub fn select(self, a: Expr, b: Expr) -> Expr {
         Expr::Select(Box::new(self), Box::new(a), Box::new(b))
     }

@@ -1,28 +1,29 @@
-//! Names of registers: there are hundreds in a kernel, and most are never printed.
+//! Names of registers. A kernel has hundreds of them, and most are never printed, so a name is
+//! stored as its parts.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// A text, and what is printed behind it.
+/// A text with what is printed after it.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: Cow<'static, str>,
     number: Option<u32>,
-    /// It is the low half of another register.
+    /// Whether it names the low half of another register.
     low: bool,
 }
 
 impl Name {
-    /// The text with a number behind it. The text has letters only: the names of everything that is no register have an underscore ([`super::verify`]), so that the two
-    /// never meet.
+    /// Makes a name from a text and a number. The text consists of letters only, so it cannot equal
+    /// other names, which contain an underscore ([`super::verify`]).
     pub fn numbered(text: &'static str, number: u32) -> Name {
         debug_assert!(text.bytes().all(|b| b.is_ascii_alphabetic()), "{text}");
         Name { text: text.into(), number: Some(number), low: false }
     }
 
-    /// The same text with another number.
+    /// Returns the name with another number.
     pub fn with_number(&self, number: u32) -> Name {
-        // the number of a name that was read is in its text
+        // a name that was read has its number in its text
         let text = match &self.text {
             Cow::Owned(text) if self.number.is_none() => {
                 text.trim_end_matches(|c: char| c.is_ascii_digit()).to_string().into()
@@ -32,7 +33,7 @@ impl Name {
         Name { text, number: Some(number), low: self.low }
     }
 
-    /// Its text.
+    /// Writes the name.
     pub fn write(&self, out: &mut impl Write) -> fmt::Result {
         out.write_str(&self.text)?;
         if let Some(number) = self.number {
@@ -41,12 +42,12 @@ impl Name {
         if self.low { out.write_str("_32") } else { Ok(()) }
     }
 
-    /// Whether it stood in a text, so that any other name may stand beside it.
+    /// Returns whether the name was read from a text, so that it may equal any other name.
     pub fn was_read(&self) -> bool {
         self.number.is_none()
     }
 
-    /// The name of its low 32 bits.
+    /// Returns the name of the register's low 32 bits.
     pub fn low(&self) -> Name {
         Name { low: true, ..self.clone() }
     }
@@ -64,7 +65,7 @@ impl Display for Name {
     }
 }
 
-/// A number, without the detour of `write!`: listings have thousands.
+/// Writes a number without `write!`, which is slow; listings have thousands of numbers.
 pub fn write_decimal(out: &mut impl Write, n: u64) -> fmt::Result {
     if n >= 10 {
         write_decimal(out, n / 10)?;
@@ -72,7 +73,7 @@ pub fn write_decimal(out: &mut impl Write, n: u64) -> fmt::Result {
     out.write_char(char::from(b'0' + (n % 10) as u8))
 }
 
-/// Whether it is printed so.
+/// Compares a name with its printed form.
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
         if self.number.is_none() && !self.low {
@@ -83,7 +84,7 @@ impl PartialEq<str> for Name {
     }
 }
 
-/// As they are printed.
+/// Compares names by their printed form.
 impl PartialEq for Name {
     fn eq(&self, other: &Name) -> bool {
         self.to_string() == other.to_string()

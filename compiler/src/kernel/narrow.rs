@@ -1,13 +1,15 @@
-//! 32-bit indices, for kernels whose launch promises that every index, times its array's stride, stays within 31 bits.
+//! Computes indices in 32 bits, in kernels whose launch promises that every index, times its
+//! array's stride, fits in 31 bits and a sign.
 //!
 //! ```text
 //! let %i: i64 = add(mul(cast i64(block), 1024), cast i64(thread))        let %i_32: i32 = add(mul(block, 1024i32), thread)
 //! let %a: f32 = x[sub(%i, n_x)]                                     ->   let %a: f32 = x[sub(%i_32, cast i32(n_x))]
 //! ```
 //!
-//! An index that is in bounds fits in 31 bits, so its low 32 bits are enough; sums, differences and products need no more than the low bits of their
-//! operands. So the low half is asked for at the index and pushed down to whatever is not such an operation. (gpucc, section 3: 64-bit index arithmetic
-//! costs two to four instructions for one.)
+//! An index in bounds fits in 31 bits, so its low 32 bits are enough. The low bits of sums,
+//! differences and products depend only on the low bits of the operands. So the pass starts at the
+//! index and pushes the truncation down to operands that are not such operations. (gpucc, section
+//! 3: 64-bit index arithmetic costs two to four instructions for one.)
 
 use super::{Expr, Kernel, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
@@ -25,14 +27,15 @@ pub fn run(k: &mut Kernel) {
 
 struct Narrow<'a> {
     k: &'a mut Kernel,
-    /// The i32 register beside each i64 one, for those that have one.
+    /// The i32 register of the low half of each i64 register that has one.
     low: Vec<Option<Reg>>,
-    /// Whether each is a `let` of ring operations of i64: only these are worth a register of their own.
+    /// Whether each register is a `let` of ring operations of i64; only these are worth a register
+    /// for the low half.
     lets: Vec<bool>,
 }
 
 impl Narrow<'_> {
-    /// Finds the i64 registers whose low half can be computed by itself.
+    /// Finds the i64 registers whose low half can be computed separately.
     fn collect(&mut self, body: &[Stmt]) {
         for s in body {
             if let Stmt::Let(r, e, _) = s
@@ -44,7 +47,7 @@ impl Narrow<'_> {
         }
     }
 
-    /// Whether the low half of a value needs only the low halves of its operands.
+    /// Returns whether the low half of a value depends only on the low halves of its operands.
     fn is_ring(&self, e: &Expr) -> bool {
         use BinaryOp::{Add, Mul, Sub};
         match e {
@@ -104,7 +107,7 @@ impl Narrow<'_> {
         *body = out;
     }
 
-    /// A register for the low half of another.
+    /// Makes a register for the low half of another.
     fn half(&mut self, r: Reg) -> Reg {
         let name = &self.k.regs[r.0 as usize].0;
         let low = name.low();
@@ -134,7 +137,7 @@ impl Narrow<'_> {
         }
     }
 
-    /// The low 32 bits of an i64 expression, as i32.
+    /// Returns the low 32 bits of an i64 expression, as i32.
     fn low(&mut self, e: &Expr) -> Expr {
         match e {
             Expr::Lit(l) => Expr::Lit(Lit::i32(l.as_i64() as i32)),

@@ -1,11 +1,11 @@
-//! Reads the text form of kernels back.
+//! Reads the text form of kernels.
 
 use super::{Array, Expr, Gpu, Kernel, Mem, Reg, SlotDecl, Stmt};
 use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 use crate::text::{Cursor, Position, Token};
 
-/// All kernels of a text, in order.
+/// Returns all kernels of a text, in order.
 pub fn parse(text: &str) -> Result<Vec<Kernel>> {
     let mut c = Cursor::new(text)?;
     let mut out = Vec::new();
@@ -75,7 +75,7 @@ fn typed(c: &mut Cursor) -> Result<(String, Ty)> {
     Ok((name, c.elem()?))
 }
 
-/// `name: type[length]`
+/// Reads `name: type[length]`.
 fn sized(c: &mut Cursor) -> Result<(String, Ty, u32)> {
     let (name, ty) = typed(c)?;
     c.expect("[")?;
@@ -108,7 +108,7 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
     if k.regs.iter().any(|r| r.0 == *name) {
         return Err(Cursor::error_at(at, format!("%{name} is defined twice")));
     }
-    // the passes number the registers that they add; above all that the text has
+    // registers that compiler passes add get numbers above those in the text
     let text = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let number = name[text..].parse::<u32>().ok();
     if let Some(number) = number.filter(|n| *n < u32::MAX / 2) {
@@ -118,7 +118,7 @@ fn define(c: &mut Cursor, k: &mut Kernel, ty: Option<Ty>) -> Result<Reg> {
     Ok(Reg(k.regs.len() as u32 - 1))
 }
 
-/// A register that is used.
+/// Reads a register that must be defined.
 fn register(c: &mut Cursor, k: &Kernel) -> Result<Reg> {
     let at = c.position();
     let name = c.value()?;
@@ -153,7 +153,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
             if word == "let" { Stmt::Let(r, e, c.place()) } else { Stmt::Var(r, e) }
         }
         "for" | "seq" => {
-            // an index has the type of its bounds
+            // the index has the type of its bounds, which is known later
             let r = define(c, k, Some(Ty::I64))?;
             c.expect("=")?;
             let lo = expr(c, k)?;
@@ -234,7 +234,7 @@ fn stmt(c: &mut Cursor, k: &mut Kernel) -> Result<Stmt> {
     })
 }
 
-/// `name[index]`
+/// Reads `name[index]`.
 fn element(c: &mut Cursor, k: &Kernel) -> Result<(Mem, Expr)> {
     let at = c.position();
     let m = memory(k, &c.word()?, at)?;

@@ -1,4 +1,5 @@
-//! What a statement is made of: its own expressions, the registers that it declares, the blocks inside of it.
+//! Access to the parts of a statement: its own expressions, the registers that it declares, and its
+//! inner blocks.
 
 use super::{Expr, Reg, Stmt};
 
@@ -27,17 +28,18 @@ macro_rules! expressions {
 }
 
 impl Stmt {
-    /// Calls `f` on its expressions, without those of the blocks inside.
+    /// Calls `f` on the statement's expressions, without those of inner blocks.
     pub fn expressions(&self, f: &mut dyn FnMut(&Expr)) {
         expressions!(self, &mut *f);
     }
 
-    /// The same, to change them.
+    /// Calls `f` on the statement's expressions for mutation, without those of inner blocks.
     pub fn expressions_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         expressions!(self, &mut *f);
     }
 
-    /// Calls `f` on the registers that it declares or assigns, without those of the blocks inside.
+    /// Calls `f` on the registers that the statement declares or assigns, without those of inner
+    /// blocks.
     pub fn registers_mut(&mut self, f: &mut dyn FnMut(&mut Reg)) {
         match self {
             Stmt::Let(r, ..) | Stmt::Var(r, _) | Stmt::Assign(r, _) | Stmt::Arrive(r, ..) => f(r),
@@ -47,7 +49,7 @@ impl Stmt {
         }
     }
 
-    /// The blocks inside.
+    /// Returns the inner blocks.
     pub fn blocks(&self) -> [&[Stmt]; 2] {
         match self {
             Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => [b, &[]],
@@ -56,13 +58,13 @@ impl Stmt {
         }
     }
 
-    /// Whether it is a loop, or has one inside.
+    /// Returns whether the statement is a loop or contains one.
     pub fn has_loop(&self) -> bool {
         let is_loop = matches!(self, Stmt::For(..) | Stmt::Seq(..) | Stmt::While(..));
         is_loop || self.blocks().into_iter().flatten().any(Stmt::has_loop)
     }
 
-    /// The same, to change them.
+    /// Returns the inner blocks for mutation.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> {
         let blocks = match self {
             Stmt::For(.., b) | Stmt::Seq(.., b) | Stmt::While(_, b) => [Some(b), None],
@@ -83,7 +85,7 @@ pub fn find_variables(body: &[Stmt], out: &mut [bool]) {
     }
 }
 
-/// How many operations, loads and stores a block is written with, those of the blocks inside included.
+/// Returns the number of operations, loads and stores in a block and its inner blocks.
 pub fn operations(body: &[Stmt]) -> usize {
     fn of(e: &Expr) -> usize {
         let mut n = usize::from(!matches!(e, Expr::Lit(_) | Expr::Reg(_) | Expr::In(_) | Expr::Slot(_)));

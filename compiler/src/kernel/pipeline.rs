@@ -1,14 +1,14 @@
-//! The passes over kernels for GPUs, in order. Kernels for CPUs are what the schedule wrote: the C compiler does the
-//! same work there.
+//! The passes over GPU kernels, in order. CPU kernels stay as the schedule wrote them, because the
+//! C compiler does the same optimisations.
 
 use super::{Kernel, avoid_negated_min, cse, dce, divide, if_conversion, narrow, verify};
 use crate::error::{Error, Result};
 
 /// A pass over a kernel.
 pub struct Pass {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: &'static str,
-    /// Only where every index fits into 32 bits.
+    /// Whether it runs only on kernels whose indices fit in 32 bits.
     only_narrow: bool,
     run: fn(&mut Kernel),
 }
@@ -18,14 +18,15 @@ const fn pass(name: &'static str, run: fn(&mut Kernel)) -> Pass {
 }
 
 impl Pass {
-    /// Runs this pass alone over a kernel for GPUs. The result is verified.
+    /// Runs this pass alone over a GPU kernel. The result is verified.
     pub fn run(&self, k: &mut Kernel) -> Result<()> {
         (self.run)(k);
         verified(k, self.name)
     }
 }
 
-/// All passes. Dead code goes before common subexpressions are looked for, and again at the end.
+/// All passes. Dead code is dropped before common subexpressions are looked for, and again at the
+/// end.
 pub const PASSES: [Pass; 7] = [
     pass("if_conversion", if_conversion::run),
     Pass { only_narrow: true, ..pass("narrow", narrow::run) },
@@ -36,8 +37,8 @@ pub const PASSES: [Pass; 7] = [
     pass("dce", dce::run),
 ];
 
-/// Runs all passes over a kernel, whose indices fit into 32 bits if it is `narrow`. The result is verified; in debug
-/// builds it is after each pass.
+/// Runs all passes over a kernel. If `narrow` is set, its indices fit in 32 bits. The result is
+/// verified; in debug builds after each pass.
 pub fn run(k: &mut Kernel, narrow: bool) -> Result<()> {
     for (i, pass) in PASSES.iter().enumerate() {
         if pass.only_narrow && !narrow {

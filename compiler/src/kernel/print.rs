@@ -56,7 +56,7 @@ impl Display for Kernel {
     }
 }
 
-/// A statement's first line, for reports.
+/// Returns the first line of a statement, for reports.
 pub fn head(k: &Kernel, s: &Stmt) -> String {
     struct Text<'a>(&'a Kernel, &'a Stmt);
     impl Display for Text<'_> {

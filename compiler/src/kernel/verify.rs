@@ -1,13 +1,19 @@
-//! What a well-formed kernel is. Checked after every schedule.
+//! The laws of well-formed kernels, which are checked for every kernel that the schedule writes.
 //!
-//! 1. All names are distinct; every index names something. (The schedule gives registers names of letters and a number, and all others names with an underscore behind
-//!    letters, so that they cannot meet.)
-//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices and bounds i64; on a GPU i32, too.
-//! 3. A register or local is used only where it is defined, and defined once; only `var` registers are assigned.
-//! 4. Read arrays are not stored to and written arrays are not loaded from; `finish` stores to no array.
-//! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU kernel.
-//! 6. GPU kernels (`threads` > 0) have no `finish`, no `tile_begin`, `tile_end`, `for`, `prefetch` or local arrays; only they have shared memory, vector accesses, barriers,
-//!    shuffles and arrivals. A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
+//! 1. All names are distinct, and every index refers to an existing item. (The schedule names
+//!    registers by letters and a number, and everything else by letters with an underscore after
+//!    them, so that the two cannot be equal.)
+//! 2. Every expression is typed: operators take their operand types, conditions are bool, indices
+//!    and bounds are i64, or on a GPU i32.
+//! 3. A register or local array is used only where it is defined, and defined once; only `var`
+//!    registers are assigned.
+//! 4. Read arrays are not stored to, written arrays are not loaded from, and `finish` stores to no
+//!    array.
+//! 5. Slots that are read are not stored to. Slots are stored to in `finish` only, or by a GPU
+//!    kernel.
+//! 6. GPU kernels (`threads` > 0) have no `finish`, `tile_begin`, `tile_end`, `for`, `prefetch` or
+//!    local arrays; only they have shared memory, vector accesses, barriers, shuffles and arrivals.
+//!    A vector access has 2, 4, 8 or 16 elements of at most 16 bytes together, of an aligned array.
 
 use super::{Expr, Kernel, Mem, Reg, Stmt};
 use crate::error::{Error, Result};
@@ -26,13 +32,14 @@ struct Check<'a> {
 
 /// What is in scope.
 struct Scope {
-    /// Registers that are defined, by number; those that may be assigned; local arrays.
+    /// By number: whether a register is defined, whether it may be assigned, and whether a local
+    /// array is declared.
     defined: Vec<bool>,
     vars: Vec<bool>,
     locals: Vec<bool>,
-    /// What was defined, in order: a block's own go out of scope with it.
+    /// The definitions in order; those of a block go out of scope at its end.
     made: Vec<Made>,
-    /// This is `finish`.
+    /// Whether the code is that of `finish`.
     finish: bool,
 }
 
@@ -42,7 +49,7 @@ enum Made {
 }
 
 impl Scope {
-    /// Whether the register (which exists) is new.
+    /// Defines a register, which exists. Returns whether it was undefined before.
     fn define(&mut self, r: Reg, var: bool) -> bool {
         let new = !self.defined[r.0 as usize];
         if new {
@@ -60,7 +67,7 @@ impl Scope {
         self.has(r) && self.vars[r.0 as usize]
     }
 
-    /// Ends a block before which there was so much.
+    /// Ends a block; `before` is the number of definitions before it.
     fn leave(&mut self, before: usize) {
         for made in self.made.drain(before..) {
             match made {
@@ -126,7 +133,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// A block inside.
+    /// Checks an inner block.
     fn inside(&self, body: &[Stmt], scope: &mut Scope) -> Check1 {
         let before = scope.made.len();
         self.block(body, scope)?;
@@ -249,7 +256,7 @@ impl Check<'_> {
         self.k.threads > 0
     }
 
-    /// An index: i64, on a GPU also i32.
+    /// Checks an index: i64, or on a GPU i32.
     fn index(&self, e: &Expr, scope: &Scope) -> std::result::Result<Ty, String> {
         match self.expr(e, scope)? {
             Ty::I64 => Ok(Ty::I64),
@@ -258,7 +265,7 @@ impl Check<'_> {
         }
     }
 
-    /// An access of several neighbours.
+    /// Checks an access of several neighbours.
     fn vector(&self, m: Mem, count: usize, write: bool, scope: &Scope) -> Check1 {
         let allowed = match m {
             Mem::Array(a) => self.k.arrays.get(a as usize).is_some_and(|a| a.write == write && a.aligned),
@@ -342,7 +349,7 @@ impl Check<'_> {
             Expr::Cast(to, a) => {
                 let from = self.expr(a, scope)?;
                 let other = if to.is_half() { from } else { *to };
-                // the pass `half` leaves casts from and to f32 only
+                // the compiler pass `half` leaves only casts from and to f32
                 if (to.is_half() || from.is_half()) && other != Ty::F32 && from != *to {
                     return Err(format!("a cast from {from} to {to}"));
                 }

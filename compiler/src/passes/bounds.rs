@@ -1,5 +1,6 @@
-//! Bounds leave no record (semantics 4.2): where a length, a bound of a slice or a number of steps
-//! divides integers by what may be 0, the division says that it gives 0 then.
+//! Bounds leave no error record (semantics 4.2). If a length, a bound of a slice or a number of
+//! steps divides integers by a value that may be 0, this pass rewrites the division so that it
+//! gives 0 in that case.
 //!
 //! ```text
 //! %1 = rem %k, %m                     %2 = eq %m, 0i64
@@ -7,8 +8,8 @@
 //!                                     %1 = select %2, 0i64, (rem %k, %3)
 //! ```
 //!
-//! So a bound is the same expression wherever it stands, and the length of an array can take the
-//! place of `len` where it is a value like any other: there a division by zero would leave a
+//! So a bound is the same expression wherever it stands, and `len` of an array can be replaced by
+//! the length of the array even outside bounds, where a division by zero would leave an error
 //! record.
 
 use crate::core::rewrite::rewrite_from;
@@ -38,12 +39,12 @@ pub fn run(f: Function) -> Result<Function> {
 
 #[derive(Default)]
 struct Bounds {
-    /// What bounds became.
+    /// The rewritten bounds.
     known: HashMap<NodeId, NodeId>,
 }
 
 impl Bounds {
-    /// The operation with such bounds.
+    /// Rewrites the bounds of an operation.
     fn of(&mut self, g: &mut Graph, op: &mut Op) {
         match op {
             Op::Generate(extents, _) => extents.iter_mut().for_each(|n| *n = self.total(g, *n)),
@@ -63,7 +64,7 @@ impl Bounds {
         }
     }
 
-    /// The host scalar without records; anything else as it is.
+    /// Returns a host scalar without error records; any other node is returned unchanged.
     fn total(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if !g.is_closed(n) || !verify::is_host(g, n) || verify::runs_on_host(g, n) {
             return n;
@@ -72,7 +73,7 @@ impl Bounds {
             return *known;
         }
         let op = g.op(n).clone();
-        // a length has no records of its own
+        // a length leaves no error record itself
         if matches!(op, Op::Len(..)) {
             return n;
         }

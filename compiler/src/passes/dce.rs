@@ -1,5 +1,6 @@
-//! Dead code: shape rules that always hold or follow from earlier ones are dropped. What neither
-//! results nor shape rules reach, no pass takes over.
+//! Dead code elimination: drops shape rules that always hold or follow from earlier ones. Nodes
+//! that neither results nor shape rules reach are dropped by every compiler pass that rebuilds the
+//! function.
 //!
 //! ```text
 //! require start 0i64, 3i64 "slice of x"        ->   (gone)
@@ -20,7 +21,7 @@ pub fn run(mut f: Function) -> Result<Function> {
         let d = Linear::of(g, r.b).minus(&Linear::of(g, r.a));
         let always = if r.rule == Rule::Same { d.as_constant() == Some(0) } else { d.at_least(g, 0) };
         let always = always || r.rule == Rule::Same && !equations.add(g, r.a, r.b);
-        // a rule is about the difference only: 0 <= n - 14 and 3 <= n - 11 are one rule
+        // a rule depends on the difference only: 0 <= n - 14 and 3 <= n - 11 are the same rule
         if !always && !known.contains(&(r.rule, d.clone())) {
             known.push((r.rule, d));
             kept.push(r);

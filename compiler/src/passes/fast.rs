@@ -1,5 +1,5 @@
-//! `fast_math`: what a GPU may approximate, in functions whose author allowed it. f32 only, and so
-//! the f32 operations that halves are computed in.
+//! `fast_math`: marks the operations that a GPU may approximate, in functions whose author allowed
+//! it. This concerns f32 only, which includes the f32 operations in which halves are computed.
 //!
 //! ```text
 //! %2 = div %0, %1    ->    %2 = approx_div %0, %1
@@ -8,10 +8,10 @@
 //! %5 = add %4, %1    ->    %5 = approx_add %4, %1
 //! ```
 //!
-//! Each stays one operation, so that CPUs know what was meant: they compute it precisely
-//! (`schedule/approximate.rs`). What has no approximation here (`pow`, `erf`, ..) stays as it is:
-//! `elementary` expands it later, in exact operations that nobody may contract. What the host
-//! computes stays precise.
+//! Each approximation stays one operation, so that CPUs can still compute the precise operation
+//! (`schedule/approximate.rs`). Functions without an approximation (`pow`, `erf`, ..) stay as they
+//! are: `elementary` expands them later, to exact operations that no backend may contract. Scalars
+//! that the host computes stay precise.
 
 use crate::core::rewrite::rewrite_scalars;
 use crate::core::{Function, Op, verify};

@@ -1,6 +1,6 @@
-//! Fusion: every array expression becomes an index function of stored arrays, so nothing is stored
-//! that is only read once more (Larsen, "Simple Optimizations for an Applicative Array Language",
-//! section 6; "pull arrays").
+//! Fusion: every array expression becomes an index function of stored arrays (a pull array), so an
+//! array that is read only once is not stored (Larsen, "Simple Optimizations for an Applicative
+//! Array Language", section 6).
 //!
 //! ```text
 //! %2 = map (%a, %b) over %x, %y { yield (sub %a, %b) }          %3 = generate (len %x) (%i) {
@@ -9,18 +9,19 @@
 //!                                                               %4 = reduce (..) from 0f32 over %3
 //! ```
 //!
-//! After it, parameters, `materialize`, `iterate` and `generate` are the only arrays
-//! (`verify::is_fused`). Work is demand-driven: intermediate arrays never get a lambda of their
-//! own, and `(array, index)` pairs are translated once, so the result is linear in the size of what
-//! is computed for one element.
+//! After this pass, parameters, `materialize`, `iterate` and `generate` are the only arrays
+//! (`verify::is_fused`). The translation is demand-driven: intermediate arrays never get a lambda
+//! of their own, and each pair `(array, index)` is translated once. So the result is linear in the
+//! size of the computation of one element.
 //!
-//! Reductions and folds of a matrix or more run over its elements in row-major order: over one
-//! index, which is taken apart by divisions that the schedule knows how to avoid.
+//! Reductions and folds of matrices and arrays of higher rank run over the elements in row-major
+//! order, by one index. The indices of the axes are computed from it by divisions, which the
+//! schedule can avoid.
 //!
-//! A read that the author indexes (`at`) is total. Of a stored array it stays `at`; of a computed
-//! array it becomes a test (`within`, which leaves the record) around the element, whose own reads
-//! must be total as well. Where the index is the domain's index plus a constant that is provably
-//! inside, it becomes a plain `elem`.
+//! A read that the author indexes (`at`) is total. On a stored array it stays `at`. On a computed
+//! array it becomes a test (`within`, which leaves the error record) around the element, whose own
+//! reads must be total as well. If the index is an index of the index space plus a constant, and is
+//! provably inside, the read becomes a plain `elem`.
 
 use crate::core::equations::Equations;
 use crate::core::index_space::indices;
@@ -34,12 +35,13 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// A function of more nodes is not finished before what is too expensive in it is stored: stencils
-/// of stencils grow by a factor each.
+/// The number of nodes at which fusion stops and looks for arrays that are too expensive to
+/// recompute. Stencils of stencils grow by a factor at each level, so without the limit the
+/// function could become very large before one of them is stored.
 const ROOM: usize = 3_000;
 
-/// Runs the pass: again, with one array more that is stored, as long as computing one wherever it
-/// is read costs more than storing it.
+/// Runs the pass. As long as recomputing some array costs more than storing it, that array is
+/// stored and fusion starts again.
 pub fn run(f: Function) -> Result<Function> {
     let (mut stored, mut room) = (HashSet::default(), ROOM);
     loop {
@@ -56,8 +58,9 @@ pub fn run(f: Function) -> Result<Function> {
     }
 }
 
-/// `stored`: arrays of the function that are stored. Once there are more nodes than `room`, all
-/// are, and the function is good for nothing but to ask what is too expensive.
+/// Fuses a function with the arrays `stored` of it stored. Once there are more than `room` nodes,
+/// all further arrays are stored, and the result is only used to find the arrays that are too
+/// expensive.
 fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse) {
     let mut fuse = Fuse::default();
     let mut out = rewrite_from(f, true, &mut |g, op, old| {
@@ -71,14 +74,14 @@ fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse
             return made;
         }
         let array = fuse.stored(g, made);
-        // it leaves no record: that was asked
+        // `too_expensive` has checked that it leaves no error record
         g.mark_once(array);
         array
     });
     for i in 0..out.results.len() {
         let value = out.results[i].value;
         if !out.graph.ty(value).is_scalar() {
-            // a result is stored anyway; what is stored for others, too, is copied
+            // a result is stored anyway; an array that is stored for other readers, too, is copied
             out.results[i].value = match *out.graph.op(value) {
                 Op::Materialize(x) if !out.is_read(value, i) => x,
                 Op::Iterate { .. } if !out.is_read(value, i) => value,
@@ -90,7 +93,7 @@ fn fused(f: &Function, stored: &HashSet<NodeId>, room: usize) -> (Function, Fuse
 }
 
 impl Function {
-    /// Whether an array is needed for more than being that result.
+    /// Returns whether an array is needed by more than the result with that number.
     fn is_read(&self, array: NodeId, result: usize) -> bool {
         let others = || self.results.iter().enumerate().filter(|(i, _)| *i != result);
         let reads = |n: NodeId| self.graph.op(n).operands().any(|o| o == array);
@@ -101,17 +104,19 @@ impl Function {
 
 #[derive(Default)]
 struct Fuse {
-    /// (array, indices, proven) -> its element
+    /// The elements that were made: from an array, indices, and whether these are proven to be
+    /// inside.
     elements: HashMap<(NodeId, Vec<NodeId>, bool), NodeId>,
-    /// Arrays of the function, and what they became.
+    /// The arrays of the original function and their new nodes.
     origins: Vec<(NodeId, NodeId)>,
-    /// There was no room for all.
+    /// Whether the limit on the number of nodes was exceeded.
     is_full: bool,
 }
 
 impl Fuse {
-    /// An array that costs more to compute wherever it is read than to store. What may leave a
-    /// record is not stored: elements that nobody reads would leave theirs, too.
+    /// Returns an array that costs more to recompute at every read than to store. An array that may
+    /// leave an error record is never stored, because elements that nobody reads would leave
+    /// theirs, too.
     fn too_expensive(&mut self, g: &Graph) -> Option<NodeId> {
         let asked = self.elements.iter().map(|((array, index, _), element)| (*array, &index[..], *element));
         let found = recompute::too_expensive(g, asked);
@@ -125,8 +130,8 @@ impl Fuse {
         })
     }
 
-    /// Scalars that consume arrays take them as `generate`; array combinators wait until someone
-    /// asks for an element.
+    /// Rewrites a scalar operation that consumes arrays: it takes them as `generate`. Array
+    /// combinators are not translated until one of their elements is needed.
     fn scalar(&mut self, g: &mut Graph, op: Op) -> NodeId {
         match op {
             Op::Len(x, axis) => extent(g, x, axis),
@@ -161,7 +166,7 @@ impl Fuse {
         }
     }
 
-    /// The array, in memory.
+    /// Returns the array as one in memory.
     fn stored(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
         if g.is_stored(x) {
             return x;
@@ -170,10 +175,10 @@ impl Fuse {
         g.add(Op::Materialize(x))
     }
 
-    /// The array as a function of its indices.
+    /// Returns the array as a function of its indices.
     fn generate(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
         if matches!(g.op(x), Op::Generate(..)) && g.is_closed(x) {
-            // written by the author: only the reads may be improved
+            // the author wrote this `generate`: only its reads can be improved
             return prove(g, x, &Equations::default());
         }
         let before = g.set_loc(g.node(x).loc.clone());
@@ -185,7 +190,7 @@ impl Fuse {
         out
     }
 
-    /// The array's elements in row-major order as a function of one index.
+    /// Returns the array's elements in row-major order, as a function of one index.
     fn sequence(&mut self, g: &mut Graph, x: NodeId) -> NodeId {
         if g.ty(x).rank == 1 {
             return self.generate(g, x);
@@ -202,7 +207,7 @@ impl Fuse {
         out
     }
 
-    /// The author's read: 0 and a record outside.
+    /// Translates a total read: outside it gives 0 and leaves an error record.
     fn at(&mut self, g: &mut Graph, x: NodeId, index: Vec<NodeId>) -> NodeId {
         if g.is_stored(x) {
             return g.add(Op::At(x, index));
@@ -218,13 +223,14 @@ impl Fuse {
         simplify(g, Op::Select(inside.expect("an index an axis"), value, zero))
     }
 
-    /// The element of `x` at these indices. `proven`: they are inside, so reads need no test.
+    /// Returns the element of `x` at these indices. If `proven`, they are inside, so reads need no
+    /// test.
     fn element(&mut self, g: &mut Graph, x: NodeId, index: &[NodeId], proven: bool) -> NodeId {
         let key = (x, index.to_vec(), proven);
         if let Some(&e) = self.elements.get(&key) {
             return e;
         }
-        // what is composed here was written where x was written, inside what asks for it
+        // new nodes get the location of x, inside the location of the node that reads it
         let asked = g.set_loc(Default::default());
         g.set_loc(g.node(x).loc.within(&asked));
         let mut index = index.to_vec();
@@ -278,8 +284,8 @@ impl Fuse {
     }
 }
 
-/// The lambda of a `generate` for any indices: its body's reads are proven for those of the
-/// `generate` only.
+/// Returns the lambda of a `generate` for arbitrary indices. The reads of its body are proven for
+/// the index space of the `generate` only, so they become total.
 fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, i| {
@@ -289,7 +295,7 @@ fn total(g: &mut Graph, lambda: &Lambda) -> Lambda {
     })
 }
 
-/// The node with `at` for `elem` where an index depends on one of the variables.
+/// Replaces `elem` by `at` if an index depends on one of the variables.
 fn total_reads(g: &mut Graph, n: NodeId, vars: &[Var], memo: &mut HashMap<NodeId, NodeId>) -> NodeId {
     let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| vars.contains(v));
     if !depends(g, n) || matches!(g.op(n), Op::Var(..)) {

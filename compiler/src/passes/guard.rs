@@ -1,19 +1,19 @@
-//! Records of what turned out not to depend on an element: a reduction in a closure that reads only
-//! what is the same for all elements becomes a pass of its own, which runs once for the call. In
-//! the author's program it ran for each element, and only for those that needed it, so its records
-//! are left only where one does (semantics 6).
+//! Guards the error records of reductions that turned out not to depend on an element. A reduction
+//! in a closure that reads only values that are the same for all elements gets a launch of its own,
+//! which runs once for the call. In the author's program it ran for each element, and only for
+//! those that needed it, so its records must be left only if an element needs it (semantics 6).
 //!
 //! ```text
 //! generate %n (%i) { reduce .. over (generate %m (%k) { div 7i32, (elem %v, %k) }) }
 //!   ->  generate %n (%i) { reduce .. over (generate %m (%k) { select (lt 0i64, %n), (div 7i32, (elem %v, %k)), 0i32 }) }
 //! ```
 //!
-//! The condition is made of what is around the reduction: index spaces that are not empty,
-//! conditions of `select`s. Where it follows from an element, too, the reduction stays in the
-//! element: its length is written such that it depends on a variable there, and keeps its value.
+//! The condition consists of the context of the reduction: the index spaces are not empty, and the
+//! conditions of `select`s hold. If a condition depends on an element, too, the reduction stays in
+//! the element: its length is rewritten so that it depends on a variable, but keeps its value.
 //!
-//! What stands outside of closures in the author's program, or depends on no element there, leaves
-//! its records in any case ([`crate::core::Node::once`]).
+//! A reduction that stands outside of closures in the author's program, or depends on no element
+//! there, leaves its records in any case ([`crate::core::Node::once`]).
 
 use crate::core::records::may_record;
 use crate::core::simplify::simplify;
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 use rustc_hash::FxHashMap as HashMap;
 
-/// Marks what is computed once for the call in the author's program.
+/// Marks the nodes that are computed once for the call in the author's program.
 pub fn mark(f: &mut Function) {
     f.graph.on_demand = true;
     let is_once = |n: &NodeId| f.graph.op(*n).is_pass() && f.graph.is_closed(*n);
@@ -46,18 +46,19 @@ pub fn run(mut f: Function) -> Result<Function> {
     Ok(f)
 }
 
-/// A pass of its own that was none in the author's program, and may leave a record.
+/// Returns whether a node needs a launch of its own, needed none in the author's program, and may
+/// leave an error record.
 fn is_target(g: &Graph, n: NodeId) -> bool {
     g.op(n).is_pass() && g.is_closed(n) && !g.node(n).once && may_record(g, n)
 }
 
-/// Where a value stands.
+/// The context of a value.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Context {
-    /// What must hold for the value to be needed, outermost first: each means something where those
-    /// before it hold.
+    /// The conditions under which the value is needed, outermost first. Each may only be evaluated
+    /// if those before it hold.
     conditions: Vec<NodeId>,
-    /// The innermost variable around it.
+    /// The innermost variable in scope.
     variable: Option<NodeId>,
 }
 
@@ -70,7 +71,7 @@ impl Context {
         new
     }
 
-    /// Inside of a function that is called for the elements of an index space.
+    /// Returns the context inside a function that is called for the elements of an index space.
     fn of_elements(&self, g: &mut Graph, extents: &[NodeId], variable: NodeId) -> Context {
         let mut new = self.clone();
         let zero = g.lit(Lit::i64(0));
@@ -81,7 +82,7 @@ impl Context {
         Context { variable: Some(variable), ..new }
     }
 
-    /// All conditions, each asked only where those before it hold.
+    /// Returns the conjunction of all conditions; each is evaluated only if those before it hold.
     fn all(&self, g: &mut Graph) -> Option<NodeId> {
         let no = g.lit(Lit::bool(false));
         let both = |inner, outer| g.add(Op::Select(outer, inner, no));
@@ -92,7 +93,7 @@ impl Context {
 struct Guard {
     /// The function's name.
     name: String,
-    /// Whether a node is a target or needs one.
+    /// Whether a node is a target or needs one, for nodes that were asked for.
     holds: HashMap<NodeId, bool>,
     made: HashMap<(NodeId, Context), NodeId>,
 }
@@ -109,7 +110,7 @@ impl Guard {
         found
     }
 
-    /// What stands for a node there.
+    /// Returns the node that replaces a node in a context.
     fn node(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         if !self.holds(g, n) {
             return Ok(n);
@@ -131,7 +132,7 @@ impl Guard {
         Ok(made)
     }
 
-    /// The operation on what its operands have become.
+    /// Returns the operation on the rebuilt operands.
     fn rebuilt(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         let op = g.op(n).clone();
         if let Op::Select(c, a, b) = op {
@@ -144,7 +145,7 @@ impl Guard {
         let operands = op.operands().map(|o| self.node(g, o, around)).collect::<Result<Vec<_>>>()?;
         let extents = match &op {
             Op::Generate(extents, _) => extents.clone(),
-            // an operator is asked where there are elements
+            // an operator is called only if there are elements
             Op::Reduce { src, .. } | Op::Fold { src, .. } => extents(g, *src),
             _ => Vec::new(),
         };
@@ -165,7 +166,7 @@ impl Guard {
         Ok(g.close(&vars, body))
     }
 
-    /// A target that leaves records only where the conditions around it hold.
+    /// Returns a target that leaves records only if the conditions of its context hold.
     fn guarded(&mut self, g: &mut Graph, n: NodeId, around: &Context) -> Result<NodeId> {
         let Some(needed) = around.all(g) else { return Ok(n) };
         let is_closed = g.is_closed(needed);
@@ -198,14 +199,14 @@ impl Guard {
                 let [a, b] = [a, b].map(|x| with_elements(g, x, |g, e| only_if(g, needed, e)));
                 Ok(g.add(Op::Dot { init, a, b }))
             }
-            // what an iteration computes is stored for it, by `materialize`, and its steps are
-            // functions of their own
+            // an iteration takes its array arguments from `materialize`, and its steps are separate
+            // functions
             _ => Ok(n),
         }
     }
 }
 
-/// The value, or 0, where it may leave a record.
+/// Replaces a value that may leave a record by 0 if it is not needed.
 fn only_if(g: &mut Graph, needed: NodeId, value: NodeId) -> NodeId {
     if !may_record(g, value) {
         return value;
@@ -214,7 +215,7 @@ fn only_if(g: &mut Graph, needed: NodeId, value: NodeId) -> NodeId {
     g.add(Op::Select(needed, value, zero))
 }
 
-/// The operator, whose result is its first operand where it is not needed.
+/// Replaces the result of an operator by its first operand if it is not needed.
 fn joined_if(g: &mut Graph, needed: NodeId, operator: &Lambda) -> Lambda {
     let types: Vec<Ty> = operator.params.iter().map(|p| p.1).collect();
     g.lambda(&types, |g, v| {
@@ -223,7 +224,7 @@ fn joined_if(g: &mut Graph, needed: NodeId, operator: &Lambda) -> Lambda {
     })
 }
 
-/// A `generate` with other elements.
+/// Returns a `generate` with other elements.
 fn with_elements(g: &mut Graph, array: NodeId, f: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
     let Op::Generate(extents, lambda) = g.op(array).clone() else { return array };
     let types: Vec<Ty> = lambda.params.iter().map(|p| p.1).collect();
@@ -234,7 +235,7 @@ fn with_elements(g: &mut Graph, array: NodeId, f: impl FnOnce(&mut Graph, NodeId
     g.add(Op::Generate(extents, lambda))
 }
 
-/// The reduction, depending on a variable: its length is n = min(n, max(n, variable)).
+/// Makes a reduction depend on a variable, by its length: n = min(n, max(n, variable)).
 fn pinned(g: &mut Graph, n: NodeId, variable: NodeId) -> NodeId {
     let mut op = g.op(n).clone();
     let variable = simplify(g, Op::Cast(Ty::I64, variable));

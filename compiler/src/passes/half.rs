@@ -1,17 +1,17 @@
-//! f16 and bf16 become what they are computed in: casts to f32, the operation, a cast back
-//! (semantics 2.9).
+//! Computes f16 and bf16 in f32: casts to f32, the operation, and a cast back (semantics 2.9).
 //!
 //! ```text
 //! %2: f16 = mul_add %0, %1, %0    ->    %3 = cast f32 %0    %4 = cast f32 %1    %5 = mul_add %3, %4, %3    %2 = cast f16 %5
 //! ```
 //!
-//! After it halves are only moved, selected, and cast from and to f32: that is all that the
-//! backends know of them. Rounding points stay where the author's program has them: it runs when
-//! everything is fused, and nothing takes a pair of casts away.
+//! After this pass halves are only moved, selected, and cast from and to f32; the backends support
+//! no other operation on them. The rounding points are those of the author's program, because the
+//! pass runs after fusion, and no later pass removes a pair of casts.
 //!
 //! A cast from a wider type must round once. The nearest f32 of a number could be a tie that the
-//! number is not; so the number is rounded to f32 *to odd* first: cut off, and the last bit set if
-//! that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and correctly rounded sums, 2008.)
+//! number itself is not. Therefore the number is first rounded to f32 *to odd*: it is truncated,
+//! and the last bit is set if that lost anything. (S. Boldo, G. Melquiond: Emulation of FMA and
+//! correctly rounded sums, 2008.)
 
 use crate::core::simplify::simplify;
 use crate::core::{Function, Graph, NodeId, Op, rewrite::rewrite_scalars};
@@ -38,11 +38,11 @@ fn rule(g: &mut Graph, op: Op) -> NodeId {
     }
     let operands: Vec<NodeId> = op.operands().map(|n| convert(g, Ty::F32, n)).collect();
     let result = simplify(g, op.with(&operands, None));
-    // a comparison's bool stays
+    // a comparison's bool is not cast
     if g.ty(result).elem == Ty::F32 { convert(g, ty, result) } else { result }
 }
 
-/// A cast, folded if it can be.
+/// Casts a value; the cast is folded if possible.
 fn convert(g: &mut Graph, to: Ty, n: NodeId) -> NodeId {
     simplify(g, Op::Cast(to, n))
 }
@@ -54,7 +54,8 @@ fn cast(g: &mut Graph, to: Ty, n: NodeId) -> NodeId {
     }
     let single = match from {
         Ty::F32 => n,
-        // f32 holds it, or, beyond 2^24, rounds it to what is infinity in f16
+        // f32 holds the value exactly, or the value exceeds 2^24 and is infinity in f16 after
+        // rounding, too
         from if from.is_half() || from.size() < 4 || from.is_int() && to == Ty::F16 => convert(g, Ty::F32, n),
         Ty::I64 | Ty::U64 => {
             let double = double_of_long(g, n);
@@ -68,7 +69,7 @@ fn cast(g: &mut Graph, to: Ty, n: NodeId) -> NodeId {
     convert(g, to, single)
 }
 
-/// An f64 as f32, rounded to odd.
+/// Rounds an f64 to f32, to odd.
 fn odd(g: &mut Graph, x: NodeId) -> NodeId {
     let mut make = |op| simplify(g, op);
     let nearest = make(Op::Cast(Ty::F32, x));
@@ -83,8 +84,9 @@ fn odd(g: &mut Graph, x: NodeId) -> NodeId {
     make(Op::Unary(UnaryOp::FromBits, odd))
 }
 
-/// An integer of 64 bits as f64: exactly, or on the same side of every tie of bf16. From 2^40 on
-/// these are multiples of 2^32, so that the low 16 bits matter only by not being zero.
+/// Converts an integer of 64 bits to f64, either exactly or so that it stays on the same side of
+/// every tie of bf16. From 2^40 on these ties are multiples of 2^32, so it only matters whether the
+/// low 16 bits are zero.
 fn double_of_long(g: &mut Graph, x: NodeId) -> NodeId {
     const SMALL: u64 = 1 << 40;
     let ty = g.ty(x).elem;

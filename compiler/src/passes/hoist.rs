@@ -1,6 +1,7 @@
-//! Nested operations that depend on some of the indices around them, not on all, are computed once
-//! for each value of those, and stored: hoisting (Larsen, section 7), for part of the indices. What
-//! depends on none is a pass of its own anyway.
+//! Hoisting: a nested operation that depends on some but not all of the indices around it is
+//! computed once for each value of those indices, and stored (Larsen, section 7, generalised to a
+//! part of the indices). An operation that depends on none of the indices gets a launch of its own
+//! anyway.
 //!
 //! ```text
 //! generate n, m (%i, %j) {                                 %t = materialize (generate n (%i) { reduce .. x[%i, k] .. })
@@ -9,11 +10,11 @@
 //! }                                                        }
 //! ```
 //!
-//! So the rows of a matrix are divided by their lengths in two passes instead of one sum for each
-//! element. In a reduction of a whole matrix, whose elements are counted through, the row is `k /
-//! m`: that counts as an index of its own.
+//! For example, the rows of a matrix are divided by their sums in two launches, instead of one sum
+//! for each element. In a reduction of a whole matrix there is one index k over all elements, and
+//! the row is `k / m`, which counts as an index of its own.
 //!
-//! What may leave a record stays where it is: it might not be needed.
+//! An operation that may leave an error record stays where it is, because it might not be needed.
 
 use crate::core::linear::{self, Linear};
 use crate::core::records::may_record;
@@ -42,8 +43,8 @@ fn is_dot(op: &Op) -> bool {
     matches!(op, Op::Dot { .. } | Op::PanelDot { .. })
 }
 
-/// An index around a node: the variable (or what follows from one and counts as an index), and how
-/// far it goes.
+/// An index in scope of a node: a variable, or an expression that counts as an index, and its
+/// extent.
 #[derive(Clone, Copy)]
 struct Around {
     index: NodeId,
@@ -51,13 +52,13 @@ struct Around {
 }
 
 struct Hoist {
-    /// What closed nodes have become.
+    /// The new nodes of closed nodes.
     done: HashMap<NodeId, NodeId>,
     nested: HashMap<NodeId, bool>,
 }
 
 impl Hoist {
-    /// The node, rebuilt, inside of these indices.
+    /// Rebuilds a node inside these indices.
     fn node(&mut self, g: &mut Graph, n: NodeId, around: &mut Vec<Around>) -> NodeId {
         self.rebuilt(g, n, around, &mut HashMap::default())
     }
@@ -115,8 +116,8 @@ impl Hoist {
         made
     }
 
-    /// The value as an element of a stored array, if it is a nested operation that depends on some
-    /// of the indices only.
+    /// Returns the value as an element of a stored array, if it contains a nested operation that
+    /// depends on some of the indices only.
     fn stored(&mut self, g: &mut Graph, n: NodeId, around: &[Around]) -> Option<NodeId> {
         if around.len() < 2 || !g.ty(n).is_scalar() || !self.has_nested(g, n) {
             return None;
@@ -130,18 +131,18 @@ impl Hoist {
         let vars: Vec<(Var, Ty)> = needed.iter().map(|a| (a.1, Ty::I64)).collect();
         let lambda = g.close(&vars, value);
         let array = g.add(Op::Generate(extents, lambda));
-        // it may hold others of fewer indices
+        // the array may contain further operations that depend on fewer indices
         let array = self.node(g, array, &mut Vec::new());
         let array = g.add(Op::Materialize(array));
-        // it leaves no record, even where a later reader cannot tell: a divisor that is not 0 may
-        // have become an element
+        // the array leaves no error record; later passes might not be able to prove it, because a
+        // divisor that is not 0 may have become an array element
         g.mark_once(array);
         let element = g.add(Op::Elem(array, needed.iter().map(|a| a.0.index).collect()));
         g.set_loc(before);
         Some(element)
     }
 
-    /// Whether it holds a reduction or a fold that depends on a variable.
+    /// Returns whether a node contains a reduction or a fold that depends on a variable.
     fn has_nested(&mut self, g: &Graph, n: NodeId) -> bool {
         if g.is_closed(n) {
             return false;
@@ -157,7 +158,7 @@ impl Hoist {
     }
 }
 
-/// For elements that are counted through, the row of element `k`, where the body takes it.
+/// Finds the rows of element `k` of a row-major index space that the body computes as `k / width`.
 fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     let mut found = Vec::new();
     for n in g.reachable([body]) {
@@ -171,23 +172,23 @@ fn rows(g: &mut Graph, k: NodeId, count: NodeId, body: NodeId) -> Vec<Around> {
     found.into_iter().map(|(index, width)| Around { index, extent: row_count(g, count, width) }).collect()
 }
 
-/// Whether a width is known to be 1 or more: by another one rows would count down. The number of
-/// rows is a length, so the host must know the width.
+/// Returns whether a width is known to be at least 1; with a negative width the row numbers would
+/// decrease. The host must know the width, because the number of rows is a length.
 fn is_positive(g: &Graph, width: NodeId) -> bool {
     let at_least_one = |n: NodeId| g.as_lit(n).and_then(Lit::as_int).is_some_and(|c| c > 0);
     let is_max = |n: NodeId| matches!(*g.op(n), Op::Binary(BinaryOp::Max, _, c) if at_least_one(c));
     verify::runs_on_host(g, width) && (at_least_one(width) || is_max(width))
 }
 
-/// How many rows of that width so many elements have.
+/// Returns the number of rows of that width that `count` elements have.
 fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
-    // rows times columns, of which there is at least one
+    // count is rows times columns, and there is at least one column
     let columns = if let Op::Binary(BinaryOp::Max, columns, _) = *g.op(width) { columns } else { width };
     if let Op::Binary(BinaryOp::Mul, a, b) = *g.op(count) {
         let is_length =
             |g: &Graph, n: NodeId| Linear::of(g, n).terms.keys().all(|t| matches!(g.op(*t), Op::Len(..)));
         for (rows, other) in [(a, b), (b, a)] {
-            // what the call says might be negative, both of them
+            // scalar arguments might both be negative, lengths are not
             if other == columns && is_length(g, rows) {
                 return rows;
             }
@@ -200,10 +201,12 @@ fn row_count(g: &mut Graph, count: NodeId, width: NodeId) -> NodeId {
     linear::add(g, whole, last)
 }
 
-/// The indices that a value depends on, with a variable for each, and the value with these for
-/// them. None: it depends on all of them, or on something else.
+/// Returns the indices that a value depends on, with a new variable for each, and the value with
+/// the indices replaced by these variables. Returns `None` if the value depends on all indices or
+/// on other variables.
 fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Around, Var)>, NodeId)> {
-    // what follows from others comes first: where a row is taken, its variable is not needed
+    // derived indices come first: if the value uses a row, it does not need the variable of that
+    // row
     let mut order: Vec<Around> = around.to_vec();
     order.sort_by_key(|a| matches!(g.op(a.index), Op::Var(..)));
     let (mut needed, mut value) = (Vec::new(), n);
@@ -222,7 +225,7 @@ fn dependence(g: &mut Graph, n: NodeId, around: &[Around]) -> Option<(Vec<(Aroun
     (only_these && !all && !needed.is_empty()).then_some((needed, value))
 }
 
-/// The node with another one in the place of one, also inside of lambdas.
+/// Replaces a node by another one, also inside of lambdas.
 fn replaced(
     g: &mut Graph,
     n: NodeId,

@@ -1,5 +1,5 @@
-//! Equal lengths get one name, so that results over equal domains share a pass. What is equal, the
-//! shape rules say.
+//! Gives equal lengths one name, so that results over equal index spaces share a launch. Shape
+//! rules say which lengths are equal.
 //!
 //! ```text
 //! %0 = len %x                      %0 = len %x
@@ -8,12 +8,12 @@
 //! %2 = generate %1 (%i) ..         %2 = generate %0 (%i) ..
 //! ```
 //!
-//! Everything is simplified with those names: composed index functions left sums of offsets and
-//! selects of constants behind.
+//! The pass also simplifies everything with those names, because fusion left sums of offsets and
+//! selects of constants.
 //!
-//! The rules are linear equations over lengths; each is solved for the length of its last parameter
-//! (`core/equations.rs`). The rules themselves keep their names: they are checked before anything
-//! that relies on them.
+//! The rules are linear equations over lengths. Each is solved for the length of its last parameter
+//! (`core/equations.rs`). The rules themselves keep their names: they are checked before the
+//! launches that rely on them.
 
 use crate::core::equations::Equations;
 use crate::core::linear::Linear;
@@ -30,7 +30,7 @@ pub fn run(f: Function) -> Result<Function> {
     for r in f.requires.iter().filter(|r| r.rule == Rule::Same) {
         equations.add(g, r.a, r.b);
     }
-    // parameters are the first nodes of every graph of the function
+    // parameters are the first nodes of each graph, so their numbers agree
     let by_param = equations.solved.into_iter();
     let by_param: BTreeMap<(NodeId, u8), Linear> = by_param
         .filter_map(|(length, value)| match g.op(length) {

@@ -1,5 +1,5 @@
-//! The passes over core IR. One pass, one file; its head shows the IR before and after. Passes do
-//! not call passes: [`pipeline`] holds the one list.
+//! The compiler passes over core IR. Each pass is one file, whose head shows the IR before and
+//! after. Compiler passes do not call one another: [`pipeline`] contains the only list.
 
 pub mod bounds;
 pub mod dce;

@@ -1,12 +1,12 @@
-//! Inner products in panels that are no part of an element, as sums of panels: one element of a
-//! matrix product, say.
+//! Rewrites inner products by panels that are not part of an element, such as one element of a
+//! matrix product, as sums of panels.
 //!
 //! ```text
 //! panel_dot from %init over %a, %b   ->   add %init, (fold (+) over (generate (panels of %a) (%p) { panel_dot over the 512 elements of panel %p }))
 //! ```
 //!
-//! Fusion does it to the inner products that the author wrote outside of closures, this pass to
-//! those that have lost the variables on which they depended.
+//! Fusion does this for the inner products that the author wrote outside of closures. This pass
+//! does it for those that no longer depend on any variable.
 
 use crate::core::panels::sum;
 use crate::core::rewrite::rewrite;

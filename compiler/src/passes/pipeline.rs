@@ -1,4 +1,5 @@
-//! The list of passes, and the runner that verifies after each; in release builds after the last.
+//! The list of compiler passes, and the runner, which verifies after each pass; in release builds
+//! after the last one only.
 
 use super::{
     bounds, dce, elementary, fast, fuse, guard, half, hoist, lengths, panels, prove, shapes, simplify, split,
@@ -9,56 +10,58 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use std::sync::Arc;
 
-/// A pass: its name on the command line, and what it does.
+/// A compiler pass: its name on the command line and its function.
 pub struct Pass {
-    /// `--dump-after NAME`
+    /// The name, as in `--dump-after NAME`.
     pub name: &'static str,
-    /// Same meaning in, same meaning out; an error when the author's program can never work.
+    /// Rewrites a function without changing its meaning. Returns an error if the author's program
+    /// can never work.
     pub run: fn(Function) -> Result<Function>,
 }
 
-/// The pipeline, in order. After it the function is in fused form (`verify::is_fused`).
+/// The compiler passes, in order. After the last one the function is in fused form
+/// (`verify::is_fused`).
 pub const PASSES: &[Pass] = &[
-    // what iterations ask for, whether or not their states are needed
+    // collects the shape rules of iterations before an unneeded state is dropped
     Pass { name: "steps", run: steps::run },
-    // what nobody specialised
+    // removes the stages for which the function was not specialised
     Pass { name: "stages", run: stages::run },
-    // lengths and other bounds leave no record, wherever they stand
+    // makes lengths and other bounds leave no error record
     Pass { name: "bounds", run: bounds::run },
-    // constants, algebra and lengths first, so that equal sizes look equal
+    // comes early, so that equal sizes become equal nodes
     Pass { name: "simplify", run: simplify::run },
-    // shape rules that can never hold are errors here
+    // reports shape rules that can never hold
     Pass { name: "shapes", run: shapes::run },
-    // what is too much for one kernel
+    // stores arrays in the middle of what is too large for one kernel
     Pass { name: "split", run: split::run },
-    // every array expression becomes an index function of parameters
+    // rewrites every array expression as an index function of parameters
     Pass { name: "fuse", run: fuse::run },
-    // nested operations that depend on few of the indices around them are stored
+    // stores nested operations that depend on few of the indices around them
     Pass { name: "hoist", run: hoist::run },
-    // now that every length is one of a parameter, equal ones get one name; and what was composed
-    // is simplified
+    // every length is one of a parameter now: gives equal ones one name, and simplifies what fusion
+    // composed
     Pass { name: "lengths", run: lengths::run },
-    // short loops inside of elements, whose reads then may turn out to be inside
+    // unrolls short loops inside of elements, after which their reads may be provably inside
     Pass { name: "unroll", run: unroll::run },
     Pass { name: "prove", run: prove::run },
-    // inner products that turned out to be no part of an element
+    // comes after the passes by which an inner product may leave an element
     Pass { name: "panels", run: panels::run },
-    // what turned out not to depend on an element leaves its records only if the element would have
+    // comes after the passes by which a reduction may become independent of an element
     Pass { name: "guard", run: guard::run },
-    // f16 and bf16 are computed in f32
+    // computes f16 and bf16 in f32
     Pass { name: "half", run: half::run },
     Pass { name: "dce", run: dce::run },
-    // what `fast_math` allows
+    // comes before `elementary`, so that it finds whole functions
     Pass { name: "fast", run: fast::run },
-    // last, because what they are made of is long; with common subexpressions
+    // comes last, because the expansions are long; also shares common subexpressions
     Pass { name: "elementary", run: elementary::run },
 ];
 
-/// Runs all passes; `seen` gets the function after each, for dumps.
+/// Runs all passes. `seen` is called with the function after each, for dumps.
 pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Function> {
     verify::verify(f)?;
     let mut f = f.clone();
-    // what iterations call are functions like any other
+    // the steps of iterations are compiled as separate functions
     for step in &mut f.steps {
         let named = |e: Error| e.renamed(&step.name, &format!("{}, a step of its iteration", f.name));
         *step = Arc::new(run(step, seen).map_err(named)?);
@@ -67,8 +70,8 @@ pub fn run(f: &Function, seen: &mut dyn FnMut(&str, &Function)) -> Result<Functi
     for (i, pass) in PASSES.iter().enumerate() {
         interrupt::check()?;
         f = (pass.run)(f)?;
-        // a check takes as long as a pass: where functions are compiled while a program runs, only
-        // the last is made
+        // a check takes as long as a pass, so release builds, which also compile while a program
+        // runs, check the last one only
         if cfg!(debug_assertions) || i + 1 == PASSES.len() {
             verify::verify(&f)
                 .map_err(|e| Error { message: format!("after {}: {}", pass.name, e.message), ..e })?;

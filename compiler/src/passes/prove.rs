@@ -1,13 +1,13 @@
-//! Reads that the author indexes (`at`) are plain reads (`elem`) where the index is provably
-//! inside: that of a `generate` plus a constant. What shape rules say of lengths counts: they are
-//! checked before anything runs.
+//! Replaces reads that the author indexes (`at`) by plain reads (`elem`) if the index is provably
+//! inside: an index of a `generate` plus a constant. The proof may use the shape rules, because
+//! they are checked before any launch.
 //!
 //! ```text
 //! generate (sub (len %x), 2i64) (%i) { at %x, (add %i, 2i64) }    ->    { elem %x, (add %i, 2i64) }
 //! ```
 //!
-//! Fusion asks of each `generate` that it makes (`core/prove.rs`); the pass does it again for
-//! indices that became constants since, with the function's rules.
+//! Fusion does this for each `generate` that it makes (`core/prove.rs`). The pass does it again
+//! with the function's shape rules, and for indices that have become constants since.
 
 use crate::core::equations::Equations;
 use crate::core::prove::prove_all;

@@ -1,5 +1,4 @@
-//! Shape rules that can never hold, whatever the lengths are, are errors of the author's program,
-//! at the author's line.
+//! Reports shape rules that can never hold, for any lengths, as errors at the author's line.
 //!
 //! ```text
 //! require stop (add (len %x), 1i64), (len %x) "slice of x"    ->   error: the slice always stops 1 or more past the end
@@ -19,7 +18,7 @@ pub fn run(f: Function) -> Result<Function> {
     Ok(f)
 }
 
-/// Why a rule can never hold, whatever the lengths are.
+/// Returns why a rule can never hold, for any lengths.
 fn never_holds(g: &Graph, r: &Require) -> Option<String> {
     let (a, b) = (Linear::of(g, r.a), Linear::of(g, r.b));
     let d = b.minus(&a);

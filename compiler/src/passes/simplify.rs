@@ -8,8 +8,8 @@
 //! %4 = add (sub %n, 14i64), 2i64   ->   sub %n, 12i64
 //! ```
 //!
-//! What becomes of scalars the rules say (`core/rules`). Their law: same bits for all operands, NaN
-//! payloads aside (semantics 2.4), and no new record.
+//! The algebra of scalars is in `core/rules`. Each rule keeps the bits for all operands, NaN
+//! payloads aside (semantics 2.4), and leaves no new error record.
 
 use crate::core::Function;
 use crate::core::rewrite::rewrite_scalars;

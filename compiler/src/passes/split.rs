@@ -1,6 +1,6 @@
-//! What is too much for one kernel is cut: a kernel has room for so many parameters, and its
-//! compilation takes longer than in proportion. Arrays in the middle are stored then, as if the
-//! author had written `materialize`.
+//! Cuts computations that are too large for one kernel: a kernel has room for a limited number of
+//! parameters, and the time to compile it grows more than linearly. Arrays in the middle are
+//! stored, as if the author had written `materialize`.
 //!
 //! ```text
 //! %1 = map .. over %x0, %x1        %1 = map .. over %x0, %x1
@@ -8,9 +8,10 @@
 //! %400 = map .. over %399, %x400   %400 = map .. over %399, %x400     with %399 = materialize %398
 //! ```
 //!
-//! Every array is computed from those that it is made of, up to what is stored: its cone. The first
-//! one whose cone is too large stores the operand with the largest one. Arrays that may leave a
-//! record are not stored: elements that nobody reads would leave one, too. A single function of a
+//! The cone of an array is everything that it is computed from, up to stored arrays. If the cone of
+//! an array is too large, its operand with the largest cone is stored. Arrays that may leave an
+//! error record are not stored, because elements that nobody reads would leave one, too. The
+//! function of a single map is not cut.
 //! map is not cut.
 
 use crate::core::rewrite::rewrite_from;
@@ -19,16 +20,15 @@ use crate::error::Result;
 use crate::scalar::BinaryOp;
 use rustc_hash::FxHashSet as HashSet;
 
-/// Scalar operations of a kernel at most.
+/// The most scalar operations of a kernel.
 const MOST_OPERATIONS: u64 = 5000;
-/// Operations that an elementary function counts for.
+/// The number of operations that one elementary function counts as.
 const ELEMENTARY: u64 = 30;
-/// Parameters of a kernel at most, of the 512 that there is room for: two for each array, one for
-/// each scalar.
+/// The most parameters of a kernel; there is room for 512. An array takes two, and a scalar one.
 const MOST_PARAMETERS: u64 = 300;
 const OF_ARRAY: u64 = 2;
 
-/// The pass.
+/// Runs the pass.
 pub fn run(f: Function) -> Result<Function> {
     let stored = stored(&f.graph, f.results.iter().map(|r| r.value));
     if stored.is_empty() {
@@ -40,7 +40,7 @@ pub fn run(f: Function) -> Result<Function> {
     }))
 }
 
-/// What an array is made of.
+/// The size of an array's cone.
 #[derive(Clone, Copy, Default)]
 struct Cone {
     operations: u64,
@@ -53,10 +53,11 @@ impl Cone {
     }
 }
 
-/// The arrays to be stored.
+/// Returns the arrays to be stored.
 fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
     let mut cutter = Cutter { g, stored: HashSet::default(), own: vec![None; g.len()], seen: Seen::of(g) };
-    // at least as large as the cone: what is shared counts several times
+    // the sums over operands are upper bounds of the cones, because shared parts count several
+    // times
     let mut estimates = vec![Cone::default(); g.len()];
     for n in g.reachable(roots) {
         let mut estimate = cutter.own(n).0;
@@ -72,7 +73,7 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
             estimate = cutter.cut(n);
         }
         estimates[n.0 as usize] = estimate;
-        // what was stored meanwhile is one array for all that come
+        // an operand that was stored meanwhile counts as one array for all later nodes
         for x in cutter.arrays(n).into_iter().filter(|x| cutter.stored.contains(x)) {
             estimates[x.0 as usize] = Cone { operations: 0, parameters: OF_ARRAY };
         }
@@ -83,12 +84,13 @@ fn stored(g: &Graph, roots: impl Iterator<Item = NodeId>) -> HashSet<NodeId> {
 struct Cutter<'g> {
     g: &'g Graph,
     stored: HashSet<NodeId>,
-    /// Operations and scalars of a node's own function, and whether it may leave a record.
+    /// The operations and scalars of a node's own function, and whether it may leave an error
+    /// record.
     own: Vec<Option<(Cone, bool)>>,
     seen: Seen,
 }
 
-/// Which nodes a walk has come by, one walk after another.
+/// The nodes that the current walk has visited. A new walk needs no clearing.
 struct Seen {
     walk: u32,
     last: Vec<u32>,
@@ -103,14 +105,14 @@ impl Seen {
         self.walk += 1;
     }
 
-    /// Whether the walk comes there for the first time.
+    /// Returns whether the current walk visits the node for the first time.
     fn insert(&mut self, n: NodeId) -> bool {
         std::mem::replace(&mut self.last[n.0 as usize], self.walk) != self.walk
     }
 }
 
 impl Cutter<'_> {
-    /// The arrays that a node's elements are computed from; a length needs no elements.
+    /// Returns the arrays that a node's elements are computed from. A length needs no elements.
     fn arrays(&self, n: NodeId) -> Vec<NodeId> {
         if self.g.is_stored(n) || matches!(self.g.op(n), Op::Len(..)) {
             return Vec::new();
@@ -140,8 +142,8 @@ impl Cutter<'_> {
         (cone, records)
     }
 
-    /// What of a function is computed for each element; `scalars` counts what is not, and is no
-    /// constant.
+    /// Returns the nodes of a function that are computed for each element. `scalars` is increased
+    /// by the number of the others that are not constants.
     fn open_part(&mut self, body: NodeId, scalars: &mut u64) -> Vec<NodeId> {
         let (mut stack, mut open) = (vec![body], Vec::new());
         self.seen.begin();
@@ -161,7 +163,7 @@ impl Cutter<'_> {
         open
     }
 
-    /// The cone of a node, and whether anything in it may leave a record.
+    /// Returns the cone of a node, and whether anything in it may leave an error record.
     fn cone(&mut self, n: NodeId) -> (Cone, bool) {
         let (mut cone, mut records) = (Cone::default(), false);
         let (mut seen, mut stack) = (HashSet::default(), vec![n]);
@@ -182,7 +184,7 @@ impl Cutter<'_> {
         (cone, records)
     }
 
-    /// The array that another one is a view of.
+    /// Returns the array that a view is taken of.
     fn made(&self, mut x: NodeId) -> NodeId {
         while let Op::Slice { src, .. }
         | Op::Reverse(src, _)
@@ -195,7 +197,7 @@ impl Cutter<'_> {
         x
     }
 
-    /// Stores operands, the largest first, until the node's cone is small enough.
+    /// Stores operands, the largest cone first, until the node's own cone is small enough.
     fn cut(&mut self, n: NodeId) -> Cone {
         loop {
             let (cone, _) = self.cone(n);
@@ -211,7 +213,7 @@ impl Cutter<'_> {
                     continue;
                 }
                 let (of, records) = self.cone(x);
-                // by what there is too much of
+                // operations and parameters are weighted by their limits
                 let size = of.operations * MOST_PARAMETERS / MOST_OPERATIONS + of.parameters;
                 if !records && best.is_none_or(|b| b.0 < size) {
                     best = Some((size, x));

@@ -1,5 +1,5 @@
-//! What is staged but not specialised for is its operand: the general version of a function
-//! (`crate::stage`).
+//! Replaces `stage` by its operand, in the general variant of a function, which is not specialised
+//! for the value (`crate::stage`).
 //!
 //! ```text
 //! %1 = stage %n            ->    (%n)

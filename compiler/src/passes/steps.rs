@@ -1,14 +1,14 @@
-//! The shape rules of an iteration's step become rules of the function that begins the iteration,
-//! whether or not a result needs its states.
+//! Adds the shape rules of an iteration's step to the function that contains the iteration, whether
+//! or not a result needs its states.
 //!
 //! ```text
 //! @step(%y: [f64]): require stop 3i64, (len %y) "slice"
 //! %1 = iterate 2i64 @step (%x)            ->   require stop 3i64, (len %x) "slice"
 //! ```
 //!
-//! This is the first pass: later ones drop iterations whose states nobody reads, and their rules
-//! would go with them. The step's own passes ran before, so the rules of iterations inside it are
-//! among its rules.
+//! This is the first pass, because later ones drop iterations whose states nobody reads, together
+//! with their rules. The step's own passes ran before, so the rules of iterations inside it are
+//! already among its rules.
 
 use crate::core::simplify::{extent, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require};
@@ -36,7 +36,7 @@ pub fn run(mut f: Function) -> Result<Function> {
     Ok(f)
 }
 
-/// What a host scalar of a step is where the step is called with these arguments.
+/// Returns the host scalar of a step, expressed by the arguments of a call of the step.
 fn called(
     step: &Function,
     n: NodeId,

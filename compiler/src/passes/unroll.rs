@@ -1,5 +1,6 @@
-//! Short reductions and folds inside of elements become straight code, in exactly the order of the
-//! semantics (section 5), where that makes a stencil of them, or is little.
+//! Unrolls short reductions and folds inside of elements to straight-line code, in exactly the
+//! order of the semantics (section 5). It does so if the element becomes a stencil by it, or if the
+//! code stays short.
 //!
 //! ```text
 //! generate n (%i) {                                                   generate n (%i) {
@@ -9,12 +10,12 @@
 //! }                                                                   }
 //! ```
 //!
-//! So a stencil whose number of taps is staged reads at constant distances, and neighbours share
-//! what they read; branches on the index are decided, and weights are constants. What is written
-//! out is simplified while it is made.
+//! So a stencil whose number of taps is staged reads at constant distances, and neighbours can
+//! share reads. Branches on the index are decided, and weights become constants. The new code is
+//! simplified while it is made.
 //!
-//! Sums of rows and columns, and products, have schedules of their own: reductions that read an
-//! array along an axis of its own stay, as do those of the whole call that read anything.
+//! Reductions that read an array along an axis of its own stay, because sums of rows and columns,
+//! and products, have their own strategies. So do closed reductions that read any array.
 
 use crate::core::linear::{Linear, is_i64};
 use crate::core::simplify::settle;
@@ -24,17 +25,18 @@ use crate::error::Result;
 use crate::scalar::{BinaryOp, Lit, Ty};
 use rustc_hash::FxHashMap as HashMap;
 
-/// How much straight code may be made of one operation.
+/// A limit on the straight-line code of one operation.
 struct Room {
-    /// Elements; at most a row of columns.
+    /// The most elements, at most one row of columns of a tile.
     elements: i64,
-    /// Nodes that depend on the element.
+    /// The most nodes that depend on the index.
     nodes: usize,
 }
 
-/// Room for loops that read shared neighbours or constants, where unrolling gains most.
+/// The limit for loops whose reads are shared by neighbours, and for loops over constants, where
+/// unrolling gains most.
 const SHARED: Room = Room { elements: COLUMNS, nodes: 1024 };
-/// Room for other loops, where only the loop's branch is saved.
+/// The limit for other loops, where unrolling saves only the branch of the loop.
 const OTHER: Room = Room { elements: 16, nodes: 256 };
 
 /// Runs the pass.
@@ -48,24 +50,24 @@ pub fn run(f: Function) -> Result<Function> {
     let mut unroll = Unroll { fast: f.fast, simple: HashMap::default() };
     Ok(rewrite(&f, false, &mut |g, op| {
         let straight = unroll.straight(g, &op);
-        // what has become a constant or an equal may take a variable away
+        // an operand that became a constant, or equal to another one, may remove a variable
         straight.unwrap_or_else(|| settle(g, op))
     }))
 }
 
 struct Unroll {
     fast: bool,
-    /// What nodes of straight code became.
+    /// The simplified nodes of the straight-line code.
     simple: HashMap<NodeId, NodeId>,
 }
 
 impl Unroll {
-    /// The operation as straight code, if it is one to unroll.
+    /// Returns the operation as straight-line code, if it is to be unrolled.
     fn straight(&mut self, g: &mut Graph, op: &Op) -> Option<NodeId> {
         let (init, srcs) = match *op {
             Op::Reduce { init, src, .. } | Op::Fold { init, src, .. } => (init, [src, src]),
-            // what their products and sums are made of stays exact, which operations of the
-            // author's do not
+            // the products and sums of an inner product stay exact under `fast_math`, whereas
+            // separate operations would be approximated
             Op::Dot { .. } | Op::PanelDot { .. } if self.fast => return None,
             Op::Dot { init, a, b } | Op::PanelDot { init, a, b } => (init, [a, b]),
             _ => return None,
@@ -92,7 +94,7 @@ impl Unroll {
         Some(value)
     }
 
-    /// Semantics 5.1, 5.3, 5.5 and 5.7, of a row of columns at most.
+    /// Joins at most one row of columns in the order of semantics 5.1, 5.3, 5.5 and 5.7.
     fn joined(&mut self, g: &mut Graph, op: &Op, init: NodeId, all: &[[NodeId; 2]]) -> NodeId {
         let add = |g: &mut Graph, a, b| simplify(g, Op::Binary(BinaryOp::Add, a, b));
         let mul = |g: &mut Graph, [a, b]: [NodeId; 2]| simplify(g, Op::Binary(BinaryOp::Mul, a, b));
@@ -122,7 +124,7 @@ impl Unroll {
         self.simplified(g, value)
     }
 
-    /// The node, simplified, and what can be unrolled now unrolled.
+    /// Returns the simplified node, in which further operations are unrolled if possible.
     fn simplified(&mut self, g: &mut Graph, n: NodeId) -> NodeId {
         if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..)) {
             return n;
@@ -150,14 +152,14 @@ impl Unroll {
     }
 }
 
-/// How many elements a sequence has, and what they are, if that is a constant.
+/// Returns the length of a sequence, if it is a constant of at most 128, and its lambda.
 fn elements(g: &Graph, src: NodeId) -> Option<(i64, Lambda)> {
     let Op::Generate(extents, lambda) = g.op(src) else { return None };
     let n = g.as_lit(extents[0])?.as_i64();
     (0..=COLUMNS).contains(&n).then(|| (n, lambda.clone()))
 }
 
-/// Neighbours join, then their results.
+/// Joins neighbours pairwise until one value is left.
 fn tree(mut v: Vec<NodeId>, join: &mut dyn FnMut(NodeId, NodeId) -> NodeId) -> Option<NodeId> {
     while v.len() > 1 {
         v = v.chunks(2).map(|p| if let [a, b] = *p { join(a, b) } else { p[0] }).collect();
@@ -165,12 +167,13 @@ fn tree(mut v: Vec<NodeId>, join: &mut dyn FnMut(NodeId, NodeId) -> NodeId) -> O
     v.first().copied()
 }
 
-/// How many nodes depend on a variable.
+/// Returns the number of nodes that depend on a variable.
 fn size(g: &Graph, roots: &[NodeId], var: Var) -> usize {
     g.reachable(roots.iter().copied()).into_iter().filter(|n| g.node(*n).free.contains(&var)).count()
 }
 
-/// How much may be written out of an operation with these elements, whose index is `var`.
+/// Returns the limit for an operation with these elements, whose index is `var`; `None` if it is
+/// not unrolled.
 fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
     let (mut shared, mut along) = (false, false);
     for n in g.reachable(values.iter().copied()) {
@@ -187,24 +190,24 @@ fn room(g: &Graph, values: &[NodeId], var: Var, closed: bool) -> Option<Room> {
     match (shared, along) {
         (true, _) => Some(SHARED),
         (false, true) => None,
-        // of constants only constants are left
+        // a closed loop over constants folds to a constant
         _ if closed && values.iter().all(|v| is_constant(g, *v)) => Some(SHARED),
         _ => Some(OTHER),
     }
 }
 
-/// Where elements read, as the index goes on.
+/// How a read in the loop depends on the element's own index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reads {
-    /// Where no element's own index comes in.
+    /// It does not depend on the element's own index, or not on the index of the loop.
     Elsewhere,
-    /// Along an axis of the array, at another place for each element.
+    /// It runs along an axis of the array, at another place for each element.
     Along,
-    /// Around the element's own index: neighbours share it.
+    /// It stays around the element's own index, so neighbours share reads.
     Around,
 }
 
-/// How an index of a read goes on.
+/// Classifies an index of a read.
 fn reads(g: &Graph, i: NodeId, all: &[NodeId], var: Var) -> Reads {
     let has = |n: NodeId| g.node(n).free.contains(&var);
     let others = |n: NodeId| g.node(n).free.iter().any(|v| *v != var);
@@ -226,7 +229,7 @@ fn reads(g: &Graph, i: NodeId, all: &[NodeId], var: Var) -> Reads {
     }
 }
 
-/// Whether a value depends on nothing but its index.
+/// Returns whether a value depends on nothing but its index.
 fn is_constant(g: &Graph, n: NodeId) -> bool {
     let leaf = |n: NodeId| matches!(g.op(n), Op::Param(_) | Op::Len(..));
     !g.reachable([n]).into_iter().any(leaf)

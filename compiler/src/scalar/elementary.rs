@@ -1,9 +1,10 @@
-//! The elementary functions: which function of `arraygpu-math` an operator is.
+//! The elementary functions: maps operators to the functions of `arraygpu-math`.
 
 use super::{BinaryOp, UnaryOp};
 use arraygpu_math::{self as math, Real};
 
-/// An elementary function of one number, on any machine. None: the operator is none.
+/// Computes an elementary function of one number in the number type `R`. Returns `None` for any
+/// other operator.
 pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
     Some(match op {
         UnaryOp::Exp => math::exp(x),
@@ -35,7 +36,8 @@ pub fn unary<R: Real>(op: UnaryOp, x: R) -> Option<R> {
     })
 }
 
-/// An elementary function of two numbers, on any machine. None: the operator is none.
+/// Computes an elementary function of two numbers in the number type `R`. Returns `None` for any
+/// other operator.
 pub fn binary<R: Real>(op: BinaryOp, a: R, b: R) -> Option<R> {
     Some(match op {
         BinaryOp::Pow => math::pow(a, b),

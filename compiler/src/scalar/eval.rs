@@ -1,10 +1,10 @@
 //! Exact evaluation of the scalar operators: `docs/semantics.md` section 2 as code.
 //!
-//! Used by the interpreter, by constant folding and by the host scalars of plans.
+//! The interpreter, constant folding and the host scalars of plans use it.
 
 use super::{BinaryOp, Lit, Ty, UnaryOp, elementary, half, near};
 
-/// Something the total language gives a value for but also leaves an error record about (semantics
+/// A condition for which the total language has a value, but also leaves an error record (semantics
 /// section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
@@ -45,15 +45,15 @@ macro_rules! int_unary {
     }};
 }
 
-/// `op x`. The operand's type must be one that the operator accepts.
-/// What `fast_math` approximates is precise here, as on every CPU.
+/// Returns `op x`. The operator must accept the operand's type. Approximations of `fast_math` are
+/// computed precisely, as on every CPU.
 pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
     if op == UnaryOp::SqrtNear && !near::sqrt(x.as_f32()) {
         return Lit::float(x.ty, f64::NAN).canonical();
     }
     let op = op.precise().unwrap_or(op);
     match x.ty {
-        // the bits are what a literal is made of
+        // a literal consists of its bits
         ty if op == UnaryOp::FromBits => Lit { ty: op.result(ty), bits: x.bits },
         Ty::Bool if op == UnaryOp::Unlikely => x,
         Ty::F32 => float_unary!(op, x.as_f32(), Lit::f32, Lit::u32),
@@ -71,12 +71,12 @@ pub fn eval_unary(op: UnaryOp, x: Lit) -> Lit {
     }
 }
 
-/// A half as f32, where it is computed with (semantics 2.9).
+/// Converts a half to f32, in which it is computed (semantics 2.9).
 fn wide(x: Lit) -> Lit {
     Lit { ty: Ty::F32, bits: half::to_f32(x.ty, x.bits as u16).to_bits().into() }
 }
 
-/// A result of f32 as a half; a bool stays one.
+/// Rounds an f32 result to a half; a bool is returned unchanged.
 fn rounded(ty: Ty, x: Lit) -> Lit {
     if x.ty == Ty::Bool { x } else { eval_cast(ty, x) }
 }
@@ -89,7 +89,8 @@ macro_rules! float_binary {
             BinaryOp::Sub => $lit(a - b),
             BinaryOp::Mul => $lit(a * b),
             BinaryOp::Div => $lit(a / b),
-            // IEEE 754-2019 minimum and maximum; equal operands differ at most in the sign of zero
+            // minimum and maximum of IEEE 754-2019; equal operands differ at most in the sign of
+            // zero
             BinaryOp::Min => {
                 $lit(if a.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b })
             }
@@ -138,14 +139,14 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: T, b: T) -> bool {
     }
 }
 
-/// `a op b`, and the fault that goes with it. The operands have one type, which the operator
-/// accepts. For `fast_math` see [`eval_unary`].
+/// Returns `a op b`, and the fault if there is one. Both operands have the same type, which the
+/// operator must accept. For `fast_math` see [`eval_unary`].
 pub fn eval_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     eval_known_binary(op, a, b)
 }
 
-/// [`eval_binary`] for callers that know the operator and the type: the compiler leaves only the
-/// instruction.
+/// Does the same as [`eval_binary`], but is inlined: if the caller's operator and type are
+/// constants, only one instruction is left.
 #[inline(always)]
 pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     if op == BinaryOp::DivNear && !near::division(a.as_f32(), b.as_f32()) {
@@ -178,7 +179,7 @@ pub fn eval_known_binary(op: BinaryOp, a: Lit, b: Lit) -> (Lit, Option<Fault>) {
     (value, by_zero.then_some(Fault::DivisionByZero))
 }
 
-/// `a * b + c`, rounded once (integers wrap).
+/// Returns `a * b + c`, rounded once (integers wrap).
 pub fn eval_mul_add(a: Lit, b: Lit, c: Lit) -> Lit {
     match a.ty {
         Ty::F32 => Lit::f32(a.as_f32().mul_add(b.as_f32(), c.as_f32())),
@@ -188,7 +189,7 @@ pub fn eval_mul_add(a: Lit, b: Lit, c: Lit) -> Lit {
     }
 }
 
-/// `x as to`, by the rules of semantics 2.6 (which are Rust's, with bool added).
+/// Returns `x as to`, by the rules of semantics 2.6 (which are Rust's, extended to bool).
 pub fn eval_cast(to: Ty, x: Lit) -> Lit {
     if to.is_half() {
         let bits = match x.as_float() {

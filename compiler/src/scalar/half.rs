@@ -1,23 +1,24 @@
-//! f16 and bf16: their bits from a value that is rounded once, to nearest even, and back.
+//! f16 and bf16: conversion of numbers to their bits, rounded once to nearest even, and back.
 //!
-//! Not by the crate `half`, which authors' constants come in: its conversions from f64 drop the low 32 bits of the
-//! mantissa before they round, so that a number just above a tie goes to even, and NaNs keep a payload where results
-//! have one NaN. From f32 both agree (`dsl/tests/halves.rs`).
+//! This module does not use the crate `half`, which is used for authors' constants. That crate's
+//! conversions from f64 drop the low 32 bits of the mantissa before they round, so a number just
+//! above a tie is rounded to even, and NaNs keep a payload, whereas results have one canonical NaN.
+//! For f32 both agree (`dsl/tests/halves.rs`).
 
 use super::Ty;
 
-/// Bits of the mantissa, the leading one not among them, and the exponent of the least normal
-/// number.
+/// Returns the number of mantissa bits, without the leading one, and the exponent of the least
+/// normal number.
 fn format(ty: Ty) -> (i32, i32) {
     if ty == Ty::F16 { (10, -14) } else { (7, -126) }
 }
 
-/// The one NaN of results (semantics 2.4).
+/// Returns the canonical NaN of results (semantics 2.4).
 pub fn nan(ty: Ty) -> u16 {
     if ty == Ty::F16 { 0x7e00 } else { 0x7fc0 }
 }
 
-/// The value with those bits.
+/// Returns the value with those bits.
 pub fn to_f32(ty: Ty, bits: u16) -> f32 {
     if ty == Ty::Bf16 {
         return f32::from_bits(u32::from(bits) << 16);
@@ -32,7 +33,7 @@ pub fn to_f32(ty: Ty, bits: u16) -> f32 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// The nearest f16 or bf16.
+/// Returns the nearest f16 or bf16.
 pub fn of_f64(ty: Ty, x: f64) -> u16 {
     let (bits, least) = format(ty);
     if x.is_nan() {
@@ -40,13 +41,14 @@ pub fn of_f64(ty: Ty, x: f64) -> u16 {
     }
     let sign = u16::from(x.is_sign_negative()) << 15;
     let exponent = (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
-    // whole steps of the type around x: exact, but for what lies far below the least step
+    // the number of units in the last place of x, rounded; the product is exact except far below
+    // the least subnormal
     let step = exponent.max(least) - bits;
     let steps = (x.abs() * 2f64.powi(-step)).round_ties_even();
     if exponent > 127 {
         return sign | infinity(ty);
     }
-    // as many whole steps as the mantissa counts; what is carried over lands in the exponent
+    // the sum carries into the exponent if rounding overflows the mantissa
     let magnitude = ((exponent.max(least) - least) as u64).wrapping_shl(bits as u32) + steps as u64;
     sign | u16::try_from(magnitude).map_or(infinity(ty), |m| m.min(infinity(ty)))
 }
@@ -55,11 +57,10 @@ fn infinity(ty: Ty) -> u16 {
     if ty == Ty::F16 { 0x7c00 } else { 0x7f80 }
 }
 
-/// The nearest f16 or bf16 of an integer.
+/// Returns the nearest f16 or bf16 of an integer.
 pub fn of_int(ty: Ty, x: i128) -> u16 {
     let size = x.unsigned_abs();
-    // what does not fit into the 53 bits of an f64 leaves its trace in the last one, so that a tie
-    // is no tie
+    // bits beyond the 53 bits of an f64 are joined into the last one, so that no tie arises falsely
     let cut = (128 - size.leading_zeros()).saturating_sub(53);
     let rest = u128::from(size & ((1 << cut) - 1) != 0);
     let odd = (((size >> cut) | rest) as f64) * 2f64.powi(cut as i32);
@@ -72,7 +73,7 @@ mod tests {
 
     const TYPES: [Ty; 2] = [Ty::F16, Ty::Bf16];
 
-    /// Every finite value, ascending, with its bits.
+    /// Returns every finite value, in ascending order, with its bits.
     fn finite(ty: Ty) -> Vec<(f64, u16)> {
         (0..infinity(ty)).map(|b| (f64::from(to_f32(ty, b)), b)).collect()
     }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn integers_round_once() {
-        // a tie of bf16, and one more than f32 and f64 can tell from it
+        // a tie of bf16, and that tie plus one, which f32 and f64 cannot tell apart
         let tie = (1i128 << 62) + (1 << 54);
         assert_eq!(of_int(Ty::Bf16, tie), of_f64(Ty::Bf16, 2f64.powi(62)));
         assert_eq!(of_int(Ty::Bf16, tie + 1), of_f64(Ty::Bf16, 2f64.powi(62)) + 1);

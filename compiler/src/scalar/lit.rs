@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Lit {
     /// Its type.
     pub ty: Ty,
-    /// Its bits; signed integers are *not* sign-extended beyond their width.
+    /// Its bits. Signed integers are *not* sign-extended beyond their width.
     pub bits: u64,
 }
 
@@ -47,7 +47,7 @@ impl Lit {
     pub fn bool(x: bool) -> Lit {
         Lit { ty: Ty::Bool, bits: x.into() }
     }
-    /// The nearest value of a float type.
+    /// Returns the nearest value of a float type.
     pub fn float(ty: Ty, x: f64) -> Lit {
         match ty {
             Ty::F32 => Lit::f32(x as f32),
@@ -89,7 +89,7 @@ impl Lit {
         self.bits != 0
     }
 
-    /// The integer value of an integer or bool constant, if it fits.
+    /// Returns the value of an integer or bool constant, if it fits in i64.
     pub fn as_int(self) -> Option<i64> {
         match self.ty {
             Ty::I8 => Some(self.as_i8().into()),
@@ -102,7 +102,7 @@ impl Lit {
         }
     }
 
-    /// The value of a float constant.
+    /// Returns the value of a float constant.
     pub fn as_float(self) -> Option<f64> {
         match self.ty {
             Ty::F32 => Some(self.as_f32().into()),
@@ -112,17 +112,17 @@ impl Lit {
         }
     }
 
-    /// Zero, or false.
+    /// Returns zero, or false.
     pub fn zero(ty: Ty) -> Lit {
         Lit { ty, bits: 0 }
     }
 
-    /// The sum of nothing: x plus it is x, exactly. Of floats -0.
+    /// Returns the empty sum, which is neutral to the bit: 0, but -0 for floats.
     pub fn no_sum(ty: Ty) -> Lit {
         if ty.is_float() { Lit::float(ty, -0.0) } else { Lit::zero(ty) }
     }
 
-    /// One, or true.
+    /// Returns one, or true.
     pub fn one(ty: Ty) -> Lit {
         match ty {
             ty if ty.is_float() => Lit::float(ty, 1.0),
@@ -130,7 +130,7 @@ impl Lit {
         }
     }
 
-    /// The greatest value: +inf for floats. `max` of it and x is... the initial value of `min`.
+    /// Returns the greatest value, +inf for floats: the initial value of `min`.
     pub fn greatest(ty: Ty) -> Lit {
         match ty {
             Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 => Lit::float(ty, f64::INFINITY),
@@ -146,7 +146,7 @@ impl Lit {
         }
     }
 
-    /// The least value: -inf for floats, the initial value of `max`.
+    /// Returns the least value, -inf for floats: the initial value of `max`.
     pub fn least(ty: Ty) -> Lit {
         match ty {
             Ty::F32 | Ty::F64 | Ty::F16 | Ty::Bf16 => Lit::float(ty, f64::NEG_INFINITY),
@@ -158,12 +158,13 @@ impl Lit {
         }
     }
 
-    /// A NaN of any payload.
+    /// Returns whether it is a NaN, of any payload.
     pub fn is_nan(self) -> bool {
         self.as_float().is_some_and(f64::is_nan)
     }
 
-    /// The value as it is stored in a result: NaN becomes the one canonical NaN (semantics 2.4).
+    /// Returns the value as it is stored in a result: NaN becomes the canonical NaN (semantics
+    /// 2.4).
     pub fn canonical(self) -> Lit {
         match self.ty {
             Ty::F32 if self.is_nan() => Lit { ty: Ty::F32, bits: 0x7fc0_0000 },
@@ -180,7 +181,7 @@ impl Lit {
         Lit::from_word(ty, u64::from_le_bytes(all))
     }
 
-    /// The element of which a word has the bits; what is not 0 is `true`.
+    /// Returns the element whose bits a word has. A bool is true if the word is not 0.
     pub fn from_word(ty: Ty, bits: u64) -> Lit {
         Lit { ty, bits: if ty == Ty::Bool { (bits != 0).into() } else { bits } }
     }
@@ -192,7 +193,7 @@ impl Lit {
 }
 
 impl fmt::Display for Lit {
-    /// As in the text IRs: `2.5f32`, `-3i64`, `true`, `0x7fc00000f32` for a NaN.
+    /// Writes the text form of the IRs: `2.5f32`, `-3i64`, `true`, `0x7fc00000f32` for a NaN.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ty {
             Ty::Bool => write!(f, "{}", self.as_bool()),
@@ -210,7 +211,7 @@ impl fmt::Display for Lit {
 
 impl std::str::FromStr for Lit {
     type Err = String;
-    /// The inverse of `Display`.
+    /// Reads the form that `Display` writes.
     fn from_str(s: &str) -> Result<Lit, String> {
         match s {
             "true" => return Ok(Lit::bool(true)),
@@ -246,8 +247,8 @@ impl std::str::FromStr for Lit {
     }
 }
 
-/// The type that a literal ends in. `b` is a digit of hexadecimal numbers, too: of a half those
-/// have four, as its NaNs are written.
+/// Returns the type in which a literal ends. In a hexadecimal number `b` is a digit, too; the NaN
+/// of an f16 is recognised by its four digits.
 fn suffix(s: &str) -> Option<Ty> {
     let other = |t: &Ty| *t == Ty::Bf16 && s.starts_with("0x") && s.len() == "0x7e00f16".len();
     let ends = |t: &Ty| *t != Ty::Bool && s.ends_with(t.name()) && !other(t);

@@ -1,8 +1,8 @@
 //! Scalars: element types, constants, operators and their exact evaluation.
 //!
-//! Everything that computes in this project (interpreter, constant folding, host expressions of
-//! plans, backends) means the operators of [`ops`] as [`eval`] defines them; `docs/semantics.md`
-//! section 2 is the same in words.
+//! The interpreter, constant folding, the host expressions of plans and the backends all implement
+//! the operators of [`ops`] as [`eval`] defines them. Section 2 of `docs/semantics.md` describes
+//! the same operators in words.
 
 pub mod elementary;
 pub mod eval;
@@ -54,7 +54,7 @@ impl Ty {
         Ty::Bf16,
     ];
 
-    /// The name in the text IRs, which is Rust's.
+    /// Returns the name in the text IRs, which is Rust's name.
     pub fn name(self) -> &'static str {
         match self {
             Ty::F32 => "f32",
@@ -73,12 +73,12 @@ impl Ty {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type with that name.
     pub fn parse(name: &str) -> Option<Ty> {
         Ty::ALL.into_iter().find(|t| t.name() == name)
     }
 
-    /// Bytes of one element in memory.
+    /// Returns the bytes of one element in memory.
     pub fn size(self) -> usize {
         match self {
             Ty::F64 | Ty::I64 | Ty::U64 => 8,
@@ -88,22 +88,23 @@ impl Ty {
         }
     }
 
-    /// f32, f64, f16 or bf16.
+    /// Returns whether the type is f32, f64, f16 or bf16.
     pub fn is_float(self) -> bool {
         matches!(self, Ty::F32 | Ty::F64) || self.is_half()
     }
 
-    /// f16 or bf16: whatever is computed of them is computed in f32 and rounded (semantics 2.9).
+    /// Returns whether the type is f16 or bf16. Their operations are computed in f32 and rounded
+    /// (semantics 2.9).
     pub fn is_half(self) -> bool {
         matches!(self, Ty::F16 | Ty::Bf16)
     }
 
-    /// An integer type (not bool).
+    /// Returns whether the type is an integer type; bool is not.
     pub fn is_int(self) -> bool {
         !self.is_float() && self != Ty::Bool
     }
 
-    /// Signed integer or float.
+    /// Returns whether the type is a signed integer or a float.
     pub fn is_signed(self) -> bool {
         self.is_float() || matches!(self, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
     }

@@ -1,5 +1,5 @@
-//! Division and square root without a branch: for which numbers a GPU's few instructions give the
-//! bits of the rounded operation.
+//! Division and square root without a branch: the ranges of operands for which a short sequence of
+//! GPU instructions gives the bits of the correctly rounded operation.
 //!
 //! ```text
 //! y = about 1 / b     y' = y + y (1 - b y)     q = a y'     a / b = q + y' (a - b q)         each with one rounding (fma)
@@ -7,28 +7,29 @@
 //! ```
 //!
 //! The device promises y to one ulp (PTX ISA, `rcp.approx.ftz.f32`). From each such y the first
-//! step gives 1 / b rounded to the nearest, for all b but one, 2 - 2^-23, of which 1/2 might stay
-//! 1/2: then one quotient alone would be wrong, 1 / b itself (the tests below try all b). With 1 /
-//! b rounded so, the quotient is right: tried for all 2^46 pairs of mantissas on an H200, as the
-//! root for all numbers. The assembler makes the same steps of `div.rn`, so every device that
-//! divides right by them has that reciprocal, too; `tests/gpu` asks for it. Powers of two change
-//! nothing as long as nothing overflows or underflows: hence the bounds. Markstein, "Computation of
+//! refinement gives 1 / b rounded to nearest, for all b but one: for b = 2 - 2^-23 the
+//! approximation 1/2 might stay 1/2. Then the quotient 1 / b itself would be the only wrong one
+//! (the tests below try all b). With 1 / b rounded to nearest, the quotient is right: this was
+//! tested for all 2^46 pairs of mantissas on an H200, as was the root for all numbers. The
+//! assembler's `div.rn` consists of the same operations, so every device on which it divides
+//! correctly has that reciprocal, too; `tests/gpu` checks it. Powers of two change nothing as long
+//! as nothing overflows or underflows, which gives the bounds. Source: Markstein, "Computation of
 //! elementary functions on the IBM RISC System/6000 processor" (1990).
 
-/// The range of both operands of a division. The dividend may be 0, too.
+/// The range of both operands of a division. The dividend may also be 0.
 pub const DIVISION: [f32; 2] = [8.673_617_4e-19, 1.152_921_5e18];
-/// The range of the operand of a square root, which may be 0, too.
+/// The range of the operand of a square root, which may also be 0.
 pub const SQRT: [f32; 2] = [1.262_177_5e-29, f32::MAX];
 
-/// Whether the quotient is right (or NaN, as it should be): both operands are NaN or within the
-/// bounds, or +0 is divided. Of -0 the sign might be lost.
+/// Returns whether the quotient is right, or NaN as it should be: both operands are NaN or within
+/// the bounds, or the dividend is +0. A dividend of -0 is excluded, because the sign might be lost.
 pub fn division(a: f32, b: f32) -> bool {
     let [least, most] = DIVISION;
     let outside = |x: f32| x.abs() < least || x.abs() > most;
     !outside(b) && (!outside(a) || a.to_bits() == 0)
 }
 
-/// Whether the root is right: of NaN, 0, or what is within the bounds.
+/// Returns whether the root is right: the operand is NaN, 0, or within the bounds.
 pub fn sqrt(x: f32) -> bool {
     let [least, most] = SQRT;
     !(x < least && x != 0.0 || x > most)
@@ -38,7 +39,7 @@ pub fn sqrt(x: f32) -> bool {
 mod tests {
     use super::*;
 
-    /// 1 / b after one step from an approximation of it.
+    /// Refines an approximation of 1 / b once.
     fn step(b: f32, y: f32) -> f32 {
         y.mul_add((-b).mul_add(y, 1.0), y)
     }
@@ -48,7 +49,8 @@ mod tests {
         (-b).mul_add(q, a).mul_add(y, q)
     }
 
-    /// (b, what one step gives) where that is not 1 / b rounded to the nearest.
+    /// Returns the pairs of b and its refined reciprocal where this is not 1 / b rounded to
+    /// nearest.
     fn exceptions() -> Vec<(f32, f32)> {
         let mut found = Vec::new();
         for mantissa in 0..1 << 23 {
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!(wrong, [1.0]);
     }
 
-    /// One pair of mantissas in 2^26, and exponents up to the bounds.
+    /// Tests one pair of mantissas in 2^26, with exponents up to the bounds.
     #[test]
     fn quotients_and_roots() {
         let [least, most] = DIVISION;
@@ -107,8 +109,8 @@ mod tests {
     }
 
     fn canonical(x: f32) -> u32 {
-        // after the test that a number is not below the bound, LLVM takes its root for no NaN,
-        // which it may be
+        // the black box keeps LLVM from concluding that the root is no NaN, once it was compared
+        // with a bound; it may be one
         let x = std::hint::black_box(x);
         if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
     }

@@ -1,4 +1,4 @@
-//! The scalar operators: names, and which types each takes and gives.
+//! The scalar operators: their names, and the types that each takes and returns.
 
 use super::Ty;
 
@@ -11,11 +11,11 @@ macro_rules! operators {
         impl $name {
             /// Every operator of this arity.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
-            /// The name in the text IRs.
+            /// Returns the name in the text IRs.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $text),* }
             }
-            /// The operator of that name.
+            /// Returns the operator with that name.
             pub fn parse(name: &str) -> Option<$name> {
                 Self::ALL.iter().copied().find(|op| op.name() == name)
             }
@@ -31,17 +31,17 @@ operators! {
     UnaryOp {
         Neg "neg", Abs "abs", Not "not",
         Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc", Round "round", RoundTiesEven "round_ties_even",
-        // what elementary functions are made of: the bits of a float (of a NaN: any NaN's) and
-        // back; a bool that hardly ever holds
+        // parts of elementary functions: a float to its bits (for a NaN, those of any NaN) and
+        // back, and a bool that is rarely true
         ToBits "to_bits", FromBits "from_bits", Unlikely "unlikely",
-        // by a GPU's hardware, with its own rounding, where `fast_math` allows it (f32 only;
-        // precise on a CPU)
+        // approximations by a GPU's hardware, with its own rounding, if `fast_math` allows them
+        // (f32 only; precise on a CPU)
         ApproxSqrt "approx_sqrt", ApproxRsqrt "approx_rsqrt", ApproxExp2 "approx_exp2", ApproxLog2 "approx_log2",
         ApproxSin "approx_sin", ApproxCos "approx_cos",
-        // the same, of several instructions
+        // approximations of the same kind that take several instructions
         ApproxExp "approx_exp", ApproxLog "approx_log", ApproxLog10 "approx_log10", ApproxTan "approx_tan",
-        // the precise one by a GPU's arithmetic, without a branch: of 0, or a number of moderate
-        // size (`schedule/division.rs`; f32 only)
+        // the precise root by approximate and refine on a GPU, without a branch; only for 0 and
+        // numbers of moderate size (`schedule/division.rs`; f32 only)
         SqrtNear "sqrt_near",
         // elementary functions
         Exp "exp", Exp2 "exp2", Expm1 "expm1", Log "log", Log2 "log2", Log10 "log10", Log1p "log1p",
@@ -57,13 +57,13 @@ operators! {
         Add "add", Sub "sub", Mul "mul", Div "div", Rem "rem", Min "min", Max "max",
         And "and", Or "or", Xor "xor", Shl "shl", Shr "shr",
         Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge",
-        // the remainder of floats, exactly, whatever it takes
+        // the exact remainder of floats, computed on the slow path
         RemSlow "rem_slow",
-        // see `approx_sqrt`: they flush subnormals to zero, and a GPU may round a product and the
-        // sum that it is part of once
+        // approximations like `approx_sqrt`: they flush subnormals to zero, and a GPU may contract
+        // a product and a sum
         ApproxAdd "approx_add", ApproxSub "approx_sub", ApproxMul "approx_mul", ApproxDiv "approx_div",
-        // the precise one without a branch: of numbers of moderate size, and of all by a GPU's f64
-        // (see `sqrt_near`)
+        // the precise quotient without a branch, by approximate and refine for numbers of moderate
+        // size, and by a GPU's f64 for all numbers (see `sqrt_near`)
         DivNear "div_near", DivWide "div_wide",
         // elementary functions
         Pow "pow", Atan2 "atan2", Hypot "hypot", Fmod "fmod", Copysign "copysign", Ldexp "ldexp",
@@ -71,18 +71,19 @@ operators! {
 }
 
 impl UnaryOp {
-    /// An elementary function: `arraygpu-math` says what it is made of.
+    /// Returns whether the operator is an elementary function, which `arraygpu-math` defines.
     pub fn is_elementary(self) -> bool {
         self >= UnaryOp::Exp
     }
 
-    /// Whether its value is the same everywhere: not what `fast_math` approximates, nor the bits of
-    /// a NaN.
+    /// Returns whether the value is the same on all devices. This excludes approximations of
+    /// `fast_math` and the bits of a NaN.
     pub fn is_exact(self) -> bool {
         self.precise().is_none() && self != UnaryOp::ToBits
     }
 
-    /// What an operator stands for that is a GPU's: of `fast_math`, or for part of the numbers.
+    /// Returns the operator that a GPU's operator stands for: an approximation of `fast_math`, or
+    /// one for a part of the numbers.
     pub fn precise(self) -> Option<UnaryOp> {
         Some(match self {
             UnaryOp::ApproxSqrt => UnaryOp::Sqrt,
@@ -100,12 +101,12 @@ impl UnaryOp {
         })
     }
 
-    /// The operator of `fast_math` that approximates this one.
+    /// Returns the approximation of this operator under `fast_math`.
     pub fn approximate(self) -> Option<UnaryOp> {
         Self::ALL.iter().copied().find(|op| op.precise() == Some(self) && *op != UnaryOp::SqrtNear)
     }
 
-    /// Whether the operator takes this type. `not` takes bool and integers (bitwise).
+    /// Returns whether the operator takes this type. `not` takes bool and integers (bitwise).
     pub fn accepts(self, ty: Ty) -> bool {
         match self {
             UnaryOp::Neg => ty != Ty::Bool,
@@ -119,7 +120,7 @@ impl UnaryOp {
         }
     }
 
-    /// The type of the result for an operand of type `ty`.
+    /// Returns the type of the result for an operand of type `ty`.
     pub fn result(self, ty: Ty) -> Ty {
         match (self, ty) {
             (UnaryOp::ToBits, Ty::F32) => Ty::U32,
@@ -158,7 +159,7 @@ impl BinaryOp {
         Self::ALL.iter().copied().find(|op| op.precise() == Some(self))
     }
 
-    /// Gives bool.
+    /// Returns whether the result is bool because the operator compares.
     pub fn is_comparison(self) -> bool {
         matches!(
             self,
@@ -166,13 +167,14 @@ impl BinaryOp {
         )
     }
 
-    /// f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be observed).
+    /// Returns whether f(a, b) and f(b, a) have the same bits (NaN payloads aside, which cannot be
+    /// observed).
     pub fn is_commutative(self) -> bool {
         use BinaryOp::*;
         matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne | ApproxAdd | ApproxMul)
     }
 
-    /// Whether the operator takes this type.
+    /// Returns whether the operator takes this type.
     pub fn accepts(self, ty: Ty) -> bool {
         use BinaryOp::*;
         match self {
@@ -186,7 +188,7 @@ impl BinaryOp {
         }
     }
 
-    /// The type of the result for operands of type `ty`.
+    /// Returns the type of the result for operands of type `ty`.
     pub fn result(self, ty: Ty) -> Ty {
         if self.is_comparison() { Ty::Bool } else { ty }
     }

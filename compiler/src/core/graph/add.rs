@@ -5,14 +5,16 @@ use crate::core::{NodeId, Op, Var, infer};
 use std::sync::Arc;
 
 impl Graph {
-    /// The node of that operation, made if it is new. Panics on an ill-typed operation, which is
-    /// our bug: what comes from outside goes through [`Graph::try_add`].
+    /// Returns the node of an operation, and makes it if it is new. Panics on an ill-typed
+    /// operation, which is a bug of the compiler: operations from outside go through
+    /// [`Graph::try_add`].
     #[track_caller]
     pub fn add(&mut self, op: Op) -> NodeId {
         self.try_add(op).unwrap_or_else(|e| panic!("ill-typed node: {e}"))
     }
 
-    /// As [`Graph::add`]; an ill-typed operation is an error that says why.
+    /// Does the same as [`Graph::add`], but returns an error with the reason if the operation is
+    /// ill-typed.
     pub fn try_add(&mut self, op: Op) -> Result<NodeId, String> {
         let (i, is_new) = self.ops.insert_full(op);
         if is_new {
@@ -31,10 +33,10 @@ impl Graph {
         Ok(NodeId(i as u32))
     }
 
-    /// The free variables of an operation, and the highest binder in it.
+    /// Returns the free variables of an operation and the highest binder in it.
     fn binders(&self, op: &Op) -> (Arc<[Var]>, u32) {
         let mut height = 0;
-        // those of one operand are often all
+        // most operations have the free variables of one operand
         let (mut most, mut differ): (Option<&Arc<[Var]>>, bool) = (None, false);
         op.for_operands(|child| {
             let node = self.node(child);

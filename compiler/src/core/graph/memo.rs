@@ -1,17 +1,17 @@
-//! The table that a substitution is done with.
+//! The table of a substitution.
 
 use crate::core::NodeId;
 
-/// What nodes become, of one substitution.
+/// Maps nodes to what they become in one substitution.
 #[derive(Default, Debug)]
 pub(super) struct Memo {
-    /// An entry is of this substitution if it has its number.
+    /// The number of the current substitution. An entry is valid only if it has this number.
     round: u32,
     of: Vec<(u32, NodeId)>,
 }
 
 impl Memo {
-    /// Forgets all, and has room for so many nodes.
+    /// Starts a new substitution: forgets all entries, and makes room for `nodes` nodes.
     pub(super) fn begin(&mut self, nodes: usize) {
         self.round += 1;
         if self.of.len() < nodes {
@@ -31,7 +31,7 @@ impl Memo {
     }
 }
 
-/// A copy starts without.
+/// A clone starts empty, because the entries are needed during one substitution only.
 impl Clone for Memo {
     fn clone(&self) -> Memo {
         Memo::default()

@@ -1,4 +1,4 @@
-//! Lambdas are closed and opened, variables replaced.
+//! Closing and opening lambdas, and substituting variables.
 
 use super::Graph;
 use super::memo::Memo;
@@ -6,11 +6,11 @@ use crate::core::{Lambda, NodeId, Op, Var};
 use crate::scalar::Ty;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Variables and what stands for them; of the same variable the last one counts.
+/// Variables and the nodes that replace them. If a variable occurs twice, the last entry counts.
 type Bindings = Vec<(Var, NodeId)>;
 
 impl Graph {
-    /// Binds fresh variables in `body` and gives the canonical lambda.
+    /// Binds fresh variables in `body` and returns the canonical lambda.
     pub fn close(&mut self, vars: &[(Var, Ty)], body: NodeId) -> Lambda {
         let base = self.node(body).height + 1;
         let params: Vec<(Var, Ty)> = vars.iter().zip(base..).map(|(&(_, ty), i)| (Var(i), ty)).collect();
@@ -18,7 +18,8 @@ impl Graph {
         Lambda { body: self.subst(body, &env), params }
     }
 
-    /// A lambda from a Rust closure over its variables: higher-order syntax, for passes and tests.
+    /// Builds a lambda from a Rust closure over its variables (higher-order syntax), for compiler
+    /// passes and tests.
     pub fn lambda(&mut self, types: &[Ty], f: impl FnOnce(&mut Graph, &[NodeId]) -> NodeId) -> Lambda {
         let vars: Vec<_> = types.iter().map(|&ty| (self.fresh_var(ty), ty)).collect();
         let nodes: Vec<_> = vars.iter().map(|v| v.0.1).collect();
@@ -27,8 +28,8 @@ impl Graph {
         self.close(&vars, body)
     }
 
-    /// The body with `args` for the variables. `args` contain no canonical variables (they are
-    /// closed or fresh).
+    /// Returns the body with `args` in place of the variables. `args` must contain no canonical
+    /// variables: they are closed, or their variables are fresh.
     pub fn open(&mut self, lambda: &Lambda, args: &[NodeId]) -> NodeId {
         let env = lambda.params.iter().map(|p| p.0).zip(args.iter().copied()).collect();
         let mut key = [None; 3];
@@ -44,8 +45,8 @@ impl Graph {
         opened
     }
 
-    /// Variables of type i64 that stand for an element's indices where it is only looked at: always
-    /// the same, so that it is opened once.
+    /// Returns variables of type i64 that stand for an element's indices while the element is only
+    /// inspected. They are always the same, so that a lambda is opened with them once.
     pub fn sample_index(&mut self, rank: usize) -> Vec<(Var, NodeId)> {
         while self.sample.len() < rank {
             let new = self.fresh_var(Ty::I64);
@@ -54,13 +55,14 @@ impl Graph {
         self.sample[..rank].to_vec()
     }
 
-    /// The node with variables replaced. New nodes keep the places and `slet` marks of those they
-    /// stand for.
+    /// Replaces variables in a node. New nodes keep the locations and `slet` marks of the nodes
+    /// that they replace.
     pub fn substitute(&mut self, n: NodeId, env: &HashMap<Var, NodeId>) -> NodeId {
         self.subst(n, &env.iter().map(|(v, n)| (*v, *n)).collect())
     }
 
-    /// With a stack of its own for operands: bodies of any length are substituted on any thread.
+    /// Replaces variables with an explicit stack of operands, so that deep bodies do not overflow
+    /// the stack of a thread.
     fn subst(&mut self, n: NodeId, env: &Bindings) -> NodeId {
         let depends = |g: &Graph, n: NodeId| g.node(n).free.iter().any(|v| env.iter().any(|e| e.0 == *v));
         if !depends(self, n) {
@@ -89,7 +91,7 @@ impl Graph {
                     }
                 }
             });
-            // the first operand comes off the stack first
+            // the first operand is popped first
             stack[waiting..].reverse();
         }
         let made = memo.get(n).unwrap_or(n);
@@ -97,7 +99,7 @@ impl Graph {
         made
     }
 
-    /// The node, whose operands were replaced.
+    /// Returns the node with replaced operands.
     fn subst_one(&mut self, n: NodeId, env: &Bindings, memo: &Memo) -> NodeId {
         if let Op::Var(v, _) = self.op(n) {
             return env.iter().rfind(|e| e.0 == *v).map_or(n, |e| e.1);
@@ -105,7 +107,8 @@ impl Graph {
         let mut op = self.op(n).clone();
         op.each_operand(|c| *c = memo.get(*c).unwrap_or(*c));
         if let Some(lambda) = op.lambda_mut() {
-            // the body may grow binders: open with fresh variables and close again
+            // the body may contain higher binders now: it is opened with fresh variables and closed
+            // again
             let vars: Vec<_> = lambda.params.iter().map(|&(_, ty)| (self.fresh_var(ty), ty)).collect();
             let mut inner = env.clone();
             inner.extend(lambda.params.iter().zip(&vars).map(|(p, v)| (p.0, v.0.1)));

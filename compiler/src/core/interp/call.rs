@@ -1,4 +1,4 @@
-//! One call: of the function, or of a step of its iterations.
+//! A call of the function, or of a step of its iterations.
 
 use super::machine::{Env, Machine};
 use super::values::{Array, Val};
@@ -7,12 +7,12 @@ use crate::error::Result;
 use std::rc::Rc;
 
 impl Machine<'_> {
-    /// The results of a function, NaN canonical, and whether it left a record.
+    /// Returns the results of a function, NaN canonical, and whether it left an error record.
     pub(super) fn call(f: &Function, args: Vec<Val>) -> Result<(Vec<Val>, bool)> {
         let mut m = Machine::checked(f, args)?;
         let env = Env::default();
-        // what does not depend on an element is computed for the call, whatever elements need of it;
-        // between passes only what did not in the author's program
+        // a node that depends on no element is computed for the call, even if no element needs it;
+        // between compiler passes this holds only for nodes that were such in the author's program
         for n in f.graph.reachable(f.results.iter().map(|r| r.value)) {
             let once = !f.graph.on_demand || f.graph.node(n).once;
             if f.graph.op(n).is_pass() && f.graph.is_closed(n) && once {

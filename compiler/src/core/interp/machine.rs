@@ -1,4 +1,4 @@
-//! Evaluation of a node: by need, each value once for each binding of its variables.
+//! Evaluates nodes on demand, each value once for each binding of its variables.
 
 use super::values::{Array, Val, for_each_index};
 use crate::core::{self, Function, Graph, Lambda, NodeId, Op, PANEL, Var, verify};
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Columns and elements of a tile: semantics 5.1.
+/// The columns and the elements of a tile (semantics 5.1).
 const COLUMNS: usize = core::COLUMNS as usize;
 const TILE: usize = core::TILE as usize;
 
@@ -37,10 +37,10 @@ pub(super) struct Machine<'a> {
     g: &'a Graph,
     args: Vec<Val>,
     closed: HashMap<NodeId, Val>,
-    /// What has been computed of bounds.
+    /// The values of nodes that were computed as part of a bound.
     bounds: HashMap<NodeId, Val>,
     in_bound: bool,
-    /// Empty, for the next lambda.
+    /// Empty tables, which the next lambda reuses.
     spare: Vec<Memo>,
     pub(super) recorded: bool,
     /// The first rule of a step that does not hold.
@@ -48,7 +48,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// For a call, whose shape rules hold.
+    /// Makes a machine for a call, and checks the call's shape rules.
     pub(super) fn checked(f: &'a Function, args: Vec<Val>) -> Result<Machine<'a>> {
         let mut m = Machine {
             f,
@@ -69,13 +69,13 @@ impl<'a> Machine<'a> {
                 return Err(Error::user("E0302", message).at(r.loc.first()));
             }
         }
-        // host scalars leave no record
+        // host scalars leave no record: the traces of checking the rules are cleared
         (m.recorded, m.closed) = (false, HashMap::default());
         Ok(m)
     }
 
-    /// All states after the steps. The rules of a step hold of the first ones, or it fails, even if
-    /// there is no step.
+    /// Returns all states after `count` steps. The rules of a step must hold for the first states,
+    /// even if `count` is 0; otherwise the call fails.
     fn iterate(&mut self, step: &Function, count: i64, mut args: Vec<Val>) -> Vec<Val> {
         let states = step.results.len();
         let checked = Machine::checked(step, args.clone()).map(|_| ());
@@ -98,13 +98,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A length or an index of the whole call.
+    /// Returns a length or an index of the whole call.
     fn bound(&mut self, n: NodeId, env: &Env) -> i64 {
         self.host(n, env).as_i64()
     }
 
-    /// A host scalar leaves no record in such places (semantics 4.2), and may leave one elsewhere:
-    /// its values are kept apart.
+    /// Evaluates a host scalar. It leaves no record as a bound (semantics 4.2), but may leave one
+    /// elsewhere, so its values as a bound are kept apart.
     pub(super) fn host(&mut self, n: NodeId, env: &Env) -> Lit {
         if self.in_bound || !self.g.is_closed(n) || !verify::is_host(self.g, n) {
             return self.scalar(n, env);
@@ -126,7 +126,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Closed nodes are computed once, open scalars once for each binding.
+    /// Evaluates a node. Closed nodes are computed once, open scalars once for each binding.
     pub(super) fn eval(&mut self, n: NodeId, env: &Env) -> Val {
         match self.g.op(n) {
             Op::Const(l) => return Val::Scalar(*l),
@@ -211,7 +211,8 @@ impl<'a> Machine<'a> {
                 let (a, b) = (&a.elements, &b.elements);
                 let mul = |i: usize| eval_binary(BinaryOp::Mul, a[i], b[i]).0;
                 let plus = |a, b| eval_binary(BinaryOp::Add, a, b).0;
-                // the first level's values are the products, but a column goes on by multiply-add
+                // the values of the first level are the products, but within a column the sum goes
+                // on by multiply-add
                 let products = (0..a.len()).map(mul).collect();
                 let v = self.tree(
                     products,
@@ -257,7 +258,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A length is known without the elements, which may leave records.
+    /// Returns a length without computing the elements, which might leave records.
     fn extent(&mut self, x: NodeId, axis: u8, env: &Env) -> i64 {
         match self.g.op(x) {
             Op::Map(_, srcs) => self.extent(srcs[0], axis, env),
@@ -284,7 +285,8 @@ impl<'a> Machine<'a> {
 
     fn elements(&mut self, n: NodeId, env: &Env) -> Array {
         let extents = match self.g.op(n) {
-            // an index that runs over no elements may not be there
+            // their extents are those of their operands; computed here, in an empty index space,
+            // they might need an index that does not exist
             Op::Map(..) | Op::Materialize(_) => Vec::new(),
             _ => self.extents(n, env),
         };
@@ -335,7 +337,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The array whose elements are those of `src` at other indices.
+    /// Returns the array whose elements are those of `src` at other indices.
     fn moved(&mut self, src: NodeId, extents: Vec<i64>, env: &Env, to: &dyn Fn(&mut Vec<i64>)) -> Array {
         let (src, mut elements) = (self.array(src, env), Vec::new());
         for_each_index(&extents, &mut |index| {
@@ -347,8 +349,8 @@ impl<'a> Machine<'a> {
         Array { extents, elements }
     }
 
-    /// Semantics 5.1, steps 1 to 4. `fold` continues a column: at the first level it is told the
-    /// element's index.
+    /// Joins values by the fixed tree (semantics 5.1, steps 1 to 4). `fold` continues a column; at
+    /// the first level it also gets the element's index.
     #[allow(clippy::type_complexity)]
     fn tree(
         &mut self,

@@ -3,7 +3,7 @@
 use crate::scalar::Lit;
 use std::rc::Rc;
 
-/// A value of a node.
+/// The value of a node.
 #[derive(Clone)]
 pub(super) enum Val {
     Scalar(Lit),
@@ -22,14 +22,14 @@ impl Array {
         Array { extents: vec![elements.len() as i64], elements }
     }
 
-    /// Where an element is, if it is inside.
+    /// Returns the position of an element in row-major order, if the index is inside.
     pub(super) fn position(&self, index: &[i64]) -> Option<usize> {
         let inside = self.extents.iter().zip(index).all(|(n, i)| (0..*n).contains(i));
         inside.then(|| self.extents.iter().zip(index).fold(0, |at, (n, i)| at * n + i) as usize)
     }
 }
 
-/// All indices of an index space, in row-major order.
+/// Calls `f` with all indices of an index space, in row-major order.
 pub(super) fn for_each_index(extents: &[i64], f: &mut dyn FnMut(&[i64])) {
     let count: i64 = extents.iter().product();
     for k in 0..count {

@@ -6,10 +6,10 @@
 //! add_minus_zero: FLOATS, (Add x minus_zero) => x;
 //! ```
 //!
-//! A rule has a name, the types that it is for, what it finds, and what takes its place: same bits
-//! for all operands, NaN payloads aside (semantics 2.4), and no new record. Names of operands are
-//! x, y and z; c is a constant. The rules of an operator are tried in their order, the first that
-//! fits is taken.
+//! A rule has a name, the types that it applies to, a pattern to find, and a replacement. The
+//! replacement has the same bits for all operands, NaN payloads aside (semantics 2.4), and leaves
+//! no new error record. The operands are named x, y and z; c is a constant. The rules of an
+//! operator are tried in order, and the first match is taken.
 //!
 //! Constants are folded before any rule by the evaluation that defines the operators, and sums of
 //! i64 take a normal form (`core/linear.rs`).
@@ -27,7 +27,7 @@ pub use rule::{Rule, Types};
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// The rules that an operation is looked at by.
+/// Returns the rules that an operation is matched with.
 fn of(op: &Op) -> &'static [Rule] {
     use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Or, Shl, Shr, Sub, Xor};
     match op {
@@ -71,7 +71,7 @@ fn of(op: &Op) -> &'static [Rule] {
     }
 }
 
-/// Every rule there is, operator by operator.
+/// Returns every rule, operator by operator.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let n = NodeId(0);
     let unary = UnaryOp::ALL.iter().map(move |op| Op::Unary(*op, n));
@@ -80,8 +80,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     unary.chain(binary).chain(others).flat_map(|op| of(&op))
 }
 
-/// What an operation is by the first rule that fits. Its operands are simple, and not all constant.
-/// `simplify` makes the nodes that take its place.
+/// Returns the replacement of an operation by the first rule that matches. Its operands are already
+/// simplified, and not all of them are constants. `simplify` makes the new nodes.
 pub fn apply(g: &mut Graph, op: &Op, simplify: Simplify) -> Option<NodeId> {
     let rules = of(op);
     let ty = match *op {

@@ -1,19 +1,20 @@
-//! Patterns of scalar operations: finding them in a graph, and making what they say.
+//! Patterns of scalar operations: matching them in a graph, and building nodes from them.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_unary};
 use std::fmt;
 
-/// How nodes are made in simplest form: `core::simplify`, which stands above the rules.
+/// Makes a node in simplest form. This is `core::simplify`, passed as a function because it lies in
+/// a layer above the rules.
 pub type Simplify = fn(&mut Graph, Op) -> NodeId;
 
-/// An operation on operands. Constants are of the type that the operands beside them have.
+/// A pattern of an operation and its operands. A constant has the type of the operands beside it.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub enum Pattern {
-    /// Anything; where the same number stands twice, the same node.
+    /// Any operand. Two operands with the same number must be the same node.
     Operand(usize),
-    /// Any constant: c.
+    /// Any constant, which is called c.
     Constant,
     /// 1 / c
     Reciprocal,
@@ -21,35 +22,35 @@ pub enum Pattern {
     One,
     MinusZero,
     MinusOne,
-    /// All bits set, or true.
+    /// The constant with all bits set; for bool, true.
     AllBits,
     Truth(bool),
     Unary(UnaryOp, &'static Pattern),
     Binary(BinaryOp, &'static [Pattern; 2]),
     MulAdd(&'static [Pattern; 3]),
     Select(&'static [Pattern; 3]),
-    /// To the type that the operand has.
+    /// A cast to the type that the operand already has.
     Cast(&'static Pattern),
 }
 
-/// What a constant must be.
+/// A condition on the constant c.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Condition {
-    /// A power of two whose reciprocal is one as well, both normal.
+    /// Whether c is a power of two whose reciprocal is one as well, and both are normal numbers.
     ExactReciprocal,
 }
 
-/// How a float's bits are divided.
+/// The format of a float type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// Bits of the exponent.
+    /// The number of bits of the exponent.
     pub exponent: u32,
-    /// Bits of the mantissa that are stored.
+    /// The number of stored bits of the mantissa.
     pub mantissa: u32,
 }
 
 impl Format {
-    /// That of a float type.
+    /// Returns the format of a float type.
     pub fn of(ty: Ty) -> Format {
         let [exponent, mantissa] = match ty {
             Ty::F16 => [5, 10],
@@ -60,15 +61,15 @@ impl Format {
         Format { exponent, mantissa }
     }
 
-    /// The exponents, as they are stored, of the powers of two with exact reciprocals: 1 to 2 *
-    /// bias - 1.
+    /// Returns the first and last stored exponent of the powers of two with exact reciprocals: 1
+    /// and 2 * bias - 1.
     pub fn exact_reciprocals(self) -> [u64; 2] {
         [1, (1 << self.exponent) - 3]
     }
 }
 
 impl Condition {
-    /// Whether it holds.
+    /// Returns whether the condition holds for a constant.
     pub fn holds(self, c: Lit) -> bool {
         let Condition::ExactReciprocal = self;
         let format = Format::of(c.ty);
@@ -78,7 +79,7 @@ impl Condition {
     }
 }
 
-/// What the names in a pattern stand for.
+/// The nodes that the names of a pattern stand for.
 pub struct Found {
     ty: Ty,
     operands: [Option<NodeId>; 3],
@@ -86,7 +87,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether the constant is as it must be.
+    /// Returns whether the constant satisfies the condition.
     pub fn holds(&self, when: Option<Condition>) -> bool {
         when.is_none_or(|condition| self.constant.is_some_and(|c| condition.holds(c)))
     }
@@ -123,13 +124,14 @@ impl Found {
 }
 
 impl Pattern {
-    /// What its names stand for, if an operation on values of the type is as it says.
+    /// Matches an operation on values of type `ty`; returns the nodes of the pattern's names if it
+    /// matches.
     pub fn find(&self, g: &Graph, op: &Op, ty: Ty) -> Option<Found> {
         let mut found = Found { ty, operands: [None; 3], constant: None };
         found.is(g, self, op).then_some(found)
     }
 
-    /// The node that it says, in simplest form.
+    /// Builds the pattern's node in simplest form.
     pub fn make(&self, g: &mut Graph, found: &Found, simplify: Simplify) -> NodeId {
         let op = match self {
             Pattern::Operand(i) => return found.operands[*i].expect("the pattern has this operand"),
@@ -152,7 +154,7 @@ impl Pattern {
         simplify(g, op)
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant in the pattern.
     fn literal(&self, found: &Found) -> Option<Lit> {
         match self {
             Pattern::Reciprocal => found.constant.map(|c| eval_binary(BinaryOp::Div, Lit::one(c.ty), c).0),
@@ -160,7 +162,7 @@ impl Pattern {
         }
     }
 
-    /// The value, of the type, of a constant that no operand decides.
+    /// Returns the value, in type `ty`, of a constant that does not depend on an operand.
     pub fn value(&self, ty: Ty) -> Option<Lit> {
         Some(match self {
             Pattern::Zero => Lit::zero(ty),

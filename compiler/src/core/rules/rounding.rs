@@ -1,8 +1,9 @@
-//! Rounding to whole numbers what is one already.
+//! Rounding a number that is already rounded to an integer.
 
 use super::rule::{FLOATS, Rule, pat, rules};
 
-/// The rules of one way of rounding: each of the five before it changes nothing more.
+/// The rules of one rounding operator: applied to the result of any of the five, it changes
+/// nothing.
 macro_rules! rounded {
     ($op:ident: $floor:ident $ceil:ident $trunc:ident $round:ident $even:ident) => {
         rules! {

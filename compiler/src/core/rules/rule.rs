@@ -1,22 +1,22 @@
-//! What a rule is, the types that rules are for, and how rules are written.
+//! The form of a rule, the sets of types that rules apply to, and the macros to write rules.
 
 use super::pattern::{Condition, Pattern};
 use crate::scalar::Ty;
 
-/// A rewrite of scalars that keeps every bit.
+/// A rewrite of scalar operations that keeps every bit.
 #[derive(Debug)]
 pub struct Rule {
     /// Its name in the log of proofs.
     pub name: &'static str,
-    /// What it says, as one writes it.
+    /// Its equation in mathematical notation.
     pub equation: &'static str,
-    /// The types of the first operand of what it finds; for a selection, of its arms.
+    /// The types of the pattern's first operand; for a selection, of its arms.
     pub types: Types,
-    /// What it finds.
+    /// The pattern to find.
     pub from: Pattern,
-    /// What takes its place.
+    /// The replacement.
     pub to: Pattern,
-    /// What must hold of the constant c.
+    /// The condition on the constant c.
     pub when: Option<Condition>,
 }
 
@@ -38,12 +38,12 @@ impl Types {
         Types(self.0 | other.0)
     }
 
-    /// Whether a type is among them.
+    /// Returns whether a type is in the set.
     pub fn has(self, ty: Ty) -> bool {
         self.0 >> ty as u16 & 1 == 1
     }
 
-    /// The types, in their order.
+    /// Returns the types in the order of [`Ty::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Ty> {
         Ty::ALL.into_iter().filter(move |ty| self.has(*ty))
     }
@@ -54,14 +54,14 @@ pub(super) const SIGNED: Types = Types::of(&[Ty::I8, Ty::I16, Ty::I32, Ty::I64])
 pub(super) const UNSIGNED: Types = Types::of(&[Ty::U8, Ty::U16, Ty::U32, Ty::U64]);
 pub(super) const INTEGERS: Types = SIGNED.with(UNSIGNED);
 pub(super) const BOOL: Types = Types::of(&[Ty::Bool]);
-/// What has bits to join.
+/// The types with bitwise operators: integers and bool.
 pub(super) const BITS: Types = INTEGERS.with(BOOL);
 pub(super) const ALL: Types = BITS.with(FLOATS);
-/// Floats that an operator gives the bits of, and the types of those bits.
+/// The float types of `to_bits`, and the types of those bits.
 pub(super) const BITS_OF: Types = Types::of(&[Ty::F32, Ty::F64]);
 pub(super) const BITS_ARE: Types = Types::of(&[Ty::U32, Ty::U64]);
 
-/// Rules, one a line, with the equation above.
+/// Writes rules, one on a line, each below its equation.
 macro_rules! rules {
     ($(#[doc = $equation:literal] $name:ident: $types:expr, $from:tt => $to:tt $(if $when:ident)?;)*) => {
         &[$($crate::core::rules::Rule {
@@ -77,7 +77,7 @@ macro_rules! rules {
     (@when $when:ident) => { Some($crate::core::rules::Condition::$when) };
 }
 
-/// A pattern as an S-expression.
+/// Writes a pattern as an S-expression.
 macro_rules! pat {
     (x) => {
         $crate::core::rules::Pattern::Operand(0)

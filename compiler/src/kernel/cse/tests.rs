@@ -2,7 +2,7 @@
 
 use crate::kernel::{dce, parse};
 
-/// The statements of a kernel after the pass, without what is unused.
+/// Returns the statements of a kernel after the pass, without unused ones.
 fn after(body: &str) -> Vec<String> {
     let text = format!(
         "kernel @k {{ read x: f32 read y: f32 write out: f32 in n: i64 in m: i64 threads 128 main {{ {body} }} }}"

@@ -1,27 +1,28 @@
-//! What a launch gives a kernel, and whether it fits.
+//! The arguments of a launch, and the check that they fit the kernel.
 
 use super::fault::{Check, Fault, FaultKind};
 use super::memory::{Id, Memory};
 use crate::kernel::Kernel;
 use crate::scalar::{Lit, Ty};
 
-/// The blocks of a launch.
+/// The grid of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
-    /// How many.
+    /// The number of blocks.
     pub blocks: u32,
-    /// What `span` is.
+    /// The value of `span`.
     pub span: u32,
 }
 
-/// Where an array lies: element i is element `offset + i * stride` of an allocation. Arrays may share one.
+/// The location of an array: element i is element `offset + i * stride` of an allocation. Several
+/// arrays may share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayArg {
     /// The allocation, of the array's element type.
     pub memory: Id,
-    /// Of element 0.
+    /// The position of element 0 in the allocation, in elements.
     pub offset: u64,
-    /// Any; from one element to the next.
+    /// The distance between elements, in elements; it may be negative or 0.
     pub stride: i64,
     /// Number of elements.
     pub len: u64,
@@ -38,11 +39,11 @@ pub struct Args {
     pub slots: Vec<Id>,
     /// Scratch arrays.
     pub scratch: Vec<Id>,
-    /// Counters of arrivals (u32), if there are any; all 0.
+    /// The counters of arrivals (u32), if there are any; all must be 0.
     pub counters: Option<Id>,
 }
 
-/// Numbers, types and extents of everything.
+/// Checks the numbers, types and extents of all arguments.
 pub(super) fn check(k: &Kernel, memory: &Memory, args: &Args) -> Check<()> {
     let fault = |message: String| {
         let kind = FaultKind::Arguments;
@@ -88,7 +89,7 @@ pub(super) fn check(k: &Kernel, memory: &Memory, args: &Args) -> Check<()> {
     }
 }
 
-/// Counters are at 0 before and after each launch.
+/// Checks that counters are 0, which must hold before and after each launch.
 pub(super) fn check_counters(k: &Kernel, memory: &Memory, args: &Args, when: &str) -> Check<()> {
     let Some(id) = args.counters else { return Ok(()) };
     let value = |i: usize| memory.get(id, i).map(|l| l.bits);

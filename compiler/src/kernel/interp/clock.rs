@@ -1,8 +1,10 @@
-//! Which accesses are ordered: vector clocks for each thread, and for each element who accessed it last.
+//! The order of accesses: each thread has a vector clock, and each element keeps its last accesses.
 //!
-//! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race detection, PLDI 2009). Every thread counts its own
-//! steps from one synchronisation to the next, and knows up to which step of each other thread it has seen everything. An access is ordered before another
-//! one if the second's thread has seen the step of the first. Whether a race is found does not depend on the order in which threads happen to run.
+//! The method is FastTrack (Flanagan, Freund: FastTrack: efficient and precise dynamic race
+//! detection, PLDI 2009). Every thread counts its own epochs, from one synchronisation to the next,
+//! and knows up to which epoch of each other thread it has seen everything. An access is ordered
+//! before another one if the second one's thread has seen the epoch of the first. Whether a race is
+//! found does not depend on the order in which threads happen to run.
 
 use crate::kernel::{Mem, Stmt};
 use rustc_hash::FxHashMap as HashMap;
@@ -10,7 +12,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For each thread of the grid the last step that has been seen, block by block; a block that is not there has not been seen at all.
+/// For each thread of the grid the last epoch that has been seen, grouped by block. A block without
+/// an entry has not been seen at all.
 #[derive(Clone, Default)]
 pub(super) struct Clock(HashMap<u32, Rc<[u32]>>);
 
@@ -31,49 +34,49 @@ impl Clock {
     }
 }
 
-/// A step of a thread.
+/// An epoch of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Epoch {
-    /// Number in the grid.
+    /// The thread's number in the grid.
     pub thread: u32,
     step: u32,
 }
 
 /// The clocks of all threads.
 pub(super) struct Clocks {
-    /// Threads of a block.
+    /// The number of threads of a block.
     width: usize,
-    /// Each thread's step, from 1.
+    /// The current epoch of each thread, from 1.
     own: Vec<u32>,
     /// What each thread has seen of the others. Threads that met share one clock.
     seen: Vec<Rc<Clock>>,
 }
 
 impl Clocks {
-    /// Of so many blocks of `width` threads, none of which has seen another.
+    /// Makes the clocks of `blocks` blocks of `width` threads, none of which has seen another.
     pub fn new(blocks: usize, width: usize) -> Clocks {
         let threads = blocks * width;
         Clocks { width, own: vec![1; threads], seen: vec![Rc::default(); threads] }
     }
 
-    /// Where a thread is.
+    /// Returns the current epoch of a thread.
     pub fn now(&self, thread: u32) -> Epoch {
         Epoch { thread, step: self.own[thread as usize] }
     }
 
-    /// Whether the thread has seen that step.
+    /// Returns whether the thread has seen that epoch.
     pub fn has_seen(&self, thread: u32, e: Epoch) -> bool {
         let (block, place) = self.place(e.thread);
         let seen = || self.seen[thread as usize].0.get(&block).is_some_and(|steps| steps[place] >= e.step);
         thread == e.thread || seen()
     }
 
-    /// A thread's block, and its number there.
+    /// Returns the block of a thread, and its number there.
     fn place(&self, thread: u32) -> (u32, usize) {
         (thread / self.width as u32, thread as usize % self.width)
     }
 
-    /// These threads, of one block, wait for each other: a barrier, a broadcast.
+    /// Synchronises threads of one block with each other, as a barrier or a broadcast does.
     pub fn meet(&mut self, threads: Range<usize>) {
         let mut all = Clock::clone(&self.seen[threads.start]);
         for t in threads.clone().skip(1) {
@@ -88,18 +91,19 @@ impl Clocks {
         self.seen[threads].fill(all);
     }
 
-    /// Whoever acquires `clock` later sees what this thread has done and seen until now.
+    /// Releases everything that the thread has done and seen into `clock`, for threads that acquire
+    /// it later.
     pub fn release(&mut self, thread: u32, clock: &mut Clock) {
         clock.join(&self.seen[thread as usize]);
         self.advance(thread as usize, clock);
     }
 
-    /// The thread sees what was released into `clock`.
+    /// Lets the thread see everything that was released into `clock`.
     pub fn acquire(&mut self, thread: u32, clock: &Clock) {
         Rc::make_mut(&mut self.seen[thread as usize]).join(clock);
     }
 
-    /// The thread's step is seen by `clock`, and over.
+    /// Marks the thread's epoch as seen by `clock`, and begins the next one.
     fn advance(&mut self, thread: usize, clock: &mut Clock) {
         let (block, place) = self.place(thread as u32);
         let steps = clock.0.entry(block).or_insert_with(|| vec![0; self.width].into());
@@ -108,14 +112,14 @@ impl Clocks {
     }
 }
 
-/// Through what memory is accessed.
+/// The memory through which an element is accessed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Target {
     Mem(Mem),
     Slot(u32),
 }
 
-/// An access of an element: who, when, where, and through what.
+/// An access of an element: the epoch, the statement, and the memory through which it is accessed.
 #[derive(Clone, Copy)]
 pub(super) struct Access<'k> {
     pub epoch: Epoch,
@@ -123,25 +127,25 @@ pub(super) struct Access<'k> {
     pub through: Target,
 }
 
-/// The last accesses of an element that others could race with.
+/// The last accesses of an element that later ones could race with.
 #[derive(Default)]
 pub(super) struct Cell<'k> {
     write: Option<Access<'k>>,
     reads: Reads<'k>,
 }
 
-/// Reads since the last write that no later one has seen.
+/// The reads since the last write that no later read has seen.
 #[derive(Default)]
 enum Reads<'k> {
     #[default]
     None,
     One(Access<'k>),
-    /// By thread.
+    /// The reads by thread.
     Many(Box<HashMap<u32, Access<'k>>>),
 }
 
 impl<'k> Cell<'k> {
-    /// Notes a read; the write that races with it, if one does.
+    /// Records a read. Returns the write that races with it, if any.
     pub fn read(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<Access<'k>> {
         let thread = new.epoch.thread;
         if let Some(w) = self.write.filter(|w| !clocks.has_seen(thread, w.epoch)) {
@@ -161,7 +165,7 @@ impl<'k> Cell<'k> {
         None
     }
 
-    /// Notes a write; the access that races with it, if one does, and whether that is a write.
+    /// Records a write. Returns the access that races with it, if any, and whether that is a write.
     pub fn write(&mut self, clocks: &Clocks, new: Access<'k>) -> Option<(Access<'k>, bool)> {
         let races = |a: &Access<'k>| !clocks.has_seen(new.epoch.thread, a.epoch);
         if let Some(w) = self.write.filter(races) {
@@ -178,7 +182,8 @@ impl<'k> Cell<'k> {
         racing.map(|r| (r, false))
     }
 
-    /// The last write, or a read, through something else than `through`; only writes if `only_writes`.
+    /// Returns the last write, or else a read, through another memory than `through`. If
+    /// `only_writes` is set, reads are ignored.
     pub fn through_other(&self, through: Target, only_writes: bool) -> Option<Access<'k>> {
         let other = |a: &Access| a.through != through;
         let read = || match &self.reads {

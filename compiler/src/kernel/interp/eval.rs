@@ -1,4 +1,4 @@
-//! Expressions: the values of a warp's lanes, all at once.
+//! Evaluates expressions in all lanes of a warp at once.
 
 use super::fault::{Check, FaultKind};
 use super::lanes::{Bits, Lanes, lanes};
@@ -7,8 +7,9 @@ use super::warp::Warp;
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_known_binary, eval_mul_add, eval_unary};
 
-/// An operator of indices, conditions or f32 in all lanes, active or not: decided once a warp, where each lane on its
-/// own took half of a simulation.
+/// Evaluates a frequent operator of indices, conditions or f32 in all lanes, active or not. The
+/// operator is dispatched once for the warp, because dispatching it in each lane took half of the
+/// simulation's time.
 fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
     macro_rules! of {
         ($($ty:ident: $($op:ident)*;)*) => {
@@ -31,7 +32,7 @@ fn frequent(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Bits> {
 }
 
 impl<'k> Machine<'k, '_> {
-    /// The value of an expression in the lanes of `mask`.
+    /// Returns the value of an expression in the lanes of `mask`.
     pub fn eval(&mut self, w: &Warp<'k>, e: &'k Expr, mask: u32, at: &'k Stmt) -> Check<Lanes> {
         Ok(match e {
             Expr::Lit(l) => Lanes::splat(*l),
@@ -102,7 +103,7 @@ impl<'k> Machine<'k, '_> {
             Expr::Broadcast(a) => {
                 let a = self.eval(w, a, mask, at)?;
                 self.whole_warp(w, mask, at)?;
-                // a shuffle orders no memory accesses, a broadcast does
+                // a broadcast orders memory accesses, a shuffle does not
                 let first = w.thread(0) as usize;
                 self.clocks.meet(first..first + WARP as usize);
                 Lanes::splat(a.at(0))
@@ -111,7 +112,7 @@ impl<'k> Machine<'k, '_> {
         })
     }
 
-    /// All lanes of a warp take part in a shuffle.
+    /// Checks that all lanes of a warp take part in a shuffle.
     fn whole_warp(&self, w: &Warp<'k>, mask: u32, at: &'k Stmt) -> Check<()> {
         let Some(missing) = lanes(!mask).next() else { return Ok(()) };
         let here = lanes(mask).next().unwrap_or(0);

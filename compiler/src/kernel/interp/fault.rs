@@ -1,17 +1,18 @@
-//! What the interpreter reports: the kind, a sentence, and the statements and threads.
+//! The faults that the interpreter reports: a kind, a message, and the statements and threads.
 
 use crate::kernel::{Kernel, Stmt, print};
 use crate::loc::Loc;
 use std::fmt;
 
-/// What went wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
-    /// Two threads access one element, at least one writes, and nothing orders them.
+    /// Two threads access one element, at least one of them writes, and nothing orders the
+    /// accesses.
     Race,
     /// An element of a `noalias` array is also accessed through another array, and written.
     Alias,
-    /// Some threads of a block are not at the barrier where the others wait.
+    /// Some threads of a block are not at the barrier at which the others wait.
     DivergentBarrier,
     /// Some lanes of a warp take no part in a shuffle or broadcast.
     DivergentShuffle,
@@ -19,18 +20,18 @@ pub enum FaultKind {
     OutOfBounds,
     /// A vector access whose index or address is no multiple of its size.
     Misaligned,
-    /// A read of memory that nothing wrote.
+    /// A read of memory that was never written.
     Unwritten,
-    /// A counter that is not at 0 before or after the launch, or counts to another number than before.
+    /// A counter that is not 0 before or after the launch, or counts to another number than before.
     Counter,
-    /// More steps than any test needs.
+    /// More statements than any test needs.
     Endless,
     /// The arguments do not fit the kernel.
     Arguments,
 }
 
 impl FaultKind {
-    /// In words.
+    /// Returns the name of the kind for messages.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::Race => "data race",
@@ -50,9 +51,9 @@ impl FaultKind {
 /// A thread of the grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thread {
-    /// Number of its block.
+    /// The number of its block in the grid.
     pub block: u32,
-    /// Number in the block.
+    /// Its number in the block.
     pub thread: u32,
 }
 
@@ -65,9 +66,9 @@ impl fmt::Display for Thread {
 /// A thread at a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Who.
+    /// The thread.
     pub thread: Thread,
-    /// The statement's kernel IR (its first line); with the author's places where it has some.
+    /// The first line of the statement in kernel IR, with the author's locations if it has any.
     pub statement: String,
     /// The author's line, where the statement has one.
     pub loc: Option<Loc>,
@@ -83,15 +84,15 @@ impl Place {
 /// A fault of a kernel, or of its launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What kind.
+    /// The kind.
     pub kind: FaultKind,
     /// The kernel's name.
     pub kernel: String,
-    /// What happened, with names, indices and sizes.
+    /// The message, with names, indices and sizes.
     pub message: String,
-    /// Where; of a race the access that was found last.
+    /// The place of the fault; for a race, that of the access that was found last.
     pub at: Option<Place>,
-    /// The other one, of two.
+    /// The place of the other access, if there are two.
     pub other: Option<Place>,
 }
 
@@ -107,5 +108,5 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A fault as it travels.
+/// A result whose error is boxed, because a fault is large.
 pub(super) type Check<T> = Result<T, Box<Fault>>;

@@ -1,4 +1,4 @@
-//! Values of a warp's lanes.
+//! The values of a warp's lanes.
 
 use crate::kernel::WARP;
 use crate::scalar::{Lit, Ty};
@@ -6,14 +6,14 @@ use crate::scalar::{Lit, Ty};
 /// The bits of a value in each lane.
 pub(super) type Bits = [u64; WARP as usize];
 
-/// A value in each lane; what inactive lanes hold means nothing.
+/// A value in each lane. The values of inactive lanes are meaningless.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub ty: Ty,
     pub bits: Bits,
 }
 
-/// The lanes of a mask, ascending.
+/// Returns the lanes of a mask, in ascending order.
 pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros();
@@ -23,12 +23,12 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Lanes {
-    /// No lane has a value.
+    /// Returns zeros for all lanes, which callers overwrite in active ones.
     pub fn none(ty: Ty) -> Lanes {
         Lanes { ty, bits: [0; WARP as usize] }
     }
 
-    /// The same value in each lane.
+    /// Returns the same value in each lane.
     pub fn splat(l: Lit) -> Lanes {
         Lanes { ty: l.ty, bits: [l.bits; WARP as usize] }
     }
@@ -37,7 +37,7 @@ impl Lanes {
         Lit { ty: self.ty, bits: self.bits[lane] }
     }
 
-    /// As an index: sign-extended.
+    /// Returns the value of a lane as an index, sign-extended.
     pub fn index(&self, lane: usize) -> i64 {
         match self.ty {
             Ty::I32 => self.at(lane).as_i32().into(),
@@ -45,17 +45,17 @@ impl Lanes {
         }
     }
 
-    /// The lanes of `mask` where a bool is true.
+    /// Returns the lanes of `mask` whose bool is true.
     pub fn and(&self, mask: u32) -> u32 {
         lanes(mask).filter(|l| self.bits[*l] != 0).fold(0, |m, l| m | 1 << l)
     }
 
-    /// The lanes of `mask` where this index is below that one.
+    /// Returns the lanes of `mask` whose index is below `end`.
     pub fn below(&self, end: &Lanes, mask: u32) -> u32 {
         lanes(mask).filter(|l| self.index(*l) < end.index(*l)).fold(0, |m, l| m | 1 << l)
     }
 
-    /// A value for each lane of `mask`.
+    /// Computes a value for each lane of `mask`.
     pub fn each(ty: Ty, mask: u32, mut f: impl FnMut(usize) -> Lit) -> Lanes {
         let mut out = Lanes::none(ty);
         lanes(mask).for_each(|l| out.bits[l] = f(l).bits);

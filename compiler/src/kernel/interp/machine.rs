@@ -1,4 +1,4 @@
-//! One launch: its memory, its clocks, and every access with its checks.
+//! The state of one launch: its memory, its clocks, and every access with its checks.
 
 use super::args::{self, Args, Grid};
 use super::clock::{Access, Cell, Clock, Clocks, Target};
@@ -7,28 +7,30 @@ use super::memory::{Id, Memory};
 use crate::kernel::{Kernel, Mem, Stmt};
 use crate::scalar::{Lit, Ty};
 
-/// Who accesses memory: a thread by its number in the grid, the shared memory of its block, and the statement.
+/// The origin of an access: a thread by its number in the grid, the shared memory of its block, and
+/// the statement.
 #[derive(Clone, Copy)]
 pub(super) struct Who<'k> {
     pub thread: u32,
-    /// The first allocation of its block's shared memory; the others follow.
+    /// The first allocation of the block's shared memory; the others follow it.
     pub shared: Id,
     pub at: &'k Stmt,
 }
 
-/// The state of a launch beside its warps.
+/// The state of a launch, apart from its warps.
 pub(super) struct Machine<'k, 'm> {
     pub k: &'k Kernel,
     pub grid: Grid,
     pub args: &'m Args,
     pub memory: &'m mut Memory,
     pub clocks: Clocks,
-    /// By allocation; empty where the kernel can write nothing.
+    /// The last accesses of each element, by allocation; empty if the kernel cannot write there.
     cells: Vec<Vec<Cell<'k>>>,
-    /// What was released into each counter.
+    /// The clocks that arrivals at each counter were released into.
     arrivals: Vec<Clock>,
     pub records: Vec<u64>,
-    /// The first read of something unwritten. A race that explains it, in another order of the threads, is the better report.
+    /// The first read of unwritten memory. It is reported last, because it may be caused by a race,
+    /// which is the better report.
     pub unwritten: Option<Box<Fault>>,
 }
 
@@ -62,7 +64,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         self.cells[i].resize_with(self.memory.len(id), Cell::default);
     }
 
-    /// Shared memory for another block: the first allocation.
+    /// Allocates the shared memory of another block. Returns the first allocation.
     pub fn share(&mut self) -> Id {
         let first = Id(self.memory.count() as u32);
         for (_, ty, len) in &self.k.shared {
@@ -76,7 +78,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         Thread { block: number / self.k.threads, thread: number % self.k.threads }
     }
 
-    /// A fault of one thread at a statement.
+    /// Returns a fault of one thread at a statement.
     pub fn fault<T>(&self, kind: FaultKind, thread: u32, at: &Stmt, message: String) -> Check<T> {
         let at = Some(Place::new(self.k, self.thread(thread), at));
         Err(Box::new(Fault { kind, kernel: self.k.name.clone(), message, at, other: None }))
@@ -97,7 +99,8 @@ impl<'k, 'm> Machine<'k, 'm> {
         }
     }
 
-    /// The allocation behind a memory, and of `count` neighbours from `index` on the first element there and the step to the next.
+    /// Returns the allocation behind a memory, the position of element `index` in it, and the
+    /// distance to the next of the `count` neighbours.
     fn locate(&self, who: Who, m: Mem, index: i64, count: usize) -> Check<(Id, usize, isize)> {
         let (id, offset, stride, len) = match m {
             Mem::Array(i) => {
@@ -122,7 +125,7 @@ impl<'k, 'm> Machine<'k, 'm> {
                 format!("{what} of {} of {len}", name()),
             );
         }
-        // the launch checked that all elements are there
+        // the launch has checked that all elements of the array are in the allocation
         let at = (offset as i64 + index * stride) as usize;
         if count > 1 {
             let bytes = count * self.k.mem(m).1.size();
@@ -192,7 +195,7 @@ impl<'k, 'm> Machine<'k, 'm> {
             let what = format!("element {index} of {}", self.name(through));
             self.unwritten = self.fault::<()>(FaultKind::Unwritten, who.thread, who.at, what).err();
         }
-        // a byte other than 0 is true
+        // a byte other than 0 counts as true
         Ok(if memory.ty == Ty::Bool { (memory.bits[at] != 0).into() } else { memory.bits[at] })
     }
 
@@ -224,7 +227,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         self.both(FaultKind::Race, new, old, what)
     }
 
-    /// Two accesses of one element through two names: neither may be `noalias`.
+    /// Checks two accesses of one element through two names: neither array may be `noalias`.
     fn check_alias(&self, new: Access<'k>, old: Access<'k>, index: i64) -> Check<()> {
         let noalias =
             |t: Target| matches!(t, Target::Mem(Mem::Array(i)) if self.k.arrays[i as usize].noalias);
@@ -244,7 +247,7 @@ impl<'k, 'm> Machine<'k, 'm> {
         Err(Box::new(Fault { kind, kernel: self.k.name.clone(), message, at: place(new), other: place(old) }))
     }
 
-    /// One arrival; whether it is the last.
+    /// Performs one arrival. Returns whether it is the last one.
     pub fn arrive(&mut self, who: Who<'k>, at: i64, count: i64) -> Check<bool> {
         let counters = self.arrivals.len();
         let Some(id) = self.args.counters.filter(|_| (0..counters as i64).contains(&at)) else {

@@ -1,18 +1,19 @@
-//! The memory of the simulated device: allocations of elements of one type, which know what was written.
+//! The memory of the simulated device: allocations of elements of one type, each of which records
+//! whether it was written.
 
 use crate::scalar::{Lit, Ty};
 
-/// An allocation, by number.
+/// The number of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Id(pub u32);
 
-/// All allocations. Each starts at an address that is a multiple of 256.
+/// All allocations. Each starts at an address that is a multiple of 256 bytes.
 #[derive(Clone, Default, Debug)]
 pub struct Memory {
     list: Vec<Allocation>,
 }
 
-/// Elements of one type.
+/// An allocation of elements of one type.
 #[derive(Clone, Debug)]
 pub(super) struct Allocation {
     pub ty: Ty,
@@ -21,25 +22,25 @@ pub(super) struct Allocation {
 }
 
 impl Memory {
-    /// Elements that nothing has written.
+    /// Allocates elements, all of them unwritten.
     pub fn allocate(&mut self, ty: Ty, len: usize) -> Id {
         self.list.push(Allocation { ty, bits: vec![0; len], written: vec![false; len] });
         Id(self.list.len() as u32 - 1)
     }
 
-    /// The elements of a list.
+    /// Allocates and writes the elements of a list.
     pub fn filled(&mut self, ty: Ty, values: &[Lit]) -> Id {
         let id = self.allocate(ty, values.len());
         values.iter().enumerate().for_each(|(i, v)| self.set(id, i, *v));
         id
     }
 
-    /// How many elements an allocation has.
+    /// Returns how many elements an allocation has.
     pub fn len(&self, id: Id) -> usize {
         self.at(id).bits.len()
     }
 
-    /// An element; None if nothing wrote it.
+    /// Returns an element, or `None` if it was never written.
     pub fn get(&self, id: Id, i: usize) -> Option<Lit> {
         let a = self.at(id);
         a.written[i].then(|| Lit { ty: a.ty, bits: a.bits[i] })
@@ -59,12 +60,12 @@ impl Memory {
         self.list.len()
     }
 
-    /// Drops what was allocated after there were `count`.
+    /// Drops all allocations but the first `count`.
     pub(super) fn truncate(&mut self, count: usize) {
         self.list.truncate(count);
     }
 
-    /// Is this one of them?
+    /// Returns whether an allocation exists.
     pub(super) fn holds(&self, id: Id) -> bool {
         (id.0 as usize) < self.list.len()
     }

@@ -1,11 +1,14 @@
-//! Runs kernels for GPUs on the CPU, thread by thread, and finds what a GPU would let pass.
+//! Runs GPU kernels on the CPU, thread by thread, and finds faults that a GPU would not report.
 //!
-//! It is for tests: slow, and strict. Reported are data races in shared and global memory, barriers and shuffles that not all threads reach, accesses out of bounds
-//! or misaligned, reads of what nothing wrote, and counters that are not at 0 afterwards: each with the statement and the thread, or both.
+//! The interpreter is for tests, so it is slow and strict. It reports data races in shared and
+//! global memory, barriers and shuffles that not all threads reach, accesses out of bounds or
+//! misaligned, reads of unwritten memory, and counters that are not 0 afterwards. Each report names
+//! the statement and the thread, or both of them.
 //!
-//! - A warp's lanes execute a statement together (`warp.rs`); warps take turns as an [`Order`] says.
+//! - A warp's lanes execute a statement together (`warp.rs`); warps take turns in an [`Order`].
 //! - Values are those of `scalar::eval`, to the bit.
-//! - Accesses are ordered by barriers, among a warp's lanes by broadcasts (by shuffles not), and from the arrivals at a counter to the thread that was the last.
+//! - Barriers order the accesses of a block, broadcasts those of a warp (shuffles do not), and an
+//!   arrival at a counter orders the earlier accesses before those of the thread that arrives last.
 //!   A race is found whatever the order in which the threads ran (`clock.rs`).
 
 mod args;
@@ -27,23 +30,25 @@ use machine::Machine;
 use std::collections::VecDeque;
 use warp::{State, Warp};
 
-/// In which order warps run. No correct kernel's bits depend on it.
+/// The order in which warps run. The results of a correct kernel do not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// Block by block; in a block a warp runs until it waits.
     Ascending,
-    /// The same from the last to the first.
+    /// Like `Ascending`, but from the last block and warp to the first.
     Descending,
-    /// A few blocks at a time, a few statements of one of their warps, then of another one.
+    /// A few blocks at a time; a few statements of one warp, then of another one, chosen from this
+    /// seed.
     Random(u64),
 }
 
-/// Blocks that are there at a time in a random order.
+/// The number of resident blocks in a random order.
 const RESIDENT: usize = 4;
-/// Statements of all warps together.
+/// The most statements that all warps together may execute.
 const STEPS: u64 = 1 << 30;
 
-/// Runs a kernel. What it gives is, for each site, the record: 0 for none, else the complement of the lowest element.
+/// Runs a kernel. Returns the record of each site: 0 for none, else the complement of the lowest
+/// element.
 pub fn run(
     k: &Kernel,
     grid: Grid,
@@ -65,7 +70,7 @@ pub fn run(
     Ok(records)
 }
 
-/// A block that has started and is not through.
+/// A block that has started and not ended.
 struct Block<'k> {
     warps: Vec<Warp<'k>>,
 }
@@ -78,12 +83,13 @@ impl<'k> Block<'k> {
         Block { warps: warps.collect() }
     }
 
-    /// The warps that can run.
+    /// Returns the warps that can run.
     fn running(&self) -> Vec<usize> {
         (0..self.warps.len()).filter(|w| self.warps[*w].state == State::Running).collect()
     }
 
-    /// When no warp runs: all wait at one barrier, and go on, or all are done, which is the answer.
+    /// Is called when no warp can run: all wait at one barrier and go on, or all have ended.
+    /// Returns whether they have ended.
     fn meet(&mut self, m: &mut Machine<'k, '_>) -> Check<bool> {
         let Some((waiting, barrier)) = self.warps.iter().find_map(|w| Some((w, w.barrier()?))) else {
             return Ok(true);
@@ -102,7 +108,7 @@ impl<'k> Block<'k> {
     }
 }
 
-/// Who runs next.
+/// Chooses the warp that runs next.
 struct Schedule {
     order: Order,
     random: u64,
@@ -120,7 +126,7 @@ impl Schedule {
         s
     }
 
-    /// xorshift64*, below n.
+    /// Returns a random number below n (xorshift64*).
     fn below(&mut self, n: usize) -> usize {
         self.random ^= self.random >> 12;
         self.random ^= self.random << 25;

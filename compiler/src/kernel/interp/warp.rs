@@ -1,7 +1,9 @@
-//! A warp: 32 threads that execute one statement after the other together, each where it takes part.
+//! A warp: 32 threads that execute one statement after the other together, with some lanes
+//! inactive.
 //!
-//! Control flow is a stack of blocks of statements. A lane that does not take the way of the others waits until they are through; this is one of
-//! the ways a GPU may choose. Faults do not depend on the choice, because the lanes' clocks are separate.
+//! Control flow is a stack of blocks of statements. A lane that does not take the branch of the
+//! others waits until they have finished it; this is one of the orders that a GPU may choose.
+//! Faults do not depend on the choice, because the lanes' clocks are separate.
 
 use super::fault::{Check, FaultKind};
 use super::lanes::{Bits, Lanes, lanes};
@@ -10,20 +12,20 @@ use super::memory::Id;
 use crate::kernel::{Expr, Kernel, Reg, Stmt, WARP};
 use crate::scalar::Ty;
 
-/// What a warp can do next.
+/// Whether a warp can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Running,
-    /// At a barrier.
+    /// The warp waits at a barrier.
     Waiting,
     Done,
 }
 
-/// How a block of statements goes on at its end.
+/// What happens at the end of a block of statements.
 enum Turn<'k> {
     Once,
     While(&'k Expr),
-    /// With the end.
+    /// The next iteration of a loop with this index and end.
     Seq(Reg, Box<Lanes>),
 }
 
@@ -40,7 +42,7 @@ struct Frame<'k> {
 
 /// The state of a warp.
 pub(super) struct Warp<'k> {
-    /// Number in the grid of lane 0's thread.
+    /// The number in the grid of lane 0's thread.
     first: u32,
     shared: Id,
     pub regs: Vec<Bits>,
@@ -49,7 +51,8 @@ pub(super) struct Warp<'k> {
 }
 
 impl<'k> Warp<'k> {
-    /// At the start of the kernel. `first`: the number in the grid of its first thread.
+    /// Makes a warp at the start of the kernel. `first` is the number in the grid of its first
+    /// thread.
     pub fn new(k: &'k Kernel, first: u32, shared: Id) -> Warp<'k> {
         let mut w = Warp {
             first,
@@ -66,7 +69,7 @@ impl<'k> Warp<'k> {
         w
     }
 
-    /// A lane's thread, by number in the grid.
+    /// Returns the number in the grid of a lane's thread.
     pub fn thread(&self, lane: usize) -> u32 {
         self.first + lane as u32
     }
@@ -75,18 +78,19 @@ impl<'k> Warp<'k> {
         Who { thread: self.thread(lane), shared: self.shared, at }
     }
 
-    /// The statement that it executed last, and in which turn of the loops around it: what tells one barrier from another.
+    /// Returns the statements that the warp executed last, with the iterations of the loops around
+    /// them. They distinguish one execution of a barrier from another.
     pub fn place(&self) -> Vec<(*const Stmt, u32)> {
         self.stack.iter().map(|f| (&raw const f.body[f.at - 1], f.turns)).collect()
     }
 
-    /// The statement that it executed last; none after the end.
+    /// Returns the statement that the warp executed last; `None` after the end.
     pub fn last(&self) -> Option<&'k Stmt> {
         let f = self.stack.last()?;
         f.body.get(f.at.saturating_sub(1))
     }
 
-    /// The barrier where it waits.
+    /// Returns the barrier at which the warp waits.
     pub fn barrier(&self) -> Option<&'k Stmt> {
         self.last().filter(|_| self.state == State::Waiting)
     }
@@ -104,7 +108,8 @@ impl<'k> Warp<'k> {
 }
 
 impl<'k> Machine<'k, '_> {
-    /// Executes one statement of a running warp. `order` puts the lanes of a mask in the order in which they arrive at counters.
+    /// Executes one statement of a running warp. `order` puts the lanes of a mask in the order in
+    /// which they arrive at counters.
     pub fn step(&mut self, w: &mut Warp<'k>, order: &mut dyn FnMut(&mut Vec<usize>)) -> Check<()> {
         let Some(f) = w.stack.last_mut() else {
             w.state = State::Done;
@@ -196,7 +201,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// At the end of a block: another turn of the loop, or back.
+    /// Ends a block: begins the next iteration of a loop, or returns to the enclosing block.
     fn turn(&mut self, w: &mut Warp<'k>) -> Check<()> {
         let Some(f) = w.stack.last() else { return Ok(()) };
         let again = match &f.turn {
@@ -205,7 +210,7 @@ impl<'k> Machine<'k, '_> {
             Turn::Seq(r, hi) => {
                 let mut i = Lanes { bits: w.regs[r.0 as usize], ty: hi.ty };
                 for l in lanes(f.mask) {
-                    // below the end, so this does not leave the type
+                    // the index is below the end, so the sum does not overflow
                     let next = i.index(l) + 1;
                     i.bits[l] = if hi.ty == Ty::I32 { u64::from(next as u32) } else { next as u64 };
                 }
