@@ -203,7 +203,7 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
 
 /// Whether the C compiler can see that a float, or the operand of its negation, is never -0. GCC
 /// (at least 12 and 13) then rewrites `0.0 - x` and `-x + 0.0`, which are 0.0 for x = 0.0, as `-x`.
-/// If the operation is inside a function that is not inlined, GCC does not see this.
+/// If the operation is in a function of its own, GCC does not see this.
 fn zero_has_known_sign(k: &Kernel, e: &Expr) -> bool {
     match e {
         Expr::Cast(_, a) => !k.ty(a).is_float(),

@@ -96,7 +96,7 @@ struct Emitter<'a> {
     text: String,
     depth: usize,
     labels: u32,
-    /// Whether each register is assigned more than once.
+    /// Whether the value of each register changes.
     vars: Vec<bool>,
     /// The addresses computed so far, one list for each open block.
     addresses: Vec<Vec<Known<'a>>>,
