@@ -183,8 +183,8 @@ fn is_same(a: &String, b: &String, entry: &str) -> bool {
     std::ptr::eq(a, b) || code(a, entry) == code(b, entry)
 }
 
-/// Returns the argument of the first directive of this name in PTX: `.version 8.0`, `.target
-/// sm_80`.
+/// Returns the argument of the first directive of this name in PTX: `.version 8.0`,
+/// `.target sm_80`.
 pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
     ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
 }

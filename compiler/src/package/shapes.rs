@@ -87,8 +87,8 @@ fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
     leader
 }
 
-/// Returns the text which says that an array is as long as these axes: `, as long as x`, `, as
-/// large as a`, or ` of rows(a) x cols(b) elements`.
+/// Returns the text which says that an array is as long as these axes: `, as long as x`,
+/// `, as large as a`, or ` of rows(a) x cols(b) elements`.
 fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
     let first = &plan.params[axes[0].0 as usize];
     let whole = usize::from(first.ty.rank) == axes.len();

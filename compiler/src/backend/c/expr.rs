@@ -92,8 +92,8 @@ fn typed(k: &Kernel, e: &Expr) -> String {
     if is_wide { format!("({}){text}", ctype(ty)) } else { text }
 }
 
-/// Whether the text is one call `agpu_name(...)` with nothing behind it, unlike `agpu_name(...) +
-/// (...)`.
+/// Whether the text is one call `agpu_name(...)` with nothing behind it, unlike
+/// `agpu_name(...) + (...)`.
 fn is_one_call(text: &str) -> bool {
     let mut depth = 0;
     let end = text.find(|c| {
