@@ -1,9 +1,9 @@
-//! Makes the C header of the runtime with cbindgen, into OUT_DIR. `include/arraygpu.h` is the committed copy: `tests/header.rs`
-//! fails when it is stale, and with BLESS=1 refreshes it.
+//! Writes the C header of the runtime with cbindgen into OUT_DIR. `include/arraygpu.h` is the
+//! committed copy: `tests/header.rs` fails if it is stale, and updates it with BLESS=1.
 
 use std::path::{Path, PathBuf};
 
-/// In the header's order.
+/// The sources of the header, in the header's order.
 const SOURCES: [&str; 18] = [
     "abi.rs",
     "guard.rs",

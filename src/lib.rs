@@ -1,6 +1,8 @@
-//! arraygpu: array programs written as Rust closures, compiled to packages that C and C++ programs link.
+//! arraygpu: array programs written as Rust closures, compiled to packages that C and C++ programs
+//! link.
 //!
-//! A *generator* is an ordinary Rust program. It registers functions of typed expressions and runs the command line:
+//! A *generator* is an ordinary Rust program. It registers functions of typed expressions and runs
+//! the command line:
 //!
 //! ```no_run
 //! use arraygpu::prelude::*;
@@ -20,7 +22,8 @@
 //! }
 //! ```
 //!
-//! `docs/language.md` is the language on a page, `docs/semantics.md` what a program means, to the bit.
+//! `docs/language.md` describes the language on one page, and `docs/semantics.md` defines what a
+//! program means, to the bit.
 
 pub use arraygpu_dsl::{
     Argument, Bits, Boundary, Elem, Error, Float, Int, IntoScalar, KernelFn, MExp, MatrixRhs, Num, Package,
@@ -29,12 +32,12 @@ pub use arraygpu_dsl::{
     slet, stage, stage_with,
 };
 
-/// All that a generator needs.
+/// Everything that a generator needs.
 pub mod prelude {
     pub use arraygpu_dsl::prelude::*;
 }
 
-/// The Rust code in README.md compiles.
+/// Tests that the Rust code in README.md compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

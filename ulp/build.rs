@@ -1,4 +1,4 @@
-//! Compiles the judge in x87's extended precision.
+//! Compiles the judge that computes in the extended precision of x87.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/extended.c");

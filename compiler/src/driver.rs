@@ -1,4 +1,4 @@
-//! From functions to everything a package needs, in memory.
+//! Compiles functions into everything that a package needs, in memory.
 
 use crate::backend;
 use crate::backend::ptx::merge_equal::KnownKernels;
@@ -15,7 +15,8 @@ use crate::schedule::strategy::Strategy;
 use crate::schedule::{self, Scheduled};
 use crate::schedule::{CpuVariants, Draft};
 
-/// The passes recurse over expressions as deep as the author's program; they get the stack for it.
+/// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
+/// author's program.
 const STACK: usize = 256 << 20;
 
 /// A compiled program.
@@ -23,26 +24,26 @@ const STACK: usize = 256 << 20;
 pub struct Compiled {
     /// The package's name.
     pub name: String,
-    /// What it was compiled for.
+    /// The targets that it was compiled for.
     pub targets: Targets,
     /// The functions as the author wrote them.
     pub sources: Vec<Function>,
     /// The functions after all passes, in the author's order.
     pub functions: Vec<Function>,
-    /// Their plans; entry i is the i-th.
+    /// The plans; plan i belongs to function i.
     pub plans: Vec<Plan>,
-    /// All kernels, in the order of the tables.
+    /// The variants of all kernels for CPUs, in the order of the tables.
     pub variants: Vec<CpuVariants>,
-    /// The kernels' names.
+    /// The names of the kernels.
     pub kernels: Vec<String>,
-    /// How each kernel is launched on a GPU; empty when that target was not asked for.
+    /// How each kernel is launched on a GPU; empty if that target was not requested.
     pub gpu: Vec<GpuKernel>,
-    /// What was decided of the stencils of each kernel, in the order of `gpu`.
+    /// The decisions about the stencils of each kernel, in the order of `gpu`.
     pub stencils: Vec<Vec<Kept>>,
     /// The code of each kernel's variants, in the order of `gpu`.
     pub gpu_code: Vec<Vec<GpuCode>>,
-    /// What the author should know: places that are slow on some target. Entry i is of the i-th
-    /// function.
+    /// Warnings for the author, such as places that are slow on some target. Entry i belongs to
+    /// function i.
     pub warnings: Vec<Vec<String>>,
     /// One self-contained C file with all kernels and the table `<name>_cpu_<AGPU_LEVEL>`.
     pub c_source: String,
@@ -51,26 +52,27 @@ pub struct Compiled {
 /// One variant of a kernel for GPUs.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
-    /// Which it was written by.
+    /// The strategy by which it was written.
     pub strategy: Strategy,
-    /// Kernel IR.
+    /// The kernel IR.
     pub kernel: Kernel,
-    /// PTX, a module with one entry.
+    /// The PTX, a module with one entry.
     pub ptx: String,
-    /// An earlier variant of the package has the same code, which is launched for this one, too.
+    /// Whether an earlier variant of the package has the same code, which is launched for this one
+    /// as well.
     pub is_merged: bool,
 }
 
-/// What to compile for.
+/// The targets to compile for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Targets {
-    /// C for processors.
+    /// Whether to write C for processors.
     pub cpu: bool,
-    /// PTX for NVIDIA GPUs.
+    /// Whether to write PTX for NVIDIA GPUs.
     pub cuda: bool,
 }
 
-/// The stages that [`Compiled::emit`] prints.
+/// The forms of the program that [`Compiled::emit`] prints.
 pub const STAGES: [&str; 6] = ["core", "fused", "plan", "kernel", "c", "ptx"];
 
 /// Compiles a package's functions for all targets.
@@ -83,31 +85,31 @@ pub fn compile_for(name: &str, functions: Vec<Function>, targets: Targets) -> Re
     on_big_stack(|| compile_here(name, functions, targets))
 }
 
-/// Runs `f` on a stack for deep programs, on this thread: starting another would cost a turn of the
-/// scheduler.
+/// Runs `f` on a stack for deep programs, on this thread, because waking another thread takes time.
 pub fn on_big_stack<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
-    // where there is no room for it, `stacker` panics
+    // `stacker` panics if there is no memory for the stack.
     if Vec::<u8>::new().try_reserve_exact(STACK).is_err() {
         return Err(interrupt::stopped(Why::OutOfMemory));
     }
     stacker::grow(STACK, f)
 }
 
-/// All passes over one function. Functions of one structure become equal, however they were
-/// spelled.
+/// Runs all compiler passes over one function. Functions of the same structure become equal,
+/// however they were written.
 pub fn fuse(f: &Function) -> Result<Function> {
-    // a node becomes some dozens of levels at most, where it is an elementary function
+    // A node becomes at most some dozens of levels, namely if it is an elementary function.
     on_enough_stack(f, 16 << 10, || pipeline::run(f, &mut |_, _| ())).map_err(|e| e.at(f.loc.as_ref()))
 }
 
-/// Plan and kernels of one function in fused form; texts are left to the caller.
+/// Returns plan and kernels of one function after the passes, without printing them.
 pub fn schedule(fused: &Function, scope: Scope) -> Result<Scheduled> {
     on_enough_stack(fused, 8 << 10, || schedule::schedule(fused, 0, scope))
         .map_err(|e| e.at(fused.loc.as_ref()))
 }
 
-/// Runs `f` here if the function is so small that this stack will do, with so many bytes a node,
-/// however deep it is: a stack of its own costs as much as a small function's passes.
+/// Runs `f` on the present stack if that has `each` bytes for every node of the function, which
+/// suffices however deep it is. A stack of its own costs as much as the passes over a small
+/// function.
 fn on_enough_stack<T>(function: &Function, each: usize, f: impl FnOnce() -> Result<T>) -> Result<T> {
     const LEAST: usize = 1 << 20;
     let steps: usize = function.steps.iter().map(|s| s.graph.len()).sum();
@@ -166,7 +168,7 @@ fn compile_here(name: &str, sources: Vec<Function>, targets: Targets) -> Result<
     Ok(out)
 }
 
-/// A variant whose code is known gets the entry of the one before.
+/// Gives a variant the entry of an earlier one that has the same code.
 fn merge(known: &mut KnownKernels, code: &mut GpuCode, variant: &mut GpuVariant) {
     if let Some(entry) = known.find(&code.ptx, &variant.entry) {
         code.kernel.name.clone_from(&entry);
@@ -176,7 +178,7 @@ fn merge(known: &mut KnownKernels, code: &mut GpuCode, variant: &mut GpuVariant)
 }
 
 impl Compiled {
-    /// The text of a stage (one of [`STAGES`]) of the whole program.
+    /// Returns the whole program in one of the forms of [`STAGES`].
     pub fn emit(&self, stage: &str) -> Result<String> {
         let join = |texts: Vec<String>| texts.join("\n");
         Ok(match stage {
@@ -196,8 +198,8 @@ impl Compiled {
         })
     }
 
-    /// Every variant of every kernel of the targets: kernel IR behind a comment that says the
-    /// target, the strategy and when it is launched.
+    /// Returns every variant of every kernel of the targets: kernel IR behind a comment with the
+    /// target, the strategy and the conditions of its launch.
     pub fn kernel_texts(&self) -> Vec<VariantText> {
         let mut out = Vec::new();
         for (i, variants) in self.variants.iter().enumerate() {
@@ -217,7 +219,7 @@ impl Compiled {
 pub struct VariantText {
     /// The kernel's name.
     pub name: String,
-    /// Comment and kernel IR.
+    /// The comment and the kernel IR.
     pub text: String,
 }
 
@@ -244,7 +246,7 @@ fn gpu_texts(launch: &GpuKernel, codes: &[GpuCode]) -> Vec<VariantText> {
     let text = launch.to_string();
     let lines = text.lines().map(str::trim).filter(|l| l.starts_with("version "));
     let text = |(line, code): (&str, &GpuCode)| {
-        // the code stands at the variant whose entry it has
+        // The code is listed at the variant whose entry it shares.
         let kernel =
             if code.is_merged { "; the code is that entry's\n".to_string() } else { code.kernel.to_string() };
         let text = format!("; cuda, {}: {line}\n{kernel}", code.strategy.name());

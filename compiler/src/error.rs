@@ -1,4 +1,4 @@
-//! Errors of the compiler. Its kinds say who must act.
+//! Errors of the compiler. The kind of an error says who must act.
 
 use crate::loc::Loc;
 use std::fmt;
@@ -12,17 +12,17 @@ pub enum Kind {
     Limit,
     /// arraygpu is wrong: please report it.
     Bug,
-    /// The host cancelled, or memory ran out: nobody's program is wrong ([`crate::interrupt`]).
+    /// The host cancelled, or memory ran out; no program is wrong ([`crate::interrupt`]).
     Stopped,
 }
 
-/// An error value: a stable code, what is wrong, and where.
+/// An error: a stable code, what is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
     /// Who must act.
     pub kind: Kind,
-    /// Stable code, `E0203`; the first two digits name the part: 01 text, 02 dsl, 03 core, 04
-    /// schedule, 05 package, 06 C compiler and ptxas, 09 stopped from outside.
+    /// A stable code such as `E0203`. The first two digits name the part: 01 text, 02 dsl, 03 core,
+    /// 04 schedule, 05 package, 06 C compiler and ptxas, 09 interruption from outside.
     pub code: &'static str,
     /// What is wrong, with names and sizes.
     pub message: String,
@@ -30,26 +30,26 @@ pub struct Error {
     pub loc: Option<Loc>,
 }
 
-/// Results with [`Error`].
+/// A result whose error is an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error of the author's program.
+    /// Makes an error of the author's program.
     pub fn user(code: &'static str, message: impl Into<String>) -> Error {
         Error { kind: Kind::User, code, message: message.into(), loc: None }
     }
 
-    /// Something that this version cannot do.
+    /// Makes an error for something that this version cannot do.
     pub fn limit(code: &'static str, message: impl Into<String>) -> Error {
         Error { kind: Kind::Limit, code, message: message.into(), loc: None }
     }
 
-    /// A broken invariant of ours.
+    /// Makes an error for a broken invariant of arraygpu.
     pub fn bug(code: &'static str, message: impl Into<String>) -> Error {
         Error { kind: Kind::Bug, code, message: message.into(), loc: None }
     }
 
-    /// What a verifier says of a text: its author is to mend it, not we.
+    /// Turns a verifier's error into a user error, which the author of the text has to correct.
     pub fn of_text(self) -> Error {
         Error { kind: Kind::User, ..self }
     }
@@ -60,7 +60,7 @@ impl Error {
         self
     }
 
-    /// Adds a place; the first one that was given stays.
+    /// Adds a place, unless the error has one already.
     pub fn at(mut self, loc: Option<&Loc>) -> Error {
         self.loc = self.loc.or_else(|| loc.cloned());
         self

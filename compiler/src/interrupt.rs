@@ -1,32 +1,33 @@
-//! Compiling that is stopped from outside: the host cancels, or memory runs out. Passes, the
-//! schedule and the C compiler's caller ask between their steps; what was compiled so far is
-//! dropped, and nothing else has changed.
+//! Interrupts compilation from outside, if the host cancels it or memory runs out. The compiler
+//! passes, the schedule and the wait for the C compiler check for an interruption between their
+//! steps. What was compiled so far is dropped, and nothing else has changed.
 
 use crate::error::{Error, Kind, Result};
 use std::sync::OnceLock;
 
-/// Why compiling stops.
+/// The reason why compilation stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// The host asked for it.
+    /// The host requested it.
     Cancelled,
-    /// The allocator lives on its reserve.
+    /// The allocator uses its reserve.
     OutOfMemory,
 }
 
-/// Code of a compilation that was cancelled.
+/// Code of the error of a cancelled compilation.
 pub const CANCELLED: &str = "E0901";
-/// Code of a compilation that memory did not suffice for.
+/// Code of the error of a compilation that ran out of memory.
 pub const OUT_OF_MEMORY: &str = "E0902";
 
 static ASK: OnceLock<fn() -> Option<Why>> = OnceLock::new();
 
-/// `ask` is called from now on by the threads that compile. Only the first one given counts.
+/// Installs `ask`, which the threads that compile call from now on. Only the first call has an
+/// effect.
 pub fn install(ask: fn() -> Option<Why>) {
     let _ = ASK.set(ask);
 }
 
-/// An error where compiling is to stop.
+/// Returns an error if compilation is to stop.
 pub fn check() -> Result<()> {
     match ASK.get().and_then(|ask| ask()) {
         None => Ok(()),
@@ -34,7 +35,7 @@ pub fn check() -> Result<()> {
     }
 }
 
-/// The error of a compilation that stops.
+/// Returns the error of an interrupted compilation.
 #[cold]
 pub fn stopped(why: Why) -> Error {
     let (code, message) = match why {

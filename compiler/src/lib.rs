@@ -4,10 +4,10 @@
 //! core IR -> passes -> schedule -> plan + kernel IR -> backend -> package
 //! ```
 //!
-//! [`core`] is what an author's function becomes, [`passes`] rewrites it ([`passes::pipeline`] is
-//! the list), [`schedule`] decides what is a kernel and by which strategy, giving a [`plan`] and
-//! kernels in [`kernel`] IR, and [`backend`] prints those. [`driver`] runs all of it. Nothing here
-//! does IO outside `package`.
+//! An author's function becomes a graph of [`core`] IR, which [`passes`] rewrite (listed in
+//! [`passes::pipeline`]). [`schedule`] divides it into kernels, chooses their strategies, and
+//! returns a [`plan`] and kernels in [`kernel`] IR, which [`backend`] prints. [`driver`] runs all
+//! of this. Nothing outside `package` does input or output.
 
 pub mod backend;
 pub mod build;

@@ -15,17 +15,18 @@ pub struct Loc {
 }
 
 impl Loc {
-    /// The place of a `#[track_caller]` call.
+    /// Converts the location of a `#[track_caller]` call.
     pub fn caller(at: &std::panic::Location<'_>) -> Loc {
         Loc { file: at.file().into(), line: at.line(), column: at.column() }
     }
 
-    /// The file name without its folders, and the line: how reports and generated comments say it.
+    /// Returns the file name without its folders, and the line, as reports and generated comments
+    /// print it.
     pub fn short(&self) -> String {
         format!("{}:{}", self.name(), self.line)
     }
 
-    /// Whether both are said in the same way: see [`Loc::short`].
+    /// Whether both have the same text in [`Loc::short`].
     pub fn is_short_as(&self, other: &Loc) -> bool {
         self.line == other.line && self.name() == other.name()
     }
@@ -41,27 +42,27 @@ impl fmt::Display for Loc {
     }
 }
 
-/// Where a node comes from: its own place first, then the combinators it was fused into, innermost
-/// first. May be empty.
+/// The source locations of a node: its own place first, then the combinators into which it was
+/// fused, innermost first. It may be empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LocStack(pub Arc<[Loc]>);
 
 impl LocStack {
-    /// A stack of one.
+    /// Makes a stack of one place.
     pub fn one(loc: Loc) -> LocStack {
         LocStack(Arc::new([loc]))
     }
 
-    /// The innermost place.
+    /// Returns the innermost place.
     pub fn first(&self) -> Option<&Loc> {
         self.0.first()
     }
 
-    /// How many places are kept: deep chains of combinators would otherwise cost memory quadratic
-    /// in their length.
+    /// Maximum number of places that are kept. Without a limit, deep chains of combinators would
+    /// need memory quadratic in their length.
     const DEPTH: usize = 4;
 
-    /// This stack with the places of `outer` behind it, where they are not its end already.
+    /// Returns this stack followed by the places of `outer`, unless it ends with them already.
     pub fn within(&self, outer: &LocStack) -> LocStack {
         if outer.0.is_empty() || self.0.len() >= Self::DEPTH || self.0.ends_with(&outer.0) {
             return self.clone();
@@ -71,7 +72,8 @@ impl LocStack {
 }
 
 impl fmt::Display for LocStack {
-    /// `!file:line:column<file:line:column`, as in the text IRs; nothing when empty.
+    /// Writes `!file:line:column<file:line:column`, as in the text IRs, or nothing for an empty
+    /// stack.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, loc) in self.0.iter().enumerate() {
             write!(f, "{}{loc}", if i == 0 { "!" } else { "<" })?;

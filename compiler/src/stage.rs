@@ -1,4 +1,4 @@
-//! Staging: functions compiled for the values of some of their host scalars (Haidl, Steuer,
+//! Staging: functions are compiled for the values of some of their host scalars (Haidl, Steuer,
 //! Humernbrum, Gorlatch, "Multi-Stage Programming for GPUs in Modern C++ using PACXX", 2016).
 //!
 //! ```text
@@ -8,14 +8,14 @@
 //! %3 = stage %k                   (3i32)
 //! ```
 //!
-//! [`Stages`] are the values that a function embeds, as host scalars of its parameters: some
-//! operations a call. [`specialise`] puts values into their places. A value that is staged is known
-//! wherever it is used: a staged length also as the length of that parameter, without `stage`. What
-//! the shape rules say about it stays a rule. A function that nothing specialises is compiled with
-//! `stage x` meaning x (`passes/stages.rs`).
+//! [`Stages`] holds the values that a function embeds, as host scalars of its parameters, which
+//! take a few operations per call. [`specialise`] replaces them by constants. A staged value is
+//! then known wherever it is used; a staged length also where the length of that parameter is used
+//! without `stage`. The shape rules about it remain. If a function is not specialised, `stage x`
+//! means x (`passes/stages.rs`).
 //!
-//! Steps of iterations stage, too: of what they get from outside and of the extents of their
-//! states, which are the same before each step.
+//! Steps of iterations stage values as well: host scalars of their arguments, and the extents of
+//! their states, which are the same before each step.
 
 use crate::core::simplify::{extent, extents, simplify};
 use crate::core::{Function, Graph, NodeId, Op, Require, Rule, rewrite::rewrite_from};
@@ -31,7 +31,7 @@ pub fn has_stages(f: &Function) -> bool {
     !types(f).is_empty()
 }
 
-/// The types of the values that a function embeds, in their order.
+/// Returns the types of the values that a function embeds, in order.
 pub fn types(f: &Function) -> Vec<Ty> {
     let of = |site: Site| match site {
         Site::Here(n, _) => vec![f.graph.ty(n).elem],
@@ -66,8 +66,8 @@ impl Stages {
         Stages { plan: Plan { host: hosts.into_list(), ..Plan::default() }, values }
     }
 
-    /// Their values in a call, in a fixed order. `len(i, axis)` is the length of array parameter i
-    /// along an axis, `arg(i)` the value of scalar parameter i.
+    /// Returns the staged values in a call, in a fixed order. `len(i, axis)` is the length of array
+    /// parameter i along an axis, and `arg(i)` the value of scalar parameter i.
     pub fn values(&self, len: impl Fn(u32, u8) -> i64, arg: impl Fn(u32) -> Lit) -> Vec<Lit> {
         let mut all = Vec::with_capacity(self.plan.host.len());
         host::evaluate(&self.plan, len, arg, &mut all);
@@ -75,26 +75,27 @@ impl Stages {
     }
 }
 
-/// The values that a function stages in one call: `params` has the scalar parameters' values,
-/// `extents` the arrays'.
+/// Returns the values that a function stages in one call. `params` has the values of the scalar
+/// parameters, `extents` those of the arrays.
 pub fn values(f: &Function, params: &[Option<Lit>], extents: &[Vec<i64>]) -> Vec<Lit> {
     let arg = |p: u32| params[p as usize].unwrap_or(Lit::zero(f.params[p as usize].ty.elem));
     Stages::of(f).values(|p, axis| extents[p as usize][usize::from(axis)], arg)
 }
 
-/// The function for calls in which it stages these values: every staged scalar is a constant.
+/// Returns the function for calls in which it stages these values: every staged scalar becomes a
+/// constant.
 pub fn specialise(f: &Function, values: &[Lit]) -> Function {
     specialised(f, &HashMap::default(), &mut values.iter().copied())
 }
 
-/// What tells iterations apart, in one graph: the step, how often, and from what.
+/// The identity of an iteration in a graph: the step, the count, and the arguments.
 type Iteration = (u32, NodeId, Vec<NodeId>);
 
-/// Where values are embedded.
+/// A node at which values are embedded.
 enum Site {
-    /// A stage, and its operand.
+    /// A stage node, and its operand.
     Here(NodeId, NodeId),
-    /// The stages of a step.
+    /// An iteration whose step has stages.
     Step(Iteration),
 }
 
@@ -105,7 +106,7 @@ fn iteration(op: &Op) -> Option<Iteration> {
     }
 }
 
-/// In the order of the values.
+/// Returns the sites of a function, in the order of the values.
 fn sites(f: &Function) -> Vec<Site> {
     let mut seen = HashSet::default();
     let site = |n: NodeId| match f.graph.op(n) {
@@ -115,16 +116,16 @@ fn sites(f: &Function) -> Vec<Site> {
     f.graph.reachable(f.roots()).into_iter().filter_map(site).collect()
 }
 
-/// The host scalars of a function or a step, in terms of the whole function's parameters.
+/// The host scalars of a function or a step, in terms of the parameters of the whole function.
 struct Scalars {
     g: Graph,
-    /// The host scalars of each parameter: its value, or its extents.
+    /// The host scalars of each parameter: its value if it is a scalar, else its extents.
     params: Vec<Vec<HostId>>,
     known: HashMap<NodeId, HostId>,
 }
 
 impl Scalars {
-    /// Appends what is staged.
+    /// Appends the host scalars that are staged.
     fn staged(&mut self, f: &Function, hosts: &mut Hosts, out: &mut Vec<HostId>) {
         for site in sites(f) {
             match site {
@@ -142,7 +143,7 @@ impl Scalars {
         }
     }
 
-    /// What a step knows of an argument.
+    /// Returns the host scalars of an argument that a step may use.
     fn argument(&mut self, a: NodeId, hosts: &mut Hosts) -> Vec<HostId> {
         if self.g.ty(a).is_scalar() {
             return vec![self.host(a, hosts)];
@@ -188,7 +189,7 @@ impl Scalars {
     }
 }
 
-/// What is known of parameters: the values of scalars, the lengths of arrays along an axis.
+/// What is known about parameters: the values of scalars, and the lengths of arrays along an axis.
 type Facts = HashMap<(u32, u8), Lit>;
 
 fn specialised(f: &Function, facts: &Facts, values: &mut dyn Iterator<Item = Lit>) -> Function {
@@ -239,7 +240,7 @@ fn specialised(f: &Function, facts: &Facts, values: &mut dyn Iterator<Item = Lit
     out
 }
 
-/// The lengths of parameters that are known, in order.
+/// Returns the known lengths of parameters, in order.
 fn lengths(f: &Function, facts: &Facts, known: &HashMap<NodeId, Lit>) -> Vec<(u32, u8, Lit)> {
     let axes = (0..).zip(&f.params).flat_map(|(p, param)| (0..param.ty.rank).map(move |axis| (p, axis)));
     let value = |p: u32, axis: u8| {
@@ -249,7 +250,7 @@ fn lengths(f: &Function, facts: &Facts, known: &HashMap<NodeId, Lit>) -> Vec<(u3
     axes.filter_map(|(p, axis)| value(p, axis).map(|value| (p, axis, value))).collect()
 }
 
-/// Steps, each as its iterations call it.
+/// The steps of a function, specialised for the iterations that call them.
 struct Steps<'a> {
     old: &'a [Arc<Function>],
     new: Vec<Arc<Function>>,
@@ -257,8 +258,8 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// The number of the step that stands for the one of an iteration, whose arguments are these
-    /// now.
+    /// Returns the number of the step that is specialised for the iteration `key`, whose arguments
+    /// are now `args`.
     fn of(
         &mut self,
         g: &mut Graph,

@@ -1,4 +1,4 @@
-//! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the few moves that
+//! The lexer that the three text forms share (`docs/ir.md`), and a cursor with the operations that
 //! their parsers need.
 
 use crate::error::{Error, Result};
@@ -12,28 +12,28 @@ use std::sync::Arc;
 pub enum Token {
     /// A name or keyword.
     Word(String),
-    /// `%name`
+    /// A value: `%name`.
     Value(String),
-    /// `@name`
+    /// A global name: `@name`.
     Global(String),
-    /// A literal of the IR, or a bare number (without a type) as text.
+    /// A literal of the IR, or a number without a type, as text.
     Number(String),
     /// A string in double quotes.
     Str(String),
-    /// `!file:line:column<...`
+    /// A source location: `!file:line:column<...`.
     Place(LocStack),
-    /// A punctuation mark; `->` is one.
+    /// A punctuation mark; `->` is a single one.
     Mark(&'static str),
 }
 
 const MARKS: [&str; 11] = ["->", "(", ")", "{", "}", "[", "]", ",", ":", "=", "->"];
 
-/// A place in a text; both count from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// The line.
     pub line: u32,
-    /// The character of the line.
+    /// The character in the line.
     pub column: u32,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Splits a text into tokens, each with its place.
+/// Splits a text into tokens, each with its position.
 pub fn lex(text: &str) -> Result<Vec<(Token, Position)>> {
     let mut out = Vec::new();
     for (whole, line) in text.lines().zip(1..) {
@@ -115,7 +115,7 @@ fn string(s: &str) -> std::result::Result<(Token, usize), String> {
     Err("a string without end".into())
 }
 
-/// A string as the lexer reads it back.
+/// Quotes a string so that the lexer reads it back.
 pub fn quote(s: &str) -> String {
     format!("\"{}\"", s.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
@@ -137,16 +137,16 @@ pub struct Cursor {
     depth: usize,
 }
 
-/// Levels of nesting that a text may have: parsers go through them by recursion.
+/// Maximum number of levels of nesting in a text, because parsers are recursive.
 const MAX_DEPTH: usize = 200;
 
 impl Cursor {
-    /// At the start of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &str) -> Result<Cursor> {
         Ok(Cursor { tokens: lex(text)?, at: 0, depth: 0 })
     }
 
-    /// Begins what is nested in something of its kind; an error if that goes on too deep.
+    /// Enters a nested level. Returns an error if the nesting is too deep.
     pub fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -155,12 +155,12 @@ impl Cursor {
         Ok(())
     }
 
-    /// Ends it.
+    /// Leaves a nested level.
     pub fn leave(&mut self) {
         self.depth -= 1;
     }
 
-    /// What is nested in something of its kind.
+    /// Parses a nested level.
     pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
         self.enter()?;
         let out = parse(self);
@@ -168,33 +168,33 @@ impl Cursor {
         out
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|t| &t.0)
     }
 
-    /// The token after the next.
+    /// Returns the token after the next one.
     pub fn peek2(&self) -> Option<&Token> {
         self.tokens.get(self.at + 1).map(|t| &t.0)
     }
 
-    /// All tokens are used up.
+    /// Whether all tokens are used up.
     pub fn is_done(&self) -> bool {
         self.at == self.tokens.len()
     }
 
-    /// Where the next token is, or the last one at the end.
+    /// Returns the position of the next token, or at the end that of the last one.
     pub fn position(&self) -> Position {
         let token = self.tokens.get(self.at).or(self.tokens.last());
         token.map_or(Position { line: 1, column: 1 }, |t| t.1)
     }
 
-    /// An error at the next token.
+    /// Returns an error at the next token.
     pub fn error(&self, message: impl fmt::Display) -> Error {
         Cursor::error_at(self.position(), message)
     }
 
-    /// An error at a token that may have been taken.
+    /// Returns an error at a token that may have been taken already.
     pub fn error_at(at: Position, message: impl fmt::Display) -> Error {
         Error::user("E0102", format!("{at}: {message}"))
     }
@@ -206,7 +206,7 @@ impl Cursor {
         }
     }
 
-    /// Takes a mark or keyword if it is next.
+    /// Takes the given mark or keyword, if it is next.
     pub fn eat(&mut self, s: &str) -> bool {
         let yes = match self.peek() {
             Some(Token::Mark(m)) => *m == s,
@@ -217,7 +217,7 @@ impl Cursor {
         yes
     }
 
-    /// Takes that mark or keyword.
+    /// Takes the given mark or keyword, or returns an error.
     pub fn expect(&mut self, s: &str) -> Result<()> {
         if self.eat(s) { Ok(()) } else { Err(self.expected(&format!("`{s}`"))) }
     }
@@ -262,7 +262,7 @@ impl Cursor {
         Ok(Some(lit))
     }
 
-    /// Takes a bare number.
+    /// Takes a number without a type.
     pub fn number(&mut self) -> Result<u64> {
         let Some(Token::Number(n)) = self.peek() else { return Err(self.expected("a number")) };
         let number = n.parse().map_err(|_| self.expected("a number"))?;
@@ -282,7 +282,7 @@ impl Cursor {
         Ty::parse(&self.word()?).ok_or(error)
     }
 
-    /// Takes a place, empty when none is there.
+    /// Takes a source location, which is empty if none is there.
     pub fn place(&mut self) -> LocStack {
         let Some(Token::Place(p)) = self.peek() else { return LocStack::default() };
         let p = p.clone();
@@ -290,7 +290,7 @@ impl Cursor {
         p
     }
 
-    /// `item {"," item}`, or nothing when `close` is next; takes `close`.
+    /// Takes items separated by commas up to and including `close`; there may be none.
     pub fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Cursor) -> Result<T>) -> Result<Vec<T>> {
         let mut out = Vec::new();
         if self.eat(close) {

@@ -1,8 +1,11 @@
 //! The inverse functions: arc tangent (of one number and of two), arc sine, arc cosine.
 //!
-//! atan(t) = t + t^3 p(t^2) for |t| <= 1/2; an angle of the first octant beyond is pi/4 + atan((n - d) / (n + d)), one of the second pi/2 less its mirror image.
-//! asin(t) = t + t^3 p(t^2) for |t| <= 1/2, and pi/2 - 2 asin(sqrt((1 - t) / 2)) beyond (`derive/arc.sollya`). What a quotient or a root leaves is carried along
-//! as a second word (but for f64's root: the bound allows its half an ulp), and so is that of pi/4; the last addition rounds.
+//! For |t| <= 1/2, atan(t) = t + t^3 p(t^2). An angle beyond that in the first octant is pi/4 +
+//! atan((n - d) / (n + d)), and one in the second octant is pi/2 minus its mirror image. For |t| <=
+//! 1/2, asin(t) = t + t^3 p(t^2), and beyond it is pi/2 - 2 asin(sqrt((1 - t) / 2))
+//! (`derive/arc.sollya`). The rounding error of a quotient or a root is carried along as a second
+//! word (except for the root of f64, because the bound allows its half an ulp), and so is the
+//! second word of pi/4; the last addition rounds.
 
 use crate::double::quick_two_sum;
 use crate::poly::{even_odd, horner};
@@ -46,11 +49,11 @@ const ASIN_64: [f64; 12] = [
     0.03191252891780875,
 ];
 
-/// pi/4: the first word ends with two zeros.
+/// pi/4 in two words. The first word ends with two zero bits.
 const EIGHTH_32: [f64; 2] = [0.7853982448577881, -8.146034247147327e-8];
 const EIGHTH_64: [f64; 2] = [std::f64::consts::FRAC_PI_4, 3.061616997868383e-17];
 
-/// A function's value as t + cube p + rest, not yet added up.
+/// The value of a function as t + cube p + rest, before the terms are added.
 struct Parts<R> {
     t: R,
     cube: R,
@@ -58,8 +61,9 @@ struct Parts<R> {
     rest: R,
 }
 
-/// `count pi/4 + factor (the value)` for the count 0 to 4 and the factor a power of two, of either sign; the first term is the greater one or 0.
-/// The small terms come first, so that only two roundings matter.
+/// Returns `count pi/4 + factor (the value)`. The count is 0 to 4, and the factor is plus or minus
+/// a power of two; the first term is 0 or the larger one. The small terms are added first, so that
+/// only two roundings matter.
 #[inline(always)]
 fn eighths_and<R: Real>(count: R, factor: R, r: Parts<R>) -> R {
     let eighth = R::pick(EIGHTH_32, EIGHTH_64);
@@ -69,10 +73,10 @@ fn eighths_and<R: Real>(count: R, factor: R, r: Parts<R>) -> R {
     sum + (factor * r.cube).mul_add(r.p, factor.mul_add(r.rest, lost))
 }
 
-/// `count pi/4 + factor atan(n / d)` for 0 <= n <= d, n + d finite and d not 0.
+/// Returns `count pi/4 + factor atan(n / d)` for 0 <= n <= d, where n + d is finite and d is not 0.
 #[inline(always)]
 fn octant<R: Real>(count: R, factor: R, n: R, d: R) -> R {
-    // the difference is exact, of the sum its rest counts
+    // The difference is exact, and the rounding error of the sum is carried along.
     let beyond = d.lt(n + n);
     let sum = quick_two_sum(d, n);
     let (u, v) = (R::select(beyond, n - d, n), R::select(beyond, sum.hi, d));
@@ -82,17 +86,17 @@ fn octant<R: Real>(count: R, factor: R, n: R, d: R) -> R {
     let rest = (-t).mul_add(below, (-t).mul_add(v, u)) * reciprocal;
     let square = t * t;
     let p = if R::DOUBLE { even_odd(square, &ATAN_64) } else { horner(square, &ATAN_32) };
-    // of the rest's own factor, 1 / (1 + t^2), as much as matters
+    // The rest has the factor 1 / (1 + t^2), which is approximated as well as is needed.
     let slope = square.mul_add(t.lit(-0.8125), t.lit(1.0));
     let count = R::select(beyond, count + factor, count);
     eighths_and(count, factor, Parts { t, cube: t * square, p, rest: rest * slope })
 }
 
-/// atan x. f32: 0.75 ulp; f64: 0.77 ulp (measured).
+/// Returns atan x. The error is at most 0.75 ulp for f32 and 0.77 ulp for f64 (measured).
 #[inline(always)]
 pub fn atan<R: Real>(x: R) -> R {
     let (zero, one) = (x.lit(0.0), x.lit(1.0));
-    // from here on it is pi/2; infinity would have no rest
+    // From this argument on the result is pi/2. An infinite argument would have no rest.
     let end = x.lit(R::pick(2f64.powi(30), 2f64.powi(60)));
     let a = x.abs();
     let a = R::select(a.gt(end), end, a);
@@ -102,21 +106,23 @@ pub fn atan<R: Real>(x: R) -> R {
     octant(count, factor, n, d).flip_sign(x.bits())
 }
 
-/// The angle of the point (x, y), C's `atan2(y, x)`. f32: 0.75 ulp; f64: 0.77 ulp (measured).
+/// Returns the angle of the point (x, y), like `atan2(y, x)` of C. The error is at most 0.75 ulp
+/// for f32 and 0.77 ulp for f64 (measured).
 #[inline(always)]
 pub fn atan2<R: Real>(y: R, x: R) -> R {
     let (zero, one, infinity) = (x.lit(0.0), x.lit(1.0), x.lit(f64::INFINITY));
     let (a, b) = (y.abs(), x.abs());
     let steep = a.gt(b);
     let (n, d) = (R::select(steep, b, a), R::select(steep, a, b));
-    // neither may the rest of the quotient underflow nor n + d overflow
+    // The scale keeps the rest of the quotient from underflow and n + d from overflow.
     let (up, down) = (x.lit(R::pick(2f64.powi(64), 2f64.powi(600))), x.lit(0.25));
     let scale = R::select(d.lt(x.lit(1024.0)), up, down);
-    // two infinities count as equal numbers, one as any number to 0, two zeros as 0 to 1; a NaN stays
+    // Two infinities are treated as equal numbers, a single one like any number over 0, and two
+    // zeros like 0 over 1. A NaN is kept.
     let endless = d.eq(infinity);
     let n = R::select(n.eq(infinity), one, R::select(endless, n * zero, n * scale));
     let d = R::select(endless | d.eq(zero), one, d * scale);
-    // x < 0: pi - the angle of (-x, y)
+    // For x < 0 the result is pi minus the angle of (-x, y).
     let minus = x.bits() & x.bits().lit(R::SIGN);
     let left = R::select(minus.eq(minus.lit(0)), zero, x.lit(4.0));
     let count = R::select(steep, x.lit(2.0), left);
@@ -124,17 +130,19 @@ pub fn atan2<R: Real>(y: R, x: R) -> R {
     octant(count, factor, n, d).flip_sign(y.bits())
 }
 
-/// What is missing in the root to be that of the square, to a few parts in a hundred.
+/// Returns the difference between the exact root of `square` and `root`, with a relative error of a
+/// few percent.
 #[inline(always)]
 fn root_rest<R: Real>(root: R, square: R) -> R {
-    // 1 / (2 root): half and negate the exponent, and the mantissa as if it were part of it
+    // This is 1 / (2 root): the bits of the square are halved and negated, exponent and mantissa
+    // together.
     let unit = (1u64 << R::MANTISSA) as f64;
     let bits = square.bits();
     let slope = (bits.lit((unit * (1.5 * (R::BIAS as f64 - 0.045) - 1.0)) as u64) - bits.shr(1)).real();
     (-root).mul_add(root, square) * slope
 }
 
-/// For a = |x|: whether a > 1/2; then asin(sqrt((1 - a) / 2)), else asin(a).
+/// Returns, for a = |x|, whether a > 1/2, and asin(sqrt((1 - a) / 2)) if so, else asin(a).
 #[inline(always)]
 fn arc_sine<R: Real>(a: R) -> (R::Flag, Parts<R>) {
     let half = a.lit(0.5);
@@ -147,7 +155,7 @@ fn arc_sine<R: Real>(a: R) -> (R::Flag, Parts<R>) {
     (steep, Parts { t, cube: t * square, p, rest })
 }
 
-/// asin x. f32: 0.69 ulp; f64: 1.25 ulp (measured).
+/// Returns asin x. The error is at most 0.69 ulp for f32 and 1.25 ulp for f64 (measured).
 #[inline(always)]
 pub fn asin<R: Real>(x: R) -> R {
     let (steep, r) = arc_sine(x.abs());
@@ -156,7 +164,7 @@ pub fn asin<R: Real>(x: R) -> R {
     eighths_and(count, factor, r).flip_sign(x.bits())
 }
 
-/// acos x. f32: 0.69 ulp; f64: 1.25 ulp (measured).
+/// Returns acos x. The error is at most 0.69 ulp for f32 and 1.25 ulp for f64 (measured).
 #[inline(always)]
 pub fn acos<R: Real>(x: R) -> R {
     let (steep, r) = arc_sine(x.abs());

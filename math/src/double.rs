@@ -1,25 +1,27 @@
-//! Double-word arithmetic: a number as an unevaluated sum `hi + lo` with `|lo| <= ulp(hi) / 2`. (Dekker 1971, Knuth; with fused multiply-add as in Joldes,
-//! Muller, Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic", 2017.)
+//! Double-word arithmetic: a number is an unevaluated sum `hi + lo` with `|lo| <= ulp(hi) / 2`. The
+//! algorithms are by Dekker (1971) and Knuth; those with fused multiply-add are in Joldes, Muller,
+//! Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic",
+//! 2017.
 
 use crate::Real;
 
-/// `hi + lo`.
+/// The number `hi + lo`.
 #[derive(Clone, Copy, Debug)]
 pub struct Double<R> {
-    /// The sum, rounded.
+    /// The rounded number.
     pub hi: R,
-    /// What that left.
+    /// The rounding error of `hi`.
     pub lo: R,
 }
 
-/// `a + b` exactly, if `|a| >= |b|` or a is 0.
+/// Returns `a + b` exactly, if `|a| >= |b|` or a is 0.
 #[inline(always)]
 pub fn quick_two_sum<R: Real>(a: R, b: R) -> Double<R> {
     let hi = a + b;
     Double { hi, lo: b - (hi - a) }
 }
 
-/// `a + b` exactly.
+/// Returns `a + b` exactly.
 #[inline(always)]
 pub fn two_sum<R: Real>(a: R, b: R) -> Double<R> {
     let hi = a + b;
@@ -27,7 +29,7 @@ pub fn two_sum<R: Real>(a: R, b: R) -> Double<R> {
     Double { hi, lo: (a - (hi - from_b)) + (b - from_b) }
 }
 
-/// `a * b` exactly, unless it underflows.
+/// Returns `a * b` exactly, unless it underflows.
 #[inline(always)]
 pub fn two_product<R: Real>(a: R, b: R) -> Double<R> {
     let hi = a * b;
@@ -35,28 +37,28 @@ pub fn two_product<R: Real>(a: R, b: R) -> Double<R> {
 }
 
 impl<R: Real> Double<R> {
-    /// `self + b`; relative error about 2 u^2 (u: half an ulp of 1).
+    /// Returns `self + b`, with a relative error of about 2 u^2 (u is half an ulp of 1).
     #[inline(always)]
     pub fn plus(self, b: R) -> Self {
         let s = two_sum(self.hi, b);
         quick_two_sum(s.hi, s.lo + self.lo)
     }
 
-    /// `self + b`, good where the signs agree or the sizes differ.
+    /// Returns `self + b`, accurately if the signs are equal or the magnitudes differ.
     #[inline(always)]
     pub fn plus_double(self, b: Self) -> Self {
         let s = two_sum(self.hi, b.hi);
         quick_two_sum(s.hi, s.lo + (self.lo + b.lo))
     }
 
-    /// `self * b`; relative error about 2 u^2.
+    /// Returns `self * b`, with a relative error of about 2 u^2.
     #[inline(always)]
     pub fn times(self, b: R) -> Self {
         let p = two_product(self.hi, b);
         quick_two_sum(p.hi, self.lo.mul_add(b, p.lo))
     }
 
-    /// `self * b`; relative error about 5 u^2.
+    /// Returns `self * b`, with a relative error of about 5 u^2.
     #[inline(always)]
     pub fn times_double(self, b: Self) -> Self {
         let p = two_product(self.hi, b.hi);
@@ -64,14 +66,14 @@ impl<R: Real> Double<R> {
         quick_two_sum(p.hi, p.lo + lo)
     }
 
-    /// Rounded to one number.
+    /// Returns the number, rounded to one word.
     #[inline(always)]
     pub fn sum(self) -> R {
         self.hi + self.lo
     }
 }
 
-/// `a / b` for finite quotients; relative error about 2 u^2.
+/// Returns `a / b` for finite quotients, with a relative error of about 2 u^2.
 #[inline(always)]
 pub fn quotient<R: Real>(a: R, b: R) -> Double<R> {
     let hi = a / b;

@@ -1,17 +1,21 @@
 //! The error function, its complement, and the normal distribution.
 //!
-//! |x| < 1: x + x p(x^2). Above: 1 - 2^p(|x|), with the power of two by a short polynomial (its error counts by erfc(1) = 0.16 at most). Unlike a polynomial
-//! for erfc or a root of it, this keeps the noise of rounding relative to erfc, and so the tail monotone. The form is Juffa's (CUDA's erff);
-//! polynomials: `derive/erf.sollya`, f64 `derive/erf.py`.
+//! For |x| < 1 the error function is x + x p(x^2). Above, it is 1 - 2^p(|x|), where a short
+//! polynomial suffices for the power of two, because its error is multiplied by at most erfc(1) =
+//! 0.16. Unlike a polynomial for erfc or for a root of it, this form keeps the noise of rounding
+//! relative to erfc, so that the tail is monotone. The form is Juffa's (erff of CUDA); the
+//! polynomials are from `derive/erf.sollya` and, for f64, `derive/erf.py`.
 //!
-//! erfc and normcdf away from 0: e^(-x^2), with x^2 as a double word, times a fraction 1 / (a t + b) that is within some percent, times 1 + a polynomial in
-//! 1 / (t + c); see [`tail`]. Near 0: as erf. Polynomials: `derive/tail.sollya`, f64 `derive/erf.py`.
+//! Away from 0, erfc and normcdf are e^(-x^2), with x^2 as a double word, times a fraction 1 / (a t
+//! + b) that approximates the rest to some percent, times 1 + a polynomial in 1 / (t + c); see
+//! [`tail`]. Near 0 they are computed like erf. The polynomials are from `derive/tail.sollya` and,
+//! for f64, `derive/erf.py`.
 
 use crate::exp;
 use crate::poly::horner;
 use crate::{Bits, Real};
 
-/// erf(x) / x - 1, in x^2.
+/// Coefficients of erf(x) / x - 1, in x^2.
 const SMALL_32: [f64; 7] = [
     0.128379166126251220703125,
     -0.3761262595653533935546875,
@@ -35,7 +39,7 @@ const SMALL_64: [f64; 12] = [
     1.3710963588728289e-08,
     -7.779438207878924e-10,
 ];
-/// The binary logarithm of erfc(x), divided by x, from 0.96 to 3.93.
+/// Coefficients of the binary logarithm of erfc(x), divided by x, from 0.96 to 3.93.
 const LARGE_32: [f64; 6] = [
     -1.6280752420425415,
     -0.9172376394271851,
@@ -44,7 +48,7 @@ const LARGE_32: [f64; 6] = [
     -0.004614883102476597,
     0.00030589793459512293,
 ];
-/// The same from 0.96 to 5.93.
+/// Coefficients of the binary logarithm of erfc(x), divided by x, from 0.96 to 5.93.
 const LARGE_64: [f64; 18] = [
     -1.6279069816274827,
     -0.9184485675857041,
@@ -65,7 +69,8 @@ const LARGE_64: [f64; 18] = [
     -1.0273890123261243e-10,
     2.3279607602389395e-12,
 ];
-/// (2^x - 1) / x. The last places of these and of [`LARGE_32`] were searched for a monotone erf; the script's have eight pairs that fall.
+/// Coefficients of (2^x - 1) / x. The last digits of these and of [`LARGE_32`] were searched for a
+/// monotone erf; with the coefficients of the script, erf falls at eight pairs of neighbours.
 const POWER_32: [f64; 6] = [
     0.6931471824645996,
     0.24022644758224487,
@@ -75,7 +80,9 @@ const POWER_32: [f64; 6] = [
     0.00015243324742186815,
 ];
 
-/// The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. f32: 0.96 ulp (all inputs), monotone; f64: 1.2 ulp (measured).
+/// Returns the error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. It is
+/// monotone. The error is at most 0.96 ulp for f32 (over all inputs) and 1.2 ulp for f64
+/// (measured).
 #[inline(always)]
 pub fn erf<R: Real>(x: R) -> R {
     let t = x.abs();
@@ -83,23 +90,23 @@ pub fn erf<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(3.93, 5.93));
     let end = R::select(end.lt(t), end, t);
     let large = one_less_power(end, horner(end, R::pick(&LARGE_32[..], &LARGE_64)));
-    // not negative yet
+    // Both values are not negative here.
     R::select(t.lt(x.lit(0.97)), small, large).flip_sign(x.bits())
 }
 
-/// 1 - 2^(x y), where the power is a normal number below 1; to about an ulp of the power.
+/// Returns 1 - 2^(x y), where the power is a normal number below 1, to about an ulp of the power.
 #[inline(always)]
 fn one_less_power<R: Real>(x: R, y: R) -> R {
     let (magic, one) = (x.lit(R::MAGIC), x.lit(1.0));
     let shifted = x.mul_add(y, magic);
     let f = x.mul_add(y, magic - shifted);
-    // the power is s + s m
+    // The power is s + s m.
     let s = (one.bits() + shifted.bits().shl(R::MANTISSA)).real();
     let m = horner(f, R::pick(&POWER_32[..], &exp::EXP2_64)) * f;
     (-s).mul_add(m, one - s)
 }
 
-/// normcdf(x) = 0.5 + x p(x^2).
+/// Coefficients p of normcdf(x) = 0.5 + x p(x^2).
 const NORMCDF_SMALL_32: [f64; 5] = [
     0.398942291736602783203125,
     -6.64905607700347900390625e-2,
@@ -108,7 +115,7 @@ const NORMCDF_SMALL_32: [f64; 5] = [
     1.075153631973080337047576904296875e-4,
 ];
 
-/// What the tail of a distribution is computed with; see [`tail`].
+/// The constants for the tail of a distribution; see [`tail`].
 struct Tail<'a> {
     slope: f64,
     offset: f64,
@@ -214,10 +221,12 @@ const ERFC_64: Tail = Tail {
     ],
 };
 
-/// e^(h + l) (1 + p(v)) / (slope t + offset) with v = 1 - scale / (t + shift). h is -t^2 or half of that, l what its rounding left.
+/// Returns e^(h + l) (1 + p(v)) / (slope t + offset) with v = 1 - scale / (t + shift). h is -t^2 or
+/// half of it, and l is its rounding error.
 ///
-/// The fraction alone is within some percent of the tail, so the polynomial's error hardly matters. One division makes both reciprocals; the quotient is
-/// corrected with what the power and the denominator left behind their first words.
+/// The fraction alone approximates the tail to some percent, so the error of the polynomial hardly
+/// matters. One division computes both reciprocals; the quotient is corrected by the rounding
+/// errors of the power and of the denominator.
 #[inline(always)]
 fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {
     let (one, magic) = (t.lit(1.0), t.lit(R::MAGIC));
@@ -229,7 +238,7 @@ fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {
     let error = (-u).mul_add(b, one) - u * (t - (b - t.lit(by.shift)));
     let scaled = u * t.lit(by.scale);
     let m = horner((-scaled).mul_add(error, one - scaled), by.p);
-    // e^(h + l) = 2^n (hi + lo)
+    // The power e^(h + l) is 2^n (hi + lo).
     let shifted = h.mul_add(t.lit(std::f64::consts::LOG2_E), magic);
     let n = shifted - magic;
     let (ln2_hi, ln2_lo) = exp::ln2::<R>();
@@ -241,13 +250,14 @@ fn tail<R: Real>(t: R, h: R, l: R, by: &Tail) -> R {
     let lo = (hi + lo).mul_add(m, lo);
     let quotient = hi * (r * b);
     let left = (-quotient).mul_add(d, hi) + (-quotient).mul_add(d_lo, lo);
-    // scaled so that only the last multiplication may round
+    // The value is scaled so that only the last multiplication may round.
     let bits = shifted.bits() - magic.bits();
     let s = (bits + bits.lit(R::BIAS + 100)).shl(R::MANTISSA).real();
     left.mul_add(r * b, quotient) * s * t.lit(0.5f64.powi(100))
 }
 
-/// The normal distribution's cumulative function, 0.5 erfc(-x / sqrt 2). f32: 0.98 ulp (all inputs); f64: 1.3 ulp (measured).
+/// Returns the cumulative function of the normal distribution, 0.5 erfc(-x / sqrt 2). The error is
+/// at most 0.98 ulp for f32 (over all inputs) and 1.3 ulp for f64 (measured).
 #[inline(always)]
 pub fn normcdf<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(14.3, 38.6));
@@ -266,7 +276,8 @@ pub fn normcdf<R: Real>(x: R) -> R {
     R::select(t.lt(x.lit(0.6744)), small, large)
 }
 
-/// The complementary error function, 1 - erf(x). f32: 0.92 ulp (all inputs); f64: 1.6 ulp (measured).
+/// Returns the complementary error function, 1 - erf(x). The error is at most 0.92 ulp for f32
+/// (over all inputs) and 1.6 ulp for f64 (measured).
 #[inline(always)]
 pub fn erfc<R: Real>(x: R) -> R {
     let end = x.lit(R::pick(10.1, 27.3));

@@ -1,11 +1,13 @@
-//! Functions whose result is exact, or is rounded once: fmod, copysign, ldexp and the two halves of frexp.
+//! Functions whose result is exact or is rounded once: fmod, copysign, ldexp and the two halves of
+//! frexp.
 
 use crate::{Bits, Flag, Real};
 
-/// The remainder of x / y towards zero with the sign of x, exactly; C's `fmod`.
+/// Returns the exact remainder of x / y towards zero, with the sign of x, like `fmod` of C.
 ///
-/// Where the quotient has an integer part that the type holds with a bit to spare, that part is the rounded quotient's or one less, and both remainders are
-/// representable. Everything else, from numbers far apart to y = 0, goes the long way.
+/// If the type holds the integer part of the quotient with a bit to spare, this part is that of the
+/// rounded quotient or one less, and both remainders are representable. All other arguments, from
+/// numbers of very different size to y = 0, take the slow path.
 #[inline(always)]
 pub fn fmod<R: Real>(x: R, y: R) -> R {
     let (a, b) = (x.abs(), y.abs());
@@ -13,20 +15,21 @@ pub fn fmod<R: Real>(x: R, y: R) -> R {
     let far = q.ge(x.lit(2f64.powi(R::MANTISSA as i32))).unlikely();
     let r = (-q.trunc()).mul_add(b, a);
     let r = R::select(r.lt(x.lit(0.0)), r + b, r);
-    // of an infinite y there is no product
+    // An infinite y has no product.
     let r = R::select(a.lt(b), a, r);
     R::select(far, a.rem_slow(b), r).with_sign_of(x)
 }
 
-/// |x| with the sign of `sign`; a NaN counts as positive.
+/// Returns |x| with the sign of `sign`; a NaN counts as positive.
 #[inline(always)]
 pub fn copysign<R: Real>(x: R, sign: R) -> R {
     x.with_sign_of(R::select(sign.is_nan(), x.lit(0.0), sign))
 }
 
-/// x 2^n, rounded once, for any whole n.
+/// Returns x 2^n, rounded once, for any integer n.
 ///
-/// n is shared between three powers. The greatest share is multiplied last: only there can a subnormal result be rounded, unless it is 0 anyway.
+/// n is divided among three powers. The largest one is multiplied last, because only then a
+/// subnormal result may be rounded, unless it is 0 anyway.
 #[inline(always)]
 pub fn ldexp<R: Real>(x: R, n: R) -> R {
     let (low, high) = (x.lit(1.0 - R::BIAS as f64), x.lit(R::BIAS as f64));
@@ -47,7 +50,8 @@ pub fn ldexp<R: Real>(x: R, n: R) -> R {
     R::select(n.is_nan(), n, scaled)
 }
 
-/// x as a number whose exponent field counts, how much that was multiplied by 2, and whether it is neither 0 nor infinite nor NaN.
+/// Returns x scaled to a normal number, the exponent of the scale, and whether x is neither 0 nor
+/// infinite nor NaN.
 #[inline(always)]
 fn normal<R: Real>(x: R) -> (R, R, R::Flag) {
     let a = x.abs();
@@ -58,7 +62,7 @@ fn normal<R: Real>(x: R) -> (R, R, R::Flag) {
     (scaled, R::select(tiny, x.lit(digits.into()), x.lit(0.0)), ordinary)
 }
 
-/// m of x = m 2^e with 1/2 <= |m| < 1; of 0, infinity and NaN x.
+/// Returns m of x = m 2^e with 1/2 <= |m| < 1; for 0, infinity and NaN it is x.
 #[inline(always)]
 pub fn frexp_mantissa<R: Real>(x: R) -> R {
     let (y, _, ordinary) = normal(x);
@@ -67,7 +71,7 @@ pub fn frexp_mantissa<R: Real>(x: R) -> R {
     R::select(ordinary, m.real(), x)
 }
 
-/// e of x = m 2^e with 1/2 <= |m| < 1; of 0, infinity and NaN 0.
+/// Returns e of x = m 2^e with 1/2 <= |m| < 1; for 0, infinity and NaN it is 0.
 #[inline(always)]
 pub fn frexp_exponent<R: Real>(x: R) -> R {
     let (y, up, ordinary) = normal(x);
@@ -80,7 +84,7 @@ pub fn frexp_exponent<R: Real>(x: R) -> R {
 mod tests {
     use super::{copysign, fmod, frexp_exponent, frexp_mantissa, ldexp};
 
-    /// Numbers of all sizes: the corners, then random bits.
+    /// Returns numbers of all sizes: corner cases, then random bits.
     fn numbers() -> Vec<f64> {
         let mut x = 1u64;
         let random = std::iter::repeat_with(|| {
@@ -102,7 +106,7 @@ mod tests {
     fn fmod_is_exact() {
         for x in numbers() {
             for y in numbers() {
-                // random bits are rarely near each other
+                // Random bits are rarely near each other.
                 let near = x * (y.to_bits() % 1000) as f64 / 64.0;
                 for (x, y) in [(x, y), (near, x)] {
                     assert!(same(fmod(x, y), x % y), "{x:e} {y:e}");
@@ -112,7 +116,7 @@ mod tests {
             }
         }
         assert_eq!(fmod(-3.0f32, 1.5).to_bits(), 1 << 31);
-        // 0.1 is a little more than a tenth, yet the quotient rounds to 10
+        // 0.1 is slightly more than a tenth, yet the quotient rounds to 10.
         assert_eq!((1.0 / 0.1, fmod(1.0f64, 0.1)), (10.0, 0.09999999999999995));
     }
 
@@ -128,7 +132,8 @@ mod tests {
         for x in numbers() {
             let x = x as f32;
             for n in -300..300 {
-                // exact in f64 for every f32 that is not lost anyway
+                // The product is exact in f64 for every f32 that ldexp does not reduce to 0 or
+                // infinity anyway.
                 let exact = f64::from(x) * 2f64.powi(n);
                 assert!(same(ldexp(x, n as f32).into(), (exact as f32).into()), "{x:e} {n}");
             }
@@ -141,7 +146,8 @@ mod tests {
             let none = if x.is_infinite() { x } else { zero };
             assert!(same(ldexp(x, -1e30).into(), none.into()) && ldexp(x, f32::NAN).is_nan(), "{x:e}");
         }
-        // half an ulp of the smallest, a little more, and a number that two roundings would take up
+        // The cases are half an ulp of the smallest number, slightly more, and a number that would
+        // be rounded up by two roundings.
         assert_eq!((ldexp(1.0f64, -1075.0), ldexp(1.0000000000000002f64, -1075.0)), (0.0, 5e-324));
         assert_eq!(ldexp(1.4999999999999998f64, -1074.0), 5e-324);
         assert_eq!((ldexp(5e-324, 2097.0), ldexp(f64::MAX, -2098.0)), (2f64.powi(1023), 5e-324));

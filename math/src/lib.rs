@@ -1,16 +1,20 @@
 //! The elementary functions of arraygpu, written once.
 //!
-//! Every function is generic over [`Real`]: the exact operations of the language on f32 or f64. On numbers themselves ([`native`]) it computes; on the
-//! compiler's terms it writes the same operations into core IR, from where every backend gets them. So the interpreter, C and PTX agree by construction, and
-//! what is measured here (`cargo xtask ulp`) is true of all.
+//! Every function is generic over [`Real`]: the exact operations of the language on f32 or f64. On
+//! numbers ([`native`]) it computes; on the terms of the compiler it writes the same operations
+//! into core IR, from which every backend generates code. So the interpreter, C and PTX agree by
+//! construction, and what is measured here (`cargo xtask ulp`) is true for all of them.
 //!
 //! Rules that every function keeps:
-//! - no f64 inside an f32 function, no tables, no loops: straight code that vectorises and keeps a warp together. Code that is rarely needed is behind
-//!   [`Flag::unlikely`], which the schedule may turn into a branch;
-//! - nothing depends on the payload or sign of a NaN (semantics 2.4); [`Real::bits`] of a NaN may be any NaN's;
-//! - C99 Annex F special values and signs of zero; a domain error is NaN.
+//! - It uses no f64 inside an f32 function, no tables and no loops, but straight-line code that
+//!   vectorises and does not diverge within a warp. Code that is rarely needed is behind
+//!   [`Flag::unlikely`], which the schedule may turn into a branch.
+//! - Nothing depends on the payload or sign of a NaN (semantics 2.4); [`Real::bits`] of a NaN may
+//!   be the bits of any NaN.
+//! - Special values and signs of zero are those of C99 Annex F; a domain error is NaN.
 //!
-//! Each file states its algorithm, where its polynomials come from (`math/derive/`), and its bound.
+//! Each file describes its algorithm, the source of its polynomials (`math/derive/`), and its error
+//! bound.
 
 #![allow(
     clippy::excessive_precision,

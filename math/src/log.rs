@@ -1,9 +1,13 @@
 //! Logarithms.
 //!
-//! x = 2^k m by integer operations on the bits, m between 2/3 and 4/3 (f32) or sqrt(1/2) and sqrt(2) (f64); f = m - 1 is exact. log(1 + f) is f and a small
-//! [`tail`]: f32: f^2 q(f), a minimax q; f64: by s = f / (2 + f), whose series has half the terms (as fdlibm's log). Then k ln2 + f is summed exactly, so
-//! that the result is rounded about once (f32's ln spares that and rounds twice). The functions are monotone: in f64 because the errors of the small parts
-//! are far below the distance of the exact values of neighbours, in f32 checked for all inputs. Polynomials and constants: `derive/log.sollya`.
+//! x = 2^k m by integer operations on the bits, with m between 2/3 and 4/3 (f32) or between
+//! sqrt(1/2) and sqrt(2) (f64); f = m - 1 is exact. log(1 + f) is f plus a small [`tail`]. For f32
+//! the tail is f^2 q(f) with a minimax polynomial q; for f64 it uses s = f / (2 + f), whose series
+//! has half the terms (as in the log of fdlibm). Then k ln2 + f is summed exactly, so that the
+//! result is rounded about once (the ln of f32 saves this and rounds twice). The functions are
+//! monotone: in f64 because the errors of the small parts are far below the distance between the
+//! exact values of neighbours, in f32 by a check of all inputs. The polynomials and constants are
+//! from `derive/log.sollya`.
 
 use crate::double::{Double, quick_two_sum};
 use crate::poly::horner;
@@ -19,17 +23,18 @@ const TAIL_64: [f64; 7] = [
     0.14616651000337452,
 ];
 
-/// What belongs to a base.
+/// The constants of a base.
 struct Base {
-    /// The logarithm of 2 in two parts, the first so short that its product with an exponent is exact.
+    /// The logarithm of 2 in two parts. The first one is so short that its product with an exponent
+    /// is exact.
     of_two: (f64, f64),
-    /// 1 / ln(base) in two parts; none for e.
+    /// 1 / ln(base) in two parts, unless the base is e.
     per_e: Option<(f64, f64)>,
-    /// f32: (log(1 + f) - f) / f^2, in this base.
+    /// For f32, the coefficients of (log(1 + f) - f) / f^2 in this base.
     tail: &'static [f64],
 }
 
-/// The base e.
+/// Returns the constants of base e.
 fn natural<R: Real>() -> Base {
     let single = (0.693145751953125, 1.428606765330187e-6);
     let double = (0.6931471805598903, 5.497923018708371e-14);
@@ -47,7 +52,7 @@ fn natural<R: Real>() -> Base {
     Base { of_two: R::pick(single, double), per_e: None, tail }
 }
 
-/// The base 2.
+/// Returns the constants of base 2.
 fn binary<R: Real>() -> Base {
     let single = (1.4426950216293335, 1.925963033500011e-8);
     let double = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
@@ -66,7 +71,7 @@ fn binary<R: Real>() -> Base {
     Base { of_two: (1.0, 0.0), per_e: Some(R::pick(single, double)), tail }
 }
 
-/// The base 10.
+/// Returns the constants of base 10.
 fn decimal<R: Real>() -> Base {
     let of_single = (0.30103302001953125, -3.024355464731343e-6);
     let of_double = (0.30102999566395283, 2.8363394551044964e-14);
@@ -87,41 +92,46 @@ fn decimal<R: Real>() -> Base {
     Base { of_two: R::pick(of_single, of_double), per_e: Some(R::pick(single, double)), tail }
 }
 
-/// ln(x). f32: 0.95 ulp (all inputs); f64: 0.78 ulp (measured).
+/// Returns ln(x). The error is at most 0.95 ulp for f32 (over all inputs) and 0.78 ulp for f64
+/// (measured).
 #[inline(always)]
 pub fn log<R: Real>(x: R) -> R {
     logarithm(x, &natural::<R>())
 }
 
-/// log to base 2; of a power of two exact. f32: 0.82 ulp (all inputs); f64: 0.86 ulp (measured).
+/// Returns the logarithm to base 2, which is exact for powers of two. The error is at most 0.82 ulp
+/// for f32 (over all inputs) and 0.86 ulp for f64 (measured).
 #[inline(always)]
 pub fn log2<R: Real>(x: R) -> R {
     logarithm(x, &binary::<R>())
 }
 
-/// log to base 10; of a power of ten exact. f32: 0.95 ulp (all inputs); f64: 0.79 ulp (measured).
+/// Returns the logarithm to base 10, which is exact for powers of ten. The error is at most 0.95
+/// ulp for f32 (over all inputs) and 0.79 ulp for f64 (measured).
 #[inline(always)]
 pub fn log10<R: Real>(x: R) -> R {
     logarithm(x, &decimal::<R>())
 }
 
-/// ln(1 + x). f32: 0.99 ulp (all inputs); f64: 0.76 ulp (measured).
+/// Returns ln(1 + x). The error is at most 0.99 ulp for f32 (over all inputs) and 0.76 ulp for f64
+/// (measured).
 #[inline(always)]
 pub fn log1p<R: Real>(x: R) -> R {
     let one = x.lit(1.0);
     let u = one + x;
     let shifted = shift(u, low::<R>());
     let k = exponent(x, shifted) - x.lit(whole::<R>());
-    // 2^-k, of which 2^(2 - k) is no subnormal number: 1 + x = 2^k (1 + f)
+    // The scale is 2^-k, so that 1 + x = 2^k (1 + f). It is built from 2^(2 - k), which is not
+    // subnormal.
     let field = shifted & shifted.lit(R::EXPONENT);
     let power = (shifted.lit(R::SIGN) - field).real() * x.lit(0.25);
     let less = power - one;
     let f = x.mul_add(power, less);
     let rest = x.mul_add(power, less - f);
-    // log(1 + f + rest) is log(1 + f) + rest / (1 + f)
+    // log(1 + f + rest) is log(1 + f) + rest / (1 + f).
     let rest = (-rest).mul_add(f, rest);
     let r = assemble(k, f, Some(rest), &natural::<R>());
-    // 0 keeps its sign
+    // The result for 0 keeps its sign.
     let r = r.with_sign_of(x);
     let usual = u.gt(x.lit(0.0)) & u.lt(x.lit(f64::INFINITY));
     R::select((!usual).unlikely(), special(u, r), r)
@@ -135,7 +145,7 @@ fn logarithm<R: Real>(x: R, base: &Base) -> R {
     R::select(rare, special(x, r), r)
 }
 
-/// Positive, finite, not subnormal.
+/// Whether x is positive, finite and not subnormal.
 #[inline(always)]
 pub(crate) fn is_normal<R: Real>(x: R) -> R::Flag {
     x.ge(least(x)) & x.lt(x.lit(f64::INFINITY))
@@ -146,12 +156,13 @@ fn least<R: Real>(x: R) -> R {
     x.lit(R::pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE))
 }
 
-/// The bits of the least m: 2/3, sqrt(1/2).
+/// Returns the bits of the least m, which is 2/3 or sqrt(1/2).
 fn low<R: Real>() -> u64 {
     R::pick(0x3f2a_aaab, 0x3fe6_a09e_667f_3bcd)
 }
 
-/// k and m where x = 2^k m, m from the number with the bits `low` to its double; x positive and finite, `rare` if it may be subnormal.
+/// Returns k and m with x = 2^k m, where m lies between the number with the bits `low` and twice
+/// that number. x is positive and finite; `rare` says whether it may be subnormal.
 #[inline(always)]
 pub(crate) fn split<R: Real>(x: R, low: u64, rare: R::Flag) -> (R, R) {
     let small = x.lt(least(x));
@@ -164,33 +175,34 @@ pub(crate) fn split<R: Real>(x: R, low: u64, rare: R::Flag) -> (R, R) {
     (k, m.real())
 }
 
-/// The bits of x as if mantissas began at that of `low`: the exponent field is k + bias.
+/// Returns the bits of x as if mantissas began at that of `low`: the exponent field is k + bias.
 #[inline(always)]
 fn shift<R: Real>(x: R, low: u64) -> R::Bits {
     let b = x.bits();
     b + b.lit((R::BIAS << R::MANTISSA) - low)
 }
 
-/// What [`exponent`] has too much: 2 to the number of digits, and the bias.
+/// Returns the constant that [`exponent`] adds to k: 2 to the number of mantissa bits, and the
+/// bias.
 fn whole<R: Real>() -> f64 {
     (1u64 << R::MANTISSA) as f64 + R::BIAS as f64
 }
 
-/// The exponent field of [`shift`], as the mantissa of a number that has no places behind the point.
+/// Returns the exponent field of [`shift`] as the mantissa of a number that has no fraction bits.
 #[inline(always)]
 fn exponent<R: Real>(x: R, shifted: R::Bits) -> R {
     (shifted.shr(R::MANTISSA) | x.lit((1u64 << R::MANTISSA) as f64).bits()).real()
 }
 
-/// The logarithm of 2^k (1 + f + rest), rest below an ulp of f.
+/// Returns the logarithm of 2^k (1 + f + rest), where rest is below an ulp of f.
 #[inline(always)]
 fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
     if !R::DOUBLE && base.per_e.is_none() && rest.is_none() {
-        // nearly as good, and three operations less
+        // This is nearly as accurate and takes three operations less.
         let r = (f * f).mul_add(horner(f, base.tail), f);
         return k.mul_add(f.lit(std::f64::consts::LN_2), r);
     }
-    // in this base, f is main + error
+    // In this base, f is main + error.
     let (main, error) = match base.per_e {
         None => (f, rest),
         Some((scale, scale_lo)) => {
@@ -199,7 +211,7 @@ fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
             (main, Some(f.mul_add(f.lit(scale_lo), error)))
         }
     };
-    // k hi is exact, and more than main or 0
+    // k hi is exact, and it is 0 or larger than main.
     let (hi, lo) = base.of_two;
     let sum = if hi == 1.0 {
         quick_two_sum(k, main)
@@ -212,14 +224,15 @@ fn assemble<R: Real>(k: R, f: R, rest: Option<R>, base: &Base) -> R {
     sum.hi + tail(f, Double { hi: main, lo: error.unwrap_or(f.lit(0.0)) }, small, base)
 }
 
-/// log(1 + f) - f in the base, + small; `main` is f in it.
+/// Returns log(1 + f) - f in the base, plus `small`; `main` is f in the base.
 #[inline(always)]
 fn tail<R: Real>(f: R, main: Double<R>, small: R, base: &Base) -> R {
     if !R::DOUBLE {
         let square = f * f;
         return match base.per_e {
             None => square.mul_add(horner(f, base.tail), small),
-            // the square rounded into the sum: 1/8 lies just above log10(4/3), whose ulp is small
+            // The square is rounded into the sum, because 1/8 lies just above log10(4/3), whose ulp
+            // is small.
             Some(_) => {
                 (f * f.lit(base.tail[0])).mul_add(f, (square * f).mul_add(horner(f, &base.tail[1..]), small))
             }
@@ -227,19 +240,19 @@ fn tail<R: Real>(f: R, main: Double<R>, small: R, base: &Base) -> R {
     }
     let s = f / (f + f.lit(2.0));
     let z = s * s;
-    // f - f^2 / 2 + s (f^2 / 2 + z r(z)) is log(1 + f) = 2 s + s z r(z)
+    // f - f^2 / 2 + s (f^2 / 2 + z r(z)) is log(1 + f) = 2 s + s z r(z).
     let half = f * f.lit(0.5);
     let rest = z.mul_add(horner(z, &TAIL_64), half * f);
     match base.per_e {
         None => (-half).mul_add(f, s.mul_add(rest, small)),
-        // f^2 / 2 in the base is half of f times main
+        // f^2 / 2 in the base is half of f times main.
         Some((scale, _)) => {
             (-half).mul_add(main.hi, (s * f.lit(scale)).mul_add(rest, (-half).mul_add(main.lo, small)))
         }
     }
 }
 
-/// `r`, and what belongs to 0, negative numbers, infinity, NaN.
+/// Returns `r`, or the special results for 0, negative numbers, infinity and NaN.
 #[inline(always)]
 fn special<R: Real>(x: R, r: R) -> R {
     let zero = x.lit(0.0);

@@ -1,4 +1,4 @@
-//! The machine itself: f32 and f64.
+//! Implements the operations on f32 and f64 of the machine.
 
 use crate::{Bits, Flag, Real};
 use std::num::Wrapping;

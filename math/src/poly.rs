@@ -2,14 +2,15 @@
 
 use crate::Real;
 
-/// `c[0] + x (c[1] + x (c[2] + ..))` by multiply-add: the fewest operations.
+/// Returns `c[0] + x (c[1] + x (c[2] + ..))` by multiply-add, with the fewest operations.
 #[inline(always)]
 pub fn horner<R: Real>(x: R, c: &[f64]) -> R {
     let (last, rest) = c.split_last().expect("a polynomial has coefficients");
     rest.iter().rev().fold(x.lit(*last), |sum, c| sum.mul_add(x, x.lit(*c)))
 }
 
-/// As [`horner`], each coefficient one of two: `c` where the flag holds, else `d`. One polynomial for two intervals.
+/// Like [`horner`], but with the coefficients `c` if the flag holds, else `d`: one evaluation
+/// serves two intervals.
 #[inline(always)]
 pub fn horner_of_two<R: Real>(x: R, flag: R::Flag, c: &[f64], d: &[f64]) -> R {
     assert_eq!(c.len(), d.len(), "both polynomials have one degree");
@@ -17,7 +18,8 @@ pub fn horner_of_two<R: Real>(x: R, flag: R::Flag, c: &[f64], d: &[f64]) -> R {
     (0..c.len() - 1).rev().fold(at(c.len() - 1), |sum, i| sum.mul_add(x, at(i)))
 }
 
-/// The same polynomial in half the depth: even and odd parts by `x * x`. For long ones on the way of a whole result.
+/// Evaluates the polynomial with half the depth, by its even and odd parts in `x * x`. It is used
+/// for long polynomials on the critical path of a result.
 #[inline(always)]
 pub fn even_odd<R: Real>(x: R, c: &[f64]) -> R {
     let of = |from: usize| c.iter().skip(from).step_by(2).copied();

@@ -1,8 +1,9 @@
-//! What the functions are written in.
+//! The operations in which the functions are written.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-/// A floating-point number: f32, f64, or the compiler's term for one. Every operation rounds once, to nearest, ties to even.
+/// A floating-point number: f32, f64, or a term of the compiler for one. Every operation rounds
+/// once, to nearest, ties to even.
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
@@ -10,28 +11,29 @@ pub trait Real:
     type Bits: Bits<Real = Self, Flag = Self::Flag>;
     /// The result of a comparison.
     type Flag: Flag;
-    /// f64?
+    /// Whether the type is f64.
     const DOUBLE: bool;
 
-    /// The constant `x`, rounded to this type. (`self` only says where.)
+    /// Returns the constant `x`, rounded to this type. `self` only identifies the graph of a term.
     fn lit(self, x: f64) -> Self;
-    /// `self * b + c`, rounded once.
+    /// Returns `self * b + c`, rounded once.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Square root, correctly rounded.
+    /// Returns the correctly rounded square root.
     fn sqrt(self) -> Self;
-    /// Without the sign.
+    /// Returns the number without its sign.
     fn abs(self) -> Self;
-    /// To an integer, towards zero.
+    /// Rounds to an integer towards zero.
     fn trunc(self) -> Self;
-    /// To an integer, towards minus infinity.
+    /// Rounds to an integer towards minus infinity.
     fn floor(self) -> Self;
-    /// To the nearest integer, ties to even.
+    /// Rounds to the nearest integer, ties to even.
     fn round_ties_even(self) -> Self;
-    /// The exact remainder with the sign of `self`, C's `fmod`. Slow: a loop.
+    /// Returns the exact remainder with the sign of `self`, like `fmod` of C. It is slow, because
+    /// it needs a loop.
     fn rem_slow(self, y: Self) -> Self;
-    /// The bits; of a NaN any NaN's.
+    /// Returns the bits; those of a NaN may be the bits of any NaN.
     fn bits(self) -> Self::Bits;
-    /// Comparisons are IEEE's: false with a NaN, but for `ne`.
+    /// Compares as IEEE 754 defines: all comparisons with a NaN are false, except `ne`.
     fn lt(self, y: Self) -> Self::Flag;
     /// See [`Real::lt`].
     fn le(self, y: Self) -> Self::Flag;
@@ -39,7 +41,7 @@ pub trait Real:
     fn eq(self, y: Self) -> Self::Flag;
     /// See [`Real::lt`].
     fn ne(self, y: Self) -> Self::Flag;
-    /// `a` where the flag holds, else `b`.
+    /// Returns `a` if the flag holds, else `b`.
     fn select(c: Self::Flag, a: Self, b: Self) -> Self;
 
     /// See [`Real::lt`].
@@ -50,37 +52,39 @@ pub trait Real:
     fn ge(self, y: Self) -> Self::Flag {
         y.le(self)
     }
-    /// Whether it is a NaN.
+    /// Whether the number is a NaN.
     fn is_nan(self) -> Self::Flag {
         self.ne(self)
     }
-    /// Bits of the mantissa without the leading one.
+    /// Number of mantissa bits without the leading one.
     const MANTISSA: u32 = if Self::DOUBLE { 52 } else { 23 };
-    /// The exponent field of 1.
+    /// The exponent field of the number 1.
     const BIAS: u64 = if Self::DOUBLE { 1023 } else { 127 };
     /// The sign bit.
     const SIGN: u64 = if Self::DOUBLE { 1 << 63 } else { 1 << 31 };
     /// The bits of infinity: all of the exponent field.
     const EXPONENT: u64 = if Self::DOUBLE { 0x7ff << 52 } else { 0xff << 23 };
-    /// 1.5 times 2 to the mantissa: adding it rounds to an integer, which then stands in the low bits.
+    /// 1.5 times 2 to the number of mantissa bits. Adding it rounds to an integer, which is then in
+    /// the low bits.
     const MAGIC: f64 = if Self::DOUBLE { 6_755_399_441_055_744.0 } else { 12_582_912.0 };
 
-    /// The value for this type of two.
+    /// Returns the one of two values that belongs to this type.
     fn pick<T>(single: T, double: T) -> T {
         if Self::DOUBLE { double } else { single }
     }
-    /// With the sign of `sign` (not a NaN: its sign means nothing).
+    /// Returns the number with the sign of `sign`, which is not a NaN, because the sign of a NaN
+    /// means nothing.
     fn with_sign_of(self, sign: Self) -> Self {
         let b = self.bits();
         ((b & b.lit(Self::SIGN - 1)) | (sign.bits() & b.lit(Self::SIGN))).real()
     }
-    /// The sign changed where `sign`, a word, has its sign bit set.
+    /// Changes the sign if the sign bit of the word `sign` is set.
     fn flip_sign(self, sign: Self::Bits) -> Self {
         (self.bits() ^ (sign & sign.lit(Self::SIGN))).real()
     }
 }
 
-/// An unsigned integer as wide as its [`Real`]; it wraps.
+/// An unsigned integer as wide as its [`Real`], whose operations wrap.
 pub trait Bits:
     Copy
     + Add<Output = Self>
@@ -90,29 +94,30 @@ pub trait Bits:
     + BitOr<Output = Self>
     + BitXor<Output = Self>
 {
-    /// The number of these bits.
+    /// The floating-point type with these bits.
     type Real: Real<Bits = Self, Flag = Self::Flag>;
     /// The result of a comparison.
     type Flag: Flag;
 
-    /// A constant.
+    /// Returns a constant.
     fn lit(self, x: u64) -> Self;
-    /// To the left by a constant below the width.
+    /// Shifts to the left by a constant below the width.
     fn shl(self, k: u32) -> Self;
-    /// To the right by a constant below the width; zeros come in.
+    /// Shifts to the right by a constant below the width, filling with zeros.
     fn shr(self, k: u32) -> Self;
-    /// Equal.
+    /// Compares for equality.
     fn eq(self, y: Self) -> Self::Flag;
-    /// Less, unsigned.
+    /// Whether the integer is less than `y`, unsigned.
     fn lt(self, y: Self) -> Self::Flag;
-    /// `a` where the flag holds, else `b`.
+    /// Returns `a` if the flag holds, else `b`.
     fn select(c: Self::Flag, a: Self, b: Self) -> Self;
-    /// The number that has these bits.
+    /// Returns the number that has these bits.
     fn real(self) -> Self::Real;
 }
 
 /// A truth value.
 pub trait Flag: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
-    /// The same condition, with the promise that it rarely holds: code that only a `select` over it needs may be skipped by a branch.
+    /// Returns the same condition, with the promise that it rarely holds: code that only a `select`
+    /// on it needs may be skipped by a branch.
     fn unlikely(self) -> Self;
 }

@@ -1,20 +1,23 @@
-//! Roots: cbrt, 1 / sqrt, hypot. Each computes a value good to an ulp or so and then corrects it by what multiply-add tells about its error.
+//! Roots: cbrt, 1 / sqrt, hypot. Each function computes a value with an error of about an ulp and
+//! then corrects it by the error that a multiply-add finds.
 
 use crate::poly::horner;
 use crate::{Bits, Flag, Real};
 
-/// c^(-1/3) near 1 (`derive/root.sollya`).
+/// Coefficients of c^(-1/3) near 1 (`derive/root.sollya`).
 const INVERSE_CBRT: [f64; 4] =
     [1.7317060232162476, -1.304690957069397, 0.7475857734680176, -0.1746029257774353];
 
-/// Cube root. f32: 0.501 ulp (all inputs); f64: 0.501 ulp (measured).
+/// Returns the cube root. The error is at most 0.501 ulp for f32 (over all inputs) and 0.501 ulp
+/// for f64 (measured).
 ///
-/// The bits of x^(-1/3) are about a constant less a third of those of x: within 4 %. A polynomial of c = x y^3 corrects that to 2^-19 (f64: and a step of
-/// Newton's to 2^-36); then d = x y^2 is near the root, and (x - d^3) / (3 d^2) is the rest. No division.
+/// The bits of x^(-1/3) are about a constant minus a third of the bits of x, to 4 %. A polynomial
+/// in c = x y^3 improves this to 2^-19 (f64: and a Newton step to 2^-36). Then d = x y^2 is near
+/// the root, and (x - d^3) / (3 d^2) is the difference to it. No division is needed.
 #[inline(always)]
 pub fn cbrt<R: Real>(x: R) -> R {
     let size = x.abs();
-    // so that x - d^3 below is no subnormal number
+    // The scale keeps x - d^3 below from being subnormal.
     let (least, up) = R::pick((-70, 72), (-900, 162));
     let small = size.lt(x.lit(power(least)));
     let rare = (!(size.ge(x.lit(power(least))) & size.lt(x.lit(f64::INFINITY)))).unlikely();
@@ -36,13 +39,14 @@ pub fn cbrt<R: Real>(x: R) -> R {
     let rest = (-d2_lo).mul_add(d, (-d2).mul_add(d, scaled));
     let root = rest.mul_add(square * third, d);
     let unscaled = root * R::select(small, x.lit(power(-up / 3)), one);
-    // infinity, NaN
+    // This handles infinity and NaN.
     let at_the_ends = R::select(size.lt(x.lit(f64::INFINITY)), unscaled, size);
     R::select(rare, at_the_ends, root).with_sign_of(x)
 }
 
-/// x^(-1/3) within 4 %, for normal x > 0: its bits, but for the lowest, as a whole number between 2 to the mantissa and its double, where multiply-add rounds
-/// to a whole number, too.
+/// Returns x^(-1/3) to 4 %, for normal x > 0. Its bits except the lowest are computed as an integer
+/// between 2 to the number of mantissa bits and twice that, where multiply-add also rounds to an
+/// integer.
 #[inline(always)]
 fn inverse_cbrt_guess<R: Real>(x: R) -> R {
     let (drop, constant) = R::pick((9, 13_958_053.0), (12, 7_504_458_541_680_855.0));
@@ -50,24 +54,28 @@ fn inverse_cbrt_guess<R: Real>(x: R) -> R {
     whole.mul_add(x.lit(-1.0 / 3.0), x.lit(constant)).bits().shl(drop).real()
 }
 
-/// 1 / sqrt(x); of -0 -infinity. f32: 0.501 ulp (all inputs); f64: 0.501 ulp (measured).
+/// Returns 1 / sqrt(x), which is -infinity for -0. The error is at most 0.501 ulp for f32 (over all
+/// inputs) and 0.501 ulp for f64 (measured).
 #[inline(always)]
 pub fn rsqrt<R: Real>(x: R) -> R {
     let r = x.lit(1.0) / x.sqrt();
-    // 1 - x r^2
+    // The correction is computed from 1 - x r^2.
     let root = x * r;
     let root_lo = x.mul_add(r, -root);
     let rest = (-root_lo).mul_add(r, (-root).mul_add(r, x.lit(1.0)));
     let better = (r * x.lit(0.5)).mul_add(rest, r);
-    // of 0 and infinity r is right and the rest NaN
+    // For 0 and infinity r is right, and the correction is NaN.
     R::select(better.is_nan(), r, better)
 }
 
-/// sqrt(x^2 + y^2), without overflow or underflow on the way; infinity if one of both is. f32: 0.77 ulp; f64: 0.77 ulp (measured; the
-/// worst are subnormal results, which are rounded twice).
+/// Returns sqrt(x^2 + y^2), without intermediate overflow or underflow. The result is infinity if x
+/// or y is infinite. The error is at most 0.77 ulp for f32 and 0.77 ulp for f64 (measured). The
+/// largest errors are those of subnormal results, which are rounded twice.
 ///
-/// The correction is Borges' ("An improved algorithm for hypot(a,b)", 2019): what fused multiply-adds tell about h^2 - a^2 - b^2, over 2 h. That is less than
-/// an ulp, so that a quotient within 12 % is good enough: the bits of 1 / h are about a constant less those of h.
+/// The correction is that of Borges ("An improved algorithm for hypot(a,b)", 2019): fused
+/// multiply-adds compute h^2 - a^2 - b^2, which is divided by 2 h. It is less than an ulp, so a
+/// quotient with an error of 12 % suffices: the bits of 1 / h are about a constant minus the bits
+/// of h.
 #[inline(always)]
 pub fn hypot<R: Real>(x: R, y: R) -> R {
     let (x, y) = (x.abs(), y.abs());
@@ -93,7 +101,7 @@ pub fn hypot<R: Real>(x: R, y: R) -> R {
     R::select(rare, R::select(x.eq(infinity) | y.eq(infinity), infinity, root * back), root)
 }
 
-/// 2^k.
+/// Returns 2^k.
 fn power(k: i32) -> f64 {
     f64::from_bits(((1023 + k) as u64) << 52)
 }

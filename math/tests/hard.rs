@@ -1,16 +1,18 @@
-//! The promised bounds (`bounds.txt`), natively: on hard cases whose exact results MPFR has written down (`hard/`, made by `cargo xtask ulp --hard`; the form of a line
-//! is in `ulp/src/hard.rs`), and for f32 on a sample of all inputs beside the system's functions in f64. What is measured over all inputs is in docs/elementary.md.
+//! Tests the promised bounds (`bounds.txt`) natively: on hard cases with exact results by MPFR
+//! (`hard/`, written by `cargo xtask ulp --hard`; the format of a line is in `ulp/src/hard.rs`),
+//! and for f32 on a sample of all inputs, against the functions of the system in f64. What is
+//! measured over all inputs is in docs/elementary.md.
 
 use arraygpu_math as math;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A function in both types; the second argument of one of one number is ignored.
+/// A function in both types. A function of one number ignores the second argument.
 struct Function {
     name: &'static str,
     single: fn(f32, f32) -> f32,
     double: fn(f64, f64) -> f64,
-    /// The system's, if Rust knows it.
+    /// The function of the system, if Rust has it.
     system: Option<fn(f64) -> f64>,
 }
 
@@ -24,7 +26,7 @@ macro_rules! of_two {
 }
 
 fn functions() -> Vec<Function> {
-    // its second argument is a whole number, here as in the tables
+    // The second argument is an integer, here as in the tables.
     fn whole(n: f64) -> f64 {
         if n.is_nan() { 0.0 } else { n.round_ties_even().clamp(-4000.0, 4000.0) }
     }
@@ -49,7 +51,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// The bounds of f32 and f64.
+/// Returns the bounds of f32 and f64.
 fn bounds(name: &str) -> (f64, f64) {
     let text = fs::read_to_string(folder().join("bounds.txt")).unwrap();
     let line = text
@@ -60,7 +62,8 @@ fn bounds(name: &str) -> (f64, f64) {
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
-/// |ours - exact| in ulps: the exact size is `fraction` of a last place beyond `result`. Infinity where the sign or a NaN is wrong.
+/// Returns |ours - exact| in ulps: the exact magnitude is `result` plus `fraction` of a last place.
+/// The error is infinite if the sign or a NaN is wrong.
 fn error(ours: u64, result: u64, fraction: f64, sign: u64) -> f64 {
     let apart = (ours & (sign - 1)) as i64 - (result & (sign - 1)) as i64;
     if ours & sign != result & sign { f64::INFINITY } else { (apart as f64 - fraction).abs() }
@@ -82,7 +85,7 @@ fn hard_cases() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// The first line of the function's table that its bound does not hold for.
+/// Returns the first line of the function's table for which its bound does not hold.
 fn hard_cases_of(f: &Function) -> Result<(), String> {
     let (single, double) = bounds(f.name);
     let path = folder().join("hard").join(format!("{}.txt", f.name));
@@ -105,7 +108,7 @@ fn hard_cases_of(f: &Function) -> Result<(), String> {
             _ if is_nan => f64::INFINITY,
             _ => error(ours, bits(last - 1), bits(last) as f64 / 256.0, sign),
         };
-        // fractions are cut to 1/256
+        // The fractions in the tables are truncated to 1/256.
         if off > bound + 1.0 / 256.0 {
             return Err(format!("{} {line}: {ours:x} is off by {off:.3} ulp", f.name));
         }
@@ -113,7 +116,8 @@ fn hard_cases_of(f: &Function) -> Result<(), String> {
     Ok(())
 }
 
-/// The halves of `frexp` are what they should be and give the number back: then they are exact.
+/// Checks that the halves of `frexp` have the right form and multiply to the number, which makes
+/// them exact.
 fn check_frexp(bits: impl Iterator<Item = u32>, wide: impl Iterator<Item = u64>) {
     assert_eq!(bounds("frexp"), (0.0, 0.0));
     let special = |x: f64| x == 0.0 || !x.is_finite();
@@ -126,7 +130,7 @@ fn check_frexp(bits: impl Iterator<Item = u32>, wide: impl Iterator<Item = u64>)
             );
             continue;
         }
-        // f64 holds every product, and nothing is rounded in it
+        // f64 represents every product exactly.
         let back = f64::from(m) * f64::from(e).exp2();
         assert!((0.5..1.0).contains(&m.abs()) && back == f64::from(x), "{x:e}: {m:e}, {e}");
     }
@@ -139,7 +143,8 @@ fn check_frexp(bits: impl Iterator<Item = u32>, wide: impl Iterator<Item = u64>)
             );
             continue;
         }
-        // in two steps, the first of which is exact, as the second is if m is right
+        // The power is multiplied in two steps. The first one is exact, and so is the second one if
+        // m is right.
         let back = m * (e / 2.0).ceil().exp2() * (e / 2.0).floor().exp2();
         assert!((0.5..1.0).contains(&m.abs()) && back == x, "{x:e}: {m:e}, {e}");
     }
@@ -168,7 +173,7 @@ fn samples_of_f32() {
                 assert!(exact.is_nan() && ours.is_nan(), "{}({x:e}) = {ours:e}", f.name);
                 continue;
             }
-            // towards zero, and what that leaves
+            // The value is rounded towards zero, and the rest is the fraction.
             let near = exact as f32;
             let away = f64::from(near).abs() > exact.abs();
             let below = f32::from_bits(near.to_bits() - u32::from(away));

@@ -1,19 +1,19 @@
-//! The judge of f64 functions in x87's extended precision: see `extended.c`.
+//! The judge of f64 functions, which computes in the extended precision of x87: see `extended.c`.
 
-/// Error in ulps of a result for x and y.
+/// Returns the error of the result `ours` for x and y, in ulps.
 pub type Judge = fn(x: f64, y: f64, ours: f64) -> f64;
 
-/// By how much a judgement may be off: eight ulps of extended precision.
+/// Maximum error of a judgement, in ulps of f64: eight ulps of extended precision.
 pub const TOLERANCE: f64 = 1.0 / 256.0;
 
 macro_rules! judges {
     ($($name:literal $function:ident)*) => {
-        // SAFETY: functions of `extended.c`, of three doubles, without any state
+        // SAFETY: these functions of `extended.c` take three doubles and have no state.
         unsafe extern "C" {
             $(safe fn $function(x: f64, y: f64, ours: f64) -> f64;)*
         }
 
-        /// The one of the function `name`, if there is one.
+        /// Returns the judge of the function `name`, if there is one.
         pub fn judge(name: &str) -> Option<Judge> {
             match name {
                 $($name => Some(|x, y, ours| $function(x, y, ours)),)*

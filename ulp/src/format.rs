@@ -1,50 +1,52 @@
-//! The two formats, and what an error in units in the last place is.
+//! The two formats, and the error of a result in units in the last place.
 
 use rug::Float;
 
-/// f32 or f64. Inputs and results are kept as bits (of f32 the low 32) or as f64.
+/// The format f32 or f64. Inputs and results are kept as bits (for f32 in the low 32) or as f64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Single,
     Double,
 }
 
-/// Enough for everything here: the exact value is taken to this many bits.
+/// Precision of exact values in bits, which is sufficient for all functions here.
 const PRECISION: u32 = 300;
 
 impl Format {
     pub fn name(self) -> &'static str {
         if self == Format::Double { "f64" } else { "f32" }
     }
-    /// Bits of the mantissa without the leading one.
+    /// Returns the number of mantissa bits without the leading one.
     pub fn mantissa(self) -> u32 {
         if self == Format::Double { 52 } else { 23 }
     }
-    /// Bits of the whole.
+    /// Returns the number of bits of the format.
     pub fn width(self) -> u32 {
         if self == Format::Double { 64 } else { 32 }
     }
     pub fn sign(self) -> u64 {
         1 << (self.width() - 1)
     }
-    /// The exponent field of 1; exponents of normal numbers are from `1 - bias` to `bias`.
+    /// Returns the exponent field of 1; exponents of normal numbers are from `1 - bias` to `bias`.
     pub fn bias(self) -> i64 {
         if self == Format::Double { 1023 } else { 127 }
     }
-    /// The bits of infinity.
+    /// Returns the bits of infinity.
     pub fn infinity(self) -> u64 {
         (2 * self.bias() as u64 + 1) << self.mantissa()
     }
     pub fn value(self, bits: u64) -> f64 {
         if self == Format::Double { f64::from_bits(bits) } else { f64::from(f32::from_bits(bits as u32)) }
     }
-    /// The bits of `x`, rounded to this format.
+    /// Returns the bits of `x`, rounded to this format.
     pub fn bits(self, x: f64) -> u64 {
         if self == Format::Double { x.to_bits() } else { u64::from((x as f32).to_bits()) }
     }
 
-    /// |ours - exact| in units in the last place of the exact value's binade (of subnormals: in the smallest number). An infinite result counts as the power of two
-    /// above the greatest number. Infinity where NaN, an infinity or the sign of a zero is wrong.
+    /// Returns |ours - exact| in units in the last place of the exact value's binade; for subnormal
+    /// values the unit is the smallest number. An infinite result counts as the power of two above
+    /// the greatest number. The error is infinite if NaN, an infinity or the sign of a zero is
+    /// wrong.
     pub fn error(self, ours: f64, exact: &Float) -> f64 {
         if exact.is_nan() || ours.is_nan() {
             return if exact.is_nan() && ours.is_nan() { 0.0 } else { f64::INFINITY };
@@ -70,7 +72,8 @@ impl Format {
         (Float::with_val(PRECISION, &value - exact).abs() / ulp).to_f64()
     }
 
-    /// The same with an exact value that is known as an f64, near enough for f32.
+    /// Returns the error of an f32, where the exact value is given as an f64, which is accurate
+    /// enough.
     pub fn error_of_single(ours: f32, exact: f64) -> f64 {
         if exact.is_nan() || ours.is_nan() {
             return if exact.is_nan() && ours.is_nan() { 0.0 } else { f64::INFINITY };
@@ -92,7 +95,7 @@ impl Format {
     }
 }
 
-/// As a number that MPFR takes.
+/// Converts a number for MPFR.
 pub fn precise(x: f64) -> Float {
     Float::with_val(PRECISION, x)
 }

@@ -1,20 +1,20 @@
-//! The functions that are measured: of one number and of two.
+//! The functions that are measured, of one and of two numbers.
 
 use arraygpu_math as math;
 use rug::Float;
 
-/// A function; of one number if `two` is false, then the second argument is ignored everywhere.
+/// A function. If `two` is false, it has one argument, and the second one is ignored everywhere.
 pub struct Function {
     pub name: &'static str,
     pub two: bool,
     pub single: fn(f32, f32) -> f32,
     pub double: fn(f64, f64) -> f64,
-    /// The system's, in f64: near enough to judge f32.
+    /// The function of the system in f64, which is accurate enough to judge f32.
     pub near: fn(f64, f64) -> f64,
     pub mpfr: fn(Float, Float) -> Float,
 }
 
-/// `name, system's in f64, MPFR's;` of one number.
+/// Lists functions of one number: the name, the system's function in f64, and MPFR's.
 macro_rules! functions {
     ($($name:ident, $near:expr, $mpfr:expr;)*) => {
         &[$(Function {
@@ -28,7 +28,7 @@ macro_rules! functions {
     };
 }
 
-/// `name, system's in f64, MPFR's;` of two numbers.
+/// Lists functions of two numbers: the name, the system's function in f64, and MPFR's.
 macro_rules! pairs {
     ($($name:ident, $near:expr, $mpfr:expr;)*) => {
         &[$(Function {
@@ -42,7 +42,7 @@ macro_rules! pairs {
     };
 }
 
-/// Those of one number.
+/// The functions of one number.
 pub const FUNCTIONS: &[Function] = functions! {
     exp, f64::exp, Float::exp;
     exp2, f64::exp2, Float::exp2;
@@ -69,7 +69,7 @@ pub const FUNCTIONS: &[Function] = functions! {
     normcdf, libm::normcdf, |x: Float| (x * -Float::with_val(300, 0.5).sqrt()).erfc() / 2u32;
 };
 
-/// Those of two numbers.
+/// The functions of two numbers.
 pub const PAIRS: &[Function] = pairs! {
     hypot, f64::hypot, |x: Float, y: Float| x.hypot(&y);
     pow, f64::powf, rug::ops::Pow::pow;
@@ -78,7 +78,8 @@ pub const PAIRS: &[Function] = pairs! {
     copysign, |x, y| libm::copysign(x, y), |x: Float, y: Float| if y.is_nan() { x.abs() } else { x.copysign(&y) };
 };
 
-/// A function of a number and an integer, which is given as a float; beyond 4000 all integers give the same result.
+/// ldexp, whose integer argument is given as a float; beyond 4000 all integers give the same
+/// result.
 pub const LDEXP: Function = Function {
     name: "ldexp",
     two: true,
@@ -92,7 +93,7 @@ fn whole(n: f64) -> f64 {
     if n.is_nan() { 0.0 } else { n.round_ties_even().clamp(-4000.0, 4000.0) }
 }
 
-/// What Rust's library lacks, from the system's.
+/// The functions of the system's library that Rust's library lacks.
 mod libm {
     mod c {
         unsafe extern "C" {
@@ -104,7 +105,7 @@ mod libm {
     pub fn ldexp(x: f64, n: f64) -> f64 {
         c::ldexp(x, n as i32)
     }
-    /// A NaN's sign means nothing.
+    /// Copies the sign; the sign of a NaN means nothing.
     pub fn copysign(x: f64, y: f64) -> f64 {
         if y.is_nan() { x.abs() } else { x.copysign(y) }
     }
@@ -114,7 +115,7 @@ mod libm {
     pub fn erfc(x: f64) -> f64 {
         c::erfc(x)
     }
-    /// x within its quadrant of half turns, and the quadrant.
+    /// Returns x within its quadrant of half turns, and the quadrant.
     fn by_half_turns(x: f64) -> (f64, i64) {
         let x = x - 2.0 * (x * 0.5).round_ties_even();
         let n = (x * 2.0).round_ties_even();

@@ -1,8 +1,10 @@
-//! Hard cases with their exact results, for tests that have no MPFR: special values, where results leave the normal numbers, near multiples of pi / 2, and the worst
+//! Writes hard cases with their exact results, for tests that have no MPFR: special values, inputs
+//! at which results leave the normal numbers, inputs near multiples of pi / 2, and the worst inputs
 //! that a search finds.
 //!
-//! One line each: `f32|f64 x [y] result fraction`, in hexadecimal. The result is the exact one rounded towards zero (what is beyond the greatest number: infinity), the
-//! fraction (0 to ff) what that left, in 1/256 of the last place. `nan` is any NaN.
+//! Each line has the form `f32|f64 x [y] result fraction`, in hexadecimal. The result is the exact
+//! one rounded towards zero (infinity if it is beyond the greatest number), and the fraction (0 to
+//! ff) is the rest, in 1/256 of the last place. `nan` is any NaN.
 
 use crate::format::{Format, precise};
 use crate::functions::Function;
@@ -11,10 +13,10 @@ use crate::{Options, inputs, reduction, worst};
 use rug::Float;
 use rug::float::Round;
 
-/// How many of the worst, and of the others, where there are many.
+/// Maximum number of the worst inputs, and of those near multiples of pi / 2.
 const WORST: usize = 40;
 
-/// The lines of one function.
+/// Returns the lines of one function.
 pub fn lines(function: &'static Function) -> String {
     let mut out = String::new();
     for format in [Format::Single, Format::Double] {
@@ -30,7 +32,7 @@ pub fn lines(function: &'static Function) -> String {
     out
 }
 
-/// The exact result as text.
+/// Returns the exact result as text.
 fn result(f: Format, exact: &Float) -> String {
     if exact.is_nan() {
         return "nan 0".into();
@@ -71,12 +73,13 @@ fn cases(subject: &Subject) -> Vec<(u64, u64)> {
     all.into_iter().map(|x| (x, 0)).chain(found(subject)).collect()
 }
 
-/// The worst of what has been looked at.
+/// Returns the worst inputs that the search found.
 fn found(subject: &Subject) -> impl Iterator<Item = (u64, u64)> + use<> {
     subject.leaders().into_iter().take(WORST).map(|Worst { x, y, .. }| (x, y))
 }
 
-/// Where results become infinite, zero or subnormal, on both sides of 0, with the numbers beside.
+/// Returns the inputs at which results become infinite, zero or subnormal, on both sides of 0, with
+/// their neighbours.
 fn ends(subject: &Subject) -> Vec<u64> {
     let f = subject.format;
     let kind = |x: u64| {

@@ -1,10 +1,15 @@
-//! `ulp FUNCTION|all f32|f64 [STEP] [--points N] [--monotone] [--json]`: the greatest error of a function in units in the last place, and where.
+//! `ulp FUNCTION|all f32|f64 [STEP] [--points N] [--monotone] [--json]` measures the greatest error
+//! of a function in units in the last place, and reports where it occurs.
 //!
-//! f32 of one number: every STEP-th of the 2^32 inputs (1: all). Others: N inputs (else 2^26 / STEP; f32 of two numbers: 2^28 / STEP): random bits, near powers of two, of
-//! moderate size, and where functions are hard; all special values; and the neighbourhood of the worst.
-//! `--monotone`: whether neighbours keep their order. `--json`: one row each.
+//! For f32 functions of one number, every STEP-th of the 2^32 inputs is measured (1: all). For
+//! others, N inputs are measured (by default 2^26 / STEP; for f32 of two numbers 2^28 / STEP):
+//! random bits, numbers near powers of two, of moderate size, and those for which functions are
+//! hard; in addition all special values, and the neighbourhood of the worst inputs. `--monotone`
+//! reports whether the results of neighbours keep their order. `--json` prints one row per
+//! function.
 //!
-//! `ulp names` lists the functions. `ulp hard FUNCTION` writes the table of hard cases for the tests of `math/`.
+//! `ulp names` lists the functions. `ulp hard FUNCTION` writes the table of hard cases for the
+//! tests of `math/`.
 
 mod extended;
 mod format;
@@ -67,7 +72,8 @@ fn main() {
     }
 }
 
-/// The worst of special values, of the many, and around the worst of those; and how many there were.
+/// Returns the worst of the special values, of the many inputs, and of the neighbourhood of the
+/// worst of those; and the number of inputs.
 fn worst(subject: &Subject, options: &Options) -> (Worst, u64) {
     let f = subject.format;
     let special = inputs::special(f);
@@ -92,7 +98,7 @@ fn worst(subject: &Subject, options: &Options) -> (Worst, u64) {
     (few.or(worst), count)
 }
 
-/// Inputs that are hard for this function alone.
+/// Measures inputs that are hard for this function alone.
 fn hard(subject: &Subject) -> Worst {
     if !["sin", "cos", "tan"].contains(&subject.function.name) {
         return Worst::NONE;

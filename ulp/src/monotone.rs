@@ -1,11 +1,12 @@
-//! Whether a function keeps the order of neighbouring numbers.
+//! Checks whether a function keeps the order of neighbouring numbers.
 
 use crate::format::Format;
 use crate::inputs;
 use crate::search::Subject;
 use rayon::prelude::*;
 
-/// Whether the function falls instead of rising, and from which number on it does one of them; nothing of what is neither.
+/// Returns whether the function falls instead of rising, and the number from which on it is
+/// monotone, or None if it is not monotone.
 fn direction(name: &str) -> Option<(bool, f64)> {
     const RISING: [&str; 14] = [
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "asin", "atan", "sinh", "tanh",
@@ -15,14 +16,14 @@ fn direction(name: &str) -> Option<(bool, f64)> {
     match name {
         _ if RISING.contains(&name) => Some((false, everywhere)),
         "acos" | "erfc" => Some((true, everywhere)),
-        // not from one zero to the other
+        // The function is not monotone from one zero to the other.
         "rsqrt" => Some((true, f64::from_bits(1))),
         "cosh" => Some((false, 0.0)),
         _ => None,
     }
 }
 
-/// How often a number and the next one break the order, and the bits of one such number.
+/// The number of pairs of neighbours that break the order, and the bits of one such number.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Breaks {
     pub pairs: u64,
@@ -37,10 +38,11 @@ impl Breaks {
     }
 }
 
-/// Neighbours in one run.
+/// Number of neighbours in one run.
 const RUN: u64 = 1 << 12;
 
-/// f32: all neighbours; f64: `count` of them, in runs. Nothing where the function neither rises nor falls.
+/// Checks all neighbours for f32, and `count` of them in runs for f64. Returns None if the function
+/// is not monotone.
 pub fn check(subject: &Subject, count: u64) -> Option<Breaks> {
     let (falls, from) = direction(subject.function.name)?;
     let f = subject.format;
@@ -51,7 +53,7 @@ pub fn check(subject: &Subject, count: u64) -> Option<Breaks> {
     };
     let check = |i: u64| {
         let first = start(i);
-        // one more: the pair across the end of the run
+        // The range includes one number more, for the pair across the end of the run.
         let last = first.saturating_add(RUN).min(u64::MAX >> (64 - f.width()));
         let mut breaks = Breaks::default();
         let mut before = f64::NAN;
@@ -67,7 +69,7 @@ pub fn check(subject: &Subject, count: u64) -> Option<Breaks> {
     Some((0..runs).into_par_iter().map(check).reduce(Breaks::default, Breaks::and))
 }
 
-/// The place of a number in the order of all: negative NaNs first.
+/// Returns the position of a number in the order of all numbers; negative NaNs are first.
 fn rank(f: Format, bits: u64) -> u64 {
     if bits & f.sign() != 0 { f.sign() - 1 - (bits & (f.sign() - 1)) } else { bits | f.sign() }
 }

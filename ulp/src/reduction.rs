@@ -1,12 +1,15 @@
-//! Numbers that are nearer to a multiple of pi / 2 than any others of their binade: where an argument's reduction loses most.
+//! Finds the numbers of each binade that are nearest to a multiple of pi / 2, for which the
+//! reduction of an argument loses most.
 
 use rug::Float;
 
-/// Bits: enough for 2^1023 times 2 / pi with its fraction's first 150 bits.
+/// Precision in bits, which suffices for 2^1023 times 2 / pi with the first 150 bits of its
+/// fraction.
 const PRECISION: u32 = 1400;
 
-/// Integers m with `mantissa + 1` bits for which m 2^e is nearly a multiple of pi / 2, for every exponent e of the format: denominators of the
-/// continued fraction of 2^e 2 / pi. (For f64 the nearest of all is 6381956970095103 2^797.)
+/// Returns, for every exponent e of the format, numbers m 2^e that are nearly multiples of pi / 2,
+/// where m is an integer with `mantissa + 1` bits: a denominator of the continued fraction of 2^e 2
+/// / pi. (For f64 the nearest of all is 6381956970095103 2^797.)
 pub fn near_multiples(mantissa: u32, bias: i32) -> Vec<f64> {
     let ratio = Float::with_val(PRECISION, 2) / Float::with_val(PRECISION, rug::float::Constant::Pi);
     let mantissa = mantissa as i32;
@@ -15,7 +18,8 @@ pub fn near_multiples(mantissa: u32, bias: i32) -> Vec<f64> {
         let mut rest = ratio.clone() << e;
         let (mut before, mut now) = (0u128, 1u128);
         while now < 1 << (mantissa + 1) {
-            // the multiple of the denominator that has full length; shorter ones are numbers of other binades, too
+            // This is the multiple of the denominator that has full length; shorter ones are
+            // numbers of other binades, too.
             let full = (1u128 << mantissa).div_ceil(now) * now;
             for m in [now, full] {
                 if m < 1 << (mantissa + 1) {
@@ -46,7 +50,7 @@ mod tests {
         let all = near_multiples(52, 1023);
         assert!(all.contains(&(6381956970095103.0 * 2f64.powi(797))));
         assert!(all.len() > 10_000);
-        // 16367173 2^72, f32's
+        // The nearest number of f32 is 16367173 2^72.
         assert!(near_multiples(23, 127).contains(&(16367173.0 * 2f64.powi(72))));
     }
 }

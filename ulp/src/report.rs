@@ -1,4 +1,4 @@
-//! What was found, for people and as a row.
+//! Prints the results as text and as rows of JSON.
 
 use crate::format::Format;
 use crate::monotone::Breaks;
@@ -7,7 +7,7 @@ use crate::search::{Subject, Worst};
 pub struct Result<'a> {
     pub subject: &'a Subject,
     pub worst: Worst,
-    /// How many inputs were looked at, special ones and neighbourhoods aside.
+    /// Number of inputs that were measured, without special values and neighbourhoods.
     pub inputs: u64,
     pub breaks: Option<Breaks>,
 }
@@ -55,7 +55,7 @@ impl Result<'_> {
             true => "all",
             false => "where glibc differs",
         };
-        // JSON has no infinity
+        // JSON has no infinity.
         let ulps = if ulps.is_finite() { format!("{ulps:.4}") } else { "1e999".into() };
         format!(
             "{{\"name\":\"ulp\",\"function\":\"{}\",\"type\":\"{}\",\"ulps\":{ulps},{place},\"inputs\":{},\"judged\":\"{judge}\",\

@@ -1,5 +1,6 @@
-//! The greatest error over many inputs. A quick judge (the system's function in a wider format) looks at all of them, MPFR at those that may be the worst, and at some
-//! of the others: to check the judge.
+//! Searches the greatest error over many inputs. A quick judge (the system's function in a wider
+//! format) measures all of them; MPFR measures those that may be the worst, and some of the others
+//! to check the judge.
 
 use crate::extended::{self, Judge};
 use crate::format::{Format, precise};
@@ -11,7 +12,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An error in ulps, by MPFR, and the bits of the input.
+/// An error in ulps, by MPFR, with the bits of the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     pub ulps: f64,
@@ -32,17 +33,18 @@ pub struct Subject {
     pub function: &'static Function,
     pub format: Format,
     extended: Option<Judge>,
-    /// The greatest error so far: what is below needs no MPFR.
+    /// The greatest error so far; smaller ones need no MPFR.
     record: AtomicU64,
-    /// How often MPFR disagreed with the judge by more than its tolerance.
+    /// Number of times that MPFR disagreed with the judge by more than its tolerance.
     misjudged: AtomicU64,
-    /// The worst of each chunk, as the judge sees it.
+    /// The worst input of each chunk, according to the judge.
     leaders: Mutex<Vec<Worst>>,
 }
 
-/// How many inputs share a look at the record.
+/// Number of inputs that are measured between two accesses to the record.
 const CHUNK: u64 = 1 << 14;
-/// How many of the leaders [`Subject::refine`] looks around, and at how many inputs.
+/// Number of leaders whose neighbourhood [`Subject::refine`] searches, and number of inputs for
+/// each.
 const LEADERS: usize = 256;
 const AROUND: u64 = 1 << 14;
 
@@ -71,23 +73,24 @@ impl Subject {
         }
     }
 
-    /// The value by MPFR.
+    /// Returns the value by MPFR.
     pub fn exact(&self, x: u64, y: u64) -> Float {
         (self.function.mpfr)(precise(self.format.value(x)), precise(self.format.value(y)))
     }
 
-    /// The error by MPFR.
+    /// Returns the error by MPFR.
     pub fn error(&self, x: u64, y: u64) -> f64 {
         self.format.error(self.ours(x, y), &self.exact(x, y))
     }
 
-    /// The error as the quick judge sees it, and by how much that may be off.
+    /// Returns the error according to the quick judge, and the maximum error of this judgement.
     fn quick(&self, x: u64, y: u64) -> (f64, f64) {
         match (self.format, self.extended) {
             (Format::Single, _) => {
                 let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
                 let near = (self.function.near)(f64::from(x), f64::from(y));
-                // some ulps of f64 (normcdf and the like by formulas that lose a few bits)
+                // The tolerance is some ulps of f64, because the formulas for functions such as
+                // normcdf lose a few bits.
                 (Format::error_of_single((self.function.single)(x, y), near), 1e-5)
             }
             (Format::Double, Some(judge)) => {
@@ -103,7 +106,8 @@ impl Subject {
         }
     }
 
-    /// The error by MPFR, if it may be above the record (`sampled`: in any case), and the judge's.
+    /// Returns the error by MPFR, if it may be above the record or `sampled` holds, and the error
+    /// according to the judge.
     fn measure(&self, record: f64, x: u64, y: u64, sampled: bool) -> (Option<f64>, f64) {
         let (quick, tolerance) = self.quick(x, y);
         let candidate = quick > tolerance && quick + tolerance > record;
@@ -111,7 +115,7 @@ impl Subject {
             return (None, quick);
         }
         if (1e4..f64::INFINITY).contains(&quick) {
-            // plainly wrong, and perhaps for many inputs: no need of MPFR
+            // The result is plainly wrong, perhaps for many inputs, so MPFR is not needed.
             return (Some(quick), quick);
         }
         let ulps = self.error(x, y);
@@ -121,7 +125,7 @@ impl Subject {
         (Some(ulps), quick)
     }
 
-    /// The worst of `count` inputs.
+    /// Returns the worst of `count` inputs.
     pub fn search(&self, count: u64, input: impl Fn(u64) -> (u64, u64) + Sync) -> Worst {
         let chunks = (0..count.div_ceil(CHUNK)).into_par_iter();
         chunks
@@ -141,7 +145,7 @@ impl Subject {
                 record = record.max(ulps);
             }
         }
-        // bits of numbers that are not negative are ordered as the numbers
+        // The bits of numbers that are not negative have the same order as the numbers.
         self.record.fetch_max(record.to_bits(), Relaxed);
         if let Ok(mut leaders) = self.leaders.lock() {
             leaders.push(leader);
@@ -152,14 +156,15 @@ impl Subject {
         worst
     }
 
-    /// The worst of each part of what was looked at, as the judge sees them, beginning with the worst of all.
+    /// Returns the worst inputs of the chunks, according to the judge, beginning with the worst of
+    /// all.
     pub fn leaders(&self) -> Vec<Worst> {
         let mut leaders = self.leaders.lock().map(|l| l.clone()).unwrap_or_default();
         keep_worst(&mut leaders);
         leaders
     }
 
-    /// The worst around the worst found so far.
+    /// Returns the worst input in the neighbourhood of the worst ones found so far.
     pub fn refine(&self) -> Worst {
         let leaders = self.leaders();
         self.search(leaders.len() as u64 * AROUND, |i| {
@@ -202,7 +207,8 @@ mod tests {
         worst
     }
 
-    /// The system's functions of two numbers are what they are known to be: the inputs, the special values and MPFR's agree with C99.
+    /// Checks properties of the system's functions of two numbers: for the generated inputs and the
+    /// special values, MPFR agrees with C99.
     #[test]
     fn of_the_system() {
         let all = [
@@ -221,7 +227,7 @@ mod tests {
         }
     }
 
-    /// A wrong sign of zero, a result one off, and a NaN are found.
+    /// Checks that a wrong sign of zero, a result that is one ulp off, and a NaN are found.
     #[test]
     fn finds_errors() {
         let find = |double: fn(f64, f64) -> f64| {

@@ -1,5 +1,5 @@
-//! Backends print kernel IR. They decide nothing: every loop, load and rounding is in the IR
-//! already.
+//! Backends print kernel IR. They make no decisions: every loop, load and rounding is already in
+//! the IR.
 
 pub mod c;
 pub mod ptx;

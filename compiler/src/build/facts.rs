@@ -1,22 +1,23 @@
-//! What a builder knows of nodes and of shape rules.
+//! What a builder knows about nodes and shape rules.
 
 use crate::core::{NodeId, Rule};
 use std::sync::Arc;
 
-/// What is known of a node of the graph.
+/// What is known about a node of the graph.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
-    /// The parameters that it is computed from, as they appear.
+    /// The parameters from which the node is computed, in order of first use.
     pub(super) params: Arc<[u32]>,
-    /// Why the host cannot compute it before the function runs, if it cannot.
+    /// The reason why the host cannot compute the node before the function runs, if it cannot.
     pub(super) obstacle: Option<&'static str>,
 }
 
-/// What makes two rules one: the same comparison of the same difference.
+/// The identity of a rule. Rules with the same key are the same comparison of the same difference.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
-    /// A rule about lengths of parameters: `b - a` as constant and terms.
+    /// A rule about lengths of parameters: whether it is an equality, and `b - a` as a constant and
+    /// terms.
     Difference(bool, i64, Vec<(NodeId, i64)>),
-    /// A rule about anything else, which may wrap: the operands themselves.
+    /// Any other rule, whose difference may wrap: the operands themselves.
     Operands(Rule, NodeId, NodeId),
 }

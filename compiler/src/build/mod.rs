@@ -1,9 +1,10 @@
-//! Building functions: nodes of core IR together with the shape rules that they need.
+//! Builds functions: nodes of core IR together with the shape rules that they need.
 //!
-//! Nodes come in the order of the author's program, operands before users, and so do the rules
-//! ([`rules`]). Extents are resolved on the way: the length of an array expression becomes an
-//! expression over those of parameters and scalar parameters, so that rules never mention an array
-//! that is not a parameter. The embedded language and the C ABI both build through this.
+//! Nodes are added in the order of the author's program, operands before users, and so are the
+//! rules ([`rules`]). Extents are resolved at the same time: the length of an array expression
+//! becomes an expression over the lengths of parameters and over scalar parameters, so that rules
+//! never mention an array that is not a parameter. The embedded language and the C ABI both use
+//! this builder.
 
 mod facts;
 mod pad;
@@ -28,17 +29,17 @@ pub struct Builder {
     pub function: Function,
     /// The extents of each array, outermost first.
     extents: HashMap<NodeId, Vec<NodeId>>,
-    /// What is the extent of some array: not negative.
+    /// The nodes that are the extent of some array, and so are not negative.
     lengths: IndexSet<NodeId, FxBuildHasher>,
-    /// What rules must know of each node of the graph.
+    /// What rules need to know about each node of the graph.
     facts: Vec<Fact>,
-    /// The rules that stand already.
+    /// The keys of the rules that exist already.
     seen: IndexSet<Key, FxBuildHasher>,
-    /// Where the nodes come from that are made now.
+    /// The source location of the nodes that are being added.
     loc: LocStack,
 }
 
-/// How far a function was.
+/// A state of the builder.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     nodes: usize,
@@ -48,7 +49,7 @@ pub struct Mark {
 }
 
 impl Builder {
-    /// Goes on with a function whose parameters are declared and which has no other nodes.
+    /// Continues a function whose parameters are declared and which has no other nodes.
     pub fn new(function: Function) -> Builder {
         let mut builder = Builder {
             function,
@@ -64,14 +65,14 @@ impl Builder {
         builder
     }
 
-    /// How far the function is: where [`Builder::undo`] goes back to.
+    /// Returns the current state, for [`Builder::undo`].
     pub fn mark(&self) -> Mark {
         let (nodes, rules) = (self.function.graph.len(), self.function.requires.len());
         Mark { nodes, rules, lengths: self.lengths.len(), seen: self.seen.len() }
     }
 
-    /// Takes back all nodes and rules that came since, with what is known by them: of a construct
-    /// that failed half-way.
+    /// Removes all nodes and rules that were added since the mark, and what is known about them,
+    /// after a construct that failed half-way.
     pub fn undo(&mut self, mark: Mark) {
         self.function.graph.truncate(mark.nodes);
         self.function.requires.truncate(mark.rules);
@@ -81,33 +82,33 @@ impl Builder {
         self.seen.truncate(mark.seen);
     }
 
-    /// All nodes and rules.
+    /// Returns the graph of the function.
     pub fn graph(&mut self) -> &mut Graph {
         &mut self.function.graph
     }
 
-    /// Nodes and rules made from now on come from this place.
+    /// Sets the source location of the nodes and rules that follow.
     pub fn at(&mut self, loc: LocStack) {
         self.function.graph.set_loc(loc.clone());
         self.loc = loc;
     }
 
-    /// The type of a node.
+    /// Returns the type of a node.
     pub fn ty(&self, n: NodeId) -> Type {
         self.function.graph.ty(n)
     }
 
-    /// The extents of an array, outermost first; of a scalar none.
+    /// Returns the extents of an array, outermost first; a scalar has none.
     pub fn extents(&self, array: NodeId) -> &[NodeId] {
         self.extents.get(&array).map_or(&[], Vec::as_slice)
     }
 
-    /// A constant of type i64.
+    /// Adds a constant of type i64.
     pub fn number(&mut self, value: i64) -> NodeId {
         self.function.graph.lit(Lit::i64(value))
     }
 
-    /// A node that needs no rule.
+    /// Adds a node that needs no rule.
     pub fn node(&mut self, op: Op) -> Result<NodeId> {
         let node = self.function.graph.try_add(op);
         let node = node.map_err(|e| Error::user("E0208", e).at(self.loc.first()))?;
@@ -115,38 +116,38 @@ impl Builder {
         Ok(node)
     }
 
-    /// One function of the elements of arrays of one shape.
+    /// Applies a function to the elements of arrays of one shape.
     pub fn map(&mut self, construct: &str, lambda: Lambda, arrays: Vec<NodeId>) -> Result<NodeId> {
         let node = self.node(Op::Map(lambda, arrays.clone()))?;
         self.same(construct, &arrays)?;
         Ok(node)
     }
 
-    /// An array from its indices.
+    /// Makes an array as a function of its indices.
     pub fn generate(&mut self, construct: &str, extents: Vec<NodeId>, lambda: Lambda) -> Result<NodeId> {
         extents.iter().try_for_each(|n| self.made(construct, *n))?;
         self.node(Op::Generate(extents, lambda))
     }
 
-    /// 0, 1, .. n-1.
+    /// Makes the vector 0, 1, .. n-1.
     pub fn iota(&mut self, n: NodeId) -> Result<NodeId> {
         self.made("iota", n)?;
         self.node(Op::Iota(n))
     }
 
-    /// n times a value.
+    /// Makes a vector of n equal values.
     pub fn fill(&mut self, n: NodeId, value: NodeId) -> Result<NodeId> {
         self.made("fill", n)?;
         self.node(Op::Fill(n, value))
     }
 
-    /// n times an array, along a new axis.
+    /// Repeats an array n times along a new axis.
     pub fn spread(&mut self, construct: &str, src: NodeId, axis: u8, n: NodeId) -> Result<NodeId> {
         self.made(construct, n)?;
         self.node(Op::Spread { src, axis, n })
     }
 
-    /// The elements start, start + stride .. below stop of one axis.
+    /// Takes the elements start, start + stride .. below stop along one axis.
     pub fn slice(&mut self, construct: &str, src: NodeId, axis: u8, bounds: [NodeId; 3]) -> Result<NodeId> {
         let [start, stop, stride] = bounds;
         let node = self.node(Op::Slice { src, axis, start, stop, stride })?;
@@ -154,8 +155,8 @@ impl Builder {
         Ok(node)
     }
 
-    /// A row or column. `inside`: the index runs over that axis. One that only the device knows is
-    /// read totally.
+    /// Takes a row or column. `inside` says that the index is below the axis's length by
+    /// construction. If only the device knows the index, the elements are total reads.
     pub fn pick(
         &mut self,
         construct: &str,
@@ -174,9 +175,9 @@ impl Builder {
         Ok(node)
     }
 
-    /// A row or column whose number only the device knows: each element is a total read.
+    /// Takes a row or column whose index only the device knows; each element is a total read.
     fn total_pick(&mut self, src: NodeId, axis: u8, at: NodeId) -> Result<NodeId> {
-        // whether there is such an axis
+        // This node is only added to check that the axis exists.
         self.node(Op::Pick { src, axis, index: at })?;
         let mut extents = self.extents[&src].clone();
         extents.remove(axis.into());
@@ -189,7 +190,7 @@ impl Builder {
         self.node(Op::Generate(extents, lambda))
     }
 
-    /// Semantics 5.3.
+    /// Adds a dot product (semantics 5.3).
     pub fn dot(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
         let init = self.function.graph.lit(Lit::zero(self.ty(a).elem));
         let node = self.node(Op::Dot { init, a, b })?;
@@ -197,7 +198,7 @@ impl Builder {
         Ok(node)
     }
 
-    /// Semantics 5.7.
+    /// Adds a dot product by panels (semantics 5.7).
     pub fn panel_dot(&mut self, a: NodeId, b: NodeId) -> Result<NodeId> {
         let init = self.function.graph.lit(Lit::zero(self.ty(a).elem));
         let node = self.node(Op::PanelDot { init, a, b })?;
@@ -205,7 +206,7 @@ impl Builder {
         Ok(node)
     }
 
-    /// Says that a value is named in the generated code, where it is not a name already.
+    /// Marks a value to be named in the generated code, unless it is a name already.
     pub fn bind(&mut self, value: NodeId) -> NodeId {
         if !matches!(self.function.graph.op(value), Op::Const(_) | Op::Param(_) | Op::Var(..)) {
             self.function.graph.mark_bound(value);
@@ -213,7 +214,7 @@ impl Builder {
         value
     }
 
-    /// Notes the extents of an array whose operands have theirs.
+    /// Computes the extents of an array from those of its operands.
     pub fn measure(&mut self, array: NodeId) {
         let rank = self.ty(array).rank;
         if rank == 0 || self.extents.contains_key(&array) {
@@ -233,7 +234,7 @@ impl Builder {
             Op::Pick { src, axis: a, .. } => (src, axis + u8::from(axis >= a)),
             Op::Spread { src, axis: a, .. } if a != axis => (src, axis - u8::from(axis > a)),
             Op::Slice { src, axis: a, .. } if a != axis => (src, axis),
-            // of parameters, and in terms of their own operands
+            // These extents are expressions over parameters, or over the operands of the node.
             _ => return simplify::extent(&mut self.function.graph, array, axis),
         };
         self.extents[&of][usize::from(axis)]

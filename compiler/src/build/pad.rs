@@ -1,7 +1,8 @@
-//! Padded arrays: a `generate` that reads the array at an index which is inside whatever the index
-//! is, so no read leaves a record.
+//! Pads arrays: a `generate` reads the array at an index that is always in range, so no read leaves
+//! an error record.
 //!
-//! With j = i - before and n elements, by boundary:
+//! The index is computed from j = i - before and the number n of elements, depending on the
+//! boundary:
 //!
 //! ```text
 //! clamp     min(max(j, 0), n - 1)
@@ -17,21 +18,22 @@ use crate::core::simplify::simplify;
 use crate::core::{Graph, NodeId, Op};
 use crate::scalar::{BinaryOp, Lit, Ty};
 
-/// What lies beyond the edges of an array.
+/// The elements beyond the edges of an array.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Boundary<T> {
-    /// The element at the edge: `a a | a b c | c c`.
+    /// The element at the edge is repeated: `a a | a b c | c c`.
     Clamp,
-    /// The array mirrored at the edge, whose element is repeated: `b a | a b c | c b`.
+    /// The array is mirrored at the edge, and the element at the edge is repeated:
+    /// `b a | a b c | c b`.
     Mirror,
-    /// The array again: `b c | a b c | a b`.
+    /// The array is repeated: `b c | a b c | a b`.
     Wrap,
-    /// A value: `0 0 | a b c | 0 0`.
+    /// A value is repeated: `0 0 | a b c | 0 0`.
     Constant(T),
 }
 
 impl Builder {
-    /// The array with so many elements more before and after those of an axis.
+    /// Extends an array along an axis by `before` and `after` elements.
     pub fn pad(
         &mut self,
         src: NodeId,
@@ -59,7 +61,7 @@ impl Builder {
     }
 }
 
-/// 0 <= j < n
+/// Adds the condition 0 <= j < n.
 pub(super) fn within(g: &mut Graph, j: NodeId, n: NodeId) -> NodeId {
     let zero = g.lit(Lit::i64(0));
     let above = g.add(Op::Binary(BinaryOp::Ge, j, zero));
@@ -67,7 +69,7 @@ pub(super) fn within(g: &mut Graph, j: NodeId, n: NodeId) -> NodeId {
     g.add(Op::Binary(BinaryOp::And, above, below))
 }
 
-/// j, or the nearest index of n elements.
+/// Adds j, clamped to the indices of n elements.
 pub(super) fn clamped(g: &mut Graph, j: NodeId, n: NodeId) -> NodeId {
     let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
     let last = sub(g, n, one);
@@ -75,7 +77,7 @@ pub(super) fn clamped(g: &mut Graph, j: NodeId, n: NodeId) -> NodeId {
     simplify(g, Op::Binary(BinaryOp::Min, low, last))
 }
 
-/// The index of the element that stands at `j`, which may be outside by the margins.
+/// Adds the index of the element that is read at `j`, which may be out of range by the margins.
 fn inside(g: &mut Graph, j: NodeId, n: NodeId, boundary: &Boundary<NodeId>) -> NodeId {
     let [zero, one] = [0, 1].map(|k| g.lit(Lit::i64(k)));
     let last = sub(g, n, one);

@@ -1,5 +1,5 @@
-//! A part of an array replaced: a `generate` that selects, where the index lies in the part. The
-//! part is read at an index that is inside whatever the index is.
+//! Replaces a part of an array: a `generate` selects the part at the indices that lie in it. The
+//! part is read at an index that is always in range.
 
 use super::Builder;
 use super::pad::{clamped, within};
@@ -9,7 +9,7 @@ use crate::core::{NodeId, Op};
 use crate::scalar::{BinaryOp, Ty};
 
 impl Builder {
-    /// The array with `part` in the place of what stands there from `start` on.
+    /// Returns the array with its elements from `start` on replaced by those of `part`.
     pub fn replace(
         &mut self,
         construct: &str,

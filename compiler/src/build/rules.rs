@@ -1,5 +1,5 @@
-//! The shape rules of a function: which constructs need them, whether the host can check them, and
-//! which say nothing new.
+//! Adds the shape rules of a function: which constructs need them, whether the host can check them,
+//! and which ones are redundant.
 //!
 //! | construct | rules |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | `iterate` | `count`: 0 <= k; `same`: the states keep their extents |
 //! | `generate`, `iota`, `fill`, `broadcast_rows` .. | `extent`: 0 <= n |
 //!
-//! A rule that holds whatever the lengths are is not kept (the 15 slices of a moving average need
-//! one rule, not 44), nor one that says what an earlier one says. Whether a rule can never hold is
-//! for the compiler to find; the author's line is in it.
+//! A rule that holds for all lengths is not kept (the 15 slices of a moving average need one rule,
+//! not 44), nor is one that an earlier rule implies. Whether a rule can never hold is checked
+//! later, by the compiler; the error names the author's line.
 
 use super::facts::{Fact, Key};
 use super::{Boundary, Builder};
@@ -21,12 +21,12 @@ use crate::core::linear::{self, Linear};
 use crate::core::{Graph, MAX_RANK, NodeId, Op, Require, Rule, verify};
 use crate::{Error, Result};
 
-/// What an axis is called where arrays are compared, by rank.
+/// The names of axes in comparisons of arrays, by rank.
 const AXES: [[&str; MAX_RANK]; MAX_RANK] =
     [["", "", ""], ["rows of ", "columns of ", ""], ["planes of ", "rows of ", "columns of "]];
 
 impl Builder {
-    /// What a slice needs.
+    /// Requires the rules of a slice.
     pub(super) fn bounds(
         &mut self,
         construct: &str,
@@ -43,7 +43,7 @@ impl Builder {
         self.require(&subject, Rule::Stride, one, stride)
     }
 
-    /// What a row or column needs at an index that the host knows.
+    /// Requires the rules of a row or column at an index that the host knows.
     pub(super) fn one_index(&mut self, construct: &str, src: NodeId, axis: u8, index: NodeId) -> Result<()> {
         let subject = self.slice_subject(construct, src, [index; 3]);
         let (zero, one, length) = (self.number(0), self.number(1), self.extents[&src][usize::from(axis)]);
@@ -52,7 +52,7 @@ impl Builder {
         self.require(&subject, Rule::Inside, next, length)
     }
 
-    /// Arrays are of one shape.
+    /// Requires that arrays have the same shape.
     pub(super) fn same(&mut self, construct: &str, srcs: &[NodeId]) -> Result<()> {
         if srcs.len() < 2 {
             return Ok(());
@@ -72,7 +72,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A length to be made is not negative, unless it is as long as another array.
+    /// Requires that a length is not negative, unless it is the length of another array.
     pub(super) fn made(&mut self, construct: &str, n: NodeId) -> Result<()> {
         if self.lengths.contains(&n) {
             return Ok(());
@@ -82,7 +82,8 @@ impl Builder {
         self.require(&subject, Rule::Extent, zero, n)
     }
 
-    /// Mirrored and repeated margins are not wider than the array; others need an element to read.
+    /// Requires that mirrored and repeated margins are not wider than the array, and that for other
+    /// margins the array has an element to read.
     pub(super) fn margins(
         &mut self,
         src: NodeId,
@@ -92,7 +93,7 @@ impl Builder {
     ) -> Result<()> {
         let subject = self.slice_subject("padded", src, [src; 3]);
         let length = self.extents[&src][usize::from(axis)];
-        // a margin that the call says may not be one
+        // A margin that is known only at the call may be negative.
         let zero = self.number(0);
         for margin in margins {
             self.require(&subject, Rule::Extent, zero, margin)?;
@@ -108,7 +109,7 @@ impl Builder {
         }
     }
 
-    /// A part lies inside of what it replaces a part of.
+    /// Requires that a part lies inside the array whose elements it replaces.
     pub(super) fn part(
         &mut self,
         construct: &str,
@@ -133,7 +134,7 @@ impl Builder {
         self.fact(n).obstacle.is_some()
     }
 
-    /// A scalar whose value is embedded before anything runs.
+    /// Adds a scalar whose value is embedded before anything runs.
     pub fn stage(&mut self, value: NodeId) -> Result<NodeId> {
         let node = self.node(Op::Stage(value))?;
         if verify::runs_on_host(&self.function.graph, value) {
@@ -147,7 +148,7 @@ impl Builder {
         Err(Error::user("E0311", message).at(self.loc.first()))
     }
 
-    /// Keeps a rule if the host can check it and it says something.
+    /// Keeps a rule that is not redundant. A rule that the host cannot check is an error.
     pub fn require(&mut self, subject: &str, rule: Rule, a: NodeId, b: NodeId) -> Result<()> {
         for operand in [a, b] {
             if let Some(obstacle) = self.fact(operand).obstacle {
@@ -167,13 +168,13 @@ impl Builder {
         Ok(())
     }
 
-    /// `zip_with: x, y`, `zip_with: rows of a, b`
+    /// Returns the subject of a rule: `zip_with: x, y`, `zip_with: rows of a, b`.
     pub fn subject(&mut self, construct: &str, of: &str, nodes: &[NodeId]) -> String {
         let names = self.names(nodes).join(", ");
         if names.is_empty() { construct.into() } else { format!("{construct}: {of}{names}") }
     }
 
-    /// `slice of xs`, `slice of xs: k`
+    /// Returns the subject of a slice's rule: `slice of xs`, `slice of xs: k`.
     fn slice_subject(&mut self, construct: &str, src: NodeId, bounds: [NodeId; 3]) -> String {
         let of = self.names(&[src]);
         let mut others = self.names(&bounds);
@@ -183,7 +184,7 @@ impl Builder {
         if others.is_empty() { construct } else { format!("{construct}: {}", others.join(", ")) }
     }
 
-    /// The names of the parameters that the nodes are computed from.
+    /// Returns the names of the parameters from which the nodes are computed.
     fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
         let mut params: Vec<u32> = Vec::new();
         for node in nodes {
@@ -192,7 +193,7 @@ impl Builder {
         params.iter().map(|p| self.function.params[*p as usize].name.clone()).collect()
     }
 
-    /// What is known of a node. Operands have lower numbers than their users.
+    /// Returns what is known about a node. Operands have lower numbers than their users.
     fn fact(&mut self, node: NodeId) -> Fact {
         for i in self.facts.len()..=node.0 as usize {
             let fact = self.learn(NodeId(i as u32));
@@ -216,7 +217,7 @@ impl Builder {
         let operands: Vec<&Fact> = op.operands().map(|o| &self.facts[o.0 as usize]).collect();
         for operand in &operands {
             join(&mut params, &operand.params);
-            // the length of a vector is known whatever its elements are
+            // The length of a vector is known even if its elements are not.
             if self.function.graph.ty(node).is_scalar() && !matches!(op, Op::Len(..)) {
                 obstacle = obstacle.or(operand.obstacle);
             }
@@ -237,7 +238,7 @@ fn join(all: &mut Vec<u32>, more: &[u32]) {
     }
 }
 
-/// What the rule is about, in an error.
+/// Returns the name of the checked quantity in an error.
 fn role(rule: Rule) -> &'static str {
     match rule {
         Rule::Same => "a length",
@@ -251,7 +252,7 @@ fn role(rule: Rule) -> &'static str {
     }
 }
 
-/// What the rule says, and whether it holds whatever the lengths are.
+/// Returns the key of a rule, and whether the rule holds for all lengths.
 fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
     let (from, to) = (Linear::of(g, a), Linear::of(g, b));
     let same = rule == Rule::Same;
@@ -260,15 +261,15 @@ fn key(g: &Graph, rule: Rule, a: NodeId, b: NodeId) -> (Key, bool) {
     }
     let difference = to.minus(&from);
     let always = if same { difference.as_constant() == Some(0) } else { difference.at_least(g, 0) };
-    // equality has no sides
+    // Equality is symmetric, so the sign is normalised.
     let flip = same && difference.terms.values().next().is_some_and(|k| *k < 0);
     let sign = if flip { -1 } else { 1 };
     let terms = difference.terms.iter().map(|(t, k)| (*t, sign * k)).collect();
     (Key::Difference(same, sign * difference.constant, terms), always)
 }
 
-/// Small sums of small multiples of lengths (which are far below 2^63) are what they are in the
-/// integers.
+/// Whether a form has the same value as over the integers: small sums of small multiples of
+/// lengths, which are far below 2^63, cannot wrap.
 fn cannot_wrap(g: &Graph, form: &Linear) -> bool {
     form.constant.unsigned_abs() < 1 << 48
         && form.terms.len() < 16

@@ -1,5 +1,5 @@
-//! What the elements of a fused group are made of: operations by loop and by the author's lines,
-//! what is taken out of loops, and which parts of arrays are read.
+//! Describes the elements of a fused group: the operations by loop and by the author's lines, the
+//! operations that are taken out of loops, and the regions of arrays that are read.
 
 use super::formula::{Formulas, Sum};
 use super::model::{Line, Place};
@@ -10,58 +10,59 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
-/// A loop over the index space, or over that of nested operations.
+/// A loop over the index space of the fused group or of nested operations.
 struct Loop {
     depth: usize,
-    /// The loop around it.
+    /// The enclosing loop.
     outer: Option<usize>,
     extents: Vec<NodeId>,
-    /// The variables of its indices.
+    /// The variables of the loop's indices.
     index: Vec<NodeId>,
-    /// Scalar operations of a turn.
+    /// Number of scalar operations of one iteration.
     operations: u64,
 }
 
-/// Reads of one region of an array: for each axis the extent that the index runs over and how,
-/// None: one index.
+/// The region of an array that one read accesses. Each axis has the extent that its index runs
+/// over, the index's factor and its other terms, or None if the axis has a single index.
 type Region = Vec<Option<(NodeId, i64, Vec<(NodeId, i64)>)>>;
 
 /// An operation that is taken out of a loop.
 pub struct Out {
     /// The operation.
     pub node: NodeId,
-    /// It depends on nothing that runs; else on the element.
+    /// Whether the operation depends on no index; otherwise it depends on the element, but not on
+    /// an inner loop.
     pub closed: bool,
 }
 
-/// Where the author wrote an item, with operations by their names.
+/// The places where the author wrote an item, each with its operations by name.
 type Lines = BTreeMap<Place, BTreeMap<&'static str, u64>>;
 
-/// The code of a fused group.
+/// The operations and reads of a fused group.
 #[derive(Default)]
 pub struct Body {
-    /// The author's lines, an item each.
+    /// The author's lines of each item.
     pub lines: Vec<Vec<Line>>,
-    /// The lines of the item that is being looked at.
+    /// The lines of the current item.
     current: Lines,
     seen: HashSet<NodeId>,
-    /// Indices of its reads, for after all values.
+    /// The indices of the current item's reads, which are visited after all values.
     indices: Vec<(NodeId, usize)>,
-    /// Looking at values, not at indices.
+    /// Whether a value is being visited, and not an index.
     counting: bool,
     loops: Vec<Loop>,
-    /// The loop of each variable, and the extent that it runs over.
+    /// The loop of each variable, and the extent that the variable runs over.
     vars: HashMap<Var, (usize, Option<NodeId>)>,
-    /// The functions of reductions, opened.
+    /// The bodies of the functions of reductions, with their parameters replaced.
     functions: HashMap<NodeId, NodeId>,
-    /// What was counted: items share operations.
+    /// The operations that were counted already, because items share operations.
     counted: HashSet<NodeId>,
     reads: IndexMap<NodeId, Vec<Option<Region>>>,
     out: IndexMap<NodeId, Out>,
 }
 
 impl Body {
-    /// Counts what the elements of these items do.
+    /// Counts the operations of the elements of these items.
     pub fn of(g: &mut Graph, items: impl Iterator<Item = NodeId>, extents: &[NodeId]) -> Body {
         let mut body = Body::default();
         for item in items {
@@ -79,7 +80,7 @@ impl Body {
         body
     }
 
-    /// The lines of a scalar that follows from reductions.
+    /// Returns the lines of a scalar that is computed from reductions.
     pub fn of_scalar(g: &Graph, root: NodeId) -> Vec<Line> {
         let mut body = Body { counting: true, ..Body::default() };
         let (mut stack, mut seen) = (vec![root], HashSet::default());
@@ -92,7 +93,8 @@ impl Body {
         lines(body.current)
     }
 
-    /// The loop over these extents inside of another: all operations over them share it.
+    /// Returns the loop over these extents inside the loop `outer`. All operations over the same
+    /// extents share it.
     fn enter(&mut self, g: &mut Graph, outer: Option<usize>, extents: &[NodeId]) -> usize {
         let known = self.loops.iter().position(|l| l.outer == outer && l.extents == extents);
         known.unwrap_or_else(|| {
@@ -108,7 +110,7 @@ impl Body {
         })
     }
 
-    /// What the function of a reduction or fold computes for each element.
+    /// Returns what the function of a reduction or fold computes for each element.
     fn function(&mut self, g: &mut Graph, n: NodeId, lambda: &Lambda, at: usize) -> NodeId {
         if let Some(known) = self.functions.get(&n) {
             return *known;
@@ -124,7 +126,7 @@ impl Body {
         opened
     }
 
-    /// What a stored array, a reduction or a fold does for each element, in loop `at`.
+    /// Visits what a stored array, a reduction or a fold computes for each element, in loop `at`.
     fn sequence(&mut self, g: &mut Graph, n: NodeId, at: usize) {
         self.note(g, n);
         let op = g.op(n).clone();
@@ -149,7 +151,7 @@ impl Body {
         }
     }
 
-    /// A value that is needed in loop `at`.
+    /// Visits a value that is needed in loop `at`.
     fn visit(&mut self, g: &mut Graph, n: NodeId, at: usize) {
         if matches!(g.op(n), Op::Const(_) | Op::Param(_) | Op::Var(..) | Op::Len(..)) {
             return;
@@ -196,7 +198,7 @@ impl Body {
         }
     }
 
-    /// The arrays that an invariant reads.
+    /// Notes the arrays that a loop invariant reads.
     fn read_closed(&mut self, g: &Graph, n: NodeId) {
         if g.op(n).is_pass() || !self.seen.insert(n) {
             return;
@@ -207,7 +209,7 @@ impl Body {
         g.op(n).operands().for_each(|o| self.read_closed(g, o));
     }
 
-    /// The innermost loop that a value depends on.
+    /// Returns the innermost loop that a value depends on.
     fn loop_of(&self, g: &Graph, n: NodeId) -> Option<usize> {
         let loops = g.node(n).free.iter().filter_map(|v| self.vars.get(v)).map(|v| v.0);
         loops.max_by_key(|l| self.loops[*l].depth)
@@ -216,7 +218,7 @@ impl Body {
     fn count(&mut self, op: &Op, n: NodeId, at: usize) {
         if self.counting && self.counted.insert(n) {
             self.loops[at].operations += match op {
-                // the product and the sum
+                // The product and the sum count as one operation each.
                 Op::MulAdd(..) | Op::Dot { .. } | Op::PanelDot { .. } => 2,
                 Op::Unary(UnaryOp::Unlikely, _) => 0,
                 _ => 1,
@@ -224,7 +226,8 @@ impl Body {
         }
     }
 
-    /// Notes an operation at the author's place, and the combinators that it was fused into.
+    /// Notes an operation at its place in the author's program, and the combinators that it was
+    /// fused into.
     fn note(&mut self, g: &Graph, n: NodeId) {
         let stack = &g.node(n).loc.0;
         let Some(own) = stack.first() else { return };
@@ -237,7 +240,7 @@ impl Body {
         }
     }
 
-    /// What part of an array indices stand for. None: any.
+    /// Returns the region of an array that indices cover, or None if it is not known.
     fn region(&self, g: &Graph, index: &[NodeId]) -> Option<Region> {
         let (mut region, mut used) = (Vec::new(), HashSet::default());
         for i in index {
@@ -258,17 +261,17 @@ impl Body {
         Some(region)
     }
 
-    /// What is taken out of loops, in the order of the program.
+    /// Returns the operations that are taken out of loops, in program order.
     pub fn hoisted(&self) -> impl Iterator<Item = &Out> {
         self.out.values()
     }
 
-    /// The scalar operations of an element. None: there are no elements, or some loop's length
-    /// depends on the element.
+    /// Returns the number of scalar operations of an element, or None if there are no elements or
+    /// the length of some loop depends on the element.
     pub fn operations(&self, f: &Formulas) -> Option<Sum> {
         let mut sum = Sum::default();
         for of in &self.loops {
-            // the outermost loop is that over the elements
+            // The outermost loop is the one over the elements, so its extents do not count.
             let (mut extents, mut inner) = (Vec::new(), of);
             while let Some(outer) = inner.outer {
                 extents.extend(&inner.extents);
@@ -282,13 +285,13 @@ impl Body {
         (!self.loops.is_empty()).then_some(sum)
     }
 
-    /// The arrays that are read.
+    /// Returns the arrays that are read.
     pub fn arrays(&self) -> impl Iterator<Item = NodeId> {
         self.reads.keys().copied()
     }
 
-    /// The extents of what is read of an array. None: more than one region, or one that is not
-    /// known.
+    /// Returns the extents of the region of an array that is read, or None if there are several
+    /// regions or the region is not known.
     pub fn read(&self, array: NodeId) -> Option<Vec<NodeId>> {
         let (first, others) = self.reads.get(&array)?.split_first()?;
         let region = first.as_ref().filter(|_| others.iter().all(|r| r == first))?;
@@ -304,7 +307,7 @@ fn is_unlikely(g: &Graph, n: NodeId) -> bool {
     matches!(g.op(n), Op::Unary(UnaryOp::Unlikely, _))
 }
 
-/// What an operation is called; None of what is no work.
+/// Returns the name of an operation, or None if it does no work.
 pub fn name(op: &Op) -> Option<&'static str> {
     Some(match op {
         Op::Unary(UnaryOp::Unlikely, _) => return None,

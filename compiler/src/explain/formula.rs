@@ -1,5 +1,5 @@
-//! Host scalars and sums of products of them, as formulas in the lengths of parameters, and their
-//! values where these lengths are known.
+//! Writes host scalars, and sums of products of them, as formulas in the lengths of parameters, and
+//! computes their values where these lengths are known.
 
 use super::model::Amount;
 use crate::core::linear::Linear;
@@ -8,19 +8,19 @@ use crate::plan::{HostOp, Plan};
 use crate::scalar::{BinaryOp, Lit, Ty, eval_binary, eval_cast, eval_mul_add, eval_unary};
 use rustc_hash::FxHashMap as HashMap;
 
-/// What formulas of one function need: names, and what is known of the sizes.
+/// The names and the known sizes that the formulas of one function need.
 pub struct Formulas {
-    /// The function's graph, which grows by opened lambdas.
+    /// The function's graph, which grows by the bodies of its lambdas.
     pub g: Graph,
-    /// Lengths of parameters and scalar parameters. Of lengths that must be equal all have the
-    /// first one's name; behind it their own.
+    /// Two names of each length of a parameter and of each scalar parameter. The first one is
+    /// shared by lengths that must be equal; the second one is the length's own.
     names: HashMap<NodeId, [String; 2]>,
-    /// Known lengths and scalar parameters.
+    /// The values of the known lengths and scalar parameters.
     pub known: HashMap<NodeId, Lit>,
 }
 
 impl Formulas {
-    /// The formulas of a function when no size is known.
+    /// Makes the formulas of a function, with no size known.
     pub fn new(f: &Function, plan: &Plan) -> Formulas {
         let mut out = Formulas { g: f.graph.clone(), names: HashMap::default(), known: HashMap::default() };
         let same = equal_lengths(f);
@@ -39,7 +39,7 @@ impl Formulas {
         out
     }
 
-    /// The formulas of a step that is called with these arguments, in the terms of the caller.
+    /// Makes the formulas of a step that is called with these arguments, in terms of the caller.
     pub fn of_step(step: &Function, caller: &mut Formulas, args: &[NodeId]) -> Formulas {
         let mut out =
             Formulas { g: step.graph.clone(), names: HashMap::default(), known: HashMap::default() };
@@ -66,7 +66,7 @@ impl Formulas {
         out
     }
 
-    /// The extents of a stored array.
+    /// Returns the extents of a stored array.
     pub fn extents(&mut self, array: NodeId) -> Vec<NodeId> {
         match self.g.op(array).clone() {
             Op::Generate(extents, _) => extents,
@@ -77,7 +77,7 @@ impl Formulas {
         }
     }
 
-    /// The host scalars of the function's plan.
+    /// Returns the host scalars of the function's plan.
     pub fn host(&mut self, plan: &Plan) -> Vec<NodeId> {
         let mut nodes: Vec<NodeId> = Vec::new();
         for (_, op) in &plan.host {
@@ -97,12 +97,12 @@ impl Formulas {
         nodes
     }
 
-    /// A host scalar; lengths that must be equal have one name.
+    /// Writes a host scalar as a formula in which lengths that must be equal have one name.
     pub fn text(&self, n: NodeId) -> String {
         self.scalar(n, true)
     }
 
-    /// The formula with the names of the author's program.
+    /// Writes the formula with the names of the author's program.
     pub fn exact(&self, n: NodeId) -> String {
         self.scalar(n, false)
     }
@@ -114,7 +114,7 @@ impl Formulas {
         let form = Linear::of(&self.g, n);
         let mut text = String::new();
         let mut terms: Vec<(NodeId, i64)> = form.terms.into_iter().collect();
-        // `len(x) - k`, not `-k + len(x)`
+        // Positive terms come first: `len(x) - k`, and not `-k + len(x)`.
         terms.sort_by_key(|t| t.1 < 0);
         for (atom, k) in terms {
             let value = self.atom(atom, same);
@@ -162,7 +162,7 @@ impl Formulas {
         }
     }
 
-    /// The value of a host scalar, if the sizes that it needs are known.
+    /// Returns the value of a host scalar, if the sizes that it needs are known.
     pub fn value(&self, n: NodeId) -> Option<Lit> {
         let mut values: HashMap<NodeId, Lit> = HashMap::default();
         for m in self.g.reachable([n]) {
@@ -184,14 +184,14 @@ impl Formulas {
         values.get(&n).copied()
     }
 
-    /// A length or a count, which is not negative.
+    /// Returns a length or a count, which is not negative, as an amount.
     pub fn amount(&self, n: NodeId) -> Amount {
         let value = self.value(n).map(|l| l.as_i64().max(0) as u64);
         Amount { formula: self.text(n), value }
     }
 }
 
-/// For each length that shape rules say is equal to an earlier one, that one.
+/// Maps each length that a shape rule says is equal to an earlier one to that earlier one.
 fn equal_lengths(f: &Function) -> HashMap<NodeId, NodeId> {
     let mut same: HashMap<NodeId, NodeId> = HashMap::default();
     let is_length = |n: NodeId| matches!(f.graph.op(n), Op::Len(..));
@@ -208,7 +208,7 @@ fn equal_lengths(f: &Function) -> HashMap<NodeId, NodeId> {
     same
 }
 
-/// What stands before a further term.
+/// Returns the text before a further term.
 fn sign(text: &str, k: i64) -> &'static str {
     match (text.is_empty(), k < 0) {
         (true, _) => "",
@@ -217,7 +217,7 @@ fn sign(text: &str, k: i64) -> &'static str {
     }
 }
 
-/// In parentheses, where it is more than one word or call.
+/// Puts a formula in parentheses if it is more than one word or call.
 pub fn enclosed(text: String) -> String {
     let mut depth = 0;
     let open = text.chars().any(|c| {
@@ -234,7 +234,7 @@ pub struct Sum(Vec<Term>);
 #[derive(Clone, Debug)]
 struct Term {
     factor: u64,
-    /// Texts, which are what tells terms apart, and values.
+    /// The factors: their texts, which distinguish terms, and their values.
     of: Vec<(String, Option<u64>)>,
 }
 
@@ -266,12 +266,12 @@ impl Term {
 }
 
 impl Sum {
-    /// Adds a product.
+    /// Adds a product to the sum.
     pub fn add(&mut self, f: &Formulas, factor: u64, of: &[NodeId]) {
         self.join(Term::new(f, factor, of));
     }
 
-    /// Adds another sum.
+    /// Adds another sum to this one.
     pub fn extend(&mut self, other: &Sum) {
         other.0.iter().for_each(|t| self.join(t.clone()));
     }
@@ -294,7 +294,7 @@ impl Sum {
         }
     }
 
-    /// The sum divided by a product, where that is a number.
+    /// Returns the sum divided by a product, if the quotient is a number.
     pub fn per(&self, f: &Formulas, of: &[NodeId]) -> Option<u64> {
         let whole = Term::new(f, 1, of);
         match &self.0[..] {
@@ -304,7 +304,7 @@ impl Sum {
         }
     }
 
-    /// As a formula and, where sizes are known, a number.
+    /// Returns the sum as a formula and, if the sizes are known, as a number.
     pub fn amount(&self) -> Amount {
         let text = |t: &Term| {
             let mut words: Vec<String> = t.of.iter().map(|x| enclosed(x.0.clone())).collect();

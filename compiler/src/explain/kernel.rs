@@ -1,4 +1,4 @@
-//! One kernel: what it computes, what is hoisted, the bytes that it moves.
+//! Describes one kernel: what it computes, what is hoisted, and the bytes that it moves.
 
 use super::body::{self, Body};
 use super::formula::Sum;
@@ -13,7 +13,8 @@ use crate::driver::Compiled;
 use crate::plan::{Access, Place};
 use crate::schedule::groups::{self, FusedGroup, Item};
 
-/// The kernel of launch `at`; the bytes that all of its launches move, and how many these are.
+/// Returns the kernel of launch `at`, the bytes that all of its launches move, and the number of
+/// these launches.
 pub fn kernel(
     c: &Compiled,
     units: &mut Units,
@@ -63,7 +64,7 @@ pub fn kernel(
         predicted: predicted(&each, &Amount { formula: "1".into(), value: Some(1) }, bandwidth),
         bytes: each,
         operations_per_element: body.operations(&scope.formulas).map(|sum| sum.amount()),
-        // a product's panels are no tiles
+        // The panels of a product are not tiles.
         scratch_bytes_per_tile: match variants::has_panels(c, l) {
             true => 0,
             false => l.scratch.iter().map(|ty| ty.size() as u64).sum(),
@@ -74,7 +75,7 @@ pub fn kernel(
     (kernel, all, times)
 }
 
-/// The items of the fused group, and the scalars that its end computes.
+/// Returns the items of the fused group, and the scalars that are computed at its end.
 fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<Computed> {
     let f = &units.scopes[unit.scope].f;
     let result = |it: &Item| {
@@ -112,7 +113,7 @@ fn computes(units: &Units, unit: &Unit, fused: &FusedGroup, body: &Body) -> Vec<
     out
 }
 
-/// What the elements' code has taken out of its loops.
+/// Returns the operations that are taken out of the loops of the elements' code.
 fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     let (f, g) = (&scope.formulas, &scope.formulas.g);
     let mut list: Vec<(NodeId, Hoisted)> = Vec::new();
@@ -137,7 +138,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
             add(n, "loop".into());
             continue;
         }
-        // a reduction that depends on no element is a fused group of its own
+        // A reduction that does not depend on the element is a fused group of its own.
         for needed in groups::needs(g, n).into_iter().filter(|n| g.ty(*n).is_scalar()) {
             if let Some(launch) = scope.launch_of(needed) {
                 add(needed, launch.name.clone());
@@ -145,7 +146,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
         }
         add(n, if verify::runs_on_host(g, n) { "host" } else { "thread" }.into());
     }
-    // one that depends on some of the indices is stored for each value of those
+    // An array that depends on some of the indices is stored for each value of these indices.
     for array in body.arrays().filter(|n| body.read(*n).as_ref() != Some(&fused.domain)) {
         let Op::Materialize(x) = *g.op(array) else { continue };
         let nested = groups::is_nested(g, &Item { node: array, result: None });
@@ -156,7 +157,7 @@ fn hoisted(scope: &Scope, fused: &FusedGroup, body: &Body) -> Vec<Hoisted> {
     list.into_iter().map(|(_, h)| h).collect()
 }
 
-/// What the kernel accesses, and the bytes of all.
+/// Returns the arrays that the kernel accesses, and the bytes that all of these accesses move.
 fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum) {
     let f = &units.scopes[unit.scope].formulas;
     let (mut list, mut all) = (Vec::new(), Sum::default());
@@ -176,8 +177,8 @@ fn arrays(units: &Units, unit: &Unit, read: &[Vec<NodeId>]) -> (Vec<Array>, Sum)
     (list, all)
 }
 
-/// The extents of what is accessed of an array: the index space, or the one region that all reads
-/// have, or else all of it. Copies read what they write.
+/// Returns the extents of the part of an array that is accessed: the index space, the region if all
+/// reads have the same one, or else the whole array. A copy reads what it writes.
 fn extents(
     scope: &mut Scope,
     (place, access): &(Place, Access),

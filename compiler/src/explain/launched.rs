@@ -9,10 +9,10 @@ use crate::driver::Compiled;
 use crate::plan::policy::{Layout, Space};
 use crate::plan::{HostId, Launch, Place, Plan};
 
-/// Multiprocessors of an H100 or H200, the device that launches are decided for.
+/// Number of multiprocessors of an H100 or H200, the device for which launches are decided.
 const MULTIPROCESSORS: u32 = 132;
 
-/// The host scalars and lengths of a plan, as far as the given sizes tell them.
+/// The host scalars and lengths of a plan, as far as they follow from the given sizes.
 pub struct Sizes<'a> {
     plan: &'a Plan,
     host: Vec<Option<i64>>,
@@ -21,7 +21,7 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// The sizes of a plan whose function has these formulas.
+    /// Computes the sizes of a plan whose function has these formulas.
     pub fn of(plan: &'a Plan, formulas: &mut Formulas) -> Sizes<'a> {
         let host = formulas.host(plan);
         let mut length = |p: u32, axis: u8| {
@@ -47,8 +47,8 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The kernels of a launch that makes so many steps of an iteration, if one of them can. None:
-    /// some size is not known.
+    /// Returns the kernels of a launch that makes `steps` steps of an iteration, if some variant
+    /// can, or None if some size is not known.
     pub fn launched(&self, c: &Compiled, l: &Launch, steps: u64) -> Option<Launched> {
         let kernel = c.gpu.get(l.kernel as usize)?;
         let length = |h: &HostId| self.scalar(h).map(|n| n.max(0) as u64);
@@ -80,7 +80,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// The strides of a dense array.
+/// Returns the strides of a dense array.
 fn dense(extents: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; extents.len()];
     for axis in (1..extents.len()).rev() {

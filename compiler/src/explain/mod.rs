@@ -1,5 +1,5 @@
-//! `--explain`: what was decided for each function, and why. [`report`] fills the data of [`model`]
-//! once; `text` and JSON print it.
+//! Implements `--explain`, which reports what was decided for each function, and why. [`report`]
+//! fills the data of [`model`] once; `text` and JSON print it.
 
 mod body;
 mod formula;
@@ -25,12 +25,12 @@ use scope::Units;
 use std::str::FromStr;
 use time::predicted;
 
-/// How it is printed.
+/// The format in which the report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs: `docs/explain.md`.
+    /// JSON for programs, described in `docs/explain.md`.
     Json,
 }
 
@@ -46,17 +46,17 @@ impl FromStr for Format {
     }
 }
 
-/// What times are predicted for.
+/// The device and sizes for which times are predicted.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// GB/s, of reads and writes together.
+    /// Bandwidth of reads and writes together, in GB/s.
     pub bandwidth: Option<f64>,
-    /// Sizes of parameters.
+    /// The sizes of parameters.
     pub extents: Vec<Extent>,
 }
 
 impl Options {
-    /// The bandwidth of a text.
+    /// Parses a bandwidth.
     pub fn parse_bandwidth(text: &str) -> Result<f64> {
         let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
         number.ok_or_else(|| {
@@ -66,13 +66,13 @@ impl Options {
 }
 
 impl Compiled {
-    /// What was decided for each function, and why.
+    /// Reports what was decided for each function, and why.
     pub fn explain(&self, options: &Options, format: Format) -> Result<String> {
         print(self, options, format)
     }
 }
 
-/// The report on a compiled program.
+/// Prints the report on a compiled program.
 pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> {
     let report = report(c, options)?;
     match format {
@@ -84,7 +84,7 @@ pub fn print(c: &Compiled, options: &Options, format: Format) -> Result<String> 
     }
 }
 
-/// The report as data.
+/// Returns the report as data.
 pub fn report(c: &Compiled, options: &Options) -> Result<Report> {
     sizes::check(&options.extents, &c.functions)?;
     let functions =
@@ -125,7 +125,7 @@ fn function(c: &Compiled, i: usize, options: &Options) -> Result<model::Function
     })
 }
 
-/// Arrays and scalars that stay on the device between launches.
+/// Returns the arrays and scalars that stay on the device between launches.
 fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
     let host = formulas.host(plan);
     let has_memory = |t: u32| plan.steps.iter().any(|s| matches!(s, Step::Alloc(n) if *n == t));
@@ -144,7 +144,7 @@ fn temporaries(plan: &Plan, formulas: &mut Formulas) -> Vec<Temporary> {
     kept.map(|(s, _)| of(s)).collect()
 }
 
-/// The shape rules of the function, those of the steps that it repeats among them.
+/// Returns the shape rules of the function, including those of the steps that it repeats.
 fn checks(units: &Units) -> Vec<Check> {
     let Some(scope) = units.scopes.first() else { return Vec::new() };
     let of = |r: &Require| {

@@ -1,24 +1,25 @@
-//! What `--explain` says, as data: filled once from the compiled program, printed as text
-//! (`text.rs`) or JSON. `docs/explain.md` describes every field.
+//! The data of the report of `--explain`: filled once from the compiled program, then printed as
+//! text (`text.rs`) or JSON. `docs/explain.md` describes every field.
 
 use crate::loc::Loc;
 use crate::schedule::stencil::Kept;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Raised when a field is taken away or gets another meaning; new fields may come without.
+/// The version of the report. It is raised when a field is removed or changes its meaning, but not
+/// when a field is added.
 pub const VERSION: u32 = 1;
 
 /// A package.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// [`VERSION`].
+    /// The version of the report, [`VERSION`].
     pub version: u32,
-    /// Its name.
+    /// The package's name.
     pub package: String,
-    /// The bandwidth that times are predicted for.
+    /// The bandwidth for which times are predicted.
     pub bandwidth_gb_s: Option<f64>,
-    /// In the author's order.
+    /// The functions, in the author's order.
     pub functions: Vec<Function>,
 }
 
@@ -28,36 +29,36 @@ pub struct Report {
 pub struct Function {
     pub name: String,
     pub place: Option<Place>,
-    /// GPUs may approximate.
+    /// Whether GPUs may approximate.
     pub fast_math: bool,
-    /// Bytes that all launches move.
+    /// The bytes that all launches move.
     pub bytes: Amount,
     pub launches: Amount,
-    /// Without a bandwidth there is none.
+    /// The predicted time, if a bandwidth is given.
     pub predicted: Option<Predicted>,
     pub temporaries: Vec<Temporary>,
-    /// In the order of the launches.
+    /// The kernels, in the order of their launches.
     pub kernels: Vec<Kernel>,
-    /// What the host checks first.
+    /// The conditions that the host checks first.
     pub checks: Vec<Check>,
     pub warnings: Vec<String>,
 }
 
-/// A number that follows from the extents.
+/// A number that is computed from the extents.
 #[derive(Clone, Debug, Serialize)]
 pub struct Amount {
-    /// In lengths and scalar parameters: `4 * rows(m) * cols(m)`.
+    /// The formula in lengths and scalar parameters, such as `4 * rows(m) * cols(m)`.
     pub formula: String,
-    /// With the given extents, where they say it.
+    /// The value, if the given extents determine it.
     pub value: Option<u64>,
 }
 
-/// The time of memory traffic and launches.
+/// The predicted time of memory traffic and launches.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Predicted {
     pub formula: String,
-    /// Microseconds, with the given extents.
+    /// The time in microseconds, if the given extents determine it.
     pub us: Option<f64>,
 }
 
@@ -81,9 +82,9 @@ impl From<&Loc> for Place {
 #[allow(missing_docs)]
 pub struct Temporary {
     pub name: String,
-    /// The type of its elements.
+    /// The type of the elements.
     pub element: &'static str,
-    /// Outermost first; none for a scalar.
+    /// The extents, outermost first; empty for a scalar.
     pub extents: Vec<Amount>,
     pub bytes: Amount,
 }
@@ -91,53 +92,53 @@ pub struct Temporary {
 /// A kernel and its launch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
-    /// How often it is launched: once, or for the steps of an iteration.
+    /// The number of launches: one, or as many as the steps of an iteration need.
     pub launches: Amount,
-    /// The extents of its index space, outermost first; none where only scalars are computed.
+    /// The extents of the index space, outermost first; empty if only scalars are computed.
     pub index_space: Vec<Amount>,
-    /// Why it is not part of an earlier kernel.
+    /// The reason why it is not part of an earlier kernel.
     pub apart: Option<String>,
-    /// What it computes.
+    /// The results that it computes.
     pub computes: Vec<Computed>,
-    /// What is taken out of its loops.
+    /// The operations that are taken out of its loops.
     pub hoisted: Vec<Hoisted>,
-    /// What it accesses.
+    /// The arrays that it accesses.
     pub arrays: Vec<Array>,
-    /// Bytes of all arrays that one launch moves.
+    /// The bytes of all arrays that one launch moves.
     pub bytes: Amount,
-    /// Where each element of the index space moves the same.
+    /// The bytes that one element of the index space moves, if all move the same number.
     pub bytes_per_element: Option<u64>,
-    /// Scalar operations of one element; none where loops' lengths depend on the element.
+    /// The scalar operations of one element, unless the length of a loop depends on the element.
     pub operations_per_element: Option<Amount>,
-    /// What each tile leaves for the join.
+    /// The bytes that each tile leaves in scratch for the join.
     pub scratch_bytes_per_tile: u64,
-    /// Without a bandwidth there is none.
+    /// The predicted time, if a bandwidth is given.
     pub predicted: Option<Predicted>,
-    /// Without that target there is none.
+    /// The kernel on CPUs, if they are a target.
     pub cpu: Option<Cpu>,
-    /// Without that target there is none.
+    /// The kernel on GPUs, if they are a target.
     pub gpu: Option<Gpu>,
 }
 
 /// One result of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Computed {
-    /// `stores`, `reduces`, `reduces by multiply-add`, `folds`, `copies`, `then computes`.
+    /// One of `stores`, `reduces`, `reduces by multiply-add`, `folds`, `copies`, `then computes`.
     pub what: &'static str,
-    /// A result, `a temporary`; none for what stays inside of the function.
+    /// The name of a result, or `a temporary`; none if the value stays inside the function.
     pub value: Option<String>,
-    /// Where the author wrote what the kernel does for it.
+    /// The author's lines of the operations that the kernel executes for it.
     pub lines: Vec<Line>,
 }
 
-/// A place whose operations were fused into a kernel.
+/// A place in the author's program whose operations were fused into a kernel.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Line {
     pub place: Place,
-    /// How many of each kind; none of a combinator, which is nothing but the loop.
+    /// Number of operations of each kind; empty for a combinator, which is only a loop.
     pub operations: BTreeMap<&'static str, u64>,
 }
 
@@ -146,11 +147,11 @@ pub struct Line {
 #[allow(missing_docs)]
 pub struct Hoisted {
     pub operation: &'static str,
-    /// For what the host computes, the formula; for a read, the array.
+    /// The formula of a host scalar, or the array of a read.
     pub of: Option<String>,
     pub place: Option<Place>,
-    /// Where it is computed: `host`, `thread` (before its elements), `loop` (before a nested loop),
-    /// or the kernel that does.
+    /// Where the operation is computed: `host`, `thread` (before its elements), `loop` (before a
+    /// nested loop), or the name of the kernel that computes it.
     pub to: String,
 }
 
@@ -159,9 +160,9 @@ pub struct Hoisted {
 #[allow(missing_docs)]
 pub struct Array {
     pub name: String,
-    /// The type of its elements.
+    /// The type of the elements.
     pub element: &'static str,
-    /// `pointwise`, `anywhere`, `write`.
+    /// One of `pointwise`, `anywhere`, `write`.
     pub access: &'static str,
     pub bytes: Amount,
 }
@@ -170,18 +171,18 @@ pub struct Array {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Cpu {
-    /// Elements of a unit of work.
+    /// Number of elements in a unit of work.
     pub unit: u32,
-    /// The first whose conditions hold runs.
+    /// The variants, of which the first one whose conditions hold runs.
     pub versions: Vec<CpuVersion>,
 }
 
-/// A version of a kernel for CPUs.
+/// A variant of a kernel for CPUs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct CpuVersion {
     pub name: String,
-    /// [`Strategy::name`](crate::schedule::strategy::Strategy::name).
+    /// The strategy's name, from [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,
     #[serde(skip)]
     pub strategy_in_words: String,
@@ -192,24 +193,24 @@ pub struct CpuVersion {
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Gpu {
-    /// Why there is none.
+    /// The reason why there are no variants, if there are none.
     pub absent: Option<String>,
-    /// The first whose conditions hold runs.
+    /// The variants, of which the first one whose conditions hold runs.
     pub versions: Vec<GpuVariant>,
     pub stencils: Vec<Stencil>,
-    /// With the given extents, where they say it.
+    /// The launch policy's decision, if the given extents determine it.
     pub launched: Option<Launched>,
 }
 
-/// What the launch policy decides for dense arrays.
+/// The decision of the launch policy for dense arrays.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Launched {
-    /// Multiprocessors of the device.
+    /// Number of multiprocessors of the device.
     pub multiprocessors: u32,
-    /// In order; none where there are no elements.
+    /// The kernels, in order; empty if there are no elements.
     pub kernels: Vec<Started>,
-    /// Bytes of all scratch arrays.
+    /// Size of all scratch arrays, in bytes.
     pub scratch_bytes: u64,
     pub counters: u64,
 }
@@ -220,38 +221,38 @@ pub struct Launched {
 pub struct Started {
     pub entry: String,
     pub blocks: u64,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub threads: u32,
-    /// How many tiles, say, a team of threads takes.
+    /// Number of units of work, such as tiles, that a team of threads computes one after another.
     pub span: Option<u32>,
 }
 
-/// A version of a kernel for GPUs.
+/// A variant of a kernel for GPUs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct GpuVariant {
     pub entry: String,
-    /// [`Strategy::name`](crate::schedule::strategy::Strategy::name).
+    /// The strategy's name, from [`Strategy::name`](crate::schedule::strategy::Strategy::name).
     pub strategy: &'static str,
     #[serde(skip)]
     pub strategy_in_words: String,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub threads: u32,
-    /// What a block computes.
+    /// The part of the index space that a block computes.
     pub block: String,
     pub conditions: Vec<String>,
 }
 
-/// What was decided of a stencil.
+/// The decisions about a stencil.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Stencil {
     pub array: String,
-    /// Elements that an element reads.
+    /// Number of elements that one element reads.
     pub taps: usize,
-    /// The least and the greatest distance along each axis.
+    /// The least and the greatest distance of a tap along each axis.
     pub reach: Vec<(i64, i64)>,
-    /// The distances are known only at the call.
+    /// Whether the distances are known only at the call.
     pub shifted: bool,
     pub strategy: String,
     pub loaded_bytes_per_element: f64,
@@ -275,15 +276,15 @@ impl From<&Kept> for Stencil {
     }
 }
 
-/// What the host checks before anything runs.
+/// A condition that the host checks before anything runs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Check {
-    /// The rule's name in the text IRs.
+    /// The name of the rule in the text IRs.
     pub rule: &'static str,
-    /// `len(x) == len(y)`.
+    /// The condition, such as `len(x) == len(y)`.
     pub condition: String,
-    /// The construct and the parameters it concerns.
+    /// The construct and the parameters that the rule is about.
     pub subject: String,
     pub place: Option<Place>,
 }

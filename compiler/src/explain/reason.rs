@@ -1,10 +1,10 @@
-//! Why a function has more than one pass.
+//! Explains why a function has more than one fused group.
 
 use crate::core::{Graph, NodeId, Op};
 use crate::loc::Loc;
 use crate::schedule::groups::{self, FusedGroup};
 
-/// Why a fused group is not part of an earlier one.
+/// Returns the reason why a fused group is not part of an earlier one.
 pub(super) fn reason(g: &Graph, before: &[FusedGroup], p: &FusedGroup) -> String {
     let earlier: Vec<NodeId> = before.iter().flat_map(|p| p.items.iter().map(|it| it.node)).collect();
     let waits = p.items.iter().flat_map(|it| groups::needs_of_item(g, it)).find(|n| earlier.contains(n));

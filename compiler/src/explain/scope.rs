@@ -1,5 +1,5 @@
-//! The launches of a plan beside what they were made of: fused groups of the function, and of the
-//! steps that its iterations call.
+//! Relates the launches of a plan to the fused groups of the function, and of the steps that its
+//! iterations call.
 
 use super::formula::Formulas;
 use super::model::Amount;
@@ -11,36 +11,37 @@ use crate::schedule::groups::{self, FusedGroup};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
-/// A function, or the step of an iteration, in the terms of the function.
+/// A function, or the step of an iteration, in terms of the function.
 pub struct Scope<'a> {
     pub f: Arc<Function>,
     pub fused_groups: Vec<FusedGroup>,
     /// The launch of each fused group.
     pub launches: Vec<Option<&'a Launch>>,
     pub formulas: Formulas,
-    /// What is stored at which place.
+    /// The node whose value is stored at each place.
     pub stored: HashMap<Place, NodeId>,
-    /// How often its launches run.
+    /// How often the launches of this scope run.
     pub times: Vec<Amount>,
-    /// How many steps of an iteration one of them makes on a GPU.
+    /// Number of steps of an iteration that one launch makes on a GPU.
     pub at_once: u64,
 }
 
-/// A launch.
+/// A launch with its scope and fused group.
 pub struct Unit<'a> {
     pub launch: &'a Launch,
     /// Index into [`Units::scopes`].
     pub scope: usize,
-    /// Index into the fused groups of its scope; None: no pass over data, or a copy.
+    /// Index into the fused groups of the scope, or None if the launch has no loop over data or is
+    /// a copy.
     pub fused: Option<usize>,
-    /// It copies states.
+    /// The copies of states, if the launch makes them.
     pub copies: Option<Copies>,
 }
 
-/// What runs where an iteration has no steps.
+/// The copies that run if an iteration has no steps.
 #[derive(Clone)]
 pub struct Copies {
-    /// When it does.
+    /// The condition under which the copies run, as a formula that is 1 or 0.
     pub when: Amount,
     /// The extents of the states.
     pub extents: Vec<NodeId>,
@@ -50,15 +51,15 @@ pub struct Copies {
 pub struct Units<'a> {
     compiled: &'a Compiled,
     plan: &'a Plan,
-    /// What the states of iterations are called.
+    /// The names of the states of iterations.
     names: HashMap<Place, String>,
-    /// The function first.
+    /// The scopes; the first one is the function.
     pub scopes: Vec<Scope<'a>>,
     pub list: Vec<Unit<'a>>,
 }
 
 impl<'a> Units<'a> {
-    /// The units of a function, for which formulas know sizes.
+    /// Finds the launches of a function, whose sizes are known to the formulas.
     pub fn of(compiled: &'a Compiled, i: usize, formulas: Formulas) -> Result<Units<'a>> {
         let f = Arc::new(compiled.functions[i].clone());
         let params = 0..f.params.len() as u32;
@@ -80,7 +81,7 @@ impl<'a> Units<'a> {
         Ok(units)
     }
 
-    /// The fused groups of a scope and the steps that they became, in one order.
+    /// Visits the fused groups of a scope and the steps of the plan that they became, in order.
     fn walk(&mut self, scope: Scope<'a>, steps: &'a [Step]) -> Result<()> {
         let at = self.scopes.len();
         self.scopes.push(scope);
@@ -105,7 +106,7 @@ impl<'a> Units<'a> {
         Ok(())
     }
 
-    /// An iteration: the step's scope and launches, and the copies.
+    /// Visits an iteration: the scope and the launches of its step, and the copies.
     fn repeat(
         &mut self,
         at: usize,
@@ -161,7 +162,7 @@ impl<'a> Units<'a> {
         Ok(())
     }
 
-    /// How many steps of an iteration of so many one launch makes on a GPU.
+    /// Returns the number of steps that one launch makes on a GPU in an iteration of `count` steps.
     fn steps_of(&self, body: &[Step], count: Option<u64>) -> u64 {
         let [Step::Launch(l)] = body else { return 1 };
         let count = count.and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX);
@@ -169,25 +170,25 @@ impl<'a> Units<'a> {
         kernel.and_then(|k| k.steps_at_once(count)).map_or(1, |n| n.unsigned_abs())
     }
 
-    /// What reports call the array at a place.
+    /// Returns the name of the array at a place, as reports write it.
     pub fn name(&self, place: &Place) -> String {
         self.names.get(place).cloned().unwrap_or_else(|| self.slot(place).name.clone())
     }
 
-    /// Where a launch finds an array or a scalar.
+    /// Returns the slot at a place, which is an array or a scalar.
     pub fn slot(&self, place: &Place) -> &'a Slot {
         self.plan.slot(*place)
     }
 }
 
 impl<'a> Scope<'a> {
-    /// The launch that computes a reduction or a stored array.
+    /// Returns the launch that computes a reduction or a stored array.
     pub fn launch_of(&self, n: NodeId) -> Option<&'a Launch> {
         let fused = self.fused_groups.iter().position(|p| p.items.iter().any(|it| it.node == n))?;
         self.launches.get(fused).copied().flatten()
     }
 
-    /// Notes the launch of a fused group, and where it stores what.
+    /// Notes the launch of a fused group, and the places at which it stores its items.
     fn launched(&mut self, launch: &'a Launch, fused: usize) {
         self.launches.push(Some(launch));
         let Some(fused) = self.fused_groups.get(fused) else { return };
@@ -197,12 +198,12 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// What a state is called after a step.
+/// Returns the name of a state after a step.
 pub fn next_of(state: &str) -> String {
     format!("{state}_next")
 }
 
-/// How many launches make so many steps.
+/// Returns the number of launches that make `turns` steps, with `steps` steps per launch.
 fn launches_of(turns: Amount, steps: u64) -> Amount {
     match steps {
         1 => turns,

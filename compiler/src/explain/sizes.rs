@@ -1,4 +1,4 @@
-//! `--extent`: sizes for which bytes and times are predicted.
+//! Reads `--extent`, the sizes for which bytes and times are predicted.
 
 use super::formula::Formulas;
 use crate::core::{Function, Op, Rule};
@@ -6,15 +6,15 @@ use crate::error::{Error, Result};
 use crate::scalar::{Lit, eval_cast};
 use std::str::FromStr;
 
-/// What the author gave: `x=67108864`, `m=8192x8192`, `rmse.x=1000`; of a scalar parameter its
-/// value.
+/// A size that the author gave, such as `x=67108864`, `m=8192x8192` or `rmse.x=1000`. For a scalar
+/// parameter it is the value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Only in this function.
+    /// The function to which the size is restricted, if any.
     pub function: Option<String>,
     /// The parameter.
     pub name: String,
-    /// Outermost first.
+    /// The extents, outermost first.
     pub extents: Vec<i64>,
 }
 
@@ -41,7 +41,7 @@ impl FromStr for Extent {
 }
 
 impl Extent {
-    /// The parameter of a function that it is of: one of that name and as many dimensions.
+    /// Returns the parameter of a function that has this name and as many dimensions.
     fn parameter(&self, f: &Function) -> Option<u32> {
         let of = self.function.as_ref().is_none_or(|name| *name == f.name);
         let fits = |p: &crate::core::Param| {
@@ -51,7 +51,7 @@ impl Extent {
     }
 }
 
-/// Each is of some parameter of some function.
+/// Checks that each size belongs to a parameter of some function.
 pub fn check(extents: &[Extent], functions: &[Function]) -> Result<()> {
     let Some(e) = extents.iter().find(|e| functions.iter().all(|f| e.parameter(f).is_none())) else {
         return Ok(());
@@ -75,8 +75,8 @@ pub fn check(extents: &[Extent], functions: &[Function]) -> Result<()> {
     Err(Error::user("E0108", message))
 }
 
-/// Tells the formulas of a function what is known of its sizes: what was given, and what shape
-/// rules say is equal to that. An error if a rule does not hold.
+/// Adds to the formulas of a function the sizes that are given, and those that shape rules say are
+/// equal to them. A rule that does not hold is an error.
 pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Result<()> {
     for e in extents {
         let Some(i) = e.parameter(f) else { continue };
@@ -93,7 +93,7 @@ pub fn apply(extents: &[Extent], f: &Function, formulas: &mut Formulas) -> Resul
             }
         }
     }
-    // a length that must be equal to a known one; one more round for each rule is enough
+    // A length that must be equal to a known one becomes known. One round per rule is enough.
     let equal: Vec<_> = f.requires.iter().filter(|r| r.rule == Rule::Same).collect();
     for _ in &equal {
         for r in &equal {

@@ -1,14 +1,14 @@
-//! The report as text.
+//! Prints the report as text.
 
 use super::model::{
     Computed, Cpu, Function, Gpu, Hoisted, Kernel, Launched, Line, Place, Predicted, Report, Started,
 };
 use std::fmt::Write;
 
-/// Kinds of operations that a place lists at most; more are a number.
+/// Maximum number of kinds of operations that are listed for a place; the others are only counted.
 const MOST_KINDS: usize = 4;
 
-/// All functions, an empty line between them.
+/// Prints all functions, with an empty line between them.
 pub fn print(r: &Report) -> String {
     r.functions.iter().map(function).collect::<Vec<_>>().join("\n")
 }
@@ -56,7 +56,7 @@ fn count(n: usize, one: &str, many: &str) -> String {
 }
 
 impl std::fmt::Display for super::model::Amount {
-    /// The formula, and its value where that is known and says more.
+    /// Writes the formula, followed by its value if that is known and adds information.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.formula)?;
         match self.value.filter(|n| n.to_string() != self.formula) {
@@ -106,7 +106,7 @@ fn computed(out: &mut String, c: &Computed) {
     let _ = writeln!(out, "    {}{value}{from}", c.what);
 }
 
-/// `stats.rs:12:5 (2 add, mul)`
+/// Writes a line as `stats.rs:12:5 (2 add, mul)`.
 fn line(l: &Line) -> String {
     let kinds: Vec<String> = l
         .operations
@@ -181,8 +181,8 @@ fn on_gpu(out: &mut String, g: &Gpu) {
     }
 }
 
-/// `with these sizes on 132 multiprocessors: dot_0, 2048 blocks of 256 threads, span 16; 131072
-/// bytes of scratch`
+/// Writes a launch as `with these sizes on 132 multiprocessors: dot_0, 2048 blocks of 256 threads,
+/// span 16; 131072 bytes of scratch`.
 fn launched(out: &mut String, l: &Launched) {
     let kernel = |k: &Started| {
         let span = k.span.map_or(String::new(), |n| format!(", span {n}"));
@@ -208,7 +208,7 @@ fn versions(out: &mut String, rows: &[(&str, String, &[String])]) {
     }
 }
 
-/// The file without its folders.
+/// Returns the file name without its folders.
 fn short(p: &Place) -> String {
     let file = p.file.rsplit(['/', '\\']).next().unwrap_or(&p.file);
     format!("{file}:{}:{}", p.line, p.column)

@@ -1,12 +1,12 @@
-//! How long a pass takes at a bandwidth that is given.
+//! Predicts the time of memory traffic and launches at a given bandwidth.
 
 use super::formula::enclosed;
 use super::model::{Amount, Predicted};
 
-/// Microseconds between launches that follow each other on a stream, measured on an H200.
+/// Time between consecutive launches on a stream, in microseconds, measured on an H200.
 const LAUNCH_US: f64 = 2.7;
 
-/// The time of moving so many bytes in so many launches.
+/// Predicts the time of moving `bytes` bytes in `launches` launches.
 pub(super) fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64>) -> Option<Predicted> {
     let bandwidth = bandwidth?;
     let fixed = match launches.formula.parse::<u64>() {
@@ -14,7 +14,8 @@ pub(super) fn predicted(bytes: &Amount, launches: &Amount, bandwidth: Option<f64
         Err(_) => format!("{LAUNCH_US} us * {}", enclosed(launches.formula.clone())),
     };
     let us = bytes.value.zip(launches.value).map(|(bytes, launches)| {
-        // to a thousandth: more would say what nobody knows
+        // The time is rounded to a thousandth, because further digits would claim more than is
+        // known.
         let us = bytes as f64 / bandwidth / 1e3 + LAUNCH_US * launches as f64;
         (us * 1e3).round() / 1e3
     });

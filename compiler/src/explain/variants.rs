@@ -1,4 +1,4 @@
-//! The versions of a kernel and when each runs.
+//! Describes the variants of a kernel and the conditions under which each one runs.
 
 use super::model::{Cpu, CpuVersion, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
@@ -8,7 +8,7 @@ use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
 use crate::schedule::strategy::Strategy;
 
-/// On CPUs, if it was compiled for them.
+/// Returns the kernel on CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     let versions = c.variants.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
     let none = || Vec::new();
@@ -33,7 +33,7 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     })
 }
 
-/// On GPUs, if it was compiled for them.
+/// Returns the kernel on GPUs, if it was compiled for them.
 pub fn gpu(
     c: &Compiled,
     l: &Launch,
@@ -58,13 +58,13 @@ pub fn gpu(
     })
 }
 
-/// Whether some version leaves panels of a product, which another one adds.
+/// Whether some variant leaves panels of a product for another one to add.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
     let kernel = c.gpu.get(l.kernel as usize);
     kernel.is_some_and(|k| k.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
 }
 
-/// What a block computes.
+/// Describes the part of the index space that a block computes.
 fn block(v: &gpu::GpuVariant) -> String {
     match v.grid {
         Grid::Elements(n) => format!("{n} elements a block, {} a thread", n / v.threads.max(1)),
@@ -91,7 +91,7 @@ fn block(v: &gpu::GpuVariant) -> String {
     }
 }
 
-/// What must hold for a version to run.
+/// Returns the conditions that must hold for a variant to run.
 fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) -> Vec<String> {
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,5 @@
-//! `stats.h`: the package for C, printed by cbindgen from generated Rust declarations.
+//! Writes `stats.h`, the package's interface for C, which cbindgen prints from generated Rust
+//! declarations.
 
 use super::model::{Entry, Form, Gives, Package, Value};
 use super::place;
@@ -6,7 +7,7 @@ use crate::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The header. cbindgen reads the declarations from a file, which is written into `scratch`.
+/// Prints the header. cbindgen reads the declarations from a file, which is written into `scratch`.
 pub fn print(package: &Package, scratch: &Path) -> Result<String> {
     let file = scratch.join("declarations.rs");
     let failed = |e: &dyn std::fmt::Display| Error::bug("E0510", format!("the C header: {e}"));
@@ -19,7 +20,7 @@ pub fn print(package: &Package, scratch: &Path) -> Result<String> {
     let mut text = Vec::new();
     bindings.write(&mut text);
     let text = String::from_utf8(text).map_err(|e| failed(&e))?;
-    // cbindgen leaves out what it does not understand, without a word
+    // cbindgen silently leaves out declarations that it does not understand.
     for (entry, form) in package.entries.iter().flat_map(|e| e.forms().map(move |f| (e, f))) {
         let name = format!("{}_{}{}", package.name, entry.name, form.suffix());
         if !text.contains(&format!(" {name}(")) {
@@ -50,8 +51,8 @@ fn config(package: &Package) -> cbindgen::Config {
     }
 }
 
-/// The functions as Rust declarations; the types of `arraygpu.h` are names that cbindgen does not
-/// know and prints as they are.
+/// Returns the functions as Rust declarations. cbindgen does not know the types of `arraygpu.h` and
+/// prints their names unchanged.
 fn declarations(package: &Package) -> String {
     let mut out = String::new();
     for entry in &package.entries {
@@ -63,7 +64,7 @@ fn declarations(package: &Package) -> String {
     out
 }
 
-/// One function in one form.
+/// Writes the declaration of one function in one form.
 fn declare(out: &mut String, entry: &Entry, name: &str, form: Form) {
     for line in doc(entry, form).lines() {
         let _ = writeln!(out, "#[doc = {:?}]", format!(" {line}").trim_end());
@@ -88,8 +89,8 @@ fn declare(out: &mut String, entry: &Entry, name: &str, form: Form) {
     out.push_str(") -> agpu_status {}\n");
 }
 
-/// The documentation: the author's text, then every parameter and result; of the other forms what
-/// is different.
+/// Returns the documentation: the author's text, then every parameter and result; for the other
+/// forms, only what differs.
 fn doc(entry: &Entry, form: Form) -> String {
     let mut out = String::new();
     let names = |scalar: bool| -> Vec<&str> {
@@ -131,11 +132,12 @@ fn doc(entry: &Entry, form: Form) -> String {
             let _ = writeln!(out, "{tag} {} {}", v.name, v.describe());
         }
     }
-    // what would end the comment or seem to begin one, and trigraphs
+    // The text must not contain what ends or begins a comment, nor trigraphs.
     out.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 }
 
-/// The name of a scalar's type, as cbindgen reads it: Rust's, or that of a struct of `arraygpu.h`.
+/// Returns the name of a scalar's type as cbindgen reads it: the Rust type, or that of a struct of
+/// `arraygpu.h`.
 fn rust_type(v: &Value) -> &'static str {
     if v.ty.elem.is_half() { v.c_type() } else { v.ty.elem.name() }
 }

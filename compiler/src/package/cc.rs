@@ -1,8 +1,8 @@
-//! Driving the C compiler.
+//! Runs the C compiler.
 //!
-//! The `cc` crate finds the compiler; the flags are ours alone, because they are part of the
-//! promise "the same bits everywhere": what `CFLAGS` and its kin say is not applied. Everything
-//! runs in a scratch folder with relative names, so no path gets into the libraries.
+//! The `cc` crate finds the compiler, but only the flags of this file are used, because the promise
+//! of the same bits everywhere depends on them: `CFLAGS` and similar variables are not applied. All
+//! commands run in a scratch folder with relative names, so that no path gets into the libraries.
 
 use super::images::Images;
 use super::level::Level;
@@ -16,10 +16,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// The runtime's header, to compile the package's own code against.
+/// The header of the runtime, which the package's own code includes.
 const ARRAYGPU_H: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../include/arraygpu.h"));
 
-/// Flags for every C file.
+/// The flags for every C file.
 const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O3",
@@ -35,17 +35,18 @@ const FLAGS: [&str; 12] = [
     "-Wextra",
 ];
 
-/// Further flags for GCC, which Clang does not know.
+/// Additional flags for GCC, which Clang does not know.
 const GCC_FLAGS: [&str; 2] = [
-    // it joins two rows of a reduction's tile, and the processor's prefetcher loses the stream:
-    // half the speed (bench/NOTES.md)
+    // The optimisation joins two rows of a reduction's tile, so that the processor's prefetcher
+    // loses the stream: the code runs at half the speed (bench/NOTES.md).
     "-fno-loop-unroll-and-jam",
-    // it copies a loop's body for selects of one condition: elementary functions vectorise worse,
-    // by a tenth to a third; and GCC 13 needs all memory for some
+    // The optimisation duplicates the body of a loop for selects of one condition. Elementary
+    // functions then vectorise worse, by a tenth to a third, and for some of them GCC 13 runs out
+    // of memory.
     "-fno-thread-jumps",
 ];
 
-/// Says so when the environment asks for flags that are not applied.
+/// Reports environment variables whose flags are not applied.
 pub fn refused_flags(say: impl Fn(&str)) {
     for name in ["CFLAGS", "CPPFLAGS", "LDFLAGS", "HOST_CFLAGS", "TARGET_CFLAGS", "ARFLAGS"] {
         if std::env::var_os(name).is_some_and(|v| !v.is_empty()) {
@@ -54,28 +55,28 @@ pub fn refused_flags(say: impl Fn(&str)) {
     }
 }
 
-/// A C compiler and its archiver.
+/// A C compiler with its archiver.
 pub struct Compiler {
     cc: PathBuf,
     ar: PathBuf,
     strict: bool,
-    /// The flags of every C file.
+    /// The flags for every C file.
     pub flags: Vec<&'static str>,
-    /// What it calls itself: `gcc (Debian 12.2.0-14) 12.2.0`.
+    /// The version as the compiler prints it: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: String,
 }
 
-/// What a package's libraries are made of.
+/// The sources of a package's libraries.
 pub struct Sources<'a> {
     /// The C file of the kernels.
     pub kernels: &'a str,
     /// The package's C header.
     pub header: &'a str,
-    /// Code for GPUs.
+    /// The code for GPUs.
     pub images: &'a Images,
 }
 
-/// What was built, in the scratch folder.
+/// The libraries that were built, in the scratch folder.
 pub struct Built {
     /// The static library.
     pub archive: PathBuf,
@@ -93,7 +94,8 @@ fn triple() -> String {
 }
 
 impl Compiler {
-    /// Finds it: `CC` and `AR` of the environment, or the system's.
+    /// Finds the compiler and the archiver: `CC` and `AR` of the environment, or those of the
+    /// system.
     pub fn find(strict: bool) -> Result<Compiler> {
         let missing = |e: &dyn std::fmt::Display| {
             let help = "install one (Debian: apt-get install gcc) or set CC";
@@ -158,7 +160,7 @@ impl Compiler {
         let shared = std::thread::scope(|scope| {
             let running: Vec<_> =
                 levels.iter().zip(&objects).map(|(l, o)| scope.spawn(move || kernel(l, o))).collect();
-            // the little ones meanwhile, on this thread
+            // The small files are compiled on this thread meanwhile.
             let mut own = self.run(self.compile(scratch, &glue_file, &own_objects[0]), scratch, &glue_file);
             if let Some(object) = own_objects.get(1) {
                 own = own.and_then(|()| self.run(self.assemble(&images_file, object), scratch, &images_file));
@@ -184,7 +186,7 @@ impl Compiler {
         let all: Vec<&str> = own_objects.iter().chain(&objects).map(String::as_str).collect();
         let (archive, shared) = (format!("lib{name}.a"), format!("lib{name}.so"));
         let mut ar = Command::new(&self.ar);
-        // D: no times, owners or modes
+        // The flag `D` omits times, owners and modes.
         ar.arg(if cfg!(target_os = "linux") { "rcsD" } else { "rcs" }).arg(&archive).args(&all);
         self.run(ar, scratch, &archive)?;
         let mut link = Command::new(&self.cc);
@@ -196,14 +198,14 @@ impl Compiler {
             "-o",
             &shared,
         ]);
-        // the runtime is often beside the package
+        // The runtime is often in the same folder as the package.
         link.arg("-Wl,-rpath,$ORIGIN");
         link.args(&all).args([&format!("./{RUNTIME_SONAME}"), "-lm"]);
         self.run(link, scratch, &shared)?;
         Ok(Built { archive: scratch.join(archive), shared: scratch.join(shared) })
     }
 
-    /// Compiles the kernels of a program for one level, into a shared library of their own.
+    /// Compiles the kernels of a program for one level into a shared library of their own.
     pub fn shared(&self, source: &str, level: &Level, scratch: &Path) -> Result<PathBuf> {
         let (file, object, library) = ("program.c", "program.o", "program.so");
         let path = scratch.join(file);
@@ -215,8 +217,8 @@ impl Compiler {
         Ok(scratch.join(library))
     }
 
-    /// Compiles kernels for a level. Where the C compiler crashes (GCC 13 does at some masked
-    /// vectors of 16-bit integers), it gets by without vectors, and the bits are the same.
+    /// Compiles kernels for a level. If the C compiler crashes (GCC 13 does for some masked vectors
+    /// of 16-bit integers), it is run again without vectorisation, which gives the same bits.
     fn level(
         &self,
         scratch: &Path,
@@ -245,15 +247,15 @@ impl Compiler {
         command
     }
 
-    /// Without the flags of C, which Clang warns of.
+    /// Returns the command for an assembler file, without the flags for C, about which Clang warns.
     fn assemble(&self, source: &str, object: &str) -> Command {
         let mut command = Command::new(&self.cc);
         command.args(["-c", source, "-o", object]);
         command
     }
 
-    /// A stand-in for libarraygpu, so that the package's library names it as needed and every
-    /// symbol has a home.
+    /// Builds a stand-in for libarraygpu, so that the package's library lists it as needed and all
+    /// symbols are resolved.
     fn stub(&self, scratch: &Path) -> Result<()> {
         let mut command = Command::new(&self.cc);
         command.args(["-shared", "-fPIC", "-nostdlib", &format!("-Wl,-soname,{RUNTIME_SONAME}")]);
@@ -261,7 +263,7 @@ impl Compiler {
         self.run(command, scratch, "arraygpu_stub.c")
     }
 
-    /// Runs a command in the scratch folder; what the tool says is in the error.
+    /// Runs a command in the scratch folder. Its output becomes part of the error.
     fn run(&self, mut command: Command, scratch: &Path, what: &str) -> Result<()> {
         command.current_dir(scratch).env("LC_ALL", "C").stdin(Stdio::null());
         let tool = command.get_program().to_string_lossy().into_owned();
@@ -290,7 +292,7 @@ impl Compiler {
     }
 }
 
-/// Waits for a compiler; one that is no longer wanted is stopped.
+/// Waits for a compiler, and kills it if the compilation is interrupted.
 fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     const OFTEN: Duration = Duration::from_millis(2);
     loop {
@@ -305,14 +307,15 @@ fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     }
 }
 
-/// What a level's kernels were compiled to.
+/// The result of compiling the kernels for one level.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Code {
     Vectors,
     Scalar,
 }
 
-/// What packages call. Never run: libarraygpu takes its place.
+/// The functions of libarraygpu that packages call. They are never run: the real library replaces
+/// this one.
 const STUB: &str = "void agpu_invoke(void);\nvoid agpu_invoke(void) {}\n";
 
 #[cfg(all(test, unix))]
@@ -320,7 +323,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A compiler that crashes at vectors.
+    /// The compiler of this test crashes when it vectorises.
     #[test]
     fn a_compiler_that_crashes_gets_a_second_chance() {
         let real = Compiler::find(false).unwrap();

@@ -1,15 +1,15 @@
-//! `stats.hpp`: the package for C++17, over the C header.
+//! Writes `stats.hpp`, the package's interface for C++17 over the C header.
 //!
-//! Every function in up to six forms: results as out-parameters, as out-parameters that leave
-//! scalars on the device, or returned, each with and without call options.
+//! Every function has up to six overloads: its results are out-parameters, out-parameters that
+//! leave scalars on the device, or returned, each with and without call options.
 
 use super::model::{Entry, Form, Gives, Package, Value, cpp_class};
 use crate::scalar::Ty;
 use std::fmt::Write;
 
-/// Lines of more characters are broken.
+/// Maximum length of a line in characters; longer lines are broken.
 const LINE: usize = 120;
-/// The header.
+/// Prints the header.
 pub fn print(package: &Package) -> String {
     let name = &package.name;
     let guard = format!("{}_HPP", name.to_uppercase());
@@ -33,8 +33,8 @@ pub fn print(package: &Package) -> String {
     out
 }
 
-/// A template for calls that fit no overload, which says so in one line: what the arguments are,
-/// not which candidates there are.
+/// Writes a template for calls that fit no overload. Its error says in one line what the arguments
+/// must be, instead of listing the candidates.
 fn misuse(out: &mut String, package: &str, entry: &Entry) {
     let mut each = Vec::new();
     for o in overloads(package, entry) {
@@ -65,7 +65,7 @@ fn misuse(out: &mut String, package: &str, entry: &Entry) {
     );
 }
 
-/// The fields of several results.
+/// Writes the struct of several results.
 fn result_struct(out: &mut String, entry: &Entry) {
     let _ = writeln!(out, "/// The results of {}.\nstruct {}_result {{", entry.name, entry.name);
     for r in &entry.results {
@@ -74,7 +74,7 @@ fn result_struct(out: &mut String, entry: &Entry) {
     let _ = writeln!(out, "}};\n");
 }
 
-/// A scalar type of C++; those of `<cstdint>` with their namespace.
+/// Returns a scalar type of C++; those of `<cstdint>` include the namespace.
 fn scalar(v: &Value) -> String {
     let name = match v.ty.elem {
         Ty::F16 => return "arraygpu::half".into(),
@@ -84,33 +84,33 @@ fn scalar(v: &Value) -> String {
     if name.ends_with("_t") { format!("std::{name}") } else { name.into() }
 }
 
-/// The class that owns an array.
+/// Returns the class that owns an array.
 fn class(v: &Value) -> String {
     format!("arraygpu::{}", cpp_class(v.ty.rank))
 }
 
-/// The type of a parameter.
+/// Returns the type of a parameter.
 fn input(p: &Value) -> String {
     if p.is_scalar() { scalar(p) } else { format!("{}_view<const {}>", class(p), scalar(p)) }
 }
 
-/// The type that holds a result.
+/// Returns the type that holds a result.
 fn owned(v: &Value) -> String {
     if v.is_scalar() { scalar(v) } else { format!("{}<{}>", class(v), scalar(v)) }
 }
 
-/// How an overload gives the results.
+/// How an overload hands over the results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Results {
-    /// Into out-parameters.
+    /// In out-parameters.
     Out,
-    /// Into out-parameters; scalars stay on the device.
+    /// In out-parameters; scalars stay on the device.
     Device,
-    /// As the value.
+    /// As the return value.
     Returned,
 }
 
-/// The overloads of a function; what others call comes first.
+/// Returns the overloads of a function; those that are called by others come first.
 fn overloads<'a>(package: &'a str, entry: &'a Entry) -> impl Iterator<Item = Overload<'a>> {
     let device = entry.gives_scalars().then_some(Results::Device);
     let results = [Some(Results::Out), device, Some(Results::Returned)].into_iter().flatten();
@@ -123,7 +123,7 @@ struct Overload<'a> {
     package: &'a str,
     entry: &'a Entry,
     results: Results,
-    /// The first parameter is the call's options.
+    /// Whether the first parameter is the options of the call.
     options: bool,
 }
 
@@ -158,7 +158,7 @@ impl Overload<'_> {
         out
     }
 
-    /// The form of the C function that it calls.
+    /// Returns the form of the C function that the overload calls.
     fn form(&self) -> Form {
         match self.results {
             Results::Device => Form::Device,
@@ -188,7 +188,8 @@ impl Overload<'_> {
             };
         }
         for line in text.lines() {
-            // a backslash at the end would continue the comment, and so would the trigraph for it
+            // A backslash at the end, or the trigraph for it, would continue the comment on the
+            // next line.
             let line = format!("/// {}", line.replace("??", "? ?").trim_end_matches(['\\', ' ', '\t']));
             let _ = writeln!(out, "{}", line.trim_end());
         }
@@ -198,7 +199,7 @@ impl Overload<'_> {
         self.entry.free_name("options")
     }
 
-    /// Types and names.
+    /// Returns the types and names of the parameters.
     fn parameters(&self) -> Vec<(String, String)> {
         let mut list = Vec::new();
         if self.options {
@@ -220,7 +221,7 @@ impl Overload<'_> {
         list
     }
 
-    /// The form without options calls the one with them.
+    /// Writes the body of an overload without options, which calls the one with options.
     fn forward(&self, out: &mut String) {
         let mut args = vec!["arraygpu::call_options()".to_string()];
         args.extend(self.entry.params.iter().map(|p| p.name.clone()));
@@ -232,7 +233,7 @@ impl Overload<'_> {
         let _ = writeln!(out, "    {give}::{}::{}({});", self.package, self.entry.name, args.join(", "));
     }
 
-    /// The call of the C function.
+    /// Returns the call of the C function.
     fn call(&self) -> String {
         let form = self.form();
         let mut args = vec![format!("{}.c_call()", self.options_name())];

@@ -1,11 +1,12 @@
-//! The C code between the package's functions and libarraygpu: it packs arguments and calls
-//! `agpu_invoke`, nothing else.
+//! Writes the C code between the package's functions and libarraygpu, which only packs arguments
+//! and calls `agpu_invoke`.
 
 use super::images::Images;
 use super::model::{Entry, Form, Gives, Package};
 use std::fmt::Write;
 
-/// The file. It includes the package's C header, which is how the two are kept the same.
+/// Prints the file. It includes the package's C header, so that the compiler checks that both
+/// agree.
 pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&str]) -> String {
     let name = &package.name;
     let mut out = format!(
@@ -61,7 +62,7 @@ pub fn print(package: &Package, images: &Images, abi_version: i32, levels: &[&st
     out
 }
 
-/// The data of the code for GPUs, and the module's fields that name them.
+/// Writes the data of the code for GPUs, and returns the module's fields that refer to it.
 fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
     let name = &package.name;
     if !package.targets.cuda {
@@ -87,12 +88,12 @@ fn gpu(out: &mut String, package: &Package, images: &Images) -> &'static str {
      .image_count = sizeof(images) / sizeof(images[0]),\n"
 }
 
-/// One function in one form.
+/// Writes one function in one form.
 fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form: Form) {
     let (call, args) = (entry.free_name("call"), entry.free_name("args"));
     let _ = write!(out, "\nagpu_status {package}_{}{}(const agpu_call *{call}", entry.name, form.suffix());
-    // field by field: an initialiser would clear the fields that the kind does not name, which
-    // takes time in each call
+    // Fields are assigned one by one: an initialiser would also clear the fields that the
+    // argument's kind does not use, which takes time in each call.
     let mut list = String::new();
     let mut argument = |kind: &str, field: &str, value: &str| {
         let at = format!("{args}[{}]", list.lines().count() / 3);
@@ -127,7 +128,7 @@ fn function(out: &mut String, package: &str, number: usize, entry: &Entry, form:
     );
 }
 
-/// A text as a C string, a line each.
+/// Returns a text as a C string literal, with one source line per line.
 fn quoted(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -136,7 +137,8 @@ fn quoted(text: &str) -> String {
             match byte {
                 b'\n' => quoted.push_str("\\n"),
                 b'"' | b'\\' => quoted.extend(['\\', byte as char]),
-                // octal ends after three digits, hexadecimal would not; "??" could be a trigraph
+                // An octal escape ends after three digits, unlike a hexadecimal one. "??" could
+                // begin a trigraph.
                 b' '..=b'~' if byte != b'?' => quoted.push(byte as char),
                 _ => {
                     let _ = write!(quoted, "\\{byte:03o}");

@@ -1,8 +1,8 @@
-//! Code for GPUs in a package: the PTX of every version of every kernel, and machine code beside it
-//! for the architectures asked for.
+//! Collects the code for GPUs of a package: the PTX of every variant of every kernel, and the
+//! machine code for the requested architectures.
 //!
-//! All of it lies in one block of bytes, which an assembler file takes into the library as it is.
-//! The glue's table says what is where.
+//! All images lie in one block of bytes, which an assembler file includes in the library unchanged.
+//! A table in the glue describes where each image lies.
 
 use super::model::Package;
 use super::ptxas::{Arch, Ptxas, Usage};
@@ -13,39 +13,39 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
-/// Images begin at a multiple of this: machine code is an ELF file.
+/// Alignment of images in bytes, because machine code is an ELF file.
 const ALIGN: usize = 16;
 
 /// One image.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// The kernel's place in the tables.
+    /// The kernel's index in the tables.
     pub kernel: usize,
-    /// The version's place in the kernel's list.
+    /// The variant's index in the kernel's list.
     pub version: usize,
-    /// What it is machine code for; `None`: PTX.
+    /// The architecture of machine code, or `None` for PTX.
     pub arch: Option<Arch>,
-    /// What the machine code needs.
+    /// The resources that the machine code needs.
     pub usage: Usage,
-    /// Where it begins.
+    /// The offset of its first byte.
     pub offset: usize,
-    /// Its bytes; the NUL behind PTX does not count.
+    /// Its size in bytes, without the NUL behind PTX.
     pub size: usize,
 }
 
 /// All images of a package.
 #[derive(Clone, Default, Debug)]
 pub struct Images {
-    /// The table.
+    /// The table of images.
     pub table: Vec<Image>,
-    /// The bytes.
+    /// The bytes of all images.
     pub bytes: Vec<u8>,
-    /// The version of the ptxas that made machine code.
+    /// The version of the ptxas that assembled the machine code.
     pub ptxas: Option<String>,
 }
 
 impl Images {
-    /// A version whose entry an earlier one has: it has the same code.
+    /// Adds images for a variant that has the same code as an earlier one, `first`.
     fn share(&mut self, kernel: usize, version: usize, first: (usize, usize)) {
         let rows = self.table.iter().filter(|i| (i.kernel, i.version) == first);
         let rows: Vec<Image> = rows.map(|i| Image { kernel, version, ..i.clone() }).collect();
@@ -63,14 +63,14 @@ impl Images {
         }
     }
 
-    /// The machine code of a version, one for each architecture.
+    /// Returns the machine code of a variant, one for each architecture.
     pub fn machine_code(&self, kernel: usize, version: usize) -> impl Iterator<Item = (Arch, Usage)> {
         let of = move |i: &&Image| i.kernel == kernel && i.version == version;
         self.table.iter().filter(of).filter_map(|i| Some((i.arch?, i.usage)))
     }
 
-    /// The assembler file that takes the bytes of `NAME_images.bin` into a library, as the symbol
-    /// `NAME_images`.
+    /// Returns the assembler file that includes the bytes of `NAME_images.bin` in a library, as the
+    /// symbol `NAME_images`.
     pub fn assembly(name: &str) -> String {
         format!(
             "    .section .rodata\n    .balign {ALIGN}\n    .globl {name}_images\n    .hidden {name}_images\n\
@@ -79,13 +79,13 @@ impl Images {
     }
 }
 
-/// The versions with code of their own: entries that an earlier version has are left out.
+/// Returns the variants that have code of their own, and not the entry of an earlier variant.
 pub fn own(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
     let mut seen = FxHashSet::default();
     versions(package).filter(move |(_, _, version, _)| seen.insert(version.entry.as_str()))
 }
 
-/// The versions of a package with their PTX: kernel, version, how it is launched, text.
+/// Returns the variants of a package: kernel, variant, launch data, and PTX.
 fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVariant, &str)> {
     package.gpu.iter().zip(&package.ptx).enumerate().flat_map(|(k, (kernel, texts))| {
         kernel
@@ -97,8 +97,8 @@ fn versions(package: &Package) -> impl Iterator<Item = (usize, usize, &GpuVarian
     })
 }
 
-/// Collects the images of a package. Machine code is made in `scratch`, on several threads; if
-/// strict, without warnings.
+/// Collects the images of a package. Machine code is assembled in `scratch`, on several threads. If
+/// strict, warnings are errors.
 pub fn make(
     package: &Package,
     archs: &[Arch],
@@ -147,8 +147,8 @@ pub fn make(
     Ok(images)
 }
 
-/// The tables of a program must fit together: kernel for kernel, version for version, entries with
-/// names of their own.
+/// Checks that the tables of a program fit together: the same kernels and variants, and entries
+/// with distinct names.
 fn check(package: &Package) -> Result<()> {
     let wrong = |what: String| Err(Error::bug("E0511", format!("code for GPUs: {what}")));
     if !package.targets.cuda {
@@ -178,12 +178,13 @@ fn check(package: &Package) -> Result<()> {
     Ok(())
 }
 
-/// Whether two texts of one entry have one code.
+/// Whether two texts of one entry have the same code.
 fn is_same(a: &String, b: &String, entry: &str) -> bool {
     std::ptr::eq(a, b) || code(a, entry) == code(b, entry)
 }
 
-/// What the first line of PTX that begins with this word says: `.version 8.0`, `.target sm_80`.
+/// Returns the argument of the first directive of this name in PTX: `.version 8.0`,
+/// `.target sm_80`.
 pub fn directive<'a>(ptx: &'a str, word: &str) -> Option<&'a str> {
     ptx.lines().find_map(|l| l.trim().strip_prefix(word)).map(|rest| rest.trim().trim_end_matches(';'))
 }

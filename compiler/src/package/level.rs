@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// A level, with the flags that make the C compiler use it.
+/// A level, with the compiler flags that select it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
-    /// `v2`, `v3` or `v4`.
+    /// The name: `v2`, `v3` or `v4`.
     pub name: &'static str,
     /// The flags of the C compiler.
     pub flags: &'static [&'static str],
@@ -20,17 +20,17 @@ const ALL: [Level; 3] = [
     Level { name: "v4", flags: &["-march=x86-64-v4", "-mprefer-vector-width=512"] },
 ];
 
-/// Other machines have one, the baseline.
+/// Other processors have one level, the baseline.
 #[cfg(not(target_arch = "x86_64"))]
 const ALL: [Level; 1] = [Level { name: "v2", flags: &[] }];
 
 impl Level {
-    /// All of them, the lowest first.
+    /// Returns all levels, the lowest first.
     pub fn all() -> &'static [Level] {
         &ALL
     }
 
-    /// Those that this machine runs: for programs that compile and call.
+    /// Returns the levels that this machine can run, for programs that compile and call.
     pub fn here() -> Vec<Level> {
         ALL.into_iter().filter(Level::runs).collect()
     }

@@ -1,5 +1,5 @@
-//! `manifest.json`: what is in a package and how it was made. A directory with one is a package of
-//! ours.
+//! Writes `manifest.json`, which lists what a package contains and how it was made. A directory
+//! that holds one is a package of arraygpu.
 
 use super::cc::Compiler;
 use super::images::{self, Images};
@@ -9,12 +9,12 @@ use super::place::FORMAT;
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use serde_json::{Value as Json, json};
 
-/// Its place in the package.
+/// Returns the path of the manifest in the package.
 pub fn path(name: &str) -> String {
     format!("share/{name}/manifest.json")
 }
 
-/// The text.
+/// Prints the manifest.
 pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String {
     let targets = [("cpu", package.targets.cpu), ("cuda", package.targets.cuda)];
     let targets: Vec<&str> = targets.into_iter().filter(|t| t.1).map(|t| t.0).collect();
@@ -50,8 +50,8 @@ fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
     })
 }
 
-/// The code for GPUs: what the PTX asks of a device and a driver, machine code, and how each kernel
-/// is launched.
+/// Returns the description of the code for GPUs: what the PTX requires of a device and a driver,
+/// the machine code, and how each kernel is launched.
 fn cuda(package: &Package, images: &Images) -> Json {
     let mut json = json!({});
     if let Some(ptx) = package.ptx.iter().flatten().next() {

@@ -1,13 +1,13 @@
-//! Packages: what a generator leaves for C and C++ programmers.
+//! Packages, which a generator writes for C and C++ programmers.
 //!
 //! [`write`] turns a compiled program into headers, libraries, CMake and pkg-config files and a
-//! manifest (the list is in `docs/c-abi.md`). The parts, each one file: [`model`] says what is in
-//! the package, [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`], [`pkgconfig`] and
-//! [`manifest`] print it, [`cc`] drives the C compiler for each [`level`] and [`ptxas`] NVIDIA's
-//! assembler, and [`place`] puts all of it into place at once.
+//! manifest (the list is in `docs/c-abi.md`). Each part has a file: [`model`] describes the
+//! contents of the package; [`c_header`], [`cpp_header`], [`glue`], [`images`], [`cmake`],
+//! [`pkgconfig`] and [`manifest`] print it; [`cc`] runs the C compiler for each [`level`], and
+//! [`ptxas`] NVIDIA's assembler; and [`place`] moves the finished package to its folder at once.
 //!
-//! The same program and tools give the same bytes, in any directory: nothing here looks at the time
-//! or at paths, and at the environment only for where the tools are.
+//! The same program and tools give the same bytes in any directory: the output depends neither on
+//! the time nor on paths, and the environment is only used to find the tools.
 
 pub mod c_header;
 pub mod cc;
@@ -34,8 +34,8 @@ use model::Package;
 use ptxas::{Arch, Ptxas};
 use std::path::Path;
 
-/// Writes the package of a compiled program. On an error nothing is left behind, and a package that
-/// was there stays.
+/// Writes the package of a compiled program. On an error nothing is left behind, and an existing
+/// package is kept.
 pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     names::check(&compiled.name, &compiled.functions)?;
     let package = Package::new(compiled, options);
@@ -68,7 +68,7 @@ pub fn write(compiled: &Compiled, options: &Options) -> Result<()> {
     staging.finish()
 }
 
-/// The images of the package's code for GPUs.
+/// Returns the images of the package's code for GPUs.
 fn gpu_code(package: &Package, options: &Options, scratch: &Path, say: &dyn Fn(&str)) -> Result<Images> {
     for kernel in package.gpu.iter().filter(|_| package.targets.cuda) {
         let Some(why) = &kernel.absent else { continue };

@@ -1,5 +1,5 @@
-//! What a package holds, in the words of its users: entries with typed, described parameters and
-//! results.
+//! The contents of a package in the terms of its users: entries with typed, described parameters
+//! and results.
 
 use super::level::Level;
 use super::{Options, shapes};
@@ -13,65 +13,66 @@ use crate::stage;
 /// A package.
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// Its name: library, namespace and prefix of the C functions.
+    /// The package's name, which names the library and the namespace and is the prefix of the C
+    /// functions.
     pub name: String,
-    /// Its version.
+    /// The package's version.
     pub version: String,
     /// The functions, in the author's order.
     pub entries: Vec<Entry>,
-    /// The text of all plans; entry i is the i-th plan.
+    /// The text of all plans; plan i belongs to entry i.
     pub plans: String,
-    /// The text of the functions that stage scalars, as the author wrote them; may be empty.
+    /// The text of the functions that stage scalars, as the author wrote them; it may be empty.
     pub staged: String,
     /// The names of the kernels, in the order of the tables.
     pub kernels: Vec<String>,
-    /// What there is code for.
+    /// The targets for which there is code.
     pub targets: Targets,
-    /// The levels of the processor that kernels are compiled for.
+    /// The levels of the processor for which kernels are compiled.
     pub levels: Vec<Level>,
-    /// How the kernels are launched on a GPU, one each; empty without that target.
+    /// How each kernel is launched on a GPU; empty without that target.
     pub gpu: Vec<GpuKernel>,
-    /// The PTX of each kernel's versions, in the order of `gpu`.
+    /// The PTX of each kernel's variants, in the order of `gpu`.
     pub ptx: Vec<Vec<String>>,
 }
 
 /// One function.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name, without the package's.
+    /// The function's name, without the package's.
     pub name: String,
     /// The author's documentation.
     pub doc: String,
-    /// `fast_math`: other bits on GPUs.
+    /// Whether `fast_math` is on, so that GPUs may compute other bits.
     pub fast: bool,
-    /// Parameters, in order.
+    /// The parameters, in order.
     pub params: Vec<Value>,
-    /// Results, in order.
+    /// The results, in order.
     pub results: Vec<Value>,
-    /// The shape rules: `len(x) == len(y)`.
+    /// The shape rules, such as `len(x) == len(y)`.
     pub rules: Vec<String>,
-    /// The kernels that it launches, in order.
+    /// The kernels that the function launches, in order.
     pub launches: Vec<String>,
-    /// How many temporaries it needs.
+    /// Number of temporaries.
     pub temporaries: usize,
-    /// The types of the scalars that it stages.
+    /// The types of the scalars that the function stages.
     pub staged: Vec<Ty>,
 }
 
-/// How a C function gives its results.
+/// How a C function hands over its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// Vectors into views, scalars to the host.
+    /// Arrays are written into views, scalars to the host.
     Plain,
-    /// Vectors are made, scalars go to the host.
+    /// Arrays are allocated, scalars are written to the host.
     New,
-    /// Vectors into views, scalars as well: nothing comes back to the host, and nothing waits for
-    /// the device.
+    /// Arrays and scalars are written into views: nothing is copied to the host, and the host does
+    /// not wait for the device.
     Device,
 }
 
 impl Form {
-    /// What its name has behind the function's.
+    /// Returns the suffix of the form's function names.
     pub fn suffix(self) -> &'static str {
         match self {
             Form::Plain => "",
@@ -80,7 +81,7 @@ impl Form {
         }
     }
 
-    /// How it gives a result.
+    /// Returns how the form hands over a result.
     pub fn gives(self, result: &Value) -> Gives {
         match (result.is_scalar(), self) {
             (true, Form::Plain | Form::New) => Gives::ToHost,
@@ -90,37 +91,37 @@ impl Form {
     }
 }
 
-/// How a C function gives one result.
+/// How a C function hands over one result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gives {
-    /// A scalar, written to the host's memory.
+    /// A scalar is written to the host's memory.
     ToHost,
-    /// A vector or, as one element, a scalar: written into a view.
+    /// An array, or a scalar as one element, is written into a view.
     IntoView,
-    /// A vector in a new buffer.
+    /// An array is returned in a new buffer.
     Made,
 }
 
 /// A parameter or a result.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// Its name.
+    /// The value's name.
     pub name: String,
-    /// Its type.
+    /// The value's type.
     pub ty: Type,
-    /// Its shape in words: `, as long as x`, `of len(x) - 14 elements`; may be empty.
+    /// The shape in words, such as `, as long as x` or ` of len(x) - 14 elements`; it may be empty.
     pub shape: String,
-    /// The extents of an array result: `len(x) - 14`.
+    /// The extents of an array result, such as `len(x) - 14`.
     pub extent: Vec<String>,
 }
 
 impl Value {
-    /// Whether it is a scalar.
+    /// Whether the value is a scalar.
     pub fn is_scalar(&self) -> bool {
         self.ty.is_scalar()
     }
 
-    /// The element type in C.
+    /// Returns the element type in C.
     pub fn c_type(&self) -> &'static str {
         match self.ty.elem {
             Ty::F16 => "agpu_half",
@@ -129,7 +130,7 @@ impl Value {
         }
     }
 
-    /// `float`, `vector of float, as long as x`.
+    /// Returns a description such as `float` or `vector of float, as long as x`.
     pub fn describe(&self) -> String {
         let kind = match self.ty.rank {
             0 => "",
@@ -142,7 +143,7 @@ impl Value {
 }
 
 impl Entry {
-    /// Whether a result is a vector, so that there is a form that makes it.
+    /// Whether a result is an array, so that there is a form that allocates it.
     pub fn makes_vectors(&self) -> bool {
         self.results.iter().any(|r| !r.is_scalar())
     }
@@ -152,14 +153,14 @@ impl Entry {
         self.results.iter().any(Value::is_scalar)
     }
 
-    /// The forms that the function has in C.
+    /// Returns the forms that the function has in C.
     pub fn forms(&self) -> impl Iterator<Item = Form> {
         let made = self.makes_vectors().then_some(Form::New);
         let device = self.gives_scalars().then_some(Form::Device);
         [Some(Form::Plain), made, device].into_iter().flatten()
     }
 
-    /// A name close to `name` that no parameter or result has.
+    /// Returns a name similar to `name` that no parameter or result has.
     pub fn free_name(&self, name: &str) -> String {
         let mut name = name.to_string();
         while self.params.iter().chain(&self.results).any(|v| v.name == name) {
@@ -170,7 +171,7 @@ impl Entry {
 }
 
 impl Package {
-    /// The package of a compiled program.
+    /// Describes the package of a compiled program.
     pub fn new(compiled: &Compiled, options: &Options) -> Package {
         let mut entries = Vec::new();
         for ((f, plan), source) in compiled.functions.iter().zip(&compiled.plans).zip(&compiled.sources) {
@@ -214,7 +215,7 @@ impl Package {
     }
 }
 
-/// The class of an array of that rank in C++, without its namespace.
+/// Returns the C++ class of an array of this rank, without its namespace.
 pub fn cpp_class(rank: u8) -> &'static str {
     match rank {
         1 => "gpu_vector",

@@ -1,14 +1,14 @@
-//! Names that C and C++ can use.
+//! Checks that names can be used in C and C++.
 //!
-//! A package's name becomes a library, a namespace and a prefix; a function's name a C++ function
-//! and, with the prefix, a C function; the names of parameters and results become parameters and
-//! fields. So none may be a keyword, a common macro, or reserved.
+//! The name of a package becomes a library, a namespace and a prefix; the name of a function
+//! becomes a C++ function and, with the prefix, a C function; the names of parameters and results
+//! become parameters and fields. So no name may be a keyword, a common macro, or reserved.
 
 use crate::core::Function;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Keywords of C11 and C++20 and names that common headers and compilers define as macros.
+/// The keywords of C11 and C++20, and names that common headers and compilers define as macros.
 const TAKEN: &str = "
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
     consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
@@ -21,7 +21,7 @@ const TAKEN: &str = "
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t intptr_t uintptr_t ptrdiff_t min_align_t main
 ";
 
-/// Headers and libraries of the system: a package of that name would stand in their way.
+/// Headers and libraries of the system, which a package of the same name would hide.
 const SYSTEM: &str = "
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint
     stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype aio aliases alloca ar argp argz byteswap crypt dirent dlfcn elf
@@ -31,7 +31,7 @@ const SYSTEM: &str = "
     utime utmp utmpx values wait wordexp c m dl rt util gcc gcc_s stdc anl nsl z
 ";
 
-/// What is wrong with a name, if anything.
+/// Returns the reason why a name cannot be used, if there is one.
 pub fn problem(name: &str) -> Option<String> {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() {
@@ -66,8 +66,7 @@ fn require_good(what: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Checks every name of a program: each usable, and no two the same where C or C++ would not tell
-/// them apart.
+/// Checks every name of a program: each must be usable, and no two may be equal in C or C++.
 pub fn check(package: &str, functions: &[Function]) -> Result<()> {
     require_good("the package", package)?;
     let lower = package.to_lowercase();
@@ -91,7 +90,7 @@ pub fn check(package: &str, functions: &[Function]) -> Result<()> {
     Ok(())
 }
 
-/// The names of one function.
+/// Checks the names of one function.
 fn function(f: &Function) -> Result<()> {
     require_good("a function", &f.name)?;
     let mut seen: HashMap<&str, &str> = HashMap::new();
@@ -106,7 +105,7 @@ fn function(f: &Function) -> Result<()> {
     Ok(())
 }
 
-/// The names that a function takes in the package's namespace.
+/// Adds the names that a function declares in the package's namespace.
 fn declare(f: &Function, symbols: &mut HashMap<String, String>) -> Result<()> {
     let mut names = vec![f.name.clone()];
     if f.results.len() > 1 {

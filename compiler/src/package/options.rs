@@ -1,4 +1,4 @@
-//! How a package is written, and the versions that it names.
+//! The options for writing a package, and the versions that a package records.
 
 use super::level::Level;
 use super::ptxas::Arch;
@@ -6,38 +6,38 @@ use std::path::PathBuf;
 
 /// The version of the C ABI between packages and libarraygpu (`agpu_abi_version`).
 pub const ABI_VERSION: i32 = 5;
-/// The version of the arithmetic (DESIGN: "the same bits everywhere").
+/// The version of the arithmetic: results with one version have the same bits everywhere.
 pub const ARITH_VERSION: i32 = 1;
 /// The version of arraygpu.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The runtime's soname, which packages need.
+/// The soname of the runtime, on which packages depend.
 pub const RUNTIME_SONAME: &str = "libarraygpu.so.5";
 
-/// How to write a package.
+/// The options for writing a package.
 pub struct Options {
-    /// The package's own folder (`OUT/include`, `OUT/lib`, ...). Made, or replaced if it holds a
-    /// package.
+    /// The package's own folder (`OUT/include`, `OUT/lib`, ...). It is created, or replaced if it
+    /// holds a package.
     pub out: PathBuf,
     /// The package's version, for CMake and pkg-config.
     pub version: String,
-    /// Warnings of the C compiler and of ptxas are errors: for our own tests.
+    /// Whether warnings of the C compiler and of ptxas are errors, as in the tests of arraygpu.
     pub strict: bool,
-    /// The levels of the processor that kernels are compiled for; a program takes the highest that
-    /// its processor has.
+    /// The levels of the processor for which kernels are compiled. At run time the highest level
+    /// that the processor supports is used.
     pub levels: Vec<Level>,
-    /// The GPUs that get machine code beside the PTX, which runs on all.
+    /// The architectures that get machine code beside the PTX, which runs on all.
     pub cubin: Vec<Arch>,
-    /// The ptxas that makes it; `None`: see `Ptxas::find`.
+    /// The ptxas to use; if `None`, `Ptxas::find` searches for one.
     pub ptxas: Option<PathBuf>,
-    /// Told what is being done, a short line each.
+    /// Called with a short line for each step of the work.
     pub progress: Box<dyn Fn(&str)>,
-    /// Told what the user should know; by default it goes to standard error.
+    /// Called with each warning for the user; by default it is written to standard error.
     pub warn: Box<dyn Fn(&str)>,
 }
 
 impl Options {
-    /// Into that folder, without progress. `ARRAYGPU_STRICT=1` in the environment makes warnings
-    /// errors.
+    /// Makes options for a package in this folder that report no progress. `ARRAYGPU_STRICT=1` in
+    /// the environment makes warnings errors.
     pub fn new(out: impl Into<PathBuf>) -> Options {
         Options {
             out: out.into(),

@@ -1,8 +1,9 @@
-//! The pkg-config file of a package. Relocatable: it starts from its own place.
+//! Writes the pkg-config file of a package, which is relocatable: paths are relative to the file
+//! itself.
 
 use super::model::Package;
 
-/// `stats.pc`.
+/// Prints `stats.pc`.
 pub fn print(package: &Package) -> String {
     let functions: Vec<&str> = package.entries.iter().map(|e| e.name.as_str()).collect();
     format!(

@@ -1,5 +1,5 @@
-//! Putting a package into place: written beside its place first, then renamed, so that nobody ever
-//! sees half of one.
+//! Puts a package into its folder: the package is written beside the folder first and then renamed,
+//! so that no incomplete package is ever visible.
 
 use crate::error::{Error, Result};
 use std::fs;
@@ -7,25 +7,25 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Says in a manifest that the package is ours.
+/// The format name in a manifest, which marks a package of arraygpu.
 pub(super) const FORMAT: &str = "arraygpu-package";
 
 /// A package that is being written.
 pub struct Staging {
     out: PathBuf,
     scratch: PathBuf,
-    /// Beside `out`, so that a rename stays on one file system; removed at the end, also after an
-    /// error.
+    /// The temporary folder. It lies beside `out`, so that the rename stays on one file system, and
+    /// is removed at the end, also after an error.
     temp: TempDir,
 }
 
-/// What cannot be done with a file.
+/// Returns the error of a failed file operation.
 pub(super) fn failed(what: &str, path: &Path, e: &io::Error) -> Error {
     Error::user("E0504", format!("cannot {what} {}: {e}", path.display()))
 }
 
-/// Writes a file, and asks the disk for its bytes: a disk of another machine, or a quota, may say
-/// only then that it has no room for them.
+/// Writes a file and waits until its bytes are on the disk: a network file system, or a quota, may
+/// report only then that there is no space.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.write_all(bytes)?;
@@ -33,7 +33,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Staging {
-    /// Begins a package for the folder `out`, which is not touched before [`Staging::finish`].
+    /// Begins a package for the folder `out`, which is not changed before [`Staging::finish`].
     pub fn begin(out: &Path, name: &str) -> Result<Staging> {
         let out = std::path::absolute(out).map_err(|e| failed("find", out, &e))?;
         let Some(parent) = out.parent() else {
@@ -50,7 +50,7 @@ impl Staging {
         Ok(Staging { out, scratch: temp.path().join("scratch"), temp })
     }
 
-    /// A folder for what is not part of the package.
+    /// Returns a folder for files that are not part of the package.
     pub fn scratch(&self) -> &Path {
         &self.scratch
     }
@@ -77,10 +77,10 @@ impl Staging {
         Ok(path)
     }
 
-    /// Puts the package into its place; one that was there is replaced.
+    /// Moves the package to its folder and replaces the one that was there.
     pub fn finish(self) -> Result<()> {
         let (new, old) = (self.temp.path().join("package"), self.temp.path().join("old"));
-        // again: time has passed
+        // The folder is checked again, because it may have changed meanwhile.
         require_replaceable(&self.out)?;
         let replaces = self.out.exists();
         if replaces {
@@ -90,7 +90,7 @@ impl Staging {
         let Err(e) = fs::rename(&new, &self.out) else { return Ok(()) };
         let error = failed("write", &self.out, &e);
         if replaces && fs::rename(&old, &self.out).is_err() {
-            // the temporary folder would be removed, and the old package with it
+            // The old package must not be removed with the temporary folder.
             let _ = self.temp.keep();
             let message = format!("{}; the package that was there is now {}", error.message, old.display());
             return Err(Error { message, ..error });
@@ -99,7 +99,8 @@ impl Staging {
     }
 }
 
-/// A folder may be replaced if it is not there, holds no file, or is a package of ours.
+/// Checks that a folder may be replaced: it does not exist, holds no file, or is a package of
+/// arraygpu.
 fn require_replaceable(out: &Path) -> Result<()> {
     let refuse =
         |why: &str| Err(Error::user("E0503", format!("{} {why}: it is left as it is", out.display())));
@@ -127,13 +128,14 @@ fn is_ours(text: &str) -> bool {
 
 fn holds_no_file(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| {
-        // what cannot be read may be a file
+        // An entry that cannot be read may be a file.
         let is_empty = |e: fs::DirEntry| e.file_type().is_ok_and(|t| t.is_dir()) && holds_no_file(&e.path());
         entries.into_iter().all(|e| e.is_ok_and(is_empty))
     })
 }
 
-/// Files that did not change keep their times, so that what was built from them stays fresh.
+/// Keeps the times of files that did not change, so that what was built from them is not built
+/// again.
 fn keep_times(new: &Path, old: &Path) {
     for entry in fs::read_dir(new).into_iter().flatten().flatten() {
         let (path, before) = (entry.path(), old.join(entry.file_name()));
@@ -143,7 +145,7 @@ fn keep_times(new: &Path, old: &Path) {
             && a == b
         {
             let time = fs::metadata(&before).and_then(|m| m.modified());
-            // only a matter of speed
+            // A failure only costs speed.
             let _ = time.and_then(|t| fs::File::options().append(true).open(&path)?.set_modified(t));
         }
     }

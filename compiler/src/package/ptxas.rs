@@ -1,8 +1,8 @@
-//! Driving ptxas, NVIDIA's assembler: machine code from PTX, and what it says about registers and
+//! Runs ptxas, NVIDIA's assembler, which makes machine code from PTX and reports registers and
 //! memory.
 //!
-//! It is a single program of the CUDA toolkit, which needs neither a GPU nor a driver. What it
-//! makes depends on its version, the architecture and the text alone.
+//! It is a single program of the CUDA toolkit and needs neither a GPU nor a driver. Its output
+//! depends only on its version, the architecture and the PTX.
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::str::FromStr;
 
-/// The oldest architecture that our PTX is for.
+/// The oldest architecture on which the PTX runs.
 const OLDEST: u32 = 80;
 
-/// An architecture of GPUs: `sm_90`.
+/// An architecture of GPUs, such as `sm_90`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Arch(u32);
 
 impl Arch {
-    /// Its number: 90.
+    /// Returns its number, such as 90.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -45,41 +45,41 @@ impl FromStr for Arch {
     }
 }
 
-/// What a kernel needs of a multiprocessor.
+/// The resources of a multiprocessor that a kernel uses.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Usage {
-    /// Registers of a thread.
+    /// Number of registers of a thread.
     pub registers: u32,
-    /// Bytes of a thread's stack frame.
+    /// Size of a thread's stack frame, in bytes.
     pub stack: u32,
-    /// Bytes that are stored and loaded because registers did not suffice.
+    /// Number of bytes that are stored and loaded because of a lack of registers.
     pub spills: u32,
-    /// Bytes of shared memory of a block.
+    /// Shared memory of a block, in bytes.
     pub shared: u32,
 }
 
-/// What was said about one file that assembles.
+/// The report of ptxas on one file that it assembled.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
-    /// What its kernel uses.
+    /// The resources that the file's kernel uses.
     pub usage: Usage,
-    /// Warnings, a line each.
+    /// The warnings, one line each.
     pub warnings: Vec<String>,
 }
 
-/// A ptxas that runs.
+/// An installed ptxas.
 #[derive(Clone, Debug)]
 pub struct Ptxas {
     program: PathBuf,
-    /// Its release: `13.0.88`.
+    /// Its release, such as `13.0.88`.
     pub version: String,
-    /// What it can assemble for, in order.
+    /// The architectures that it supports, in order.
     pub archs: Vec<Arch>,
 }
 
 impl Ptxas {
-    /// Finds it: the file that is given, or the first in `PATH`, in `bin` of `CUDA_HOME` and
-    /// `CUDA_PATH`, in `/usr/local/cuda/bin`.
+    /// Finds ptxas: the file that is given, or the first one in `PATH`, in `bin` of `CUDA_HOME` and
+    /// `CUDA_PATH`, and in `/usr/local/cuda/bin`.
     pub fn find(given: Option<&Path>) -> Result<Ptxas> {
         if let Some(file) = given {
             return Ptxas::open(file);
@@ -93,18 +93,18 @@ impl Ptxas {
         }
     }
 
-    /// Asks this one what it is.
+    /// Runs this program to find out its version and architectures.
     pub fn open(program: &Path) -> Result<Ptxas> {
         let wrong =
             |why: &str| Error::user("E0605", format!("{} is no ptxas that works: {why}", program.display()));
-        // commands run in other folders
+        // The path is made absolute, because commands run in other folders.
         let program = &std::path::absolute(program).map_err(|e| wrong(&e.to_string()))?;
         let ask = |option: &str| -> Result<String> {
             let out = run(Command::new(program).arg(option)).map_err(|e| wrong(&e.to_string()))?;
             let text = String::from_utf8_lossy(&out.stdout).into_owned();
             if out.status.success() { Ok(text) } else { Err(wrong(&format!("{option}: {}", out.status))) }
         };
-        // "Cuda compilation tools, release 13.0, V13.0.88"
+        // The output contains "Cuda compilation tools, release 13.0, V13.0.88".
         let text = ask("--version")?;
         let version = text.split_whitespace().filter_map(|w| w.strip_prefix('V')).find(|v| v.contains('.'));
         let version = version.ok_or_else(|| wrong("--version names none"))?.to_string();
@@ -116,12 +116,12 @@ impl Ptxas {
         Ok(Ptxas { program: program.clone(), version, archs })
     }
 
-    /// Its file.
+    /// Returns the path of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// An error if it does not know the architecture.
+    /// Returns an error if the architecture is not supported.
     pub fn require(&self, arch: Arch) -> Result<()> {
         if self.archs.contains(&arch) {
             return Ok(());
@@ -131,7 +131,7 @@ impl Ptxas {
         Err(Error::user("E0605", message))
     }
 
-    /// Assembles the file `ptx` of a folder into the file `cubin` there.
+    /// Assembles the file `ptx` of a folder into the file `cubin` in the same folder.
     pub fn assemble(&self, arch: Arch, folder: &Path, ptx: &str, cubin: &str) -> Result<Report> {
         let mut command = Command::new(&self.program);
         command.arg(format!("-arch={arch}")).args(["-v", ptx, "-o", cubin]).current_dir(folder);
@@ -157,7 +157,7 @@ fn run(command: &mut Command) -> std::io::Result<Output> {
     command.env("LC_ALL", "C").stdin(Stdio::null()).output()
 }
 
-/// Where to look, and the variable that says so.
+/// Returns the folders to search, with the variable that names them.
 fn places(variable: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, Vec<PathBuf>)> {
     let path = variable("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
     let bin = |name: &str| {
@@ -180,7 +180,8 @@ fn missing(places: &[(&str, Vec<PathBuf>)]) -> Error {
     Error::user("E0605", format!("no ptxas to make machine code: looked {}; {help}", looked.join(", ")))
 }
 
-/// Reads what `-v` says. Numbers of functions that a kernel calls count as its own.
+/// Parses the output of `-v`. The resources of functions that a kernel calls count as the kernel's
+/// own.
 fn report(said: &str) -> Report {
     let mut report = Report::default();
     for line in said.lines() {
@@ -197,7 +198,7 @@ fn report(said: &str) -> Report {
     report
 }
 
-/// The number right before `what`, 0 if that is not in the line.
+/// Returns the number right before `what`, or 0 if `what` is not in the line.
 fn before(line: &str, what: &str) -> u32 {
     let head = line.split_once(what).map_or("", |(head, _)| head);
     head.rsplit([' ', ',']).next().and_then(|n| n.parse().ok()).unwrap_or(0)

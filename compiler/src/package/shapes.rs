@@ -1,11 +1,13 @@
-//! Shapes in words: what the lengths of parameters and results must be, read from the plan.
+//! Describes shapes in words: what the lengths of parameters and results must be, according to the
+//! plan.
 
 use crate::core::Rule;
 use crate::plan::{HostId, HostOp, Plan, Step};
 use crate::scalar::BinaryOp;
 use indexmap::IndexMap;
 
-/// How tightly an operator binds: what stands inside one that binds more tightly needs parentheses.
+/// Returns an operator and its precedence. An operand whose operator has a lower precedence needs
+/// parentheses.
 fn binding(op: BinaryOp) -> Option<(&'static str, u8)> {
     Some(match op {
         BinaryOp::Mul => ("*", 3),
@@ -23,7 +25,7 @@ fn binding(op: BinaryOp) -> Option<(&'static str, u8)> {
     })
 }
 
-/// A host scalar as an expression of the parameters: `len(xs) - 14`.
+/// Returns a host scalar as an expression in the parameters, such as `len(xs) - 14`.
 pub fn expression(plan: &Plan, id: HostId) -> String {
     render(plan, id, 0)
 }
@@ -43,7 +45,7 @@ fn render(plan: &Plan, id: HostId, outer: u8) -> String {
         HostOp::MulAdd(a, b, c) => call("mul_add", &[a, b, c]),
         HostOp::Select(a, b, c) => call("select", &[a, b, c]),
         HostOp::Binary(op, a, b) => match (binding(op), constant(plan, b)) {
-            // what passes normalised to the addition of a negative constant
+            // The passes rewrite a subtraction of a constant as an addition of its negation.
             (Some(("+", p)), Some(c)) if c < 0 && c != i64::MIN => {
                 wrap(format!("{} - {}", render(plan, a, p), -c), p < outer)
             }
@@ -66,13 +68,13 @@ fn constant(plan: &Plan, id: HostId) -> Option<i64> {
 /// An axis of a parameter.
 type Axis = (u32, u8);
 
-/// The axis of a parameter whose extent it is.
+/// Returns the axis of a parameter whose length the host scalar is.
 fn length_of(plan: &Plan, id: HostId) -> Option<Axis> {
     if let HostOp::Len(p, axis) = plan.host[id.0 as usize].1 { Some((p, axis)) } else { None }
 }
 
-/// Every axis of every parameter, with the first one that the rules make as long (itself, where
-/// there is none before it).
+/// Maps every axis of every parameter to the first axis that the rules make as long, which may be
+/// the axis itself.
 fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
     let all = plan.params.iter().zip(0..).flat_map(|(p, i)| (0..p.ty.rank).map(move |axis| (i, axis)));
     let mut leader: IndexMap<Axis, Axis> = all.map(|a| (a, a)).collect();
@@ -85,8 +87,8 @@ fn leaders(plan: &Plan) -> IndexMap<Axis, Axis> {
     leader
 }
 
-/// That an array is as long along its axes as these: `, as long as x`, `, as large as a`, or ` of
-/// rows(a) x cols(b) elements`.
+/// Returns the text which says that an array is as long as these axes: `, as long as x`,
+/// `, as large as a`, or ` of rows(a) x cols(b) elements`.
 fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
     let first = &plan.params[axes[0].0 as usize];
     let whole = usize::from(first.ty.rank) == axes.len();
@@ -98,7 +100,7 @@ fn as_long_as(plan: &Plan, axes: &[Axis]) -> String {
     format!(" of {} elements", list.join(" x "))
 }
 
-/// What an array parameter must be like because of those before it, or nothing.
+/// Describes the shape of an array parameter by the parameters before it; the text may be empty.
 pub fn param(plan: &Plan, index: usize) -> String {
     let leaders = leaders(plan);
     let own: Vec<Axis> = (0..plan.params[index].ty.rank).map(|axis| (index as u32, axis)).collect();
@@ -106,7 +108,8 @@ pub fn param(plan: &Plan, index: usize) -> String {
     if first == own { String::new() } else { as_long_as(plan, &first) }
 }
 
-/// `, as long as x` or ` of len(x) - 14 elements` for an array result, nothing for a scalar.
+/// Describes an array result by `, as long as x` or ` of len(x) - 14 elements`; the text is empty
+/// for a scalar.
 pub fn result(plan: &Plan, index: usize) -> String {
     let extents = &plan.results[index].extents;
     let lengths: Option<Vec<Axis>> = extents.iter().map(|id| length_of(plan, *id)).collect();
@@ -125,12 +128,12 @@ pub fn result(plan: &Plan, index: usize) -> String {
     }
 }
 
-/// The extents of an array result, none of a scalar.
+/// Returns the extents of an array result; there are none for a scalar.
 pub fn extent(plan: &Plan, index: usize) -> Vec<String> {
     plan.results[index].extents.iter().map(|id| render(plan, *id, 0)).collect()
 }
 
-/// What must hold of the lengths, in order, each once.
+/// Returns the conditions on the lengths, in order and without duplicates.
 pub fn rules(plan: &Plan) -> Vec<String> {
     let mut rules = Vec::new();
     for r in &plan.rules {
@@ -143,7 +146,7 @@ pub fn rules(plan: &Plan) -> Vec<String> {
     rules
 }
 
-/// The kernels of the plan, in order.
+/// Returns the kernels of the plan, in order.
 pub fn launches(plan: &Plan) -> Vec<String> {
     let launch = |s: &Step| if let Step::Launch(l) = s { Some(l.name.clone()) } else { None };
     plan.steps.iter().filter_map(launch).collect()
@@ -186,8 +189,9 @@ mod tests {
 
     #[test]
     fn words_of_matrices() {
-        // b's rows are a's columns, c is like a, and v is a column of b; the first result is the
-        // product, the second like a, the last computed
+        // The rows of b are the columns of a, c has the shape of a, and v is as long as a column of
+        // b. The first result is the product, the second one has the shape of a, and the shape of
+        // the last one is computed.
         let array =
             |name: &str, rank| Slot { name: name.into(), ty: Type::array(Ty::F32, rank), extents: vec![] };
         let lens = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0)];

@@ -1,10 +1,11 @@
-//! Expressions in C. Every operator is one C operator, builtin or helper of the prelude.
+//! Prints expressions as C. Every operator becomes one C operator, a builtin or a helper of the
+//! prelude.
 
 use crate::kernel::{Expr, Kernel, Mem};
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
-/// The C type of a value. Of a half these are its bits: it is only moved, and cast from and to
-/// float.
+/// Returns the C type of a value. A 16-bit float is held as its bits, because it is only moved and
+/// converted from and to float.
 pub fn ctype(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "float",
@@ -21,12 +22,12 @@ pub fn ctype(ty: Ty) -> &'static str {
     }
 }
 
-/// The C type of an element in memory.
+/// Returns the C type of an element in memory.
 pub fn memtype(ty: Ty) -> &'static str {
     if ty == Ty::Bool { "uint8_t" } else { ctype(ty) }
 }
 
-/// An expression, without parentheses around it.
+/// Prints an expression without parentheses around it.
 pub fn expr(k: &Kernel, e: &Expr) -> String {
     match e {
         Expr::Lit(l) => literal(*l),
@@ -58,7 +59,7 @@ pub fn expr(k: &Kernel, e: &Expr) -> String {
     }
 }
 
-/// An expression that can stand beside any operator.
+/// Prints an expression so that it can be an operand of any operator.
 pub fn atom(k: &Kernel, e: &Expr) -> String {
     let text = expr(k, e);
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
@@ -77,21 +78,22 @@ pub fn atom(k: &Kernel, e: &Expr) -> String {
     }
 }
 
-/// Two operands of one type. C takes a small constant for an int: of two constants the first gets
-/// its type.
+/// Prints two operands of one type. C gives a small constant the type int, so if both operands are
+/// constants, the first one is printed with a cast to its type.
 fn beside(k: &Kernel, a: &Expr, b: &Expr) -> [String; 2] {
     let first = if let Expr::Lit(_) = b { typed(k, a) } else { atom(k, a) };
     [first, atom(k, b)]
 }
 
-/// An expression whose C type is its own, also if it is a constant.
+/// Prints an expression whose C type is its own type, even if it is a constant.
 fn typed(k: &Kernel, e: &Expr) -> String {
     let (text, ty) = (atom(k, e), k.ty(e));
     let is_wide = matches!(e, Expr::Lit(_)) && ty.is_int() && ty.size() == 8;
     if is_wide { format!("({}){text}", ctype(ty)) } else { text }
 }
 
-/// `agpu_name(...)`, and nothing behind it: not `agpu_name(...) + (...)`.
+/// Whether the text is one call `agpu_name(...)` with nothing behind it, unlike
+/// `agpu_name(...) + (...)`.
 fn is_one_call(text: &str) -> bool {
     let mut depth = 0;
     let end = text.find(|c| {
@@ -107,14 +109,15 @@ fn load(k: &Kernel, m: Mem, i: &Expr) -> String {
     if ty == Ty::Bool { format!("{element} != 0") } else { element }
 }
 
-/// By way of a function: GCC 13 reads an array whatever the condition says in `(c ? a[i] : 0) | 1`.
+/// Prints the load as a call, because GCC 13 reads the array in `(c ? a[i] : 0) | 1` even if the
+/// condition is false.
 fn load_if(k: &Kernel, m: Mem, i: &Expr, c: &Expr) -> String {
     let (name, ty) = k.mem(m);
     let read = |ty: Ty| format!("agpu_load_if_{ty}({}, &{name}[{}])", expr(k, c), index(k, m, i));
     if ty == Ty::Bool { format!("{} != 0", read(Ty::U8)) } else { read(ty) }
 }
 
-/// The index of a memory access: strided arrays multiply.
+/// Prints the index of a memory access; the index into a strided array is multiplied by the stride.
 pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
     match m {
         Mem::Array(a) if k.arrays[a as usize].strided => {
@@ -124,12 +127,12 @@ pub fn index(k: &Kernel, m: Mem, i: &Expr) -> String {
     }
 }
 
-/// An integer that C computes as an int.
+/// Whether C promotes integers of this type to int before it computes with them.
 fn is_promoted(ty: Ty) -> bool {
     ty.is_int() && ty.size() < 4
 }
 
-/// Integer promotion made the value an int: back to its type.
+/// Casts a promoted result back to its type.
 fn narrow(ty: Ty, text: String) -> String {
     if is_promoted(ty) { format!("({})({text})", ctype(ty)) } else { text }
 }
@@ -170,7 +173,7 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         Sub => narrow(ty, infix("-")),
         Mul => narrow(ty, infix("*")),
         Div if ty.is_float() => infix("/"),
-        // a constant count inside the width needs no mask
+        // A constant count below the width needs no mask.
         Shl | Shr if matches!(b, Expr::Lit(l) if l.as_int().is_some_and(|c| (0..8 * ty.size() as i64).contains(&c))) => {
             narrow(
                 ty,
@@ -191,16 +194,16 @@ fn binary(k: &Kernel, op: BinaryOp, a: &Expr, b: &Expr) -> String {
         Le => infix("<="),
         Gt => infix(">"),
         Ge => infix(">="),
-        // exact by definition, so every libm has the same bits
+        // The exact remainder is representable, so every libm returns the same bits.
         RemSlow => call(if ty == Ty::F32 { "fmodf" } else { "fmod" }),
         ApproxAdd | ApproxSub | ApproxMul | ApproxDiv | DivNear | DivWide => unreachable!("precise on a CPU"),
         Pow | Atan2 | Hypot | Fmod | Copysign | Ldexp => unreachable!("{op} is lowered in core IR"),
     }
 }
 
-/// Whether the C compiler sees that a float is never -0, or the negation of such a one. GCC (12 and
-/// 13 at least) then makes `-x` of `0.0 - x` and of `-x + 0.0`, which are 0.0 for x = 0.0; inside
-/// of a function it sees nothing.
+/// Whether the C compiler can see that a float, or the operand of its negation, is never -0. GCC
+/// (at least 12 and 13) then rewrites `0.0 - x` and `-x + 0.0`, which are 0.0 for x = 0.0, as `-x`.
+/// If the operation is in a function of its own, GCC does not see this.
 fn zero_has_known_sign(k: &Kernel, e: &Expr) -> bool {
     match e {
         Expr::Cast(_, a) => !k.ty(a).is_float(),
@@ -221,8 +224,8 @@ fn cast(k: &Kernel, to: Ty, a: &Expr) -> String {
     }
 }
 
-/// A constant with exactly its value: Rust prints the shortest decimal that reads back to the same
-/// bits.
+/// Prints a constant with exactly its value: Rust prints the shortest decimal that is read back
+/// with the same bits.
 fn literal(l: Lit) -> String {
     let float = |text: String, infinite: bool, negative: bool, suffix: &str| {
         let sign = if negative { "-" } else { "" };
@@ -249,7 +252,7 @@ fn literal(l: Lit) -> String {
 mod tests {
     use crate::kernel::{Stmt, parse};
 
-    /// The C of an expression of scalars a and b, all of one type.
+    /// Prints an expression of the scalars a and b, all of one type, as C.
     fn text(ty: &str, e: &str) -> String {
         let text = format!("kernel @k {{ in a: {ty} in b: {ty} main {{ let %x: {ty} = {e} }} }}");
         let k = parse::parse(&text).unwrap().remove(0);

@@ -1,8 +1,8 @@
-//! C: one self-contained file of kernels, compiled once for each x86-64 level with
-//! `-DAGPU_LEVEL=v2|v3|v4`.
+//! The C backend writes one self-contained file of kernels, which is compiled once for each x86-64
+//! level with `-DAGPU_LEVEL=v2|v3|v4`.
 //!
-//! Names and source lines of the author's program stand in it: `a_x` is the parameter x,
-//! `out_result` the result, `n_x` x's length.
+//! The file contains names and source lines of the author's program: `a_x` is the parameter x,
+//! `out_result` is the result, and `n_x` is the length of x.
 
 mod expr;
 mod stmt;
@@ -13,11 +13,11 @@ use crate::kernel::Kernel;
 use crate::schedule::CpuVariants;
 use std::fmt::Write;
 
-/// What every file begins with.
+/// The text with which every file begins.
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// The file of a package: all kernels, and the table `<package>_cpu_<level>` that the runtime is
-/// given.
+/// Writes the C file of a package: all kernels, and the table `<package>_cpu_<level>` that is
+/// handed to the runtime.
 pub fn emit(package: &str, kernels: &[CpuVariants]) -> String {
     let mut out =
         format!("/* The kernels of package {package}, made by arraygpu {}. */\n", env!("CARGO_PKG_VERSION"));
@@ -58,7 +58,7 @@ pub fn emit(package: &str, kernels: &[CpuVariants]) -> String {
     out
 }
 
-/// One kernel version as C, for `--emit` and tests.
+/// Writes one variant of a kernel as C, for `--emit` and tests.
 pub fn kernel(k: &Kernel) -> String {
     let mut out = String::new();
     for (suffix, part) in [("", &k.main), ("_finish", &k.finish)] {

@@ -1,10 +1,10 @@
-//! Statements and functions in C.
+//! Prints statements and functions as C.
 
 use super::expr::{atom, ctype, expr, index, memtype};
 use crate::kernel::{Expr, Kernel, Stmt};
 use std::fmt::Write;
 
-/// One part of a kernel as a C function. Only what the body uses is declared.
+/// Writes one part of a kernel as a C function, and declares only what the body uses.
 pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
     let mut text = String::new();
     let mut p = Printer { k, out: &mut text, line: String::new() };
@@ -51,7 +51,7 @@ pub fn function(out: &mut String, k: &Kernel, name: &str, body: &[Stmt]) {
     out.push_str("}\n");
 }
 
-/// Whether an identifier stands in a text as a whole word.
+/// Whether an identifier occurs in a text as a whole word.
 fn uses(text: &str, name: &str) -> bool {
     let boundary = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(name).any(|(i, _)| {
@@ -59,7 +59,7 @@ fn uses(text: &str, name: &str) -> bool {
     })
 }
 
-/// The sites that a body may record, ascending.
+/// Returns the sites that a body may record, in ascending order.
 fn sites(body: &[Stmt]) -> Vec<u32> {
     let mut out: Vec<u32> = Vec::new();
     for s in body {
@@ -82,7 +82,7 @@ fn comment(text: &str) -> String {
 struct Printer<'a> {
     k: &'a Kernel,
     out: &'a mut String,
-    /// The author's line that the last comment named.
+    /// The author's source line that the last comment named.
     line: String,
 }
 
@@ -133,7 +133,7 @@ impl Printer<'_> {
             }
             Stmt::For(r, lo, hi, body) | Stmt::Seq(r, lo, hi, body) => {
                 if matches!(s, Stmt::For(..)) && !body.iter().any(Stmt::has_loop) {
-                    // the IR's promise: iterations are independent
+                    // The IR promises that iterations are independent.
                     let _ = writeln!(self.out, "#pragma GCC ivdep");
                 }
                 let i = reg(r).0;

@@ -1,9 +1,10 @@
-//! Addresses: the part of an index that is not constant makes a register, shared by all accesses of
-//! a block that have it; the constant becomes the instruction's offset.
+//! Computes addresses. The part of an index that is not constant is computed into a register, which
+//! all accesses of a block with the same part share; the constant part becomes the offset of the
+//! instruction.
 //!
-//! In `narrow` kernels an index is i32 and sign-extended. Taking a constant out of it is exact:
-//! index and extent stay 2^20 below 2^31 (the launch's promise), and only constants below that are
-//! taken out.
+//! In `narrow` kernels an index is an i32 and is sign-extended. Taking a constant out of it is
+//! exact: the launch guarantees that indices and extents stay 2^20 below 2^31, and only constants
+//! below 2^20 are taken out.
 
 use super::Emitter;
 use super::regs::Operand;
@@ -30,7 +31,7 @@ impl Display for Address<'_> {
 }
 
 impl<'a> Emitter<'a> {
-    /// The address of an element.
+    /// Returns the address of an element.
     pub fn address(&mut self, m: Mem, index: &Expr) -> Address<'a> {
         let strided = matches!(m, Mem::Array(a) if self.k.arrays[a as usize].strided);
         let (part, constant) = if strided { (Some(Cow::Borrowed(index)), 0) } else { split(index) };
@@ -51,7 +52,8 @@ impl<'a> Emitter<'a> {
         Address { register, offset: constant * size }
     }
 
-    /// The register with the address of element `part` (0 without).
+    /// Returns the register that holds the address of element `part`, or of element 0 if there is
+    /// no `part`.
     fn place_of(&mut self, m: Mem, part: Option<&Expr>, strided: bool, size: i64) -> Operand<'a> {
         if let Mem::Shared(s) = m {
             return self.shared_place(s, part, size);
@@ -85,7 +87,7 @@ impl<'a> Emitter<'a> {
         self.k.arrays[..a as usize].iter().filter(|a| a.strided).count()
     }
 
-    /// Shared memory has 32-bit addresses.
+    /// Returns the address of an element in shared memory, which has 32 bits.
     fn shared_place(&mut self, s: u32, part: Option<&Expr>, size: i64) -> Operand<'a> {
         let base = self.regs.fresh(Ty::U32);
         code!(self, "mov.u32 {base}, {};", self.k.shared[s as usize].0);
@@ -110,7 +112,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Whether an expression has one value as long as its registers are in scope.
+    /// Whether an expression keeps its value as long as its registers are in scope.
     pub fn is_fixed(&self, e: &Expr) -> bool {
         match e {
             Expr::Lit(_) | Expr::In(_) | Expr::Place(_) => true,

@@ -1,4 +1,5 @@
-//! Expressions: an instruction or a few for each operator, exactly as `scalar::eval` defines it.
+//! Prints expressions as PTX: each operator becomes one or a few instructions that compute exactly
+//! what `scalar::eval` defines.
 
 use super::Emitter;
 use super::regs::{Operand, class, operation_type};
@@ -6,7 +7,7 @@ use crate::kernel::Expr;
 use crate::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 impl<'a> Emitter<'a> {
-    /// The value of an expression: a register or an immediate.
+    /// Returns the value of an expression as a register or an immediate.
     pub fn value(&mut self, e: &Expr) -> Operand<'a> {
         match e {
             Expr::Lit(l) if l.ty != Ty::Bool => Operand::Literal(*l),
@@ -56,7 +57,7 @@ impl<'a> Emitter<'a> {
             }
             Expr::Broadcast(a) => {
                 let v = self.value(a);
-                // the lanes also see each other's memory accesses from here on
+                // The barrier also makes the memory accesses of the lanes visible to one another.
                 code!(self, "bar.warp.sync 0xffffffff;");
                 self.shuffle(dest, ty, v, ("idx", 0, 31));
             }
@@ -64,8 +65,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Arithmetic of 8 and 16 bits is done in 32: takes the low ones, with the sign of a signed
-    /// type.
+    /// Reduces the result of 8-bit or 16-bit arithmetic, which is done in 32 bits, to its low bits,
+    /// and sign-extends it if the type is signed.
     fn wrap(&mut self, dest: Operand<'a>, ty: Ty) {
         if ty.is_int() && ty.size() < 4 {
             match ty.is_signed() {
@@ -118,8 +119,9 @@ impl<'a> Emitter<'a> {
         self.wrap(dest, ty);
     }
 
-    /// |x| of an integer. Not `abs.s32`: NVIDIA's assembler takes its result for not negative and drops a comparison
-    /// with 0, which the least integer fails (measured: CUDA 13.0, sm_80, sm_90 and sm_121).
+    /// Computes |x| of an integer. `abs.s32` is not used: NVIDIA's assembler assumes that its
+    /// result is not negative and removes a comparison with 0, which is wrong for the least integer
+    /// (measured: CUDA 13.0, sm_80, sm_90 and sm_121).
     fn magnitude(&mut self, dest: Operand<'a>, t: &str, ty: Ty, v: Operand<'a>) {
         let (negated, negative) = (self.regs.fresh(ty), self.regs.fresh(Ty::Bool));
         self.instruction(&["neg.", t], &[negated, v]);
@@ -127,7 +129,8 @@ impl<'a> Emitter<'a> {
         self.instruction(&["selp.", class(ty)], &[dest, negated, v, negative]);
     }
 
-    /// To the nearest, halves away from zero: |whole| + (|x - whole| >= 0.5), with the sign of x.
+    /// Rounds to the nearest integer, with halves away from zero: |whole| + (|x - whole| >= 0.5),
+    /// with the sign of x.
     fn round(&mut self, dest: Operand<'a>, ty: Ty, v: Operand<'a>) {
         let t = operation_type(ty);
         let [whole, rest, up] = [(); 3].map(|()| self.regs.fresh(ty));
@@ -158,7 +161,7 @@ impl<'a> Emitter<'a> {
             Add => self.instruction(&["add", rn, ".", t], &[dest, x, y]),
             Sub => self.instruction(&["sub", rn, ".", t], &[dest, x, y]),
             Mul if ty.is_float() => self.instruction(&["mul", rn, ".", t], &[dest, x, y]),
-            // without a rounding the assembler may contract
+            // Without a rounding modifier the assembler may contract the operations.
             ApproxAdd => self.instruction(&["add.ftz.f32"], &[dest, x, y]),
             ApproxSub => self.instruction(&["sub.ftz.f32"], &[dest, x, y]),
             ApproxMul => self.instruction(&["mul.ftz.f32"], &[dest, x, y]),
@@ -189,7 +192,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// A comparison joined with another condition, if it is one: one instruction.
+    /// If `e` is a comparison, computes it joined with another condition in one instruction and
+    /// returns true.
     fn compared(&mut self, dest: Operand<'a>, join: BinaryOp, e: &Expr, other: &Expr) -> bool {
         let Expr::Binary(op, a, b) = e else { return false };
         let ty = self.k.ty(a);
@@ -202,7 +206,8 @@ impl<'a> Emitter<'a> {
         true
     }
 
-    /// `min` and `max` of f64 ignore a NaN; ours do not.
+    /// Computes the minimum or maximum. The PTX instructions `min` and `max` of f64 ignore a NaN;
+    /// the operations of the IR return it.
     fn extreme(&mut self, dest: Operand<'a>, op: BinaryOp, x: Operand<'a>, y: Operand<'a>) {
         let (plain, nan) = (self.regs.fresh(Ty::F64), self.regs.fresh(Ty::Bool));
         code!(self, "{op}.f64 {plain}, {x}, {y};");
@@ -210,7 +215,8 @@ impl<'a> Emitter<'a> {
         code!(self, "selp.f64 {dest}, {}, {plain}, {nan};", Operand::Literal(Lit::f64(f64::NAN).canonical()));
     }
 
-    /// Total: x / 0 = x % 0 = 0, MIN / -1 = MIN, MIN % -1 = 0.
+    /// Computes a quotient or remainder, which is defined for all operands: x / 0 = x % 0 = 0, MIN
+    /// / -1 = MIN, MIN % -1 = 0.
     fn divide(
         &mut self,
         dest: Operand<'a>,
@@ -241,15 +247,15 @@ impl<'a> Emitter<'a> {
         code!(self, "{op}.{t} {plain}, {x}, {safe};");
         if op == BinaryOp::Div {
             code!(self, "sub.{t} {negative}, 0, {x};");
-            // -MIN wraps
+            // The negation of MIN wraps.
             self.wrap(negative, ty);
             code!(self, "selp.{b} {plain}, {negative}, {plain}, {minus};");
         }
-        // x % 1 is 0 already
+        // The remainder by -1 is x % 1, which is 0 already.
         code!(self, "selp.{b} {dest}, 0, {plain}, {zero};");
     }
 
-    /// A value as a register, where an instruction takes no immediate.
+    /// Returns a value in a register, for instructions that take no immediate.
     fn in_register(&mut self, ty: Ty, v: Operand<'a>) -> Operand<'a> {
         if v.is_register() {
             return v;
@@ -259,7 +265,7 @@ impl<'a> Emitter<'a> {
         r
     }
 
-    /// The count is taken modulo the width.
+    /// Computes a shift whose count is taken modulo the width.
     fn shift(&mut self, dest: Operand<'a>, op: BinaryOp, ty: Ty, x: Operand<'a>, count: &Expr) {
         let mask = 8 * ty.size() as u64 - 1;
         let count = match count {
@@ -317,7 +323,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Between f32 and a half. A bf16 is the high half of its f32.
+    /// Converts between f32 and a 16-bit float. A bf16 consists of the upper 16 bits of the f32.
     fn half(&mut self, dest: Operand<'a>, from: Ty, to: Ty, v: Operand<'a>) {
         if from == Ty::Bf16 {
             code!(self, "shl.b32 {dest}, {v}, 16;");
@@ -335,8 +341,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Float to integer: truncates and saturates; NaN gives 0, which the instruction gives only
-    /// between 32-bit types.
+    /// Converts a float to an integer with truncation and saturation. A NaN gives 0; the
+    /// instruction itself guarantees this only between 32-bit types.
     fn truncate(&mut self, dest: Operand<'a>, from: Ty, to: Ty, v: Operand<'a>) {
         let (f, t) = (operation_type(from), operation_type(to));
         self.instruction(&["cvt.rzi.", t, ".", f], &[dest, v]);
@@ -353,7 +359,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// A shuffle moves 32 bits. `how`: the mode, by how many lanes, and the lane that it ends at.
+    /// Computes a shuffle; the instruction moves 32 bits at a time. `how` is the mode, the lane
+    /// distance, and the clamp value.
     fn shuffle(&mut self, dest: Operand<'a>, ty: Ty, v: Operand<'a>, how: (&str, u32, u32)) {
         let (mode, by, end) = how;
         let move_word = |e: &mut Self, from: Operand<'a>| {
@@ -384,7 +391,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// What a comparison of this type is called: NaN differs from every number.
+/// Returns the PTX name of a comparison of this type. A NaN differs from every number.
 fn comparison(op: BinaryOp, ty: Ty) -> &'static str {
     if op == BinaryOp::Ne && ty.is_float() { "neu" } else { op.name() }
 }

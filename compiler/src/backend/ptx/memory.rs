@@ -1,5 +1,5 @@
-//! Loads and stores. The read-only path is taken where no output overlaps the array; what is stored
-//! once is the first to leave the caches.
+//! Prints loads and stores. A load uses the read-only path if no output overlaps the array; data
+//! that is stored once is marked to be evicted first from the caches.
 
 use super::Emitter;
 use super::address::Address;
@@ -8,7 +8,7 @@ use crate::kernel::{Expr, Mem, Reg};
 use crate::scalar::{Lit, Ty};
 
 impl<'a> Emitter<'a> {
-    /// The instruction without its type.
+    /// Returns the load instruction without its type.
     fn load_from(&self, m: Mem) -> &'static str {
         match m {
             Mem::Array(a) => {
@@ -35,7 +35,7 @@ impl<'a> Emitter<'a> {
         self.load_at(dest, load, ty, address, None);
     }
 
-    /// The element, or 0: then nothing is read.
+    /// Loads the element if the condition holds; otherwise nothing is read and the value is 0.
     pub fn load_if(&mut self, dest: Operand<'a>, m: Mem, index: &Expr, condition: &Expr) {
         let (c, ty) = (self.value(condition), self.k.mem(m).1);
         let (address, load) = (self.address(m, index), self.load_from(m));
@@ -50,7 +50,7 @@ impl<'a> Emitter<'a> {
         self.load_at(dest, load, ty, address, Some(c));
     }
 
-    /// The element (no bool), if `c` holds; else `dest` keeps its value.
+    /// Loads the element, which is not a bool, if `c` holds; otherwise `dest` keeps its value.
     pub fn load_when(&mut self, dest: Operand<'a>, m: Mem, index: &Expr, c: Operand<'a>) {
         let (address, load, ty) = (self.address(m, index), self.load_from(m), self.k.mem(m).1);
         self.load_at(dest, load, ty, address, Some(c));
@@ -95,14 +95,15 @@ impl<'a> Emitter<'a> {
         self.store_at("st.global", self.k.slots[slot as usize].ty, address, value);
     }
 
-    /// A predicate as 0 or 1.
+    /// Returns a predicate as 0 or 1.
     fn byte(&mut self, p: Operand<'a>) -> Operand<'a> {
         let byte = self.regs.fresh(Ty::U32);
         code!(self, "selp.b32 {byte}, 1, 0, {p};");
         byte
     }
 
-    /// Neighbours in one access. Elements of one and two bytes come in words.
+    /// Loads neighbouring elements in one access. Elements of one and two bytes are loaded packed
+    /// into words.
     pub fn load_vec(&mut self, regs: &[Reg], m: Mem, index: &Expr) {
         let (address, ty) = (self.address(m, index), self.k.mem(m).1);
         let mut load = self.load_from(m).to_string();
@@ -121,7 +122,7 @@ impl<'a> Emitter<'a> {
         }
         let (each, bits) = (names.len().min(4 / ty.size()), 8 * ty.size());
         let words: Vec<Operand> = (0..names.len() / each).map(|_| self.regs.fresh(Ty::U32)).collect();
-        // a 16-bit load fills a 32-bit register with zeros
+        // A 16-bit load fills a 32-bit register with zeros.
         let access = format!("{load}{}", packed(words.len(), each * bits));
         code!(self, "{access} {}, {address};", list(&words));
         for (i, name) in names.iter().enumerate() {
@@ -167,7 +168,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// The type of an access to so many words of so many bits.
+/// Returns the type of an access to this many words of this many bits.
 fn packed(words: usize, bits: usize) -> String {
     match (words, bits) {
         (1, 16) => ".u16".into(),
@@ -176,7 +177,7 @@ fn packed(words: usize, bits: usize) -> String {
     }
 }
 
-/// One register, or several in braces.
+/// Prints one register, or several in braces.
 fn list(words: &[Operand]) -> String {
     if let [one] = words { one.to_string() } else { format!("{{{}}}", List(words)) }
 }

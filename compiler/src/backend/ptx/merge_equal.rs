@@ -1,24 +1,25 @@
-//! Long kernels of equal code are one: products of matrices of one type, for example, whose code
-//! does not depend on what the matrices are called.
+//! Merges long kernels whose code is equal, such as products of matrices of one type, whose code
+//! does not depend on the names of the matrices.
 //!
-//! The later ones are launched under the name of the first, so their code is stored, assembled and
-//! loaded once. Short kernels keep their own names, which a profiler shows.
+//! The later kernels are launched under the name of the first one, so that their code is stored,
+//! assembled and loaded once. Short kernels keep their own names, which a profiler shows.
 
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// Shorter texts are not merged.
+/// Minimum size of a text that is merged, in bytes.
 const LONG: usize = 32 << 10;
 
-/// The long kernels so far, by their code.
+/// The long kernels that were written so far, by their code.
 #[derive(Default)]
 pub struct KnownKernels {
-    /// Its entry.
+    /// The entry of each code.
     known: FxHashMap<String, String>,
 }
 
 impl KnownKernels {
-    /// The entry of the earlier kernel that has this code. One that is new is remembered.
+    /// Returns the entry of an earlier kernel that has this code. If there is none, the code is
+    /// remembered.
     pub fn find(&mut self, ptx: &str, entry: &str) -> Option<String> {
         if ptx.len() < LONG {
             return None;
@@ -33,7 +34,8 @@ impl KnownKernels {
     }
 }
 
-/// What the assembler sees of a text: no comments, and no name of its own.
+/// Returns the part of a text that the assembler translates: without comments and without the name
+/// of the entry.
 pub fn code(ptx: &str, entry: &str) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {

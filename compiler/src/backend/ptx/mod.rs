@@ -1,11 +1,11 @@
-//! PTX: one module with one entry for each version of a kernel. Every state space, rounding and
-//! width is written out; nothing is contracted but what `fast_math` allows.
+//! The PTX backend writes one module with one entry for each variant of a kernel. Every state
+//! space, rounding and width is explicit, and nothing is contracted except what `fast_math` allows.
 //!
-//! `.target sm_80` runs on every later device, and ISA 7.8 is read by every driver from 520 on
-//! (README promises less). The text carries the author's source lines as comments. Parameters are 8
-//! bytes each, in the order of docs/c-abi.md.
+//! `.target sm_80` runs on every later device, and drivers from 520 on read ISA 7.8 (the README
+//! promises less). The text contains the author's source lines as comments. Parameters have 8 bytes
+//! each, in the order of docs/c-abi.md.
 
-/// A line of code, as `format!` writes it.
+/// Writes a line of code from the arguments of `format!`.
 macro_rules! code {
     ($emitter:expr, $($text:tt)*) => {
         $emitter.line(format_args!($($text)*))
@@ -28,12 +28,12 @@ use params::{Params, ascii};
 use regs::{Operand, Regs};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The PTX ISA version of all text.
+/// The PTX ISA version of all modules.
 pub const ISA: &str = "7.8";
-/// The least device.
+/// The oldest architecture that all modules run on.
 pub const TARGET: &str = "sm_80";
 
-/// The module of one kernel version.
+/// Writes the module of one variant of a kernel.
 pub fn emit(k: &Kernel) -> String {
     let params = Params::of(k);
     let mut e = Emitter {
@@ -76,10 +76,10 @@ pub fn emit(k: &Kernel) -> String {
     out
 }
 
-/// An address that is known: a memory, the part of an index that is not constant, and the register.
+/// A computed address: the memory, the part of the index that is not constant, and the register.
 type Known<'a> = (Mem, Option<Expr>, Operand<'a>);
 
-/// Where a branch goes.
+/// The target of a branch.
 #[derive(Clone, Copy)]
 struct Label(u32);
 
@@ -89,24 +89,24 @@ impl Display for Label {
     }
 }
 
-/// Writes one entry.
+/// The state of writing one entry.
 struct Emitter<'a> {
     k: &'a Kernel,
     regs: Regs<'a>,
     text: String,
     depth: usize,
     labels: u32,
-    /// Whether each register changes.
+    /// Whether the value of each register changes.
     vars: Vec<bool>,
-    /// Addresses computed so far, a list for each open block.
+    /// The addresses computed so far, one list for each open block.
     addresses: Vec<Vec<Known<'a>>>,
-    /// The author's line that the last comment named.
+    /// The author's source line that the last comment named.
     line: Option<Loc>,
     params: Params,
 }
 
 impl<'a> Emitter<'a> {
-    /// A line of code.
+    /// Writes a line of code.
     fn line(&mut self, text: fmt::Arguments) {
         for _ in 0..self.depth {
             self.text.push('\t');
@@ -115,8 +115,8 @@ impl<'a> Emitter<'a> {
         self.text.push('\n');
     }
 
-    /// A line of code: the parts of an instruction's name, and its operands. Most lines are such,
-    /// so no format is read for them.
+    /// Writes an instruction from the parts of its name and its operands. Most lines are
+    /// instructions, so this avoids parsing a format for them.
     fn instruction(&mut self, name: &[&str], operands: &[Operand]) {
         for _ in 0..self.depth {
             self.text.push('\t');
@@ -134,8 +134,8 @@ impl<'a> Emitter<'a> {
         Label(self.labels)
     }
 
-    /// Loads all parameters into registers; `ptxas` reads them from the constant bank where they
-    /// are used.
+    /// Loads all parameters into registers. `ptxas` replaces the registers by reads of the constant
+    /// bank at their uses.
     fn parameters(&mut self) {
         let k = self.k;
         for i in 0..self.params.list.len() {
@@ -153,7 +153,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// An "in" scalar.
+    /// Loads an "in" scalar.
     fn scalar(&mut self, i: usize, ty: Ty) {
         let dest = Operand::In(i - self.params.ins);
         match ty {
@@ -170,7 +170,8 @@ impl<'a> Emitter<'a> {
         code!(self, "// {}", ascii(text));
     }
 
-    /// Runs `f` in a nested scope: addresses found inside are forgotten after it.
+    /// Runs `f` in a nested scope, at whose end the addresses that were computed in it are
+    /// forgotten.
     fn scope(&mut self, f: impl FnOnce(&mut Self)) {
         self.addresses.push(Vec::new());
         self.depth += 1;

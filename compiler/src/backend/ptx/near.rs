@@ -1,13 +1,13 @@
-//! Division and square root of f32 without a branch (`scalar/near.rs` says for which numbers, and
-//! why the bits are right). `div.rn` and `sqrt.rn` become a test and a call each: registers live
-//! across it, and assembling them takes longest of all instructions.
+//! Computes division and square root of f32 without a branch (`scalar/near.rs` says for which
+//! numbers and proves that the bits are right). `div.rn` and `sqrt.rn` become a test and a call
+//! each: registers stay live across the call, and no other instructions take longer to assemble.
 
 use super::Emitter;
 use super::regs::Operand;
 use crate::scalar::{Lit, Ty, near};
 
 impl<'a> Emitter<'a> {
-    /// One step from the reciprocal, one from the quotient.
+    /// Divides with one Newton step for the reciprocal and one for the quotient.
     pub fn div_near(&mut self, dest: Operand<'a>, a: Operand<'a>, b: Operand<'a>) {
         let [y, minus, e, q, r] = [(); 5].map(|()| self.regs.fresh(Ty::F32));
         let one = Operand::Literal(Lit::f32(1.0));
@@ -24,9 +24,9 @@ impl<'a> Emitter<'a> {
         self.instruction(&["fma.rn.f32"], &[dest, r, y, q]);
     }
 
-    /// The quotient in f64 is right to its last bit but one, and no quotient of two f32 comes so
-    /// near to the middle between two others without being it. What has no finite reciprocal, and
-    /// what has it of 0, is right without steps.
+    /// Divides in f64. The quotient in f64 is right to its last bit but one, and no quotient of two
+    /// f32 is that close to the midpoint of two neighbouring f32 without being that midpoint.
+    /// Divisors whose reciprocal is 0 or not finite give the right result without Newton steps.
     pub fn div_wide(&mut self, dest: Operand<'a>, a: Operand<'a>, b: Operand<'a>) {
         let [x, z, y, minus, plain, e, q, r, size] = [(); 9].map(|()| self.regs.fresh(Ty::F64));
         let [over, inside] = [(); 2].map(|()| self.regs.fresh(Ty::Bool));
@@ -36,7 +36,8 @@ impl<'a> Emitter<'a> {
         self.instruction(&["rcp.approx.ftz.f64"], &[y, z]);
         self.instruction(&["neg.f64"], &[minus, z]);
         self.instruction(&["mul.rn.f64"], &[plain, x, y]);
-        // 20 bits, 40, all
+        // The first approximation has 20 correct bits, the first step gives 40, and the second one
+        // gives all.
         for _ in 0..2 {
             self.instruction(&["fma.rn.f64"], &[e, minus, y, one]);
             self.instruction(&["fma.rn.f64"], &[y, y, e, y]);
@@ -51,7 +52,8 @@ impl<'a> Emitter<'a> {
         self.instruction(&["cvt.rn.f32.f64"], &[dest, q]);
     }
 
-    /// The square root of a number in range, or of 0, where the reciprocal root is that of the least number.
+    /// Computes the square root of a number in range, or of 0, for which the reciprocal root of the
+    /// least number in range is used.
     pub fn sqrt_near(&mut self, dest: Operand<'a>, v: Operand<'a>) {
         let [y, s, half, minus, r] = [(); 5].map(|()| self.regs.fresh(Ty::F32));
         let [least, one_half] = [near::SQRT[0], 0.5].map(|c| Operand::Literal(Lit::f32(c)));

@@ -3,21 +3,21 @@
 use crate::kernel::Kernel;
 use crate::scalar::Ty;
 
-/// PTX is ASCII, in comments, too.
+/// Replaces characters that are not ASCII, which PTX does not allow even in comments.
 pub(super) fn ascii(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
 }
 
 /// One parameter of the entry.
 pub(super) struct Param {
-    /// What the reader should know.
+    /// A description for the reader of the text.
     note: String,
-    /// The address of memory on the device, with this alignment.
+    /// The alignment of the memory that the parameter points to, if the parameter is an address.
     pub(super) pointer: Option<usize>,
 }
 
 impl Param {
-    /// Its declaration.
+    /// Returns the declaration of the parameter.
     pub(super) fn declare(&self, i: usize) -> String {
         match self.pointer {
             Some(align) => format!("    .param .u64 .ptr .global .align {align} arg{i} /* {} */", self.note),
@@ -26,7 +26,7 @@ impl Param {
     }
 }
 
-/// Where each thing stands in the list of parameters.
+/// The position of each argument in the list of parameters.
 pub(super) struct Params {
     pub(super) list: Vec<Param>,
     pub(super) strides: usize,

@@ -1,5 +1,5 @@
-//! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns the
-//! real ones.
+//! Virtual registers: one for each register of the kernel, and temporaries. `ptxas` assigns
+//! hardware registers.
 
 use super::params::Params;
 use crate::kernel::name::{Name, write_decimal};
@@ -7,8 +7,9 @@ use crate::kernel::{Gpu, Kernel, Reg};
 use crate::scalar::{Lit, Ty};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The kind of register that holds a value: integers of 8 and 16 bits live in 32 bits, extended as
-/// their sign says; halves as their bits in 32; bool in a predicate.
+/// Returns the class of the register that holds a value. Integers of 8 and 16 bits are held in 32
+/// bits, sign-extended or zero-extended; 16-bit floats as their bits in 32 bits; a bool as a
+/// predicate.
 pub fn class(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
@@ -19,7 +20,7 @@ pub fn class(ty: Ty) -> &'static str {
     }
 }
 
-/// The type of an instruction that computes with values of a type.
+/// Returns the type suffix of instructions that compute with values of a type.
 pub fn operation_type(ty: Ty) -> &'static str {
     match ty {
         Ty::F32 => "f32",
@@ -32,7 +33,7 @@ pub fn operation_type(ty: Ty) -> &'static str {
     }
 }
 
-/// The type of a load or store of one element.
+/// Returns the type suffix of a load or store of one element.
 pub fn memory_type(ty: Ty) -> &'static str {
     match ty {
         Ty::U8 | Ty::Bool => "u8",
@@ -43,12 +44,13 @@ pub fn memory_type(ty: Ty) -> &'static str {
     }
 }
 
-/// What an instruction is given: a register, or a constant. Written where it is printed.
+/// An operand of an instruction: a register or a constant. Its text is written only when it is
+/// printed.
 #[derive(Clone, Copy)]
 pub enum Operand<'a> {
     /// A register of the kernel.
     Named(&'a Name),
-    /// A temporary: the place of its class in [`TEMPORARIES`], and its number there.
+    /// A temporary: the index of its class in [`TEMPORARIES`], and its number in that class.
     Temporary(u8, u32),
     /// An "in" scalar.
     In(usize),
@@ -59,14 +61,14 @@ pub enum Operand<'a> {
 }
 
 impl Operand<'_> {
-    /// Whether it is no constant.
+    /// Whether the operand is not a constant.
     pub fn is_register(self) -> bool {
         !matches!(self, Operand::Literal(_))
     }
 }
 
 impl Operand<'_> {
-    /// Its text.
+    /// Writes the text of the operand.
     pub fn write(self, out: &mut impl Write) -> fmt::Result {
         match self {
             Operand::Named(name) => {
@@ -100,7 +102,7 @@ impl Display for Operand<'_> {
     }
 }
 
-/// A constant with exactly its bits.
+/// Writes a constant by its bits, so that it is exact.
 fn literal(out: &mut impl Write, l: Lit) -> fmt::Result {
     match l.ty {
         Ty::F32 => {
@@ -121,7 +123,7 @@ fn write_hex(out: &mut impl Write, bits: u64, digits: u32) -> fmt::Result {
     (0..digits).rev().try_for_each(|at| out.write_char(digit(at)))
 }
 
-/// Several operands, with commas between them.
+/// Several operands, which are printed with commas between them.
 pub struct List<'a>(pub &'a [Operand<'a>]);
 
 impl Display for List<'_> {
@@ -134,16 +136,16 @@ impl Display for List<'_> {
     }
 }
 
-/// Classes of registers, and what temporaries of each are called.
+/// The classes of registers, each with the name of its temporaries.
 const TEMPORARIES: [(&str, &str); 6] =
     [("pred", "%_p"), ("b32", "%_r"), ("b64", "%_d"), ("f32", "%_f"), ("f64", "%_g"), ("b16", "%_h")];
 
 /// The registers of one entry.
 pub struct Regs<'a> {
     k: &'a Kernel,
-    /// Arguments and places, with their classes.
+    /// The operands that stand for arguments and positions, with their classes.
     special: Vec<(Operand<'a>, &'static str)>,
-    /// How many temporaries of each class.
+    /// Number of temporaries of each class.
     temporaries: [u32; TEMPORARIES.len()],
 }
 
@@ -160,17 +162,17 @@ impl<'a> Regs<'a> {
         Regs { k, special, temporaries: [0; TEMPORARIES.len()] }
     }
 
-    /// The register of a kernel's register.
+    /// Returns the operand of a kernel's register.
     pub fn of(&self, r: Reg) -> Operand<'a> {
         Operand::Named(&self.k.regs[r.0 as usize].0)
     }
 
-    /// A new temporary.
+    /// Returns a new temporary.
     pub fn fresh(&mut self, ty: Ty) -> Operand<'a> {
         self.of_class(class(ty))
     }
 
-    /// A new temporary of 16 bits, which conversions of halves want.
+    /// Returns a new 16-bit temporary, which conversions of 16-bit floats need.
     pub fn fresh_half(&mut self) -> Operand<'a> {
         self.of_class("b16")
     }
@@ -181,7 +183,7 @@ impl<'a> Regs<'a> {
         Operand::Temporary(i as u8, self.temporaries[i] - 1)
     }
 
-    /// Their declarations.
+    /// Writes the declarations of all registers.
     pub fn declare(&self, out: &mut String) {
         for ((class, prefix), count) in TEMPORARIES.iter().zip(self.temporaries) {
             if count > 0 {

@@ -1,4 +1,4 @@
-//! Statements, and the structured control flow that becomes labels and branches.
+//! Prints statements, and translates structured control flow into labels and branches.
 
 use super::Emitter;
 use super::address::Address;
@@ -39,7 +39,7 @@ impl<'a> Emitter<'a> {
         self.compute(dest, e);
     }
 
-    /// `condition` is computed anew before each turn.
+    /// Writes a loop whose `condition` is computed before each iteration.
     fn repeat(&mut self, condition: impl FnOnce(&mut Self) -> Operand<'a>, body: impl FnOnce(&mut Self)) {
         let (head, end) = (self.label(), self.label());
         code!(self, "{head}:");
@@ -57,7 +57,7 @@ impl<'a> Emitter<'a> {
         let ty = self.k.regs[r.0 as usize].1;
         let mut end = self.value(to);
         if matches!(to, Expr::Reg(r) if self.vars[r.0 as usize]) {
-            // the bound is what it was before the loop
+            // The bound keeps the value that it had before the loop.
             end = self.regs.fresh(ty);
             self.compute(end, to);
         }
@@ -99,7 +99,8 @@ impl<'a> Emitter<'a> {
         code!(self, "{end}:");
     }
 
-    /// One read alone needs no branch, if its address can be computed in vain.
+    /// Predicates a statement that is only a load, without a branch, if its address may be computed
+    /// when the condition is false.
     fn predicated(&mut self, c: Operand<'a>, s: &Stmt) -> bool {
         match s {
             Stmt::Assign(r, Expr::Load(m, i)) if self.k.mem(*m).1 != Ty::Bool && self.is_fixed(i) => {
@@ -111,8 +112,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The lowest element wins: the greatest complement. Most threads that get here find a lower
-    /// one there already.
+    /// Records the lowest failing element, as the maximum of the complements. Most threads that get
+    /// here find a lower element recorded already.
     fn record(&mut self, site: u32, c: &Expr, at: &Expr) {
         let c = self.value(c);
         let end = self.label();
@@ -130,7 +131,7 @@ impl<'a> Emitter<'a> {
         code!(self, "{end}:");
     }
 
-    /// The counter goes back to 0 by itself: `inc` wraps at its limit.
+    /// Counts an arrived block. `inc` wraps at its limit, so the counter returns to 0 by itself.
     fn arrive(&mut self, r: Reg, at: &Expr, of: &Expr) {
         let limit =
             Expr::binary(BinaryOp::Sub, cut(self.k.ty(of), of), Expr::Lit(crate::scalar::Lit::i32(1)));
@@ -142,7 +143,7 @@ impl<'a> Emitter<'a> {
         code!(self, "atom.release.gpu.global.inc.u32 {old}, [{address}], {limit};");
         let (dest, end) = (self.regs.of(r), self.label());
         code!(self, "setp.eq.u32 {dest}, {old}, {limit};");
-        // only the last one reads what the others wrote
+        // Only the last block reads what the others wrote.
         code!(self, "@!{dest} bra {end};");
         code!(self, "fence.acq_rel.gpu;");
         code!(self, "{end}:");
