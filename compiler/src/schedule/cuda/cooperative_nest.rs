@@ -11,7 +11,7 @@
 mod tile;
 
 use super::elements::{store_single, stored};
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use crate::core::{COLUMNS, NodeId, Op, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet as HashSet;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Bytes of shared memory that every device gives a block.
-const SHARED: i64 = 48 << 10;
+const MAX_SHARED_BYTES: i64 = 48 << 10;
 const ROWS: i64 = TILE / COLUMNS;
 /// Rows of a column that are written out. The first is apart.
 const UNROLLED_ROWS: i64 = 3;
@@ -37,7 +37,7 @@ const MAX_UNROLLED: i64 = 16;
 const MAX_WORDS: usize = 8;
 
 /// A fused group as a nest.
-pub struct Tiled {
+pub struct CooperativeNestParams {
     /// The element's index.
     index: NodeId,
     /// The items' values.
@@ -62,7 +62,7 @@ struct Staged {
 }
 
 /// The pass as a nest, if it is one.
-pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
+pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<CooperativeNestParams> {
     let items = stored(l, fused);
     if !l.facts.nested || items.len() < fused.items.len() {
         return None;
@@ -70,13 +70,13 @@ pub fn choose(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Tiled> {
     let (_, index) = l.g.fresh_var(Ty::I64);
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.g, it.node, index)).collect();
     let nest = loop_nests::find(l, &roots)?;
-    let budget = SHARED / nest.loops.len() as i64;
+    let budget = MAX_SHARED_BYTES / nest.loops.len() as i64;
     let staged =
-        nest.loops.iter().map(|of| stage_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
-    Some(Tiled { index, roots, nest, staged })
+        nest.loops.iter().map(|of| staging_of(l, &nest, of, index, budget)).collect::<Option<Vec<_>>>()?;
+    Some(CooperativeNestParams { index, roots, nest, staged })
 }
 
-fn stage_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
+fn staging_of(l: &LaunchContext, nest: &Nest, of: &Loop, index: NodeId, budget: i64) -> Option<Staged> {
     let (g, k) = (&l.g, nest.k);
     let mut known = HashSet::default();
     let parts = of.parts(g, &mut known, |g, n| loop_nests::depends(g, n, &[k]) && loop_nests::reads(g, n));
@@ -107,40 +107,46 @@ struct Element {
     known: Vec<(NodeId, Expr)>,
 }
 
-pub fn main(l: &mut Lower, fused: &FusedGroup, tiled: &Tiled, strided: bool) -> Result<Vec<Stmt>> {
+pub fn main(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    params: &CooperativeNestParams,
+    strided: bool,
+) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
     let n = l.launch.count();
     let mut out = Vec::new();
-    let at = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(wide(thread()));
+    let at = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into())).plus(to_i64(thread()));
     let at = bind(l, "at", at, &mut out);
     // threads behind the end help to read: they compute the last element in vain
     let i = bind(l, "i", at.clone().min(n.clone().minus(Expr::int(1))), &mut out);
-    let mut element = Element { env: Env::default(), known: vec![(tiled.index, i.clone())] };
-    for (of, staged) in tiled.nest.loops.iter().zip(&tiled.staged) {
+    let mut element = Element { env: Env::default(), known: vec![(params.index, i.clone())] };
+    for (of, staged) in params.nest.loops.iter().zip(&params.staged) {
         let inits: Vec<NodeId> = of.inner.iter().map(|i| i.init).collect();
         let roots: Vec<NodeId> = staged.invariants.iter().chain(&inits).copied().collect();
         let values = l.region(&element.known, &roots, &i, &mut out)?;
         let values: Vec<Expr> = values.into_iter().map(|e| named(l, "own", e, &mut out)).collect();
         element.known.extend(staged.invariants.iter().copied().zip(values.iter().cloned()));
-        let mut walk = Walk { of, staged, k: tiled.nest.k, element: &element, shared: Vec::new(), strided };
-        walk.share(l);
+        let mut tiled_loop =
+            TiledLoop { of, staged, k: params.nest.k, element: &element, shared: Vec::new(), strided };
+        tiled_loop.declare_shared(l);
         let results = match of.order {
-            Order::Sequence => walk.sequence(l, &values[staged.invariants.len()..], &mut out)?,
-            _ => walk.tree(l, &values[staged.invariants.len()..], &mut out)?,
+            Order::Sequence => tiled_loop.sequence(l, &values[staged.invariants.len()..], &mut out)?,
+            _ => tiled_loop.tree(l, &values[staged.invariants.len()..], &mut out)?,
         };
         element.known.extend(of.inner.iter().map(|i| i.node).zip(results));
     }
     // in place: all have read the last element before its thread stores it
     out.push(Stmt::Barrier);
-    let mut end = Vec::new();
-    let values = l.region(&element.known, &tiled.roots, &i, &mut end)?;
-    store_single(l, &items, values, &at, &mut end);
-    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), end, vec![]));
+    let mut epilogue = Vec::new();
+    let values = l.region(&element.known, &params.roots, &i, &mut epilogue)?;
+    store_single(l, &items, values, &at, &mut epilogue);
+    out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), epilogue, vec![]));
     Ok(out)
 }
 
 /// One loop.
-struct Walk<'a> {
+struct TiledLoop<'a> {
     of: &'a Loop,
     staged: &'a Staged,
     k: NodeId,
@@ -150,8 +156,8 @@ struct Walk<'a> {
     strided: bool,
 }
 
-impl Walk<'_> {
-    fn share(&mut self, l: &mut Lower) {
+impl TiledLoop<'_> {
+    fn declare_shared(&mut self, l: &mut Lower) {
         let types: Vec<Ty> = self.staged.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
         self.shared = types.into_iter().map(|ty| l.k.share("tile", ty, self.staged.len as u32)).collect();
     }
@@ -177,7 +183,7 @@ impl Walk<'_> {
             let loaded = self.load(l, first.clone().plus(int32((group * v) as i32)), &mut inner);
             for (u, parts) in loaded.into_iter().enumerate() {
                 let at = first.clone().plus(int32((group * v) as i32 + u as i32));
-                let k = Expr::Reg(base).plus(wide(at));
+                let k = Expr::Reg(base).plus(to_i64(at));
                 values = self.step(l, parts, k, Some(&values), &mut inner)?;
             }
         }
@@ -192,7 +198,7 @@ impl Walk<'_> {
         let left = Expr::Cast(Ty::I32, Box::new(count.clone().minus(Expr::Reg(base))));
         let left = bind(l, "left", left, &mut rest);
         let (j, mut inner) = (l.k.reg("j", Ty::I32), Vec::new());
-        let k = Expr::Reg(base).plus(wide(Expr::Reg(j)));
+        let k = Expr::Reg(base).plus(to_i64(Expr::Reg(j)));
         let parts = self.shared.iter().map(|m| Expr::load(*m, Expr::Reg(j))).collect();
         let values = self.step(l, parts, k, Some(&read(&acc)), &mut inner)?;
         assign(l, &acc, values, &mut inner);
@@ -243,7 +249,7 @@ impl Walk<'_> {
 
     /// The element of the tile that lies at a place of shared memory, for the `group`-th columns of
     /// it.
-    fn of_tile(&self, group: &Expr, s: Expr) -> Expr {
+    fn tile_element(&self, group: &Expr, s: Expr) -> Expr {
         let columns = self.columns();
         if columns == COLUMNS {
             return s;

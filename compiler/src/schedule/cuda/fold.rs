@@ -4,7 +4,7 @@
 //! Where an element may leave an error record, thread 0 computes it, too: whether the step needs it
 //! at all is the step's to say (semantics 6).
 
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use crate::core::{NodeId, Op};
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Reg, Stmt};
@@ -78,7 +78,7 @@ fn chunks(l: &mut Lower, folds: &[Fold], n: &Expr, leader: &Expr, out: &mut Vec<
     let base = l.k.reg("base", Ty::I64);
     let mut body = Vec::new();
     for u in 0..PER_THREAD {
-        let at = wide(thread()).plus(Expr::int(u * threads));
+        let at = to_i64(thread()).plus(Expr::int(u * threads));
         let at = bind(l, "at", at, &mut body);
         let i = bind(l, "i", Expr::Reg(base).plus(at.clone()), &mut body);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);

@@ -6,8 +6,8 @@
 //! group, then at one for all groups. Joining all tiles' results in one last block instead costs 10
 //! us at 2^26 elements (DESIGN, section 8).
 
-use super::expressions::{int32, thread, wide};
-use super::tree::{Column, Values, variable, warps, width_of};
+use super::expressions::{int32, thread, to_i64};
+use super::tree::{Column, StoredValues, join_warps, variable, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -26,8 +26,8 @@ pub struct Block {
     pub group: Expr,
     pub base: Expr,
     /// Its place among the group's blocks (i32), and how many these are if the group is full (i32).
-    pub place: Expr,
-    pub apart: Expr,
+    pub index_in_group: Expr,
+    pub blocks_per_group: Expr,
     /// A place for each warp's value, for each reduction.
     pub shared: Vec<Mem>,
 }
@@ -35,13 +35,13 @@ pub struct Block {
 impl Block {
     /// The block's tile (i64) of that step and side (i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
-        let pair = self.place.clone().plus(step.times(self.apart.clone()));
-        self.base.clone().plus(wide(pair.times(int32(SIDE_BY_SIDE as i32)).plus(side)))
+        let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
+        self.base.clone().plus(to_i64(pair.times(int32(TEAMS as i32)).plus(side)))
     }
 }
 
 /// `x == 0`
-pub fn first(x: &Expr) -> Expr {
+pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
@@ -57,7 +57,7 @@ pub fn complete(
 ) -> Result<()> {
     let done = l.k.reg("done", Ty::Bool);
     let none = Expr::binary(BinaryOp::Eq, b.count.clone(), Expr::int(0));
-    let leader = first(&Expr::Place(Gpu::Block));
+    let leader = is_zero(&Expr::Place(Gpu::Block));
     out.push(Stmt::Var(done, Expr::binary(BinaryOp::And, none, leader)));
     let totals: Vec<Reg> = reductions.iter().map(|r| l.k.reg("total", r.ty)).collect();
     out.extend(totals.iter().zip(reductions).map(|(v, r)| Stmt::Var(*v, Expr::Lit(Lit::zero(r.ty)))));
@@ -69,20 +69,20 @@ pub fn complete(
     let base = b.base.clone();
     let end = bind(l, "end", base.clone().plus(Expr::int(TILE)).min(b.count.clone()), &mut body);
     let members = Expr::Cast(Ty::I32, Box::new(end.clone().minus(base.clone())));
-    let pairs = members.plus(int32(SIDE_BY_SIDE as i32 - 1));
-    let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(SIDE_BY_SIDE.trailing_zeros() as i32));
-    let blocks = pairs.min(b.apart.clone());
+    let pairs = members.plus(int32(TEAMS as i32 - 1));
+    let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(TEAMS.trailing_zeros() as i32));
+    let blocks = pairs.min(b.blocks_per_group.clone());
     // the arriving thread sees what the others stored
     body.push(Stmt::Barrier);
     let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
 
-    let reduce = Upper { reductions, column: &b.column, shared: &b.shared, totals: &totals };
+    let reduce = UpperLevels { reductions, column: &b.column, shared: &b.shared, totals: &totals };
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
     // the groups' results lie behind the tiles'
-    let up = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
-    let behind = bind(l, "behind", up, &mut several);
+    let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
+    let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));
     let last_group = arrive(l, flag, 1, groups.clone(), groups.clone(), &mut several);
     let mut top = reduce.levels(l, &behind, &groups)?;
@@ -95,15 +95,15 @@ pub fn complete(
     out.push(Stmt::If(some, body, vec![]));
 
     l.k.once = true;
-    let mut end = Vec::new();
+    let mut epilogue = Vec::new();
     let mut known: Vec<(NodeId, Expr)> = Vec::new();
     for (r, v) in reductions.iter().zip(totals) {
         let some = Expr::binary(BinaryOp::Gt, b.count.clone(), Expr::int(0));
-        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut end)?));
+        known.push((r.node, values::join_initial(l, r, &Place::NONE, some, Expr::Reg(v), &mut epilogue)?));
     }
-    values::store(l, &known, scalars, &mut end)?;
-    let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), first(&thread()));
-    out.push(Stmt::If(mine, end, vec![]));
+    values::store(l, &known, scalars, &mut epilogue)?;
+    let mine = Expr::binary(BinaryOp::And, Expr::Reg(done), is_zero(&thread()));
+    out.push(Stmt::If(mine, epilogue, vec![]));
     Ok(())
 }
 
@@ -112,13 +112,13 @@ pub fn complete(
 pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
     let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
-    out.push(Stmt::If(first(&thread()), arrival, vec![]));
+    out.push(Stmt::If(is_zero(&thread()), arrival, vec![]));
     out.push(Stmt::Barrier);
     bind(l, "complete", Expr::load(flag, int32(at)), out)
 }
 
 /// Tiles of the levels above, by one block.
-pub struct Upper<'a> {
+pub struct UpperLevels<'a> {
     pub reductions: &'a [Reduction],
     pub column: &'a Column,
     /// Places for four warps' values, a reduction each.
@@ -127,7 +127,7 @@ pub struct Upper<'a> {
     pub totals: &'a [Reg],
 }
 
-impl Upper<'_> {
+impl UpperLevels<'_> {
     /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread
     /// 0's totals.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
@@ -139,17 +139,17 @@ impl Upper<'_> {
         for ((r, shared), total) in each {
             let width = width_of(l, r, &width);
             let acc = variable(l, r, &mut columns);
-            Values { memory: r.scratch, base, end }.column(l, r, c, acc, &mut columns)?;
-            let value = c.warp(l, r, Expr::Reg(acc), width.as_ref(), &mut columns)?;
+            StoredValues { memory: r.scratch, base, end }.column(l, r, c, acc, &mut columns)?;
+            let value = c.join_warp(l, r, Expr::Reg(acc), width.as_ref(), &mut columns)?;
             let store = Stmt::Store(*shared, warp.clone(), value);
-            columns.push(Stmt::If(first(&c.lane), vec![store], vec![]));
-            let value = warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
+            columns.push(Stmt::If(is_zero(&c.lane), vec![store], vec![]));
+            let value = join_warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
             joins.push(Stmt::Assign(*total, value));
         }
         let there = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
         out.push(Stmt::If(there, columns, vec![]));
         out.push(Stmt::Barrier);
-        out.push(Stmt::If(first(&thread()), joins, vec![]));
+        out.push(Stmt::If(is_zero(&thread()), joins, vec![]));
         Ok(out)
     }
 
@@ -157,7 +157,7 @@ impl Upper<'_> {
     fn store(&self, at: Expr) -> Stmt {
         let each = self.reductions.iter().zip(self.totals);
         let store = each.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), Expr::Reg(*v))).collect();
-        Stmt::If(first(&thread()), store, vec![])
+        Stmt::If(is_zero(&thread()), store, vec![])
     }
 
     /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t,
@@ -166,7 +166,7 @@ impl Upper<'_> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);
         let mut level = Vec::new();
-        let up = bind(l, "up", tiles(Expr::Reg(left)), &mut level);
+        let next_count = bind(l, "up", tiles(Expr::Reg(left)), &mut level);
         let mut tile = Vec::new();
         let base = bind(l, "base", behind.clone().plus(Expr::Reg(t).times(Expr::int(TILE))), &mut tile);
         let end = base.clone().plus(Expr::int(TILE)).min(behind.clone().plus(Expr::Reg(left)));
@@ -175,8 +175,8 @@ impl Upper<'_> {
         tile.push(self.store(behind.clone().plus(Expr::Reg(t))));
         // thread 0's store is seen by all, and the warps' places are free again
         tile.push(Stmt::Barrier);
-        level.push(Stmt::Seq(t, Expr::int(0), up.clone(), tile));
-        level.push(Stmt::Assign(left, up));
+        level.push(Stmt::Seq(t, Expr::int(0), next_count.clone(), tile));
+        level.push(Stmt::Assign(left, next_count));
         let more = Expr::binary(BinaryOp::Gt, Expr::Reg(left), Expr::int(1));
         Ok(vec![Stmt::Var(left, m.clone()), Stmt::While(more, level)])
     }
@@ -185,4 +185,4 @@ impl Upper<'_> {
 /// Threads of a block: it takes two tiles.
 pub const THREADS: u32 = 256;
 
-pub const SIDE_BY_SIDE: i64 = THREADS as i64 / COLUMNS;
+pub const TEAMS: i64 = THREADS as i64 / COLUMNS;

@@ -23,12 +23,12 @@ mod register_window;
 mod segments;
 mod select;
 mod select_elements;
-mod shape;
 mod shared_tile_1d;
 mod shared_tile_2d;
 mod small_map;
 mod stencil_cost;
 mod temporal_blocking;
+mod thread_layout;
 mod tree;
 mod variant;
 
@@ -70,7 +70,7 @@ pub fn kernels(
         }
         if group.may_be_left_out {
             let (so_far, wanted) = (*c.variant_operations() + 4 * size, c.wanted);
-            group.variants.retain(|v| !is_too_much(size, so_far, &v.guards, wanted));
+            group.variants.retain(|v| !is_left_out(size, so_far, &v.guards, wanted));
             added += size * group.variants.len();
         }
         written.push(Written { k, grid, strategy, group });
@@ -148,54 +148,56 @@ fn emit(
     scalars: &[u32],
     group: &VariantGroup,
 ) -> Result<(KernelBuilder, Grid)> {
-    let (shape, inner, cost) = (group.shape, &*group.inner, c.facts.cost);
+    let (layout, inner, cost) = (group.layout, &*group.inner, c.facts.cost);
     // what only computes scalars may read elements of arrays of any stride
-    let strided = shape.strided || matches!(group.choice, Choice::Scalars);
+    let strided = layout.strided || matches!(group.choice, Choice::Scalars);
     let mut lower = Lower::new(c, "", Target::Gpu, strided);
     let l = &mut lower;
-    l.k.kernel.threads = shape.threads;
+    l.k.kernel.threads = layout.threads;
     let (body, grid) = match &group.choice {
-        Choice::Scalars => (alone(l, scalars)?, Grid::One),
+        Choice::Scalars => (scalars_only(l, scalars)?, Grid::One),
         Choice::TemporalBlocking(params) => {
             (l.k.kernel.threads, l.k.kernel.is_multi_step, l.k.kernel.min_resident_blocks) =
-                (temporal_blocking::THREADS, true, params.blocks(l.launch));
+                (temporal_blocking::THREADS, true, params.min_resident_blocks(l.launch));
             let [rows, columns] = params.block().map(|n| n as u32);
             (temporal_blocking::main(l, fused, params)?, Grid::Plane { rows, columns })
         }
-        Choice::Segmented(way, _) => segments::main(l, fused, *way, shape.strided)?,
-        Choice::Product(params) => product::emit(l, fused, params, shape.strided)?,
+        Choice::Segmented(mapping, _) => segments::main(l, fused, *mapping, layout.strided)?,
+        Choice::Product(params) => product::emit(l, fused, params, layout.strided)?,
         Choice::SequentialFold => (fold::main(l, fused, scalars)?, Grid::One),
         Choice::SmallMap => (small_map::main(l, fused)?, Grid::Elements(map::THREADS)),
         Choice::Reduction => {
             let sizes = fused.items.iter().map(|it| l.launch.g.ty(it.node).elem.size());
-            l.k.kernel.min_resident_blocks = reduce::blocks(cost, sizes.sum(), shape.strided);
+            l.k.kernel.min_resident_blocks = reduce::min_resident_blocks(cost, sizes.sum(), layout.strided);
             (
-                reduce::main(l, fused, scalars, shape, cost)?,
-                Grid::Tiles { min_span: 1, max_span: reduce::most_span(l.launch, shape) },
+                reduce::main(l, fused, scalars, layout, cost)?,
+                Grid::Tiles { min_span: 1, max_span: reduce::max_span(l.launch, layout) },
             )
         }
-        Choice::CooperativeNest(tiled) => {
+        Choice::CooperativeNest(params) => {
             l.k.kernel.threads = cooperative_nest::THREADS;
             // left alone, the assembler takes 32 registers, and pairs wait for each other: 31.6
             // TFLOP/s of bodies in order, with 74 registers 37.2
             l.k.kernel.min_resident_blocks = 2;
             (
-                cooperative_nest::main(l, fused, tiled, shape.strided)?,
+                cooperative_nest::main(l, fused, params, layout.strided)?,
                 Grid::Elements(cooperative_nest::THREADS),
             )
         }
         Choice::RegisterTiling(params) => {
             let (rows, columns) = params.block();
-            let others = map::blocks(cost, rows * columns / i64::from(shape.threads));
-            l.k.kernel.min_resident_blocks = params.blocks(l.launch, inner, shape).unwrap_or(others);
+            let others = map::min_resident_blocks(cost, rows * columns / i64::from(layout.threads));
+            l.k.kernel.min_resident_blocks =
+                params.min_resident_blocks(l.launch, inner, layout).unwrap_or(others);
             (
-                register_tiling::main(l, fused, inner, shape, params)?,
+                register_tiling::main(l, fused, inner, layout, params)?,
                 Grid::Plane { rows: rows as u32, columns: columns as u32 },
             )
         }
         Choice::Map(params, _) => {
-            l.k.kernel.min_resident_blocks = map::blocks(cost, params.per_block / i64::from(shape.threads));
-            (map::main(l, fused, shape, params)?, Grid::Elements(params.per_block as u32))
+            l.k.kernel.min_resident_blocks =
+                map::min_resident_blocks(cost, params.per_block / i64::from(layout.threads));
+            (map::main(l, fused, layout, params)?, Grid::Elements(params.per_block as u32))
         }
     };
     l.k.kernel.main = Some(l.k.with_prologue(body));
@@ -206,16 +208,16 @@ fn emit(
 
 /// Operations of a function's kernels, from which on no fused group has variants of its own for
 /// 32-bit indices or for outputs apart from all else: what they save is little of a long body.
-const MANY: usize = 24_000;
+const MAX_VARIANT_OPERATIONS: usize = 24_000;
 /// And a body of more than this has none for contiguous arrays.
-const LONG: usize = 3_000;
+const LONG_BODY: usize = 3_000;
 
 /// Whether a variant of so many operations is left out because the code would become too long.
 /// Other variants serve its calls: those with fewer conditions.
-fn is_too_much(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
+fn is_left_out(size: usize, so_far: usize, c: &Guards, scope: Scope) -> bool {
     let has_conditions = c.narrow || c.noalias;
     let is_last = !has_conditions && (!c.contiguous || scope == Scope::ContiguousGpu);
-    !is_last && so_far > MANY && (has_conditions || size > LONG)
+    !is_last && so_far > MAX_VARIANT_OPERATIONS && (has_conditions || size > LONG_BODY)
 }
 
 /// Why a fused group has no code for GPUs: too many parameters.
@@ -229,7 +231,7 @@ fn absent(l: &LaunchContext) -> Option<String> {
 }
 
 /// Scalars only: one thread.
-fn alone(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
+fn scalars_only(l: &mut Lower, scalars: &[u32]) -> Result<Vec<Stmt>> {
     l.k.kernel.threads = WARP;
     l.k.once = true;
     let mut body = Vec::new();

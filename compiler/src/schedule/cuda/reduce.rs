@@ -10,10 +10,10 @@
 //! once.
 
 use super::elements::{Elements, store_single, stored, words};
-use super::expressions::{int32, thread, wide};
-use super::levels::{self, Block, SIDE_BY_SIDE, THREADS};
-use super::shape::Shape;
-use super::tree::{Column, WARPS, variable, warps, width_of};
+use super::expressions::{int32, thread, to_i64};
+use super::levels::{self, Block, TEAMS, THREADS};
+use super::thread_layout::ThreadLayout;
+use super::tree::{Column, WARPS, join_warps, variable, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -25,7 +25,7 @@ use crate::schedule::reduction::{Reduction, tiles};
 
 /// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
 /// than 8 pay only where an element is 4 bytes.
-const MOST_SPAN: u32 = 32;
+const MAX_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 /// Operations of the rows that a thread goes through at once.
@@ -37,7 +37,7 @@ const ROWS: i64 = TILE / COLUMNS;
 /// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an
 /// element and the bytes of all results; strided arrays need registers for addresses. What is
 /// assembled in the tests never spills.
-pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
+pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
         (0..=20, 0..=8) if !strided => 2,
@@ -46,8 +46,8 @@ pub fn blocks(cost: u32, results: usize, strided: bool) -> u32 {
 }
 
 /// The greatest span for a fused group.
-pub fn most_span(l: &LaunchContext, shape: Shape) -> u32 {
-    if words(l, l.facts.accesses.pointwise(), shape) > 1 { 8 } else { MOST_SPAN }
+pub fn max_span(l: &LaunchContext, layout: ThreadLayout) -> u32 {
+    if words(l, l.facts.accesses.pointwise(), layout) > 1 { 8 } else { MAX_SPAN }
 }
 
 /// What the code of one tile is made of.
@@ -64,7 +64,7 @@ pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     scalars: &[u32],
-    shape: Shape,
+    layout: ThreadLayout,
     cost: u32,
 ) -> Result<Vec<Stmt>> {
     let items = stored(l.launch, fused);
@@ -77,30 +77,32 @@ pub fn main(
     let side = Expr::binary(BinaryOp::Shr, thread(), int32(COLUMNS.trailing_zeros() as i32));
     let side = bind(l, "side", side, &mut out);
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
-    let entries = MOST_SPAN * THREADS / WARP;
+    let entries = MAX_SPAN * THREADS / WARP;
     let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
     // a group's blocks take its pairs of tiles in turn, so that together they walk through memory
-    let per_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
-    let apart = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
-    let apart = bind(l, "apart", apart, &mut out);
-    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), apart.clone());
+    let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
+    let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
+    let blocks_per_group = bind(l, "apart", blocks_per_group, &mut out);
+    let group = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), blocks_per_group.clone());
     let group = bind(l, "group", group, &mut out);
-    let place = Expr::Place(Gpu::Block).minus(group.clone().times(apart.clone()));
-    let place = bind(l, "place", place, &mut out);
-    let base = bind(l, "origin", wide(group.clone()).times(Expr::int(TILE)), &mut out);
+    let index_in_group = Expr::Place(Gpu::Block).minus(group.clone().times(blocks_per_group.clone()));
+    let index_in_group = bind(l, "place", index_in_group, &mut out);
+    let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), &mut out);
     let block = Block {
         column: column.clone(),
         count: count.clone(),
-        group: wide(group),
+        group: to_i64(group),
         base,
-        place,
-        apart,
+        index_in_group,
+        blocks_per_group,
         shared,
     };
 
-    let few = MAX_UNROLLED / i64::from(cost.max(1));
-    let room = if shape.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
-    let batch = (room / words(l.launch, l.launch.facts.accesses.pointwise(), shape)).min(few).clamp(1, ROWS);
+    let affordable = MAX_UNROLLED / i64::from(cost.max(1));
+    let words_in_flight = if layout.strided { STRIDED_WORDS_IN_FLIGHT } else { WORDS_IN_FLIGHT };
+    let batch = (words_in_flight / words(l.launch, l.launch.facts.accesses.pointwise(), layout))
+        .min(affordable)
+        .clamp(1, ROWS);
     let tile = Tile {
         items: &items,
         reductions: &reductions,
@@ -124,8 +126,8 @@ pub fn main(
     let at = bind(l, "at", at, &mut work);
     for ((r, acc), m) in reductions.iter().zip(&accs).zip(&block.shared) {
         let width = width_of(l, r, &width);
-        let value = column.warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
-        work.push(Stmt::If(levels::first(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
+        let value = column.join_warp(l, r, Expr::Reg(*acc), width.as_ref(), &mut work)?;
+        work.push(Stmt::If(levels::is_zero(&column.lane), vec![Stmt::Store(*m, at.clone(), value)], vec![]));
     }
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     let mut all = vec![Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body), Stmt::Barrier];
@@ -143,17 +145,17 @@ fn results(
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
     let mut body = Vec::new();
-    let step = Expr::binary(BinaryOp::Shr, thread(), int32(SIDE_BY_SIDE.trailing_zeros() as i32));
-    let side = Expr::binary(BinaryOp::And, thread(), int32(SIDE_BY_SIDE as i32 - 1));
+    let step = Expr::binary(BinaryOp::Shr, thread(), int32(TEAMS.trailing_zeros() as i32));
+    let side = Expr::binary(BinaryOp::And, thread(), int32(TEAMS as i32 - 1));
     let t = bind(l, "mine", block.tile(step, side), out);
     let width = bind(l, "width", n.clone().minus(t.clone().times(Expr::int(TILE))), &mut body);
     let first = bind(l, "first", thread().times(int32(WARPS as i32)), &mut body);
     for (r, m) in reductions.iter().zip(&block.shared) {
         let width = width_of(l, r, &width);
-        let value = warps(l, r, *m, &first, width.as_ref(), &mut body)?;
+        let value = join_warps(l, r, *m, &first, width.as_ref(), &mut body)?;
         body.push(Stmt::Store(r.scratch, t.clone(), value));
     }
-    let in_block = Expr::Place(Gpu::Span).times(int32(SIDE_BY_SIDE as i32));
+    let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
     let there = Expr::binary(BinaryOp::Lt, t, block.count.clone());
     out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, there), body, vec![]));
@@ -204,7 +206,7 @@ impl Tile<'_> {
 
     fn full(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("a full tile: 16 rows of 128 columns".into())];
-        let first = base.clone().plus(wide(self.column.column.clone()));
+        let first = base.clone().plus(to_i64(self.column.column.clone()));
         let start = bind(l, "start", first, &mut out);
         let mut acc = None;
         self.rows(l, start.clone(), &mut acc, &mut out)?;
@@ -212,8 +214,8 @@ impl Tile<'_> {
         if self.batch < ROWS {
             let b = l.k.reg("b", Ty::I64);
             let mut body = Vec::new();
-            let apart = Expr::int(self.batch * COLUMNS);
-            let first = bind(l, "first", start.plus(Expr::Reg(b).times(apart)), &mut body);
+            let stride = Expr::int(self.batch * COLUMNS);
+            let first = bind(l, "first", start.plus(Expr::Reg(b).times(stride)), &mut body);
             let mut inner = Some(accs.iter().map(|r| Expr::Reg(*r)).collect());
             self.rows(l, first, &mut inner, &mut body)?;
             assign(accs, inner.unwrap_or_default(), &mut body);
@@ -227,23 +229,30 @@ impl Tile<'_> {
     fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
         let known = self.reductions.iter().all(|r| r.identity(l.launch).is_some());
-        let first = base.clone().plus(wide(self.column.column.clone()));
+        let first = base.clone().plus(to_i64(self.column.column.clone()));
         let first = bind(l, "first", first, &mut out);
         if !known {
-            self.one(l, first.clone(), accs, true, &mut out)?;
+            self.single_element(l, first.clone(), accs, true, &mut out)?;
         }
         let row = l.k.reg("row", Ty::I64);
         let mut body = Vec::new();
         let at = first.plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
-        self.one(l, at, accs, false, &mut body)?;
-        let up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
-        let rows = Expr::binary(BinaryOp::Shr, up, Expr::int(COLUMNS.trailing_zeros().into()));
+        self.single_element(l, at, accs, false, &mut body)?;
+        let rounded_up = self.n.clone().minus(base.clone()).plus(Expr::int(COLUMNS - 1));
+        let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         out.push(Stmt::Seq(row, Expr::int(i64::from(!known)), rows, body));
         Ok(out)
     }
 
     /// One element of the last tile, if it is there.
-    fn one(&self, l: &mut Lower, at: Expr, accs: &[Reg], first: bool, out: &mut Vec<Stmt>) -> Result<()> {
+    fn single_element(
+        &self,
+        l: &mut Lower,
+        at: Expr,
+        accs: &[Reg],
+        first: bool,
+        out: &mut Vec<Stmt>,
+    ) -> Result<()> {
         let at = bind(l, "at", at, out);
         let (_, index) = l.launch.g.fresh_var(Ty::I64);
         let mut known = vec![(index, at.clone())];

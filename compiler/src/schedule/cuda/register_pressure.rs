@@ -18,9 +18,9 @@ type Key = (NodeId, Vec<NodeId>);
 
 /// What is known of a node.
 #[derive(Clone, Copy, Default)]
-struct Facts {
+struct NodeUses {
     /// When the last of its reads comes; None: it has none.
-    stage: Option<i64>,
+    line: Option<i64>,
     /// How many reads it has, up to two.
     reads: u32,
     /// How many nodes need it.
@@ -28,47 +28,47 @@ struct Facts {
 }
 
 /// The nodes of all elements of a thread.
-pub struct Stages {
+pub struct LineSchedule {
     roots: IndexSet<NodeId>,
-    facts: HashMap<NodeId, Facts>,
+    uses: HashMap<NodeId, NodeUses>,
     done: HashSet<NodeId>,
 }
 
-impl Stages {
+impl LineSchedule {
     /// `ready`: in which stage an element is loaded.
-    pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> Stages {
-        let mut facts: HashMap<NodeId, Facts> = HashMap::default();
+    pub fn of(l: &mut LaunchContext, roots: &[NodeId], ready: &HashMap<Key, i64>) -> LineSchedule {
+        let mut uses: HashMap<NodeId, NodeUses> = HashMap::default();
         for n in l.g.reachable(roots.iter().copied()) {
             let op = l.g.op(n).clone();
-            let mut mine = Facts::default();
+            let mut mine = NodeUses::default();
             if let Op::Elem(x, index) | Op::At(x, index) = &op {
                 let key = (*x, l.normal(index));
-                if let Some(stage) = ready.get(&key) {
-                    facts.insert(n, Facts { stage: Some(*stage), reads: 1, users: 0 });
+                if let Some(line) = ready.get(&key) {
+                    uses.insert(n, NodeUses { line: Some(*line), reads: 1, users: 0 });
                     continue;
                 }
             }
             for o in op.operands().chain(op.lambda().map(|l| l.body)) {
-                let of = facts.entry(o).or_default();
+                let of = uses.entry(o).or_default();
                 of.users += 1;
-                mine.stage = mine.stage.max(of.stage);
+                mine.line = mine.line.max(of.line);
                 mine.reads = (mine.reads + of.reads).min(2);
             }
-            facts.insert(n, mine);
+            uses.insert(n, mine);
         }
-        Stages { roots: roots.iter().copied().collect(), facts, done: HashSet::default() }
+        LineSchedule { roots: roots.iter().copied().collect(), uses, done: HashSet::default() }
     }
 
     /// When a node can be computed.
-    pub fn stage(&self, n: NodeId) -> i64 {
-        self.facts.get(&n).and_then(|f| f.stage).unwrap_or(i64::MIN)
+    pub fn line(&self, n: NodeId) -> i64 {
+        self.uses.get(&n).and_then(|f| f.line).unwrap_or(i64::MIN)
     }
 
     /// Computes what the reads up to this stage make possible, into `vars`.
     pub fn advance(
         &mut self,
         l: &mut Lower,
-        stage: i64,
+        line: i64,
         vars: &mut Vec<(NodeId, Expr)>,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -76,14 +76,14 @@ impl Stages {
         let (mut stack, mut seen, mut now) =
             (self.roots.iter().copied().collect::<Vec<_>>(), HashSet::default(), Vec::new());
         while let Some(n) = stack.pop() {
-            let facts = self.facts.get(&n).copied().unwrap_or_default();
+            let uses = self.uses.get(&n).copied().unwrap_or_default();
             let read = matches!(l.launch.g.op(n), Op::Elem(..) | Op::At(..));
-            if self.done.contains(&n) || read || facts.stage.is_none() || !seen.insert(n) {
+            if self.done.contains(&n) || read || uses.line.is_none() || !seen.insert(n) {
                 continue;
             }
-            if facts.stage > Some(stage) {
+            if uses.line > Some(line) {
                 stack.extend(l.launch.g.op(n).operands());
-            } else if (facts.reads > 1 || facts.users > 1) && !self.roots.contains(&n) {
+            } else if (uses.reads > 1 || uses.users > 1) && !self.roots.contains(&n) {
                 now.push(n);
             }
         }

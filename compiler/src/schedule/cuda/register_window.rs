@@ -22,7 +22,7 @@ use crate::schedule::stencil::Stencil;
 use std::collections::BTreeSet;
 
 /// Registers of a thread that its windows may take: with more, accumulators and addresses spill.
-const MOST_WORDS: i64 = 144;
+const MAX_WORDS: i64 = 144;
 
 /// What of one array is loaded, relative to the first of `v` neighbours.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Window {
 
     /// Where the loads of a block begin, from its first element, and where they end, from its last
     /// one's end.
-    fn block(&self, v: i64) -> (i64, i64) {
+    fn block_reach(&self, v: i64) -> (i64, i64) {
         match &self.tile {
             Some(tile) => (tile.first, tile.beyond),
             None => (self.reach().0, self.reach().1 - v),
@@ -121,7 +121,7 @@ pub fn windows(
             all.push(w);
         }
     }
-    (words(l, &all) <= MOST_WORDS).then_some(all)
+    (words(l, &all) <= MAX_WORDS).then_some(all)
 }
 
 /// Words of registers that the windows of one group of neighbours take.
@@ -148,9 +148,9 @@ pub fn loaded(
         let ty = l.launch.g.ty(w.array).elem;
         for group in elements.firsts() {
             for (start, count) in &w.pieces {
-                let (at, node) = elements.beside(l, group, *start);
+                let (at, node) = elements.neighbour(l, group, *start);
                 let (mem, at) = match &w.tile {
-                    Some(tile) => tile.place(elements.offset(group) + start),
+                    Some(tile) => tile.address(elements.offset(group) + start),
                     None => (l.launch.input(w.array), at),
                 };
                 let regs: Vec<_> = (0..*count).map(|_| l.k.reg("x", ty)).collect();
@@ -170,7 +170,7 @@ pub fn loaded(
 /// Whether nothing is loaded from before an array, by a block whose first element this is, and the
 /// boundary width is kept; None: always.
 pub fn inside(windows: &[Window], v: i64, width: i64, start: &Expr) -> Option<Expr> {
-    let first = windows.iter().map(|w| w.block(v).0).min().unwrap_or(0).min(-width);
+    let first = windows.iter().map(|w| w.block_reach(v).0).min().unwrap_or(0).min(-width);
     (first < 0).then(|| Expr::binary(BinaryOp::Ge, start.clone(), Expr::int(-first)))
 }
 
@@ -178,20 +178,20 @@ pub fn inside(windows: &[Window], v: i64, width: i64, start: &Expr) -> Option<Ex
 /// all but the boundary width at most.
 pub fn limit(l: &mut LaunchContext, windows: &[Window], v: i64, n: (NodeId, i64)) -> Expr {
     let fixed = windows.iter().filter(|w| !w.is_shifted(l));
-    let needs = fixed.map(|w| (w.array, w.block(v).1)).collect::<Vec<_>>();
+    let needs = fixed.map(|w| (w.array, w.block_reach(v).1)).collect::<Vec<_>>();
     end(l, n, 0, &needs)
 }
 
 /// The least of `n` without a boundary width and, for each array that is read so far behind an element,
 /// what its length along an axis has room for.
 pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[(NodeId, i64)]) -> Expr {
-    let mut beside = width;
+    let mut reserved = width;
     let mut others = Vec::new();
     for &(array, beyond) in needs {
         let len = l.extent(array, axis);
         let spare = Linear::of(&l.g, len).minus(&Linear::of(&l.g, n));
         match spare.as_constant() {
-            Some(spare) => beside = beside.max(beyond - spare),
+            Some(spare) => reserved = reserved.max(beyond - spare),
             None => {
                 let len = l.host(len);
                 others.push(if beyond > 0 { len.minus(Expr::int(beyond)) } else { len });
@@ -199,9 +199,9 @@ pub fn end(l: &mut LaunchContext, (n, width): (NodeId, i64), axis: u8, needs: &[
         }
     }
     let n = l.host(n);
-    let own = if beside > 0 { n.minus(Expr::int(beside)) } else { n };
+    let own = if reserved > 0 { n.minus(Expr::int(reserved)) } else { n };
     others.dedup();
-    others.into_iter().fold(own, |end, room| if end == room { end } else { end.min(room) })
+    others.into_iter().fold(own, |end, other| if end == other { end } else { end.min(other) })
 }
 
 /// A tile of a block. Elements are counted from the block's first element.
@@ -229,7 +229,7 @@ impl Tile {
     }
 
     /// Where the element so far from the thread's first one lies.
-    pub fn place(&self, offset: i64) -> (Mem, Expr) {
+    pub fn address(&self, offset: i64) -> (Mem, Expr) {
         let own = self.own.clone().unwrap_or_else(|| int32(0));
         let by = (offset - self.first + self.pad) as i32;
         (self.mem.unwrap_or(Mem::Shared(0)), if by == 0 { own } else { own.plus(int32(by)) })

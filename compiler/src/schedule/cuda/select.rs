@@ -9,7 +9,7 @@
 use super::elements::MAX_UNROLLED;
 use super::segments;
 use super::select_elements;
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use super::variant::{Choice, Guards, Variant, VariantGroup};
 use super::{
     cooperative_nest, fold, levels, map, product, register_tiling, small_map, stencil_cost, temporal_blocking,
@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 /// Blocks whose threads have the most results only where they keep all multiprocessors of a large
 /// device busy.
-const MANY_BLOCKS: u32 = 256;
+const LARGE_TILE_MIN_BLOCKS: u32 = 256;
 
 /// All variants, in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
@@ -38,7 +38,7 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
         };
         return vec![VariantGroup::of(
             (Choice::Scalars, Vec::new()),
-            Shape::default(),
+            ThreadLayout::default(),
             &Rc::new(Interior::whole(fused)),
             variant,
         )];
@@ -63,12 +63,12 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
         return Vec::new();
     };
     let group = |n: i64| {
-        let guards = Guards { extent: params.least() as u32, ..Guards::contiguous().narrow().noalias() };
+        let guards = Guards { extent: params.min_extent() as u32, ..Guards::contiguous().narrow().noalias() };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         VariantGroup::of(
-            (Choice::TemporalBlocking(params.with(n)), Vec::new()),
-            Shape::default(),
+            (Choice::TemporalBlocking(params.with_steps(n)), Vec::new()),
+            ThreadLayout::default(),
             inner,
             variant,
         )
@@ -90,8 +90,8 @@ fn elements(
         false if has_reduction(&l.g, fused) => levels::THREADS,
         false => map::THREADS,
     };
-    let shape = Shape { v, threads, descending: l.facts.follows, ..Shape::default() };
-    let scattered = Shape { v: 1, ..shape };
+    let layout = ThreadLayout { v, threads, descending: l.facts.follows, ..ThreadLayout::default() };
+    let scalar_layout = ThreadLayout { v: 1, ..layout };
     let list = |list: &[(&str, Guards)], profit: Profit| {
         let variant = |(suffix, guards): &(&str, Guards)| {
             let noalias = !writes || guards.noalias;
@@ -99,8 +99,8 @@ fn elements(
         };
         list.iter().map(variant).collect::<Vec<_>>()
     };
-    let group = |(choice, stencils): (Choice, Vec<Kept>), shape: Shape, variants: Vec<Variant>| {
-        VariantGroup { shape, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
+    let group = |(choice, stencils): (Choice, Vec<Kept>), layout: ThreadLayout, variants: Vec<Variant>| {
+        VariantGroup { layout, choice, inner: inner.clone(), variants, may_be_left_out: true, stencils }
     };
     let mut groups = Vec::new();
     let small = v > 1 && small_map::serves(l, fused, inner);
@@ -108,7 +108,7 @@ fn elements(
     if small && l.wanted != Scope::ContiguousGpu {
         groups.push(group(
             (Choice::SmallMap, Vec::new()),
-            scattered,
+            scalar_layout,
             list(&[("_short", Guards::contiguous().narrow())], small_map::profit()),
         ));
         if l.wanted == Scope::ShortGpu {
@@ -117,10 +117,10 @@ fn elements(
     }
     if !fused.sequential {
         if let Some(large) = product.as_ref().and_then(|p| product::large(l, p)) {
-            let profit = Profit { min_blocks: Some(MANY_BLOCKS), ..Profit::default() };
+            let profit = Profit { min_blocks: Some(LARGE_TILE_MIN_BLOCKS), ..Profit::default() };
             groups.push(group(
                 (Choice::Product(large), Vec::new()),
-                shape,
+                layout,
                 list(&[("_large", Guards { noalias: writes, ..Guards::contiguous().narrow() })], profit),
             ));
         }
@@ -130,9 +130,9 @@ fn elements(
             contiguous.push(("_in_place", Guards::contiguous().narrow()));
         }
         contiguous.push(("_wide", Guards::contiguous()));
-        let choice = select_elements::choose(l, (fused, inner), product.as_ref(), shape);
-        groups.push(group(choice, shape, list(&contiguous, Profit::default())));
-        let unaligned = Shape { unaligned: true, ..shape };
+        let choice = select_elements::choose(l, (fused, inner), product.as_ref(), layout);
+        groups.push(group(choice, layout, list(&contiguous, Profit::default())));
+        let unaligned = ThreadLayout { unaligned: true, ..layout };
         if v > 1 && product.is_none() && is_register_tiled(l, fused, inner, unaligned) {
             let choice = select_elements::choose(l, (fused, inner), product.as_ref(), unaligned);
             let variants = list(
@@ -143,7 +143,7 @@ fn elements(
         }
     }
     if !only_contiguous || groups.is_empty() {
-        let strided = Shape { strided: true, ..scattered };
+        let strided = ThreadLayout { strided: true, ..scalar_layout };
         let choice = select_elements::choose(l, (fused, inner), product.as_ref(), strided);
         let variants = list(
             &[("_any", Guards::strided().narrow()), ("_any_wide", Guards::strided())],
@@ -155,13 +155,18 @@ fn elements(
 }
 
 /// Whether a map goes by rows in registers where arrays lie as they may.
-fn is_register_tiled(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior, shape: Shape) -> bool {
+fn is_register_tiled(
+    l: &mut LaunchContext,
+    fused: &FusedGroup,
+    inner: &Interior,
+    layout: ThreadLayout,
+) -> bool {
     if fused.domain.len() < 2 || has_reduction(&l.g, fused) || cooperative_nest::choose(l, fused).is_some() {
         return false;
     }
     let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
     let strategy = stencil_cost::strategy(l, &stencils, false).0;
-    register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, shape).is_ok()
+    register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, layout).is_ok()
 }
 
 /// What of a map's elements full blocks compute: away from the edges, where that shows what

@@ -10,7 +10,7 @@
 //! where it would without a shift, and windows are read from it by the same accesses.
 
 use super::elements::bind_all;
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use super::register_window::{self, Tile, Window};
 use crate::core::{NodeId, linear};
 use crate::error::Result;
@@ -20,11 +20,11 @@ use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// Bytes of shared memory that every device gives a block.
-const MOST_BYTES: i64 = 48 << 10;
+const MAX_BYTES: i64 = 48 << 10;
 
 /// Gives the windows that want one their tiles, for blocks of so many elements. False: they are too
 /// large.
-pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
+pub fn assign_tiles(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i64) -> bool {
     let mut bytes = 0;
     for w in windows.iter_mut().filter(|w| w.tile.is_some()) {
         let width = register_window::widest(l, w.array, v);
@@ -37,7 +37,7 @@ pub fn place(l: &mut LaunchContext, windows: &mut [Window], v: i64, per_block: i
         bytes += tile.size() * l.g.ty(w.array).elem.size() as i64 + 16;
         w.tile = Some(tile);
     }
-    bytes <= MOST_BYTES
+    bytes <= MAX_BYTES
 }
 
 /// Gives the tiles their memory.
@@ -67,7 +67,7 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
             let mut load = Vec::new();
             let number = thread().plus(int32((round * threads) as i32));
             let at = bind(l, "at", number.clone().times(int32(tile.width as i32)), &mut load);
-            let source = from.clone().plus(wide(at.clone()));
+            let source = from.clone().plus(to_i64(at.clone()));
             let regs = bind_all(l, w.array, source, tile.width, &mut load);
             let to = match &skipped {
                 None => at,
@@ -93,7 +93,7 @@ pub fn fill(l: &mut Lower, windows: &[Window], start: &Expr, out: &mut Vec<Stmt>
 }
 
 /// Fills the tiles of a block whose loads may reach over an end, element by element.
-pub fn fill_over_ends(
+pub fn fill_boundary(
     l: &mut Lower,
     windows: &[Window],
     halo: &Halo,
@@ -105,11 +105,11 @@ pub fn fill_over_ends(
         let number = l.k.reg("number", Ty::I32);
         out.push(Stmt::Var(number, thread()));
         let mut body = Vec::new();
-        let place = Expr::Reg(number);
-        let at = start.clone().plus(Expr::int(tile.first)).plus(wide(place.clone()));
+        let index = Expr::Reg(number);
+        let at = start.clone().plus(Expr::int(tile.first)).plus(to_i64(index.clone()));
         let at = bind(l, "at", at, &mut body);
-        let e = over_end(l, w.array, halo, &at, &mut body)?;
-        body.push(Stmt::Store(mem, place, e));
+        let e = read_halo(l, w.array, halo, &at, &mut body)?;
+        body.push(Stmt::Store(mem, index, e));
         body.push(Stmt::Assign(number, Expr::Reg(number).plus(int32(l.k.kernel.threads as i32))));
         out.push(Stmt::While(Expr::binary(BinaryOp::Lt, Expr::Reg(number), int32(tile.len as i32)), body));
     }
@@ -117,7 +117,7 @@ pub fn fill_over_ends(
 }
 
 /// What is read at an index that may be outside.
-pub fn over_end(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
+pub fn read_halo(l: &mut Lower, array: NodeId, halo: &Halo, at: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, index) = l.launch.g.fresh_var(Ty::I64);
     if let Some(node) = halo.value(l.launch, array, &[index]) {
         return Ok(l.region(&[(index, at.clone())], &[node], &Expr::int(0), out)?.remove(0));
@@ -152,8 +152,8 @@ pub fn inside(l: &mut Lower, windows: &[Window], start: &Expr, per_block: i64) -
         let at = start.clone().plus(shift);
         let low = Expr::binary(BinaryOp::Ge, at.clone(), Expr::int(-before));
         let high = Expr::binary(BinaryOp::Le, at, l.launch.host(len).minus(Expr::int(per_block + after)));
-        let both = Expr::binary(BinaryOp::And, low, high);
-        all = Some(all.map_or(both.clone(), |all| Expr::binary(BinaryOp::And, all, both)));
+        let in_range = Expr::binary(BinaryOp::And, low, high);
+        all = Some(all.map_or(in_range.clone(), |all| Expr::binary(BinaryOp::And, all, in_range)));
     }
     all
 }

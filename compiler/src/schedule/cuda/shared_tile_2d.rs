@@ -9,8 +9,10 @@
 //! cost nothing.
 
 use super::elements::bind_all;
-use super::expressions::{int32, thread, wide};
-use super::register_tiling::placement::{self, Cut, Line, Place, Reach, Room, lane, warp};
+use super::expressions::{int32, thread, to_i64};
+use super::register_tiling::placement::{
+    self, InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition, lane, warp,
+};
 use super::register_window;
 use crate::core::NodeId;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -20,7 +22,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
 /// Bytes of shared memory that every device gives a block.
-const MOST_BYTES: i64 = 48 << 10;
+const MAX_BYTES: i64 = 48 << 10;
 
 /// The tile of one array, at these distances along the axes before the last two.
 #[derive(Clone)]
@@ -44,15 +46,15 @@ pub struct SharedTiles(Vec<SharedTile>);
 
 impl SharedTiles {
     /// None: they are too large.
-    pub fn of(l: &mut LaunchContext, lines: &[Line], cut: Cut) -> Option<SharedTiles> {
+    pub fn of(l: &mut LaunchContext, lines: &[Line], tiling: PlaneTiling) -> Option<SharedTiles> {
         let mut all: Vec<SharedTile> = Vec::new();
         for line in lines {
             let (row, outer) = line.at.split_last()?;
-            let width = register_window::widest(l, line.array, cut.v);
+            let width = register_window::widest(l, line.array, tiling.v);
             let (start, end) = line.columns();
             let start = start.div_euclid(width) * width;
-            let end = (end - cut.v + cut.columns + width - 1).div_euclid(width) * width;
-            let below = row + 1 - cut.down + cut.rows;
+            let end = (end - tiling.v + tiling.block_columns + width - 1).div_euclid(width) * width;
+            let below = row + 1 - tiling.thread_rows + tiling.block_rows;
             match all.iter_mut().find(|p| p.array == line.array && p.outer == outer) {
                 Some(p) => {
                     let (rows_end, columns_end) = (p.first.0 + p.rows, p.first.1 + p.columns);
@@ -73,14 +75,14 @@ impl SharedTiles {
             }
         }
         // what is read by one thread only needs no patch
-        all.retain(|p| p.rows > cut.rows || p.columns > cut.columns);
+        all.retain(|p| p.rows > tiling.block_rows || p.columns > tiling.block_columns);
         let bytes = |p: &SharedTile| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
-        if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MOST_BYTES {
+        if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MAX_BYTES {
             return None;
         }
         for p in &mut all {
-            let row = warp().times(int32((cut.down * p.columns) as i32));
-            p.own = row.plus(lane().times(int32(cut.v as i32)));
+            let row = warp().times(int32((tiling.thread_rows * p.columns) as i32));
+            p.own = row.plus(lane().times(int32(tiling.v as i32)));
         }
         Some(SharedTiles(all))
     }
@@ -99,7 +101,7 @@ impl SharedTiles {
     }
 
     /// Where so many columns behind a line's first element lie.
-    pub fn place(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
+    pub fn address(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
         let (row, outer) = line.at.split_last()?;
         let p = self.0.iter().find(|p| p.array == line.array && p.outer == outer)?;
         let by = (row - p.first.0) * p.columns + column - p.first.1;
@@ -111,11 +113,11 @@ impl SharedTiles {
         &self,
         l: &mut Lower,
         fused: (&FusedGroup, &[BoundaryWidth]),
-        cut: Cut,
-        place: &Place,
+        tiling: PlaneTiling,
+        position: &ThreadPosition,
     ) -> Expr {
         let mut sizes = vec![1; fused.0.domain.len() - 2];
-        sizes.extend([cut.rows, cut.columns]);
+        sizes.extend([tiling.block_rows, tiling.block_columns]);
         let mut reaches = Vec::new();
         for p in &self.0 {
             let outer = p.outer.iter().map(|i| (*i, i + 1));
@@ -124,12 +126,12 @@ impl SharedTiles {
                 reaches.push(Reach { array: p.array, axis, first, end });
             }
         }
-        let room = Room::of(l, fused, &place.block, &sizes, &reaches);
-        room.holds(&place.block[place.block.len() - 1], cut.columns)
+        let bounds = InteriorBounds::of(l, fused, &position.block, &sizes, &reaches);
+        bounds.contains(&position.block[position.block.len() - 1], tiling.block_columns)
     }
 
     /// Loads them all, and waits for it.
-    pub fn fill(&self, l: &mut Lower, place: &Place, out: &mut Vec<Stmt>) {
+    pub fn fill(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) {
         let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();
         for p in &self.0 {
@@ -143,12 +145,16 @@ impl SharedTiles {
                 let row = bind(l, "down", row, &mut load);
                 let column = number.clone().minus(row.clone().times(int32(of_row as i32)));
                 let column = bind(l, "right", column.times(int32(p.width as i32)), &mut load);
-                let mut indices: Vec<Expr> =
-                    place.block.iter().zip(&p.outer).map(|(b, i)| placement::plus(b.clone(), *i)).collect();
-                let [first_row, first_column] = [0, 1].map(|i| place.block[p.outer.len() + i].clone());
-                indices.push(placement::plus(first_row, p.first.0).plus(wide(row)));
+                let mut indices: Vec<Expr> = position
+                    .block
+                    .iter()
+                    .zip(&p.outer)
+                    .map(|(b, i)| placement::plus(b.clone(), *i))
+                    .collect();
+                let [first_row, first_column] = [0, 1].map(|i| position.block[p.outer.len() + i].clone());
+                indices.push(placement::plus(first_row, p.first.0).plus(to_i64(row)));
                 let line = placement::along(l, mem, &indices);
-                let at = line.plus(placement::plus(first_column, p.first.1)).plus(wide(column));
+                let at = line.plus(placement::plus(first_column, p.first.1)).plus(to_i64(column));
                 let regs = bind_all(l, p.array, at, p.width, &mut load);
                 // lines of a patch follow each other without gaps, as the accesses do
                 let to = number.times(int32(p.width as i32));

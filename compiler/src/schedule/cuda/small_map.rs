@@ -7,8 +7,8 @@
 //! elements a thread, and 18 ms of the driver's compiler in place of 53.
 
 use super::elements::{single, stored};
-use super::expressions::{thread, wide};
-use super::map::{HEAVY, THREADS};
+use super::expressions::{thread, to_i64};
+use super::map::{COMPUTE_BOUND_COST, THREADS};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Stmt};
 use crate::plan::gpu::Profit;
@@ -20,12 +20,12 @@ use crate::schedule::stencil;
 
 /// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an
 /// H200, of Black-Scholes by a polynomial eight times as many.
-const FEW_BLOCKS: u32 = 512;
+const MAX_BLOCKS: u32 = 512;
 
 /// Whether a map has such a variant: its body takes more time than its memory, and reads nothing
 /// around its elements.
 pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
-    if l.facts.cost < HEAVY || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
+    if l.facts.cost < COMPUTE_BOUND_COST || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;
     }
     // a record names its element, which one path is for
@@ -35,7 +35,7 @@ pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bo
 
 /// When it is the fastest.
 pub fn profit() -> Profit {
-    Profit { max_blocks: Some(FEW_BLOCKS), ..Profit::default() }
+    Profit { max_blocks: Some(MAX_BLOCKS), ..Profit::default() }
 }
 
 pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
@@ -43,8 +43,8 @@ pub fn main(l: &mut Lower, fused: &FusedGroup) -> Result<Vec<Stmt>> {
     let count = l.launch.count_node();
     let n = l.launch.host(count);
     let (mut out, mut body) = (Vec::new(), Vec::new());
-    let start = wide(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into()));
-    let at = bind(l, "at", start.plus(wide(thread())), &mut out);
+    let start = to_i64(Expr::Place(Gpu::Block)).times(Expr::int(THREADS.into()));
+    let at = bind(l, "at", start.plus(to_i64(thread())), &mut out);
     single(l, &items, &at, true, &mut body)?;
     out.push(Stmt::If(Expr::binary(BinaryOp::Lt, at, n), body, vec![]));
     Ok(out)

@@ -6,7 +6,7 @@
 //! happens only if its higher column is there: columns are absent from some `width` on. An operator
 //! with loops of its own is written in loops over the joins, not once for each.
 
-use super::expressions::{int32, wide};
+use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt, WARP};
@@ -39,7 +39,7 @@ impl Column {
     }
 
     /// Joins the values of a warp's lanes. The result is lane 0's.
-    pub fn warp(
+    pub fn join_warp(
         &self,
         l: &mut Lower,
         r: &Reduction,
@@ -48,17 +48,17 @@ impl Column {
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
         if r.joins_by_loops(l.launch) {
-            return self.warp_by_loop(l, r, value, width, out);
+            return self.join_warp_by_loop(l, r, value, width, out);
         }
-        for apart in DISTANCES {
-            let other = Expr::ShuffleDown(Box::new(value.clone()), apart);
+        for distance in DISTANCES {
+            let other = Expr::ShuffleDown(Box::new(value.clone()), distance);
             let other = bind(l, "other", other, out);
-            value = self.lanes(
+            value = self.join_lanes(
                 l,
                 r,
                 (&value, &other),
-                Expr::int(apart.into()),
-                int32(2 * apart as i32 - 1),
+                Expr::int(distance.into()),
+                int32(2 * distance as i32 - 1),
                 width,
                 out,
             )?;
@@ -67,7 +67,7 @@ impl Column {
     }
 
     /// [`Self::warp`] with the operator written once.
-    fn warp_by_loop(
+    fn join_warp_by_loop(
         &self,
         l: &mut Lower,
         r: &Reduction,
@@ -79,16 +79,17 @@ impl Column {
         let (value_now, mut body) = (Expr::Reg(joined), Vec::new());
         let mut other = value_now.clone();
         // the distance of a shuffle is a constant
-        for (k, apart) in DISTANCES.into_iter().enumerate() {
-            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), apart);
+        for (k, distance) in DISTANCES.into_iter().enumerate() {
+            let shuffled = Expr::ShuffleDown(Box::new(value_now.clone()), distance);
             let shuffled = bind(l, "shuffled", shuffled, &mut body);
-            other = is(step, k as i32).select(shuffled, other);
+            other = equals(step, k as i32).select(shuffled, other);
         }
         let other = bind(l, "other", other, &mut body);
-        let apart = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
-        let apart = bind(l, "apart", apart, &mut body);
-        let mask = apart.clone().plus(apart.clone()).minus(int32(1));
-        let value_next = self.lanes(l, r, (&value_now, &other), wide(apart), mask, width, &mut body)?;
+        let distance = Expr::binary(BinaryOp::Shl, int32(1), Expr::Reg(step));
+        let distance = bind(l, "apart", distance, &mut body);
+        let mask = distance.clone().plus(distance.clone()).minus(int32(1));
+        let value_next =
+            self.join_lanes(l, r, (&value_now, &other), to_i64(distance), mask, width, &mut body)?;
         body.push(Stmt::Assign(joined, value_next));
         out.push(Stmt::Var(joined, value));
         out.push(Stmt::Seq(step, int32(0), int32(DISTANCES.len() as i32), body));
@@ -97,28 +98,28 @@ impl Column {
 
     /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32)
     /// has a pair's lower value.
-    fn lanes(
+    fn join_lanes(
         &self,
         l: &mut Lower,
         r: &Reduction,
         values: (&Expr, &Expr),
-        apart: Expr,
+        distance: Expr,
         mask: Expr,
         width: Option<&Expr>,
         out: &mut Vec<Stmt>,
     ) -> Result<Expr> {
-        let higher = wide(self.column.clone()).plus(apart);
-        let there = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
+        let higher = to_i64(self.column.clone()).plus(distance);
+        let is_present = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
         // other lanes' joins mean nothing: what they record must not be seen
         let part = Expr::binary(BinaryOp::And, self.lane.clone(), mask);
         let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
-        pair(l, r, values.0, values.1, there, Some(mine), out)
+        join_present(l, r, values.0, values.1, is_present, Some(mine), out)
     }
 }
 
 /// Joins the results of the four warps of a tile, which lie in shared memory from element `first`
 /// (i32) on.
-pub fn warps(
+pub fn join_warps(
     l: &mut Lower,
     r: &Reduction,
     shared: Mem,
@@ -127,21 +128,21 @@ pub fn warps(
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     if r.joins_by_loops(l.launch) {
-        return warps_by_loop(l, r, shared, first, width, out);
+        return join_warps_by_loop(l, r, shared, first, width, out);
     }
     let mut values = Vec::new();
     for i in 0..WARPS as i32 {
         values.push(bind(l, "w", Expr::load(shared, first.clone().plus(int32(i))), out));
     }
-    let there =
+    let is_present =
         |warp: i64| width.map(|w| Expr::binary(BinaryOp::Gt, w.clone(), Expr::int(warp * i64::from(WARP))));
-    let low = pair(l, r, &values[0], &values[1], there(1), None, out)?;
-    let high = pair(l, r, &values[2], &values[3], there(3), None, out)?;
-    pair(l, r, &low, &high, there(2), None, out)
+    let low = join_present(l, r, &values[0], &values[1], is_present(1), None, out)?;
+    let high = join_present(l, r, &values[2], &values[3], is_present(3), None, out)?;
+    join_present(l, r, &low, &high, is_present(2), None, out)
 }
 
 /// [`warps`] with the operator written once: the low pair, the high pair, then both.
-fn warps_by_loop(
+fn join_warps_by_loop(
     l: &mut Lower,
     r: &Reduction,
     shared: Mem,
@@ -154,40 +155,40 @@ fn warps_by_loop(
     let at = Expr::Reg(step).plus(Expr::Reg(step)).min(int32(WARPS as i32 - 2));
     let at = bind(l, "at", first.clone().plus(at), &mut body);
     let (a, b) = (Expr::load(shared, at.clone()), Expr::load(shared, at.plus(int32(1))));
-    let a = bind(l, "a", is(step, 2).select(Expr::Reg(low), a), &mut body);
-    let b = bind(l, "b", is(step, 2).select(Expr::Reg(joined), b), &mut body);
-    let there = width.map(|w| {
+    let a = bind(l, "a", equals(step, 2).select(Expr::Reg(low), a), &mut body);
+    let b = bind(l, "b", equals(step, 2).select(Expr::Reg(joined), b), &mut body);
+    let is_present = width.map(|w| {
         // the first warp of the higher half
-        let warp = is(step, 0).select(Expr::int(1), is(step, 1).select(Expr::int(3), Expr::int(2)));
+        let warp = equals(step, 0).select(Expr::int(1), equals(step, 1).select(Expr::int(3), Expr::int(2)));
         Expr::binary(BinaryOp::Gt, w.clone(), warp.times(Expr::int(WARP.into())))
     });
-    let value = pair(l, r, &a, &b, there, None, &mut body)?;
+    let value = join_present(l, r, &a, &b, is_present, None, &mut body)?;
     body.push(Stmt::Assign(joined, value));
-    body.push(Stmt::Assign(low, is(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
+    body.push(Stmt::Assign(low, equals(step, 0).select(Expr::Reg(joined), Expr::Reg(low))));
     let nothing = Expr::Lit(Lit::zero(r.ty));
     out.extend([low, joined].map(|reg| Stmt::Var(reg, nothing.clone())));
     out.push(Stmt::Seq(step, int32(0), int32(3), body));
     Ok(Expr::Reg(joined))
 }
 
-fn is(number: Reg, k: i32) -> Expr {
+fn equals(number: Reg, k: i32) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), int32(k))
 }
 
 /// f(a, b) if b is `there`, else a. A join that may leave a record runs only where it is `mine`.
-fn pair(
+fn join_present(
     l: &mut Lower,
     r: &Reduction,
     a: &Expr,
     b: &Expr,
-    there: Option<Expr>,
+    is_present: Option<Expr>,
     mine: Option<Expr>,
     out: &mut Vec<Stmt>,
 ) -> Result<Expr> {
     let mut body = Vec::new();
     let value = join(l, r, a, b, &mut body)?;
     let mine = mine.filter(|_| error_records::any(&body));
-    let Some(condition) = there.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
+    let Some(condition) = is_present.into_iter().chain(mine).reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
     else {
         out.append(&mut body);
         return Ok(bind(l, "joined", value, out));
@@ -208,13 +209,13 @@ pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt
 }
 
 /// Values that lie one after another: from `base` on, below `end` (both i64).
-pub struct Values<'a> {
+pub struct StoredValues<'a> {
     pub memory: Mem,
     pub base: &'a Expr,
     pub end: &'a Expr,
 }
 
-impl Values<'_> {
+impl StoredValues<'_> {
     /// The column of this thread over up to 2048 values: all of them are read before the first is
     /// joined, unless the operator has loops of its own. `acc` has a value that stands for absence,
     /// if there is one.
@@ -226,20 +227,24 @@ impl Values<'_> {
         acc: Reg,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
-        let first = bind(l, "first", self.base.clone().plus(wide(c.column.clone())), out);
+        let first = bind(l, "first", self.base.clone().plus(to_i64(c.column.clone())), out);
         let start = r.absent(l.launch);
         let by_loop = r.joins_by_loops(l.launch);
         let mut loaded = Vec::new();
         for row in 0..if by_loop { 1 } else { TILE / COLUMNS } {
             let at = first.clone().plus(Expr::int(row * COLUMNS));
-            let there = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
+            let is_present = Expr::binary(BinaryOp::Lt, at.clone(), self.end.clone());
             let x = l.k.reg("x", r.ty);
             out.push(Stmt::Var(x, start.clone()));
-            out.push(Stmt::If(there.clone(), vec![Stmt::Assign(x, Expr::load(self.memory, at))], vec![]));
-            loaded.push((there, x));
+            out.push(Stmt::If(
+                is_present.clone(),
+                vec![Stmt::Assign(x, Expr::load(self.memory, at))],
+                vec![],
+            ));
+            loaded.push((is_present, x));
         }
         let known = r.identity(l.launch).is_some();
-        for (row, (there, x)) in loaded.into_iter().enumerate() {
+        for (row, (is_present, x)) in loaded.into_iter().enumerate() {
             if row == 0 {
                 out.push(Stmt::Assign(acc, Expr::Reg(x)));
                 continue;
@@ -250,7 +255,7 @@ impl Values<'_> {
             if known {
                 out.append(&mut body);
             } else {
-                out.push(Stmt::If(there, body, vec![]));
+                out.push(Stmt::If(is_present, body, vec![]));
             }
         }
         if by_loop { self.rows(l, r, &first, acc, out) } else { Ok(()) }
@@ -264,8 +269,8 @@ impl Values<'_> {
         let x = bind(l, "x", Expr::load(self.memory, at.clone()), &mut joining);
         let joined = join(l, r, &Expr::Reg(acc), &x, &mut joining)?;
         joining.push(Stmt::Assign(acc, joined));
-        let there = Expr::binary(BinaryOp::Lt, at, self.end.clone());
-        body.push(Stmt::If(there, joining, vec![]));
+        let is_present = Expr::binary(BinaryOp::Lt, at, self.end.clone());
+        body.push(Stmt::If(is_present, joining, vec![]));
         out.push(Stmt::Seq(row, Expr::int(1), Expr::int(TILE / COLUMNS), body));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! variant is profitable. `select.rs` lists them, `mod.rs` emits them, and reports read them.
 
 use super::segments;
-use super::shape::Shape;
+use super::thread_layout::ThreadLayout;
 use super::{cooperative_nest, map, product, register_tiling, temporal_blocking};
 use crate::core::StencilHint;
 use crate::plan::gpu::Profit;
@@ -19,7 +19,7 @@ pub enum Choice {
     /// Several steps of an iteration in one launch.
     TemporalBlocking(temporal_blocking::TemporalBlockingParams),
     /// Reductions of neighbouring sequences.
-    Segmented(segments::Way, Strategy),
+    Segmented(segments::SegmentMapping, Strategy),
     /// A matrix product, or one of the two launches of a split-K product.
     Product(product::ProductParams),
     /// One block in index order.
@@ -29,7 +29,7 @@ pub enum Choice {
     /// The fixed tree.
     Reduction,
     /// Loops of a block's elements through shared memory.
-    CooperativeNest(cooperative_nest::Tiled),
+    CooperativeNest(cooperative_nest::CooperativeNestParams),
     /// A stencil of two dimensions or more: rows in registers, or a tile of shared memory.
     RegisterTiling(register_tiling::RegisterTilingParams),
     /// A map or a stencil of vectors. The stencil's storage, if there is one.
@@ -64,7 +64,7 @@ pub struct Variant {
 
 /// Variants with one body: they differ in what may be assumed of it.
 pub struct VariantGroup {
-    pub shape: Shape,
+    pub layout: ThreadLayout,
     pub choice: Choice,
     /// What full blocks compute.
     pub inner: Rc<Interior>,
@@ -121,11 +121,11 @@ impl VariantGroup {
     /// A group of one variant, which is never left out.
     pub fn of(
         (choice, stencils): (Choice, Vec<Kept>),
-        shape: Shape,
+        layout: ThreadLayout,
         inner: &Rc<Interior>,
         variant: Variant,
     ) -> VariantGroup {
         let (inner, variants) = (inner.clone(), vec![variant]);
-        VariantGroup { shape, choice, inner, variants, may_be_left_out: false, stencils }
+        VariantGroup { layout, choice, inner, variants, may_be_left_out: false, stencils }
     }
 }

@@ -3,7 +3,7 @@
 /// A block's results: rows (side 0) and columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockTile {
-    pub sides: [Edge; 2],
+    pub sides: [TileSide; 2],
     /// Indices of the sum in a step.
     pub depth: i64,
     /// Neighbours of one access.
@@ -14,18 +14,18 @@ pub struct BlockTile {
 
 /// One side of it. All figures are powers of two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
+pub struct TileSide {
     pub size: i64,
     /// Threads along it.
     pub threads: i64,
     /// A border of a whole matrix, perhaps: its values are read one by one, and compared with the
     /// end.
-    pub few: bool,
+    pub skinny: bool,
 }
 
-impl Edge {
+impl TileSide {
     /// Rows, or columns, of a thread.
-    pub fn each(self) -> i64 {
+    pub fn per_thread(self) -> i64 {
         self.size / self.threads
     }
 }
@@ -33,22 +33,22 @@ impl Edge {
 impl BlockTile {
     /// A square by 16 x 16 threads, each of which reads one vector of each side a step.
     pub fn square(size: i64, v: i64) -> BlockTile {
-        let side = Edge { size, threads: 16, few: false };
+        let side = TileSide { size, threads: 16, skinny: false };
         BlockTile { sides: [side; 2], depth: 256 * v / size, v, sums_shared: false }
     }
 
     /// A square of 64 by 8 x 8 threads, which have 8 x 8 results each.
-    pub fn by_eight(v: i64) -> BlockTile {
-        let side = Edge { size: 64, threads: 8, few: false };
+    pub fn square_8x8_per_thread(v: i64) -> BlockTile {
+        let side = TileSide { size: 64, threads: 8, skinny: false };
         BlockTile { sides: [side; 2], depth: 16, v, sums_shared: true }
     }
 
     /// A thread a row (`long` = 0), or `v` columns: of the other side there are few.
     /// Rows are read by 128 bytes each: by 64 a pass over memory takes half as long again.
-    pub fn thin(long: usize, few: i64, v: i64, depth: i64) -> BlockTile {
-        let mut sides = [Edge { size: few, threads: 1, few: true }; 2];
+    pub fn skinny(long: usize, short: i64, v: i64, depth: i64) -> BlockTile {
+        let mut sides = [TileSide { size: short, threads: 1, skinny: true }; 2];
         let size = if long == 0 { 64 } else { 64 * v };
-        sides[long] = Edge { size, threads: 64, few: false };
+        sides[long] = TileSide { size, threads: 64, skinny: false };
         BlockTile { sides, depth, v, sums_shared: false }
     }
 
@@ -64,7 +64,7 @@ impl BlockTile {
 
     /// A thread's results that lie side by side.
     pub fn group(self, side: usize) -> i64 {
-        self.v.min(self.sides[side].each())
+        self.v.min(self.sides[side].per_thread())
     }
 
     /// Where among the block's rows or columns the thread's `r`-th lies, beside its place. Groups
@@ -77,13 +77,13 @@ impl BlockTile {
     /// Elements from one inner index to the next in shared memory: a shift that keeps vectors
     /// aligned and transposed stores off each other's banks.
     pub fn pitch(self, side: usize, along_k: bool) -> i64 {
-        let alone = along_k && self.group(side) == 1;
-        self.sides[side].size + if alone { 1 } else { self.v }
+        let pad_by_one = along_k && self.group(side) == 1;
+        self.sides[side].size + if pad_by_one { 1 } else { self.v }
     }
 
     /// Neighbours that are read at once of one side.
     pub fn vector(self, side: usize) -> i64 {
-        if self.sides[side].few { 1 } else { self.v }
+        if self.sides[side].skinny { 1 } else { self.v }
     }
 
     /// Vectors of a step that a thread reads of one side, and whether each thread has one.

@@ -22,7 +22,7 @@ mod staging_loads;
 mod variants;
 
 use super::elements::stored;
-use super::expressions::{int32, thread, wide};
+use super::expressions::{int32, thread, to_i64};
 use crate::core::{NodeId, PANEL};
 use crate::error::Result;
 use crate::kernel::{Expr, Gpu, Mem, Reg, Stmt};
@@ -39,21 +39,21 @@ pub use variants::variants;
 /// What the code of a block is made of.
 struct Block<'a> {
     p: &'a Product,
-    shape: BlockTile,
+    tile: BlockTile,
     strided: bool,
     /// The one panel that is computed, where results go to scratch (split-K).
     panel: Option<Panel>,
     /// Two buffers for each part of each side.
     shared: [Vec<Mem>; 2],
     /// First row and column of the block.
-    first: [Expr; 2],
+    origin: [Expr; 2],
     /// How many rows and columns there are.
     extents: [Expr; 2],
     /// The block's first inner index, and how many it has.
-    from: Expr,
-    count: Expr,
+    k_begin: Expr,
+    k_count: Expr,
     /// The thread's place in the block's rectangle: of rows and columns.
-    place: [Expr; 2],
+    thread_origin: [Expr; 2],
     /// The variables of the thread's rows and columns, and known values.
     vars: [Vec<NodeId>; 2],
     known: Vec<(NodeId, Expr)>,
@@ -62,17 +62,17 @@ struct Block<'a> {
 /// What a block knows of its panel.
 struct Panel {
     /// Its number, and how many there are.
-    which: Expr,
+    index: Expr,
     count: Expr,
     /// The rectangle's number.
-    rectangle: Expr,
+    block_tile: Expr,
 }
 
 /// Results of a panel that lie side by side in scratch; then come the same ones of the next panel.
 const CHUNK: i64 = 16;
 
 /// Where a panel's result lies in scratch.
-fn in_scratch(number: Expr, panel: Expr, panels: &Expr) -> Expr {
+fn scratch_address(number: Expr, panel: Expr, panels: &Expr) -> Expr {
     let chunk = Expr::binary(BinaryOp::Shr, number.clone(), Expr::int(CHUNK.ilog2().into()));
     let line = chunk.times(panels.clone()).plus(panel);
     line.times(Expr::int(CHUNK)).plus(Expr::binary(BinaryOp::And, number, Expr::int(CHUNK - 1)))
@@ -80,13 +80,13 @@ fn in_scratch(number: Expr, panel: Expr, panels: &Expr) -> Expr {
 
 /// ceil(length / 512)
 fn panels(l: &mut Lower, length: Expr, out: &mut Vec<Stmt>) -> Expr {
-    let up = length.plus(Expr::int(PANEL - 1));
-    bind(l, "panels", Expr::binary(BinaryOp::Shr, up, Expr::int(PANEL.ilog2().into())), out)
+    let rounded_up = length.plus(Expr::int(PANEL - 1));
+    bind(l, "panels", Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(PANEL.ilog2().into())), out)
 }
 
 /// A thread's results: the chains that are being computed, and the sums of those before.
 struct Results {
-    chains: Vec<Reg>,
+    accumulators: Vec<Reg>,
     sums: Sums,
 }
 
@@ -106,30 +106,30 @@ fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
 }
 
 /// ceil(n / 2^k) as i32
-fn up(n: Expr, power: i64) -> Expr {
-    let up = n.plus(Expr::int(power - 1));
-    Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, up, Expr::int(power.ilog2().into()))))
+fn ceil_div(n: Expr, power: i64) -> Expr {
+    let rounded_up = n.plus(Expr::int(power - 1));
+    Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(power.ilog2().into()))))
 }
 
 /// Where a rectangle lies, by its number (i32): its first row and column.
-fn place_of(
+fn tile_origin(
     l: &mut Lower,
-    shape: BlockTile,
+    tile: BlockTile,
     number: Expr,
     extents: &[Expr; 2],
     out: &mut Vec<Stmt>,
 ) -> [Expr; 2] {
-    let across = bind(l, "across", up(extents[1].clone(), shape.sides[1].size), out);
+    let across = bind(l, "across", ceil_div(extents[1].clone(), tile.sides[1].size), out);
     let down = bind(l, "down", Expr::binary(BinaryOp::Div, number.clone(), across.clone()), out);
     let right = number.minus(down.clone().times(across));
-    let sizes = shape.sides.map(|s| Expr::int(s.size));
+    let sizes = tile.sides.map(|s| Expr::int(s.size));
     let [a, b] = sizes;
-    [(down, a), (right, b)].map(|(at, size)| bind(l, "first", wide(at).times(size), out))
+    [(down, a), (right, b)].map(|(at, size)| bind(l, "first", to_i64(at).times(size), out))
 }
 
 /// How many rectangles there are (i32).
-fn rectangles(l: &mut Lower, shape: BlockTile, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> Expr {
-    let [a, b] = [0, 1].map(|s| up(extents[s].clone(), shape.sides[s].size));
+fn block_tile_count(l: &mut Lower, tile: BlockTile, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> Expr {
+    let [a, b] = [0, 1].map(|s| ceil_div(extents[s].clone(), tile.sides[s].size));
     bind(l, "rectangles", a.times(b), out)
 }
 
@@ -137,7 +137,7 @@ pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
     p: &Product,
-    shape: BlockTile,
+    tile: BlockTile,
     strided: bool,
     panel: bool,
 ) -> Result<Vec<Stmt>> {
@@ -148,68 +148,68 @@ pub fn main(
         Ok(l.region(&[], &[p.of.extent], &Expr::int(0), out)?.remove(0))
     };
     let (number, from, count, panel) = if panel {
-        let all = rectangles(l, shape, &extents, &mut out);
+        let all = block_tile_count(l, tile, &extents, &mut out);
         let which = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), all.clone());
         let which = bind(l, "panel", which, &mut out);
         let number = Expr::Place(Gpu::Block).minus(which.clone().times(all));
         let number = bind(l, "rectangle", number, &mut out);
-        let from = bind(l, "from", wide(which.clone()).times(Expr::int(PANEL)), &mut out);
+        let from = bind(l, "from", to_i64(which.clone()).times(Expr::int(PANEL)), &mut out);
         let length = length(l, &mut out)?;
         let count = panels(l, length.clone(), &mut out);
         let left = length.minus(from.clone()).min(Expr::int(PANEL));
-        let panel = Panel { which: wide(which), count, rectangle: number.clone() };
+        let panel = Panel { index: to_i64(which), count, block_tile: number.clone() };
         (number, from, bind(l, "count", left, &mut out), Some(panel))
     } else {
         (Expr::Place(Gpu::Block), Expr::int(0), length(l, &mut out)?, None)
     };
-    let first = place_of(l, shape, number, &extents, &mut out);
+    let first = tile_origin(l, tile, number, &extents, &mut out);
     let place = [0, 1].map(|s| {
-        let across = shape.sides[1].threads as i32;
+        let across = tile.sides[1].threads as i32;
         let at = match s {
             0 => Expr::binary(BinaryOp::Shr, thread(), int32(across.ilog2() as i32)),
             _ => Expr::binary(BinaryOp::And, thread(), int32(across - 1)),
         };
-        bind(l, "place", at.times(int32(shape.group(s) as i32)), &mut out)
+        bind(l, "place", at.times(int32(tile.group(s) as i32)), &mut out)
     });
     let buffers = |l: &mut Lower, s: usize, side: &Side| {
         let types: Vec<Ty> = side.parts.iter().map(|n| l.launch.g.ty(*n).elem).collect();
-        let len = (2 * shape.depth * shape.pitch(s, side.along_k)) as u32;
+        let len = (2 * tile.depth * tile.pitch(s, side.along_k)) as u32;
         types.into_iter().map(|ty| l.k.share("side", ty, len)).collect::<Vec<Mem>>()
     };
     let shared = [buffers(l, 0, &p.sides[0]), buffers(l, 1, &p.sides[1])];
     let mut b = Block {
         p,
-        shape,
+        tile,
         strided,
         panel,
         shared,
-        first,
+        origin: first,
         extents,
-        from,
-        count,
-        place,
+        k_begin: from,
+        k_count: count,
+        thread_origin: place,
         vars: [Vec::new(), Vec::new()],
         known: Vec::new(),
     };
-    b.own(l, &mut out)?;
-    let results = b.begin(l, &mut out)?;
-    let full = (0..2).filter(|s| !shape.sides[*s].few).map(|s| {
-        let end = b.first[s].clone().plus(Expr::int(shape.sides[s].size));
+    b.declare_indices(l, &mut out)?;
+    let results = b.declare_results(l, &mut out)?;
+    let full = (0..2).filter(|s| !tile.sides[*s].skinny).map(|s| {
+        let end = b.origin[s].clone().plus(Expr::int(tile.sides[s].size));
         Expr::binary(BinaryOp::Le, end, b.extents[s].clone())
     });
     let full = and(full).expect("a long side");
     let full = bind(l, "full", full, &mut out);
     let (mut inside, mut border) = (Vec::new(), Vec::new());
-    b.walk(l, &results, true, &mut inside)?;
-    b.walk(l, &results, false, &mut border)?;
+    b.k_loop(l, &results, true, &mut inside)?;
+    b.k_loop(l, &results, false, &mut border)?;
     out.push(Stmt::If(full.clone(), inside, border));
     if let Some(panel) = &b.panel {
-        b.leave(l, panel, &results, &mut out);
+        b.store_panel(l, panel, &results, &mut out);
         return Ok(out);
     }
     // in place: all have read before any stores
     out.push(Stmt::Barrier);
-    b.end(l, &results, &items, &full, &mut out)?;
+    b.epilogue(l, &results, &items, &full, &mut out)?;
     Ok(out)
 }
 
@@ -220,14 +220,14 @@ fn and(list: impl Iterator<Item = Expr>) -> Option<Expr> {
 impl Block<'_> {
     /// The index of the thread's `r`-th row (side 0) or column.
     fn index(&self, side: usize, r: i64) -> Expr {
-        let offset = Expr::int(self.shape.offset(side, r));
-        self.first[side].clone().plus(wide(self.place[side].clone())).plus(offset)
+        let offset = Expr::int(self.tile.offset(side, r));
+        self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
     /// Variables of the thread's rows and columns; what depends on them only.
-    fn own(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
+    fn declare_indices(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         for side in 0..2 {
-            for r in 0..self.shape.sides[side].each() {
+            for r in 0..self.tile.sides[side].per_thread() {
                 let (_, var) = l.launch.g.fresh_var(Ty::I64);
                 let last = self.extents[side].clone().minus(Expr::int(1));
                 let at = self.index(side, r);
@@ -251,26 +251,26 @@ impl Block<'_> {
     }
 
     /// Declares the results.
-    fn begin(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Results> {
+    fn declare_results(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Results> {
         let inner = &self.p.of.inner[0];
         let panels = self.p.of.order == Order::Panels;
         let start = match panels {
             true => Expr::Lit(Lit::no_sum(inner.ty)),
             false => l.region(&[], &[inner.init], &Expr::int(0), out)?.remove(0),
         };
-        let count = self.shape.area() / self.shape.threads();
+        let count = self.tile.area() / self.tile.threads();
         let mut declare = |name: &'static str| -> Vec<Reg> {
             let regs: Vec<Reg> = (0..count).map(|_| l.k.reg(name, inner.ty)).collect();
             out.extend(regs.iter().map(|r| Stmt::Var(*r, start.clone())));
             regs
         };
-        let chains = declare("chain");
+        let accumulators = declare("chain");
         let sums = match () {
             _ if !panels || self.panel.is_some() => Sums::None,
-            _ if !self.shape.sums_shared => Sums::Registers(declare("sum")),
-            _ => Sums::Shared(l.k.share("sums", inner.ty, self.shape.area() as u32)),
+            _ if !self.tile.sums_shared => Sums::Registers(declare("sum")),
+            _ => Sums::Shared(l.k.share("sums", inner.ty, self.tile.area() as u32)),
         };
-        let results = Results { chains, sums };
+        let results = Results { accumulators, sums };
         if let Sums::Shared(m) = results.sums {
             out.extend((0..count).map(|i| Stmt::Store(m, self.sum_at(i), start.clone())));
         }
@@ -279,6 +279,6 @@ impl Block<'_> {
 
     /// Where the thread's `i`-th sum lies in shared memory: no other thread reads it.
     fn sum_at(&self, i: i64) -> Expr {
-        thread().plus(int32((i * self.shape.threads()) as i32))
+        thread().plus(int32((i * self.tile.threads()) as i32))
     }
 }

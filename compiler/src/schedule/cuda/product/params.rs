@@ -15,10 +15,10 @@ pub fn staged(l: &LaunchContext, p: &Product) -> (usize, usize) {
 }
 
 /// The squares that blocks may have, the largest first.
-pub fn squares(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
+pub fn block_tiles(l: &LaunchContext, p: &Product) -> Vec<BlockTile> {
     match staged(l, p) {
         (8, _) => vec![BlockTile::square(64, 2)],
-        (_, 2) => vec![BlockTile::by_eight(4), BlockTile::square(64, 4)],
+        (_, 2) => vec![BlockTile::square_8x8_per_thread(4), BlockTile::square(64, 4)],
         _ => vec![BlockTile::square(64, 4)],
     }
 }
@@ -41,24 +41,24 @@ pub struct ProductParams {
     pub(super) tile: BlockTile,
     pub part: Part,
     /// Bytes that a load of rows brings into the cache with its own.
-    pub(super) fetch: u32,
+    pub(super) l2_prefetch: u32,
     /// Blocks at once on a multiprocessor; 0: as many as fit.
-    pub(super) blocks: u32,
+    pub(super) min_resident_blocks: u32,
 }
 
 /// By squares that suit every shape.
 pub fn whole(l: &LaunchContext, p: &Rc<Product>) -> ProductParams {
-    let tile = *squares(l, p).last().expect("a square");
-    of_square(p, tile)
+    let tile = *block_tiles(l, p).last().expect("a square");
+    with_tile(p, tile)
 }
 
 /// By the largest squares, if there are two kinds.
 pub fn large(l: &LaunchContext, p: &Rc<Product>) -> Option<ProductParams> {
-    let squares = squares(l, p);
-    (squares.len() > 1).then(|| of_square(p, squares[0]))
+    let block_tiles = block_tiles(l, p);
+    (block_tiles.len() > 1).then(|| with_tile(p, block_tiles[0]))
 }
 
-pub fn of_square(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
-    let blocks = if tile.sums_shared { 0 } else { 2 };
-    ProductParams { product: p.clone(), tile, part: Part::Whole, fetch: 0, blocks }
+pub fn with_tile(p: &Rc<Product>, tile: BlockTile) -> ProductParams {
+    let min_resident_blocks = if tile.sums_shared { 0 } else { 2 };
+    ProductParams { product: p.clone(), tile, part: Part::Whole, l2_prefetch: 0, min_resident_blocks }
 }

@@ -7,32 +7,32 @@ use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::cuda::access;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::{self, Env};
 use crate::schedule::lower::{Lower, named, named as bind};
 
 /// What a thread has read of a step: for each side, and each of its vectors, and each part,
 /// neighbouring values.
-pub type Fetched = [Vec<Vec<Vec<Expr>>>; 2];
+pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
 impl Block<'_> {
     /// Elements from one inner index to the next.
     pub(super) fn pitch(&self, side: usize) -> i64 {
-        self.shape.pitch(side, self.p.sides[side].along_k)
+        self.tile.pitch(side, self.p.sides[side].along_k)
     }
 
     /// Elements of a buffer.
-    pub(super) fn buffer(&self, side: usize) -> i64 {
-        self.shape.depth * self.pitch(side)
+    pub(super) fn buffer_len(&self, side: usize) -> i64 {
+        self.tile.depth * self.pitch(side)
     }
 
     /// The place of the first element of the thread's `u`-th vector of a side, among rows (or
     /// columns) and inner indices.
     fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
-        let v = self.shape.vector(side);
+        let v = self.tile.vector(side);
         let along_k = self.p.sides[side].along_k;
-        let run = if along_k { self.shape.depth } else { self.shape.sides[side].size } / v;
-        let apart = self.shape.threads() / run;
+        let run = if along_k { self.tile.depth } else { self.tile.sides[side].size } / v;
+        let apart = self.tile.threads() / run;
         let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
         let major = if u > 0 { major.plus(int32((u * apart) as i32)) } else { major };
         let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1)).times(int32(v as i32));
@@ -41,48 +41,48 @@ impl Block<'_> {
 
     /// Whether the thread has a vector of that side at all. None: all threads have.
     fn takes_part(&self, side: usize) -> Option<Expr> {
-        let (each, all) = self.shape.vectors(side);
-        let count = each * self.shape.sides[side].size * self.shape.depth / self.shape.vector(side);
+        let (each, all) = self.tile.vectors(side);
+        let count = each * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
     /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it
     /// is not full.
-    pub(super) fn fetch(
+    pub(super) fn load_global(
         &self,
         l: &mut Lower,
         base: &Expr,
         full: bool,
-        short: bool,
+        partial_k: bool,
         out: &mut Vec<Stmt>,
-    ) -> Result<Fetched> {
-        let mut both = [Vec::new(), Vec::new()];
-        for (s, vectors) in both.iter_mut().enumerate() {
-            for u in 0..self.shape.vectors(s).0 {
+    ) -> Result<GlobalLoads> {
+        let mut loads = [Vec::new(), Vec::new()];
+        for (s, vectors) in loads.iter_mut().enumerate() {
+            for u in 0..self.tile.vectors(s).0 {
                 let [own, k] = self.vector(s, u);
-                let own = bind(l, "own", self.first[s].clone().plus(wide(own)), out);
-                let k = bind(l, "k", base.clone().plus(wide(k)), out);
-                let full = full && !self.shape.sides[s].few;
-                vectors.push(self.fetch_vector(l, s, [own, k], full, short, out)?);
+                let own = bind(l, "own", self.origin[s].clone().plus(to_i64(own)), out);
+                let k = bind(l, "k", base.clone().plus(to_i64(k)), out);
+                let full = full && !self.tile.sides[s].skinny;
+                vectors.push(self.load_vector(l, s, [own, k], full, partial_k, out)?);
             }
         }
-        Ok(both)
+        Ok(loads)
     }
 
     /// One vector of a side, from this row (or column) and that inner index of the block on: the
     /// values of each part.
-    fn fetch_vector(
+    fn load_vector(
         &self,
         l: &mut Lower,
         s: usize,
         [own, k]: [Expr; 2],
         full: bool,
-        short: bool,
+        partial_k: bool,
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
         let side = &self.p.sides[s];
-        let (vars, envs) = self.neighbours(l, s, [own.clone(), self.from.clone().plus(k.clone())]);
-        if full && !short {
+        let (vars, envs) = self.neighbours(l, s, [own.clone(), self.k_begin.clone().plus(k.clone())]);
+        if full && !partial_k {
             let mut vars = vars;
             if !self.strided {
                 self.vectors(l, s, &envs, &mut vars, out)?;
@@ -100,14 +100,14 @@ impl Block<'_> {
         for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
             let by_own = !full && moves;
             // one condition for as many neighbours as it is the same for
-            let each = by_own && !side.along_k || short && side.along_k;
+            let each = by_own && !side.along_k || partial_k && side.along_k;
             for (u, envs) in (0..).zip(envs.chunks(if each { 1 } else { envs.len() })) {
                 let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
                 let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
                 let bounds = [
                     self.takes_part(s),
                     by_own.then(|| below(at(&own, !side.along_k), &self.extents[s])),
-                    short.then(|| below(at(&k, side.along_k), &self.count)),
+                    partial_k.then(|| below(at(&k, side.along_k), &self.k_count)),
                 ];
                 let mut body = Vec::new();
                 for env in envs {
@@ -141,7 +141,7 @@ impl Block<'_> {
             *moved = linear::add(&mut l.launch.g, *moved, offset);
             Env::default().with(&l.launch.g, self.p.outer[s], own).with(&l.launch.g, self.p.k, k)
         };
-        let envs = (0..self.shape.vector(s)).map(|u| env(l, u)).collect();
+        let envs = (0..self.tile.vector(s)).map(|u| env(l, u)).collect();
         let [at_own, at_k] = at;
         (vec![(own, at_own), (k, at_k)], envs)
     }
@@ -200,10 +200,10 @@ impl Block<'_> {
     }
 
     /// Stores what was fetched into a buffer.
-    pub(super) fn put(&self, l: &mut Lower, fetched: Fetched, which: Expr, out: &mut Vec<Stmt>) {
-        for (s, vectors) in fetched.into_iter().enumerate() {
+    pub(super) fn store_shared(&self, l: &mut Lower, loads: GlobalLoads, which: Expr, out: &mut Vec<Stmt>) {
+        for (s, vectors) in loads.into_iter().enumerate() {
             let (side, pitch) = (&self.p.sides[s], self.pitch(s));
-            let buffer = which.clone().times(int32(self.buffer(s) as i32));
+            let buffer = which.clone().times(int32(self.buffer_len(s) as i32));
             let mut body = Vec::new();
             for (u, parts) in (0..).zip(vectors) {
                 let [own, k] = self.vector(s, u);

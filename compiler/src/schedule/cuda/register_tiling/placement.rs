@@ -4,50 +4,57 @@ use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
 use crate::schedule::boundary::interior::BoundaryWidth;
-use crate::schedule::cuda::expressions::{int32, thread, wide};
+use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::cuda::register_window::{self};
-use crate::schedule::cuda::shape::Shape;
+use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
 /// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and
 /// columns of a block.
 #[derive(Clone, Copy)]
-pub struct Cut {
-    pub down: i64,
+pub struct PlaneTiling {
+    pub thread_rows: i64,
     pub v: i64,
-    pub apart: i64,
-    pub rows: i64,
-    pub columns: i64,
+    pub column_stride: i64,
+    pub block_rows: i64,
+    pub block_columns: i64,
 }
 
-impl Cut {
+impl PlaneTiling {
     /// Cuts a plane for blocks of `down` warps below each other, whose lanes have neighbouring columns, or with
     /// all columns of one turn before the next.
-    pub fn new(down: i64, v: i64, neighbours: bool, threads: u32) -> Cut {
-        let (apart, warps) = (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
-        Cut { down, v, apart, rows: warps * down, columns: i64::from(WARP) * v }
+    pub fn new(thread_rows: i64, v: i64, neighbours: bool, threads: u32) -> PlaneTiling {
+        let (column_stride, warps) =
+            (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
+        PlaneTiling {
+            thread_rows,
+            v,
+            column_stride,
+            block_rows: warps * thread_rows,
+            block_columns: i64::from(WARP) * v,
+        }
     }
 
     /// The thread's columns, from its first.
-    pub fn columns(self) -> impl Iterator<Item = i64> {
-        (0..self.v).map(move |k| k * self.apart)
+    pub fn thread_columns(self) -> impl Iterator<Item = i64> {
+        (0..self.v).map(move |k| k * self.column_stride)
     }
 
     /// Columns from a thread's first to behind its last.
     pub fn span(self) -> i64 {
-        (self.v - 1) * self.apart + 1
+        (self.v - 1) * self.column_stride + 1
     }
 
     /// Columns from a lane's first to the next one's.
-    pub fn step(self) -> i64 {
-        if self.apart == 1 { self.v } else { 1 }
+    pub fn lane_stride(self) -> i64 {
+        if self.column_stride == 1 { self.v } else { 1 }
     }
 }
 
 /// Where a thread is: for each axis the variable of its first index, and its register; and the
 /// first index of its block.
-pub struct Place {
+pub struct ThreadPosition {
     pub vars: Vec<(NodeId, Expr)>,
     pub block: Vec<Expr>,
 }
@@ -61,7 +68,7 @@ pub struct Reach {
     pub end: i64,
 }
 
-impl Place {
+impl ThreadPosition {
     /// The indices so far from the first, in the graph.
     pub fn index(&self, l: &mut Lower, at: &[i64]) -> Vec<NodeId> {
         let step = |l: &mut Lower, var: NodeId, by: i64| {
@@ -103,16 +110,22 @@ pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
 }
 
 /// The thread's first indices, from its number and its block's.
-pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mut Vec<Stmt>) -> Place {
+pub fn position(
+    l: &mut Lower,
+    fused: &FusedGroup,
+    layout: ThreadLayout,
+    tiling: PlaneTiling,
+    out: &mut Vec<Stmt>,
+) -> ThreadPosition {
     let mut number = Expr::Place(Gpu::Block);
-    if shape.descending {
+    if layout.descending {
         number = Expr::Place(Gpu::Blocks).minus(int32(1)).minus(number);
     }
     let rank = fused.domain.len();
     let (mut vars, mut block) = (Vec::new(), Vec::new());
     // neighbouring blocks are neighbours along the columns
     for axis in (0..rank).rev() {
-        let each = [cut.columns, cut.rows, 1][(rank - 1 - axis).min(2)];
+        let each = [tiling.block_columns, tiling.block_rows, 1][(rank - 1 - axis).min(2)];
         let mut own = number.clone();
         if axis > 0 {
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
@@ -138,13 +151,13 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
             );
             own = bind(l, "turned", blocks.minus(int32(1)), out);
         }
-        let mut first = wide(own).times(Expr::int(each));
+        let mut first = to_i64(own).times(Expr::int(each));
         if axis + 1 == rank {
             first = bind(l, "left", first, out);
         }
         let in_block = match rank - 1 - axis {
-            0 => wide(lane()).times(Expr::int(cut.step())),
-            1 => wide(warp()).times(Expr::int(cut.down)),
+            0 => to_i64(lane()).times(Expr::int(tiling.lane_stride())),
+            1 => to_i64(warp()).times(Expr::int(tiling.thread_rows)),
             _ => Expr::int(0),
         };
         block.push(first.clone());
@@ -154,7 +167,7 @@ pub fn place(l: &mut Lower, fused: &FusedGroup, shape: Shape, cut: Cut, out: &mu
     }
     vars.reverse();
     block.reverse();
-    Place { vars, block }
+    ThreadPosition { vars, block }
 }
 
 /// The thread's lane.
@@ -168,7 +181,7 @@ pub fn warp() -> Expr {
 }
 
 /// Where all that is computed and loaded from a first element on is inside, and keeps its boundary widths.
-pub struct Room {
+pub struct InteriorBounds {
     /// Along all axes but the last.
     pub rows: Option<Expr>,
     /// The least first column.
@@ -177,7 +190,7 @@ pub struct Room {
     pub right: Expr,
 }
 
-impl Room {
+impl InteriorBounds {
     /// For so many elements along each axis, and what is loaded around them.
     pub fn of(
         l: &mut Lower,
@@ -185,7 +198,7 @@ impl Room {
         firsts: &[Expr],
         sizes: &[i64],
         reaches: &[Reach],
-    ) -> Room {
+    ) -> InteriorBounds {
         let rank = firsts.len();
         let (mut rows, mut last) = (None, (0, Expr::int(0)));
         for (axis, (own, size)) in firsts.iter().zip(sizes).enumerate() {
@@ -206,20 +219,20 @@ impl Room {
                 last = (first, end);
                 continue;
             }
-            rows = both(rows, from(own, first));
+            rows = and(rows, from(own, first));
             // along outer axes there is one index, which is inside
             if axis + 2 == rank || end != n {
-                rows = both(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
+                rows = and(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
             }
         }
-        Room { rows, left: last.0, right: last.1 }
+        InteriorBounds { rows, left: last.0, right: last.1 }
     }
 
     /// Whether so many columns from `first` on have room.
-    pub fn holds(&self, first: &Expr, span: i64) -> Expr {
-        let all = both(self.rows.clone(), from(first, self.left));
+    pub fn contains(&self, first: &Expr, span: i64) -> Expr {
+        let all = and(self.rows.clone(), from(first, self.left));
         let right = Expr::binary(BinaryOp::Le, plus(first.clone(), span), self.right.clone());
-        both(all, Some(right)).unwrap_or(Expr::Lit(Lit::bool(true)))
+        and(all, Some(right)).unwrap_or(Expr::Lit(Lit::bool(true)))
     }
 }
 
@@ -227,7 +240,7 @@ fn from(index: &Expr, least: i64) -> Option<Expr> {
     (least > 0).then(|| Expr::binary(BinaryOp::Ge, index.clone(), Expr::int(least)))
 }
 
-fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::And, a, b)),
         (a, b) => a.or(b),

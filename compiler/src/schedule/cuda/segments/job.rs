@@ -21,7 +21,7 @@ pub struct Job<'a> {
 
 /// How one variant works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum SegmentMapping {
     /// That many lanes take that many segments together.
     Warp { lanes: u32, segments: i64 },
     /// A thread takes neighbouring segments, side by side with others.

@@ -7,13 +7,13 @@ use crate::core::{COLUMNS, NodeId, linear};
 use crate::error::{Error, Result};
 use crate::kernel::{Expr, Gpu, Reg, Stmt, WARP};
 use crate::scalar::{BinaryOp, Lit, Ty};
-use crate::schedule::cuda::expressions::{int32, wide};
+use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::segments::neighbours;
 
 /// Columns of a lane.
-const OF_LANE: i64 = COLUMNS / WARP as i64;
+const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 
@@ -41,7 +41,7 @@ struct Group {
     base: (NodeId, Expr),
     offset: i64,
     column: usize,
-    there: Option<Expr>,
+    is_present: Option<Expr>,
 }
 
 /// The lane's number among so many.
@@ -56,7 +56,7 @@ impl Tile<'_> {
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
-        let first = self.base.clone().plus(wide(self.lane.clone()).times(Expr::int(v)));
+        let first = self.base.clone().plus(to_i64(self.lane.clone()).times(Expr::int(v)));
         let first = bind(l, "first", first, out);
         let end = bind(l, "end", self.base.clone().plus(self.count.clone()), out);
         let batch = if self.lanes == WARP { self.batch(l) } else { 1 };
@@ -98,19 +98,19 @@ impl Tile<'_> {
 
     /// Columns of a row.
     fn width(&self) -> i64 {
-        i64::from(self.lanes) * OF_LANE
+        i64::from(self.lanes) * COLUMNS_PER_LANE
     }
 
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
         let mut of_segment = || {
-            let mut of = Vec::new();
+            let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
                 let start = r.absent(l.launch);
-                let regs: Vec<Reg> = (0..OF_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
+                let regs: Vec<Reg> = (0..COLUMNS_PER_LANE).map(|_| l.k.reg("acc", r.ty)).collect();
                 out.extend(regs.iter().map(|a| Stmt::Var(*a, start.clone())));
-                of.push(regs);
+                per_reduction.push(regs);
             }
-            of
+            per_reduction
         };
         self.segments.iter().map(|_| of_segment()).collect()
     }
@@ -120,22 +120,24 @@ impl Tile<'_> {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
         let reads = neighbours(l.launch, &roots, k);
-        let words: i64 =
-            reads.iter().map(|(x, _)| OF_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4).sum();
+        let words: i64 = reads
+            .iter()
+            .map(|(x, _)| COLUMNS_PER_LANE * (l.launch.g.ty(*x).elem.size() as i64).max(4) / 4)
+            .sum();
         let rows = WORDS_IN_FLIGHT / (words.max(1) * self.segments.len() as i64);
         1 << rows.clamp(1, 8).ilog2()
     }
 
     /// Distance of a lane's groups of neighbours.
-    fn apart(&self) -> i64 {
+    fn group_stride(&self) -> i64 {
         i64::from(self.lanes) * self.job.v
     }
 
     /// Offset and first column of each group of `rows` rows.
     fn places(&self, rows: i64) -> Vec<(i64, usize)> {
-        let groups = OF_LANE / self.job.v;
+        let groups = COLUMNS_PER_LANE / self.job.v;
         let place = |i: i64| {
-            (i / groups * self.width() + i % groups * self.apart(), (i % groups * self.job.v) as usize)
+            (i / groups * self.width() + i % groups * self.group_stride(), (i % groups * self.job.v) as usize)
         };
         (0..rows * groups).map(place).collect()
     }
@@ -150,7 +152,7 @@ impl Tile<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let base = (l.launch.g.fresh_var(Ty::I64).1, at.clone());
-        let group = |(offset, column)| Group { base: base.clone(), offset, column, there: None };
+        let group = |(offset, column)| Group { base: base.clone(), offset, column, is_present: None };
         let groups: Vec<Group> = self.places(rows).into_iter().map(group).collect();
         self.groups(l, &groups, self.job.v, accs, out)
     }
@@ -172,10 +174,15 @@ impl Tile<'_> {
         let mut groups = Vec::new();
         for (offset, column) in self.places(rows) {
             let index = bind(l, "k", at.clone().plus(Expr::int(offset)), out);
-            let there = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
-            let there = Some(bind(l, "there", there, out));
+            let is_present = Expr::binary(BinaryOp::Le, index.clone().plus(Expr::int(v)), end.clone());
+            let is_present = Some(bind(l, "there", is_present, out));
             let index = bind(l, "k", index.min(last.clone()), out);
-            groups.push(Group { base: (l.launch.g.fresh_var(Ty::I64).1, index), offset: 0, column, there });
+            groups.push(Group {
+                base: (l.launch.g.fresh_var(Ty::I64).1, index),
+                offset: 0,
+                column,
+                is_present,
+            });
         }
         self.groups(l, &groups, v, accs, out)
     }
@@ -200,10 +207,10 @@ impl Tile<'_> {
                 let mut one = Vec::new();
                 let index = bind(l, "k", at.clone().plus(Expr::int(q)), &mut one);
                 let base = (l.launch.g.fresh_var(Ty::I64).1, index);
-                let group = Group { base, offset: 0, column: column + q as usize, there: None };
+                let group = Group { base, offset: 0, column: column + q as usize, is_present: None };
                 self.groups(l, &[group], 1, accs, &mut one)?;
-                let there = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
-                some.push(Stmt::If(there, one, vec![]));
+                let is_present = Expr::binary(BinaryOp::Lt, at.clone().plus(Expr::int(q)), end.clone());
+                some.push(Stmt::If(is_present, one, vec![]));
             }
             let partly = Expr::binary(BinaryOp::Gt, at.plus(Expr::int(v)), end.clone());
             body.push(Stmt::If(partly, some, vec![]));
@@ -240,7 +247,7 @@ impl Tile<'_> {
                 }
                 for (g, indices) in elements {
                     for (index, column) in indices.into_iter().zip(g.column..) {
-                        self.step(l, &vars, index, column, g.there.as_ref(), accs, &mut work)?;
+                        self.step(l, &vars, index, column, g.is_present.as_ref(), accs, &mut work)?;
                     }
                 }
                 Ok::<_, Error>(())
@@ -272,7 +279,7 @@ impl Tile<'_> {
         vars: &[(NodeId, Expr)],
         index: NodeId,
         column: usize,
-        there: Option<&Expr>,
+        is_present: Option<&Expr>,
         accs: &[Vec<Reg>],
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
@@ -287,8 +294,8 @@ impl Tile<'_> {
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
         for (a, e) in accs.iter().zip(values) {
             let old = Expr::Reg(a[column]);
-            let e = match there {
-                Some(there) => Expr::Select(Box::new(there.clone()), Box::new(e), Box::new(old)),
+            let e = match is_present {
+                Some(is_present) => Expr::Select(Box::new(is_present.clone()), Box::new(e), Box::new(old)),
                 None => e,
             };
             out.push(Stmt::Assign(a[column], e));
@@ -300,22 +307,23 @@ impl Tile<'_> {
     fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let mut all = Vec::new();
         for accs in accs {
-            let mut of = Vec::new();
+            let mut per_reduction = Vec::new();
             for (r, accs) in self.job.reductions.iter().zip(accs) {
                 let mut groups = Vec::new();
                 for group in accs.chunks(self.job.v as usize) {
                     let regs = group.iter().map(|a| Expr::Reg(*a)).collect();
                     let mut value = pairs(l, r, regs, out)?;
-                    for apart in [1, 2, 4, 8, 16].into_iter().filter(|apart| *apart < self.lanes) {
-                        let other = bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), apart), out);
+                    for distance in [1, 2, 4, 8, 16].into_iter().filter(|distance| *distance < self.lanes) {
+                        let other =
+                            bind(l, "other", Expr::ShuffleDown(Box::new(value.clone()), distance), out);
                         let joined = join(l, r, &value, &other, out)?;
                         value = bind(l, "joined", joined, out);
                     }
                     groups.push(value);
                 }
-                of.push(pairs(l, r, groups, out)?);
+                per_reduction.push(pairs(l, r, groups, out)?);
             }
-            all.push(of);
+            all.push(per_reduction);
         }
         Ok(all)
     }

@@ -39,9 +39,9 @@ const WARPS: i64 = 8;
 /// Threads of a block.
 pub const THREADS: u32 = WARPS as u32 * WARP;
 /// Steps of a launch at most.
-const MOST_STEPS: i64 = 8;
+const MAX_STEPS: i64 = 8;
 /// Arrays beside the state whose elements a lane keeps at most.
-const MOST_OTHERS: usize = 2;
+const MAX_OTHERS: usize = 2;
 
 /// How an iteration is done.
 #[derive(Clone)]
@@ -73,8 +73,12 @@ impl TemporalBlockingParams {
         let state = l.repeated()?;
         let [whole_rows, whole_columns] = [0, 1].map(|axis| l.g.add(Op::Len(state, axis)));
         let ty = l.g.ty(state);
-        let same = (*rows, *columns) == (whole_rows, whole_columns) && l.g.ty(item.node) == ty;
-        if !same || !is_store(&l.g, item) || is_nested(&l.g, item) || !matches!(ty.elem.size(), 4 | 8) {
+        let is_whole_state = (*rows, *columns) == (whole_rows, whole_columns) && l.g.ty(item.node) == ty;
+        if !is_whole_state
+            || !is_store(&l.g, item)
+            || is_nested(&l.g, item)
+            || !matches!(ty.elem.size(), 4 | 8)
+        {
             return None;
         }
         let stencils = stencil::stencils(&mut l.g, &fused.domain, &inner.arrays);
@@ -92,7 +96,7 @@ impl TemporalBlockingParams {
         let simple = |s: &&Stencil| {
             s.array == state || s.is_pointwise() && l.g.ty(s.array).elem.size() == ty.elem.size()
         };
-        if others.len() > MOST_OTHERS || !refs.iter().all(simple) {
+        if others.len() > MAX_OTHERS || !refs.iter().all(simple) {
             return None;
         }
         let reach = [0, 1].map(|axis| {
@@ -116,22 +120,22 @@ impl TemporalBlockingParams {
         let lambda = l.g.close(&binders, edge.value);
         let edge = Predicated { value: l.g.add(Op::Generate(fused.domain.clone(), lambda)), ..edge };
         // at the edges there may be other distances
-        let there = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
-        let of_state = [&stencils, &there].into_iter().flatten().filter(|s| s.array == state);
+        let boundary_stencils = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
+        let of_state = [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == state);
         let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, widths) = (inner.arrays[0], inner.widths.clone());
         Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, variants, steps })
     }
 
     /// For a variant of so many steps.
-    pub fn with(&self, steps: i64) -> TemporalBlockingParams {
+    pub fn with_steps(&self, steps: i64) -> TemporalBlockingParams {
         TemporalBlockingParams { steps, ..self.clone() }
     }
 
     /// Blocks on a multiprocessor: what a lane keeps, and what it needs beside it, has registers
     /// then. Four Jacobi steps of 8192 x 8192 elements of f32 take 0.153 ms with three blocks,
     /// 0.179 with two.
-    pub fn blocks(&self, l: &LaunchContext) -> u32 {
+    pub fn min_resident_blocks(&self, l: &LaunchContext) -> u32 {
         let words =
             ROWS * self.v * l.g.ty(self.state).elem.size() as i64 / 4 * (1 + self.others.len() as i64);
         match words {
@@ -158,7 +162,7 @@ impl TemporalBlockingParams {
     }
 
     /// The least length of an axis.
-    pub fn least(&self) -> i64 {
+    pub fn min_extent(&self) -> i64 {
         self.edge.least
     }
 }
@@ -181,7 +185,7 @@ fn steps(reach: [i64; 2], v: i64) -> Vec<i64> {
         let all = WARPS * ROWS * i64::from(WARP) * v;
         rows > 0 && columns > 0 && 8 * rows * columns > 5 * all
     };
-    let most = (2..=MOST_STEPS).rev().find(|n| is_stored(*n));
+    let most = (2..=MAX_STEPS).rev().find(|n| is_stored(*n));
     let less = most.map(|n| n / 2).filter(|n| *n > 1);
     most.into_iter().chain(less).collect()
 }

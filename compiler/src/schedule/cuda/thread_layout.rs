@@ -2,7 +2,7 @@
 
 /// How the elements of a fused group lie in a thread's registers.
 #[derive(Clone, Copy, Default)]
-pub struct Shape {
+pub struct ThreadLayout {
     /// Neighbours of each thread, accessed at once.
     pub v: i64,
     /// In planes, a thread's columns are as far apart as a warp is wide, so that a warp's accesses
