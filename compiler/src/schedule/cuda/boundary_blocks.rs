@@ -1,13 +1,16 @@
-//! The first and the last blocks of a vector: they run the code of full blocks on a tile of shared
-//! memory that holds what is read, halo included.
+//! Boundary blocks of a stencil of vectors: they run the code of full blocks on a shared-memory
+//! tile that holds what the block reads, with the halo. Chosen where windows are small and all
+//! reads of an array agree on the halo (`map.rs`). Only these blocks pay for the way through shared
+//! memory.
 //!
 //! ```text
 //! if full { load a, b, c, d = x[first] .. }
-//! else    { tile[..] = what stands at start ..   barrier   load a, b, c, d = tile[..] }        the same code computes with it
+//! else    { fill tile[..] from start on, with the halo;  barrier;  load a, b, c, d = tile[..] }
+//! compute with a, b, c, d
 //! ```
 //!
-//! If each thread looked up its own elements one by one instead, the code for that would take
-//! registers that full blocks then lack.
+//! If each thread loaded its elements one by one instead, that code would take registers which full
+//! blocks then lack.
 
 use super::elements::Elements;
 use super::register_window::{self, Window};
@@ -20,7 +23,7 @@ use crate::scalar::Lit;
 use crate::schedule::boundary::halo::Halo;
 use crate::schedule::lower::Lower;
 
-/// A block's elements, and what stands around them.
+/// The elements of a block, and the halo around them.
 pub struct BoundaryBlock<'a> {
     pub windows: &'a [Window],
     pub elements: &'a Elements,
@@ -31,7 +34,8 @@ pub struct BoundaryBlock<'a> {
 }
 
 impl BoundaryBlock<'_> {
-    /// Makes what `full` has loaded variables that either branch sets.
+    /// Turns the registers that `full` has loaded into variables that either branch sets. Writes
+    /// the loads of boundary blocks to `boundary`.
     pub fn load(
         &self,
         l: &mut Lower,

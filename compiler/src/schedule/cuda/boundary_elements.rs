@@ -1,11 +1,12 @@
-//! The elements at the edges of rows and columns: what no thread takes with its neighbours.
+//! Boundary elements of register tiling: the elements that no thread computes together with its
+//! neighbours, because they are not in the interior.
 //!
-//! Of a warp at the left or right edge a lane or two have elements at the edge. All lanes share
-//! them: each takes one, of the warp's rows side by side, until there are no more. A warp whose
-//! rows are at an edge takes all of its elements so.
+//! In a warp at the left or right edge, the elements of one or two lanes are at the edge. All lanes
+//! of the warp share these: each lane takes one element at a time, of the warp's rows side by side,
+//! until none is left. A warp whose rows are at an edge computes all its elements in this way.
 //!
 //! ```text
-//! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns a lane, lane 0 at the edge: 4 rows by 4 columns
+//! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns per lane, lane 0 at the edge: 4 rows by 4 columns
 //! row        0 0 0 0 - - .. 1 1 ..
 //! column     0 1 2 3 - - .. 0 1 ..
 //! ```
@@ -20,8 +21,8 @@ use crate::schedule::element::{canonical, opened};
 use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{Lower, named as bind};
 
-/// The elements of a warp whose lanes do not all have room, but for those of lanes that have it.
-/// None: no lane has it.
+/// Computes the elements of a warp that has lanes outside of the interior, except those of its
+/// interior lanes. `bounds` is `None` if no lane is interior.
 pub fn elements(
     l: &mut Lower,
     (fused, items): (&FusedGroup, &[&Item]),
@@ -37,7 +38,7 @@ pub fn elements(
     };
     let some = before.clone().plus(int32(WARP as i32)).minus(from.clone());
     let count = bind(l, "count", some.times(int32(tiling.v as i32)), &mut out);
-    // lanes side by side in a row
+    // the number of lanes that share a row
     let lanes_per_row = i64::from(WARP) / tiling.thread_rows;
     let down = Expr::binary(BinaryOp::Shr, lane(), int32(lanes_per_row.ilog2() as i32));
     let mut index: Vec<Expr> = position.vars.iter().map(|v| v.1.clone()).collect();
@@ -64,8 +65,8 @@ pub fn elements(
     Ok(out)
 }
 
-/// How many of the first lanes have no room, and the first of the last ones that have none: 0 and 0
-/// if none has it.
+/// Returns the number of leading lanes that are not interior, and the first of the trailing lanes
+/// that are not interior; 0 and 0 if no lane is interior.
 fn lanes(
     l: &mut Lower,
     tiling: PlaneTiling,
@@ -95,13 +96,13 @@ fn lanes(
     (lanes_or_zero(before), lanes_or_zero(from))
 }
 
-/// The items' values at these indices, stored.
+/// Computes the items' values at these indices, and stores them.
 fn element(l: &mut Lower, items: &[&Item], index: &[Expr], extents: &[Expr]) -> Result<Vec<Stmt>> {
     let vars: Vec<(NodeId, Expr)> =
         index.iter().map(|e| (l.launch.g.fresh_var(Ty::I64).1, e.clone())).collect();
     let own: Vec<NodeId> = vars.iter().map(|v| v.0).collect();
     let roots: Vec<NodeId> = items.iter().map(|it| opened(&mut l.launch.g, it.node, &own)).collect();
-    // what records name
+    // the number of the element, which error records name
     let number = index
         .iter()
         .zip(extents)

@@ -1,4 +1,5 @@
-//! Several elements of one thread: their loads first, then their values, then their stores.
+//! The elements of one thread: their loads first, then their values, then their stores; and the
+//! fast path of several elements with one test for the slow path.
 
 use super::access;
 use super::thread_layout::ThreadLayout;
@@ -12,25 +13,25 @@ use crate::schedule::groups::{Item, domain};
 use crate::schedule::lower::{LaunchContext, Lower, SlowPath, named as bind};
 use crate::schedule::{division, slow_path};
 
-/// Up to this many elements of a thread leave registers for divisions without branches, each condition
-/// where its operands are at hand. With eight of an `acos` it takes 73 registers, and 0.213 ms in
-/// place of 0.162.
+/// The maximum number of elements of a thread for which f32 divisions have no branches: the test of
+/// each division's operands follows right where they are in registers. Eight elements of an `acos`
+/// need 73 registers by it, and take 0.213 ms in place of 0.162 ms.
 const MAX_BRANCH_FREE_ELEMENTS: usize = 4;
 
-/// Elements at constant offsets from one index.
+/// The elements of a thread, at constant offsets from one index.
 pub struct Elements {
-    /// The graph's node of the index from which they count, and its register.
+    /// The index from which the offsets count: its node in the graph, and its register.
     base: (NodeId, Expr),
-    /// Groups of neighbours: the offset of each group's first element.
+    /// The offset of each group's first element.
     groups: Vec<i64>,
-    /// Neighbours of a group.
+    /// The vector width: elements per group.
     v: i64,
-    /// Each element's index, group by group.
+    /// The index of each element, group by group.
     pub indices: Vec<NodeId>,
 }
 
 impl Elements {
-    /// The elements `groups[g] + 0..v` from `base`, an i64 register.
+    /// Returns the elements `groups[g] + 0..v` from `base`, an i64 register.
     pub fn new(l: &mut Lower, base: Expr, groups: Vec<i64>, v: i64) -> Elements {
         let (_, node) = l.launch.g.fresh_var(Ty::I64);
         let mut indices = Vec::new();
@@ -41,35 +42,36 @@ impl Elements {
         Elements { base: (node, base), groups, v, indices }
     }
 
-    /// The index of element `i`.
+    /// Returns the index of element `i`.
     pub fn at(&self, i: usize) -> Expr {
         let offset = self.offset(i);
         if offset == 0 { self.base.1.clone() } else { self.base.1.clone().plus(Expr::int(offset)) }
     }
 
-    /// The index from which they count: in the graph, and in the kernel.
+    /// Returns the index from which the offsets count: its node, and its register.
     pub fn base(&self) -> &(NodeId, Expr) {
         &self.base
     }
 
-    /// The number of the first element of each group of neighbours.
+    /// Returns the number of the first element of each group.
     pub fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.indices.len()).step_by(self.v as usize)
     }
 
-    /// How far element `i` is from the base.
+    /// Returns the offset of element `i` from the base.
     pub fn offset(&self, i: usize) -> i64 {
         self.groups[i / self.v as usize] + i as i64 % self.v
     }
 
-    /// One group of neighbours.
+    /// Returns one group of neighbours.
     pub fn group(&self, g: usize) -> Elements {
         let v = self.v as usize;
         let indices = self.indices[g * v..][..v].to_vec();
         Elements { base: self.base.clone(), groups: vec![self.groups[g]], v: self.v, indices }
     }
 
-    /// The index so many elements from element `i`: in the kernel, and in the graph.
+    /// Returns the index that is `offset` elements from element `i`: as an expression, and as a
+    /// node.
     pub fn neighbour(&self, l: &mut Lower, i: usize, offset: i64) -> (Expr, NodeId) {
         let offset = self.offset(i) + offset;
         let of = l.launch.g.lit(Lit::i64(offset));
@@ -78,14 +80,14 @@ impl Elements {
         (if offset == 0 { base } else { base.plus(Expr::int(offset)) }, node)
     }
 
-    /// Loads what is read at the elements' own indices, unless it is there already, or will come
-    /// from elsewhere.
+    /// Loads what is read at the elements' own indices, except arrays in `elsewhere` and elements
+    /// that are in registers already.
     pub fn load(&self, l: &mut Lower, elsewhere: &[NodeId], out: &mut Vec<Stmt>) {
         let arrays: Vec<NodeId> =
             l.launch.facts.accesses.pointwise().filter(|x| !elsewhere.contains(x)).copied().collect();
         l.scope.loaded.get_or_insert_default();
         for x in arrays {
-            // a matrix of any strides has an address for each element
+            // the elements of a matrix with any strides have an address each
             if l.k.strided && l.launch.g.ty(x).rank > 1 {
                 continue;
             }
@@ -104,8 +106,8 @@ impl Elements {
         }
     }
 
-    /// For each element the values of the nodes that `roots` makes of its number and index. `vars`
-    /// are known values beside the index.
+    /// Returns for each element the values of the nodes that `roots` makes of its number and index.
+    /// `vars` are the known values of other nodes.
     pub fn values(
         &self,
         l: &mut Lower,
@@ -121,12 +123,12 @@ impl Elements {
             let mut values = fast_then_slow(l, &vars, &roots, out)?.into_iter();
             return Ok(each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect());
         }
-        // a record names its element
+        // an error record names its element, so each has code of its own
         each.iter().enumerate().map(|(j, e)| l.region(&vars, e, &self.at(j), out)).collect()
     }
 
-    /// The values without what is unlikely, and whether any of it would have been needed: then the
-    /// elements are to be computed in another way.
+    /// Returns the values of the fast path, and whether an element needs the slow path. `None` if
+    /// there is no slow path. The caller computes the elements again where they need it.
     pub fn fast_path(
         &self,
         l: &mut Lower,
@@ -152,13 +154,14 @@ impl Elements {
         Ok((each.iter().map(|e| values.by_ref().take(e.len()).collect()).collect(), needs_slow_path))
     }
 
-    /// Whether a thread has so few that they divide without branches, where anything is unlikely.
+    /// Whether the elements are so few that their divisions have no branches, if there is a slow
+    /// path.
     pub fn divide_without_branches(&self) -> bool {
         self.indices.len() <= MAX_BRANCH_FREE_ELEMENTS
     }
 
-    /// Whether the first element reads nothing but what is loaded of its own index: then the
-    /// others' code is its code with other registers.
+    /// Whether the first element reads only what is loaded at its own index. The code of the other
+    /// elements is then the same with other registers.
     fn reads_own_elements_only(&self, l: &mut Lower, roots: &[NodeId]) -> bool {
         let (base, needed) = (self.indices[0], l.launch.g.reachable(roots.iter().copied()));
         if l.scope.loaded.is_none() {
@@ -176,7 +179,8 @@ impl Elements {
         needed.into_iter().all(&mut is_own)
     }
 
-    /// As [`Elements::usual`], the first element lowered, the others like it.
+    /// Does the same as [`Elements::fast_path`]: lowers the first element, and copies its code for
+    /// the others.
     fn copied_from_first(
         &self,
         l: &mut Lower,
@@ -198,7 +202,8 @@ impl Elements {
         Ok((values, needs_slow_path.map(Expr::Reg)))
     }
 
-    /// What makes the first element's code the code of element `j`.
+    /// Returns the renaming of registers that turns the first element's code into that of element
+    /// `j`.
     fn renaming(&self, l: &mut Lower, j: usize, own: &[Stmt], out: &mut Vec<Stmt>) -> Renaming {
         let mut renaming = Renaming::default();
         if let (Expr::Reg(base), Expr::Reg(at)) = (&self.base.1, bind(l, "index", self.at(j), out)) {
@@ -215,8 +220,8 @@ impl Elements {
         renaming
     }
 
-    /// Stores the items' values, each element's in the items' order; with an index behind the last
-    /// element only what is before it, one by one.
+    /// Stores the items' values, each element's in the order of the items. If `end` is given, it
+    /// stores only the elements before that index, one by one.
     pub fn store(
         &self,
         l: &mut Lower,
@@ -256,7 +261,7 @@ impl Elements {
     }
 }
 
-/// Loads `count` neighbours of an array into registers, by one access.
+/// Loads `count` neighbours of an array into registers, by vector accesses.
 pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Vec<Stmt>) -> Vec<Reg> {
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let regs: Vec<Reg> = (0..count).map(|_| l.k.reg("x", ty)).collect();
@@ -264,7 +269,8 @@ pub fn bind_all(l: &mut Lower, array: NodeId, at: Expr, count: i64, out: &mut Ve
     regs
 }
 
-/// The register that becomes true where something unlikely is needed. None: nothing is unlikely.
+/// Declares the flag that becomes true if an element needs the slow path. Returns `None` if there
+/// is no slow path.
 fn slow_path_flag(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Option<Reg> {
     if slow_path::conditions(l.launch, roots).is_empty() {
         return None;
@@ -274,8 +280,8 @@ fn slow_path_flag(l: &mut Lower, roots: &[NodeId], out: &mut Vec<Stmt>) -> Optio
     Some(needs_slow_path)
 }
 
-/// The values of the roots without what is unlikely, and whether any of it would have been needed:
-/// then they are wrong. None: nothing is unlikely.
+/// Returns the values of the fast path, and whether the slow path is needed, which makes the values
+/// wrong. `None` if there is no slow path.
 fn fast_path_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -291,8 +297,8 @@ fn fast_path_values(
     Ok((values, needs_slow_path))
 }
 
-/// The values of the roots without what is unlikely, and without branches; where `any` becomes true
-/// they are wrong.
+/// Returns the values of the fast path, with divisions that have no branches. They are wrong if the
+/// flag `needs_slow_path` becomes true.
 fn branch_free_values(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -308,8 +314,8 @@ fn branch_free_values(
     .0
 }
 
-/// The values of the roots, without what is unlikely; where one of its conditions holds, one branch
-/// computes them all again, with it.
+/// Computes the values on the fast path; if the slow path is needed, a branch computes all of them
+/// again.
 fn fast_then_slow(
     l: &mut Lower,
     vars: &[(NodeId, Expr)],
@@ -319,7 +325,7 @@ fn fast_then_slow(
     let before = l.scope.loaded.clone();
     let (values, needs_slow_path) = fast_path_values(l, vars, roots, out)?;
     let Some(needs_slow_path) = needs_slow_path else { return Ok(values) };
-    // what the fast path has loaded is not known to the branch, whose code is long enough
+    // the slow path loads its operands again, so that their registers are free in the fast path
     l.scope.loaded = before;
     let mut complete = Vec::new();
     let exact = l.region(vars, roots, &Expr::int(0), &mut complete)?;
@@ -334,8 +340,8 @@ fn fast_then_slow(
     Ok(vars)
 }
 
-/// One element of the items at an index register, by itself. `unusual`: because it has something
-/// unlikely, or divides what has no quotient without a branch.
+/// Computes one element of the items at the index `at` and stores it. If `is_slow_path`, its
+/// divisions take any operands without a branch.
 pub fn single(
     l: &mut Lower,
     items: &[&Item],
@@ -351,7 +357,7 @@ pub fn single(
     Ok(())
 }
 
-/// Stores the values of one element: all are known before the first is stored, because an output
+/// Stores the values of one element. All are computed before the first is stored, because an output
 /// may be an input.
 pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr, out: &mut Vec<Stmt>) {
     let mut stores = Vec::new();
@@ -365,12 +371,12 @@ pub fn store_single(l: &mut Lower, items: &[&Item], values: Vec<Expr>, at: &Expr
     out.append(&mut stores);
 }
 
-/// The arrays that items are stored to.
+/// Returns the items that are stored arrays.
 pub fn stored<'p>(l: &LaunchContext, fused: &'p crate::schedule::groups::FusedGroup) -> Vec<&'p Item> {
     fused.items.iter().filter(|it| matches!(l.g.op(it.node), Op::Generate(..) | Op::Materialize(_))).collect()
 }
 
-/// Words of registers that one group of neighbours takes, over these arrays.
+/// Returns the words of registers that one group of neighbours takes over these arrays.
 pub fn words<'x>(
     l: &LaunchContext,
     arrays: impl IntoIterator<Item = &'x NodeId>,
@@ -380,5 +386,5 @@ pub fn words<'x>(
     arrays.into_iter().map(words).sum::<i64>().max(1)
 }
 
-/// A body of more operations than this is not repeated to keep more loads in flight.
+/// The maximum number of operations of a thread's unrolled body.
 pub const MAX_UNROLLED: u32 = 512;

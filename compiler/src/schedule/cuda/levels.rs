@@ -1,10 +1,10 @@
-//! The upper levels of the tree, in the same launch (semantics 5.1, step 4): the last block of a
-//! group of 2048 tiles reduces the group's results, the last group's block the groups', and
-//! computes the scalars that follow.
+//! The upper levels of the fixed tree, in the same launch (semantics 5.1, step 4). The last block
+//! of a group of 2048 tiles reduces the group's results; the block that finishes the last group
+//! reduces the results of the groups, and computes the scalars that follow from them.
 //!
-//! Blocks count themselves in with one arrival each, so nobody waits: at the counter of their
-//! group, then at one for all groups. Joining all tiles' results in one last block instead costs 10
-//! us at 2^26 elements (DESIGN, section 8).
+//! No block waits for another: each block arrives once at the counter of its group, and each group
+//! once at a counter of all groups. If one last block joined the results of all tiles instead, 2^26
+//! elements would take 10 us more.
 
 use super::expressions::{int32, thread, to_i64};
 use super::tree::{Column, StoredValues, join_warps, variable, width_of};
@@ -16,24 +16,24 @@ use crate::schedule::lower::{Lower, Place, named as bind};
 use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::scalars as values;
 
-/// What a block knows.
+/// The values that a block of a reduction has computed about itself.
 pub struct Block {
-    /// The thread's column.
+    /// The column of this thread.
     pub column: Column,
-    /// How many tiles there are.
+    /// The number of tiles.
     pub count: Expr,
-    /// Its group (i64), and the group's first tile (i64).
+    /// The block's group, and the group's first tile (both i64).
     pub group: Expr,
     pub base: Expr,
-    /// Its place among the group's blocks (i32), and how many these are if the group is full (i32).
+    /// The block's index in its group (i32), and the number of blocks of a full group (i32).
     pub index_in_group: Expr,
     pub blocks_per_group: Expr,
-    /// A place for each warp's value, for each reduction.
+    /// Shared memory for a value per warp, for each reduction.
     pub shared: Vec<Mem>,
 }
 
 impl Block {
-    /// The block's tile (i64) of that step and side (i32).
+    /// Returns the block's tile (i64) of that pass over its tiles and that team (both i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
         let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
         self.base.clone().plus(to_i64(pair.times(int32(TEAMS as i32)).plus(side)))
@@ -45,8 +45,8 @@ pub fn is_zero(x: &Expr) -> Expr {
     Expr::binary(BinaryOp::Eq, x.clone(), int32(0))
 }
 
-/// The whole kernel around `work`, which leaves the results of this block's tiles in the scratch
-/// arrays.
+/// Writes the whole kernel around `work`, which stores the results of this block's tiles to
+/// scratch.
 pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -72,7 +72,7 @@ pub fn complete(
     let pairs = members.plus(int32(TEAMS as i32 - 1));
     let pairs = Expr::binary(BinaryOp::Shr, pairs, int32(TEAMS.trailing_zeros() as i32));
     let blocks = pairs.min(b.blocks_per_group.clone());
-    // the arriving thread sees what the others stored
+    // the thread that arrives sees what the other threads stored
     body.push(Stmt::Barrier);
     let last = arrive(l, flag, 0, group.clone(), blocks, &mut body);
 
@@ -80,7 +80,7 @@ pub fn complete(
     let mut upper = reduce.tile(l, &base, &end)?;
     let finished = Stmt::Assign(done, Expr::Lit(Lit::bool(true)));
     let mut several = Vec::new();
-    // the groups' results lie behind the tiles'
+    // the results of the groups lie behind those of the tiles in scratch
     let aligned = Expr::binary(BinaryOp::And, b.count.clone().plus(Expr::int(3)), Expr::int(!3));
     let behind = bind(l, "behind", aligned, &mut several);
     several.push(reduce.store(behind.clone().plus(group)));
@@ -107,8 +107,8 @@ pub fn complete(
     Ok(())
 }
 
-/// Thread 0 arrives for the block; whether it was the last one, known to all threads through shared
-/// memory.
+/// Thread 0 arrives at a counter for its block. Returns whether the block is the last of `of` to
+/// arrive; all threads read that from shared memory.
 pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &mut Vec<Stmt>) -> Expr {
     let here = l.k.reg("here", Ty::Bool);
     let arrival = vec![Stmt::Arrive(here, counter, of), Stmt::Store(flag, int32(at), Expr::Reg(here))];
@@ -117,19 +117,19 @@ pub fn arrive(l: &mut Lower, flag: Mem, at: i32, counter: Expr, of: Expr, out: &
     bind(l, "complete", Expr::load(flag, int32(at)), out)
 }
 
-/// Tiles of the levels above, by one block.
+/// Joins the tiles of the upper levels, in one block.
 pub struct UpperLevels<'a> {
     pub reductions: &'a [Reduction],
     pub column: &'a Column,
-    /// Places for four warps' values, a reduction each.
+    /// Shared memory for the values of four warps, for each reduction.
     pub shared: &'a [Mem],
-    /// Thread 0's results.
+    /// The registers of thread 0 for the results.
     pub totals: &'a [Reg],
 }
 
 impl UpperLevels<'_> {
-    /// The values of the scratch arrays from `base` on, below `end`, at most 2048, become thread
-    /// 0's totals.
+    /// Reduces the values of the scratch arrays from `base` on, before `end`, at most 2048, into
+    /// thread 0's `totals`.
     fn tile(&self, l: &mut Lower, base: &Expr, end: &Expr) -> Result<Vec<Stmt>> {
         let (mut out, mut columns, mut joins) = (Vec::new(), Vec::new(), Vec::new());
         let c = self.column;
@@ -153,15 +153,15 @@ impl UpperLevels<'_> {
         Ok(out)
     }
 
-    /// Thread 0 stores its totals.
+    /// Returns the statement by which thread 0 stores its totals.
     fn store(&self, at: Expr) -> Stmt {
         let each = self.reductions.iter().zip(self.totals);
         let store = each.map(|(r, v)| Stmt::Store(r.scratch, at.clone(), Expr::Reg(*v))).collect();
         Stmt::If(is_zero(&thread()), store, vec![])
     }
 
-    /// `m` values from `behind` on, level by level, in place: tile t's result replaces value t,
-    /// which no later tile reads. One level is enough up to 2^33 elements.
+    /// Reduces `m` values from `behind` on, level by level, in place: the result of tile t replaces
+    /// value t, which no later tile reads. One level is enough up to 2^33 elements.
     pub fn levels(&self, l: &mut Lower, behind: &Expr, m: &Expr) -> Result<Vec<Stmt>> {
         let left = l.k.reg("left", Ty::I64);
         let t = l.k.reg("t", Ty::I64);
@@ -173,7 +173,7 @@ impl UpperLevels<'_> {
         let end = bind(l, "end", end, &mut tile);
         tile.append(&mut self.tile(l, &base, &end)?);
         tile.push(self.store(behind.clone().plus(Expr::Reg(t))));
-        // thread 0's store is seen by all, and the warps' places are free again
+        // all threads see thread 0's store, and the shared memory of the warps may be written again
         tile.push(Stmt::Barrier);
         level.push(Stmt::Seq(t, Expr::int(0), next_count.clone(), tile));
         level.push(Stmt::Assign(left, next_count));
@@ -182,7 +182,7 @@ impl UpperLevels<'_> {
     }
 }
 
-/// Threads of a block: it takes two tiles.
+/// Threads of a block: two teams.
 pub const THREADS: u32 = 256;
 
 pub const TEAMS: i64 = THREADS as i64 / COLUMNS;

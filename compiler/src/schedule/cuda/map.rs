@@ -1,11 +1,14 @@
-//! Map: every element on its own.
+//! Map: every element on its own, with vector accesses and loop unrolling; stencils of vectors,
+//! too. Chosen for maps and one-dimensional stencils that no other strategy takes. Its cost is that
+//! of the memory traffic, unless the body is long (`stencil_cost.rs` has the times of stencils).
 //!
-//! A block takes `threads * v * u` elements; thread t has u groups of v neighbours, `threads * v`
-//! apart, so that each access of a warp is one line of memory after another. All loads of a thread
-//! come before its first use of one; what is read around the elements, too (`window`). The block at
-//! the end, which is not full, goes element by element, or computes as full ones do with what
-//! stands beyond the end (`ends`). Where the launch before read the same array, blocks run from its
-//! end: the end is what the caches hold.
+//! A block computes `threads * v * u` elements. A thread has `u` groups of `v` neighbouring
+//! elements each, and its groups are `threads * v` elements apart, so that each access of a warp is
+//! coalesced. All loads of a thread come before the first use of one, including what stencils read
+//! around the elements (`register_window.rs`). The partial block at the end either computes element
+//! by element, or runs the code of full blocks on a tile that holds the halo
+//! (`boundary_blocks.rs`). If the launch before read the same array, blocks run from its end,
+//! because the end is what the caches hold.
 
 use super::boundary_blocks::BoundaryBlock;
 use super::elements::{Elements, MAX_UNROLLED, single, stored, words};
@@ -26,53 +29,61 @@ use crate::schedule::stencil::Stencil;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Words of memory that a thread keeps in flight: at full occupancy one access of 16 bytes covers
+/// Words of memory that a thread keeps in flight: at full occupancy, one access of 16 bytes covers
 /// the latency (measured: more is slower).
 const WORDS_IN_FLIGHT: i64 = 4;
-/// Elements of a thread: each lives in registers of its own, however few bytes it has.
+/// The maximum number of elements of a thread. Each element takes registers of its own, however few
+/// bytes it has.
 const MAX_ELEMENTS: i64 = 16;
 
-/// Operations of an element from which on the instructions are what takes time, not memory: then
-/// two groups of neighbours share the addresses (measured on the elementary functions, 2 to 14 %
-/// less time; of cheaper ones 4 % more). Not of long bodies: 8 elements of a Black-Scholes need 87
-/// registers and take 0.667 ms, 4 need 54 and take 0.502.
+/// The cost of an element from which on instructions take longer than memory. Then the unroll
+/// factor is 2, because two groups of neighbours share the computation of addresses: measured on
+/// the elementary functions, this takes 2 to 14 % less time, and 4 % more for cheaper functions. It
+/// is not done for elements of more than `MAX_COMPUTE_BOUND_COST` operations: 8 elements of a
+/// Black-Scholes formula need 87 registers and take 0.667 ms, 4 need 54 registers and take 0.502
+/// ms.
 pub const COMPUTE_BOUND_COST: u32 = 35;
 const MAX_COMPUTE_BOUND_COST: u32 = 128;
 
-/// Blocks at once on a multiprocessor, by the operations of a thread: as the assembler likes; for
-/// large bodies one, with all registers, or it saves them for more threads, and spills.
+/// Returns the minimum number of resident blocks per multiprocessor (`.minnctapersm`), by the
+/// operations of a thread; 0 leaves it to ptxas. For large bodies it is 1, so that a thread may use
+/// all registers; else ptxas limits the registers for the sake of more threads, and spills.
 pub fn min_resident_blocks(cost: u32, elements_per_thread: i64) -> u32 {
     u32::from(i64::from(cost) * elements_per_thread > 700)
 }
 
-/// Blocks at once for large bodies without branches, where no register is saved across a call. The options by
-/// `erfc`: 0.591 ms in place of 0.684 with all registers, and of 0.656 with branches.
+/// The minimum number of resident blocks for a large body without branches, which saves no
+/// registers across calls. Black-Scholes by `erfc` takes 0.591 ms, in place of 0.684 ms with all
+/// registers and 0.656 ms with branches.
 const BRANCH_FREE_RESIDENT_BLOCKS: u32 = 5;
-/// Words that a thread loads at most for that: else they alone take most of the registers.
+/// The maximum number of words that a thread loads for that: with more words, the loads alone take
+/// most of the registers.
 const MAX_WORDS_LOADED: i64 = 16;
 
-/// Groups of neighbours of a thread whose block keeps a tile: measured with 1, 2 and 4, the tile's
-/// ends count for more than the turns that smaller blocks take in loading and computing.
+/// The unroll factor with a shared-memory tile. Measured with 1, 2 and 4: large blocks are faster,
+/// because they load fewer elements of the halo, although small blocks overlap loading with
+/// computing better.
 const UNROLL_WITH_TILE: i64 = 4;
 
-/// Words of registers of a window up to which blocks at the ends share the code of full ones: then
-/// 15 taps take the same time however the vector ends (0.132 ms of 2^26 elements; apart, with what
-/// is mirrored 0.144). Wider ones get more registers by it: 31 taps 0.165 in place of 0.136.
+/// The maximum number of words of a thread's windows for which boundary blocks run the code of full
+/// blocks. Then 15 taps take the same time with every kind of halo: 0.132 ms for 2^26 elements, in
+/// place of 0.144 ms with separate code and a mirrored halo. Wider windows would take more
+/// registers: 31 taps take 0.165 ms in place of 0.136 ms.
 const MAX_BOUNDARY_BLOCK_WORDS: i64 = 20;
 
-/// How a map is done.
+/// The parameters of a map.
 pub struct MapParams {
-    /// What is loaded around the elements.
+    /// The windows that are loaded for the stencils.
     windows: Vec<Window>,
-    /// Elements of a block.
+    /// The number of elements of a block.
     pub per_block: i64,
-    /// What full blocks compute, and how far from the ends they are.
+    /// The elements that full blocks compute, with their boundary widths.
     inner: Interior,
 }
 
 impl MapParams {
-    /// For contiguous arrays, what is read around the element is kept as `strategy` says, where
-    /// that is possible; else there are nothing but loads.
+    /// Chooses the parameters. For contiguous vectors, the arrays of stencils are kept as
+    /// `strategy` says if that is possible; else every read is a load.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -91,7 +102,7 @@ impl MapParams {
         if tiled && !shared_tile_1d::assign_tiles(l, &mut windows, layout.v, per_block) {
             return MapParams::of(l, (fused, inner), stencils, StencilHint::Window, layout);
         }
-        // where elements are counted through rows, blocks keep no distance from the edges
+        // if elements are counted through the rows of a matrix, blocks have no boundary
         let all = Interior::whole(fused);
         let inner = if is_vector { inner.clone() } else { all };
         MapParams { windows, per_block, inner }
@@ -99,7 +110,8 @@ impl MapParams {
 }
 
 impl MapParams {
-    /// Whether what threads hold in registers may be set by either of two branches.
+    /// Whether the windows of a thread are small enough for boundary blocks to run the code of full
+    /// blocks.
     fn windows_fit_boundary_blocks(&self, l: &LaunchContext) -> bool {
         let own: Vec<Window> = self.windows.iter().filter(|w| w.tile.is_none()).cloned().collect();
         register_window::words(l, &own) <= MAX_BOUNDARY_BLOCK_WORDS
@@ -109,12 +121,13 @@ impl MapParams {
         self.inner.widths[0]
     }
 
-    /// Whether only a block that is not full goes element by element.
+    /// Whether only the last, partial block differs from full blocks.
     fn has_no_boundary(&self) -> bool {
         self.windows.is_empty() && self.boundary_width() == (0, 0)
     }
 
-    /// How a stencil is kept, and the bytes of it that a block loads for each element.
+    /// Returns where a stencil's values are kept, and the bytes that a block loads for each
+    /// element.
     pub fn loaded(&self, l: &LaunchContext, s: &Stencil, layout: ThreadLayout) -> (StencilHint, f64) {
         let size = l.g.ty(s.array).elem.size() as f64;
         let own = self.windows.iter().find(|w| w.array == s.array && w.shift == s.shift[0]);
@@ -140,7 +153,7 @@ fn unroll(l: &LaunchContext, windows: &[Window], layout: ThreadLayout) -> i64 {
     1 << wanted.min(allowed.max(1)).ilog2()
 }
 
-/// The exponent of a power of two.
+/// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(i64::from(power.ilog2()))
 }
@@ -183,22 +196,22 @@ pub fn main(
     Ok(out)
 }
 
-/// The elements of a block.
+/// The elements of a block, while their code is written.
 struct BlockElements<'a> {
     items: &'a [&'a Item],
     layout: ThreadLayout,
     params: &'a MapParams,
     start: Expr,
     end: Expr,
-    /// What blocks at the ends read; None: they go element by element.
+    /// The halo that boundary blocks read. `None` if they compute element by element.
     halo: Option<&'a Halo>,
 }
 
 impl BlockElements<'_> {
-    /// Whether all elements of the block are inside, and all that it loads.
+    /// Whether all elements of the block are in the interior, and all that it loads is in bounds.
     fn is_full(&self, l: &mut Lower, block: Expr, count: NodeId) -> Expr {
         let &BlockElements { params, layout, .. } = self;
-        // a block number has 31 bits: cheaper than to compare indices
+        // a block's number has 31 bits: comparing it is cheaper than comparing indices
         let limit =
             register_window::limit(l.launch, &params.windows, layout.v, (count, params.boundary_width().1));
         let full_blocks = Expr::binary(BinaryOp::Shr, limit, shift(params.per_block));
@@ -213,9 +226,9 @@ impl BlockElements<'_> {
         is_full
     }
 
-    /// The elements together, without what is unlikely. Where a thread would need any of it, and in
-    /// the block that is not full, its elements are computed one by one, with it: so that is there
-    /// once.
+    /// Computes the thread's elements together on the fast path. If a thread needs the slow path
+    /// for one of them, or if the block is partial, a loop computes all its elements one by one
+    /// with the slow path, so that the code of the slow path is there once.
     fn fast_then_slow(&self, l: &mut Lower, is_full: Expr, out: &mut Vec<Stmt>) -> Result<()> {
         let &BlockElements { items, layout, params, .. } = self;
         let group_stride = i64::from(layout.threads) * layout.v;
@@ -249,7 +262,7 @@ impl BlockElements<'_> {
         let set_recompute = vec![Stmt::Assign(recompute, Expr::Lit(Lit::bool(true)))];
         full.push(Stmt::If(needs_slow_path, set_recompute, stores));
         out.push(Stmt::If(is_full, full, vec![]));
-        // element k of the thread
+        // the loop over the thread's elements, by their number k
         let k = l.k.reg("k", Ty::I32);
         let group = Expr::binary(BinaryOp::Shr, Expr::Reg(k), int32(layout.v.ilog2() as i32));
         let in_group = Expr::binary(BinaryOp::And, Expr::Reg(k), int32(layout.v as i32 - 1));
@@ -266,8 +279,9 @@ impl BlockElements<'_> {
         Ok(())
     }
 
-    /// The thread's elements together. Where the block may be at an end it is said whether it is
-    /// full: else what is read is found one by one, and what is inside stored so.
+    /// Computes the thread's elements together. `is_full` is given if the block may be a boundary
+    /// block: such a block takes what it reads from the halo's tile, and stores only elements in
+    /// bounds.
     fn elements(&self, l: &mut Lower, is_full: Option<Expr>, out: &mut Vec<Stmt>) -> Result<()> {
         let &BlockElements { items, layout, params, .. } = self;
         let first = self.start.clone().plus(to_i64(thread()).times(Expr::int(layout.v)));
@@ -326,7 +340,7 @@ impl BlockElements<'_> {
         Ok(())
     }
 
-    /// The block's elements one by one.
+    /// Computes the block's elements one by one.
     fn one_by_one(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         let &BlockElements { items, layout, params, .. } = self;
         let i = l.k.reg("i", Ty::I64);

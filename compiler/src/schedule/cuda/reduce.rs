@@ -1,13 +1,13 @@
-//! Reduce: 128 threads a tile of the fixed tree (semantics 5.1), one column each, for any number of
-//! reductions and stored vectors over one domain.
+//! Reduction by the fixed tree (semantics 5.1), for any number of reductions and stored vectors
+//! over one index space: a team of 128 threads per tile, with one column per thread. Chosen for all
+//! reductions that are neither segmented nor nested. Its cost is that of reading memory once.
 //!
-//! A row of 128 columns is one access of four warps. A thread reads all 16 rows of its column
-//! before it folds them; then lanes join by shuffles and warps through shared memory
-//! ([`super::tree`]). Two tiles run side by side in a block, `span` pairs one after another, in
-//! turn with the group's other blocks. The tiles' results are completed in the same launch by
-//! [`super::levels`]. Measured beside a warp a tile with 16-byte accesses (`bench/NOTES.md`): as
-//! fast on long vectors, and 1.3 times on short ones, where four times as many threads read at
-//! once.
+//! A row of 128 columns is one coalesced access of each of four warps. A thread loads all 16 rows
+//! of its column before it folds them; then lanes join by shuffles and warps through shared memory
+//! ([`super::tree`]). A block has two teams and takes `span` pairs of tiles, in turn with the other
+//! blocks of its group. [`super::levels`] completes the tiles' results in the same launch. A warp
+//! per tile with 16-byte accesses is as fast on long vectors; on short ones it takes 1.3 times as
+//! long, because only a quarter as many threads read at once (`bench/NOTES.md`).
 
 use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64};
@@ -23,20 +23,20 @@ use crate::schedule::groups::{FusedGroup, Item};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::reduction::{Reduction, tiles};
 
-/// Pairs of tiles that a block takes of a long vector: fewer blocks arrive at the counters. More
-/// than 8 pay only where an element is 4 bytes.
+/// The maximum number of pairs of tiles of a block, for long vectors: with more pairs, fewer blocks
+/// arrive at the counters. More than 8 pairs are faster only if an element has 4 bytes.
 const MAX_SPAN: u32 = 32;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
-/// Operations of the rows that a thread goes through at once.
+/// The maximum number of operations of the rows that a thread has unrolled.
 const MAX_UNROLLED: i64 = 200;
-/// [`WORDS_IN_FLIGHT`] with strides, where every element has an address of its own.
+/// [`WORDS_IN_FLIGHT`] for arrays with any strides, where every element has an address of its own.
 const STRIDED_WORDS_IN_FLIGHT: i64 = 16;
 const ROWS: i64 = TILE / COLUMNS;
 
-/// Blocks at once on a multiprocessor: 64, 128, or all registers for a thread, by the cost of an
-/// element and the bytes of all results; strided arrays need registers for addresses. What is
-/// assembled in the tests never spills.
+/// Returns the minimum number of resident blocks per multiprocessor, by the cost of an element and
+/// the bytes of all results. It gives a thread 64, 128 or all registers; arrays with any strides
+/// need registers for addresses. None of the kernels that the tests assemble spills.
 pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     match (cost, results) {
         (0..=10, 0..=4) if !strided => 4,
@@ -45,16 +45,16 @@ pub fn min_resident_blocks(cost: u32, results: usize, strided: bool) -> u32 {
     }
 }
 
-/// The greatest span for a fused group.
+/// Returns the maximum span for a fused group.
 pub fn max_span(l: &LaunchContext, layout: ThreadLayout) -> u32 {
     if words(l, l.facts.accesses.pointwise(), layout) > 1 { 8 } else { MAX_SPAN }
 }
 
-/// What the code of one tile is made of.
+/// What the code of one tile needs.
 struct Tile<'a> {
     items: &'a [&'a Item],
     reductions: &'a [Reduction],
-    /// Rows loaded together.
+    /// The number of rows that are loaded together.
     batch: i64,
     column: &'a Column,
     n: Expr,
@@ -79,7 +79,8 @@ pub fn main(
     let count = bind(l, "tiles", tiles(n.clone()), &mut out);
     let entries = MAX_SPAN * THREADS / WARP;
     let shared: Vec<Mem> = reductions.iter().map(|r| l.k.share("warps", r.ty, entries)).collect();
-    // a group's blocks take its pairs of tiles in turn, so that together they walk through memory
+    // the blocks of a group take its pairs of tiles in turn, so that together they read memory in
+    // order
     let per_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let blocks_per_group = Expr::binary(BinaryOp::Div, int32(TILE as i32), per_block);
     let blocks_per_group = bind(l, "apart", blocks_per_group, &mut out);
@@ -136,7 +137,7 @@ pub fn main(
     Ok(out)
 }
 
-/// Thread k joins the warps of the block's tile k, and stores its result.
+/// Thread k joins the warps of the block's tile k, and stores the result.
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
@@ -163,8 +164,8 @@ fn results(
 }
 
 impl Tile<'_> {
-    /// `batch` rows from element `first` of this column on; `acc`: the columns' values so far, or
-    /// none yet.
+    /// Folds `batch` rows of this column from element `first` on. `acc` holds the column's values
+    /// so far, or is `None` before the first row.
     fn rows(
         &self,
         l: &mut Lower,
@@ -225,7 +226,7 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// The last tile, row by row.
+    /// Folds the last, partial tile row by row.
     fn partial(&self, l: &mut Lower, base: &Expr, accs: &[Reg]) -> Result<Vec<Stmt>> {
         let mut out = vec![Stmt::Note("the last tile".into())];
         let known = self.reductions.iter().all(|r| r.identity(l.launch).is_some());
@@ -244,7 +245,7 @@ impl Tile<'_> {
         Ok(out)
     }
 
-    /// One element of the last tile, if it is there.
+    /// Folds one element of the last tile, if it is in bounds.
     fn single_element(
         &self,
         l: &mut Lower,
@@ -270,7 +271,7 @@ impl Tile<'_> {
         let mut body = Vec::new();
         let mut values = l.region(&known, &roots, &at, &mut body)?;
         let sums = values.split_off(self.items.len());
-        // all new values before any accumulator changes
+        // all new values are computed before any accumulator changes
         let sums: Vec<Expr> = sums.into_iter().map(|e| bind(l, "next", e, &mut body)).collect();
         store_single(l, self.items, values, &at, &mut body);
         assign(accs, sums, &mut body);

@@ -1,10 +1,10 @@
-//! Which variants a kernel has on a GPU: an ordered list, each with its strategy, with what must
-//! hold for its code to be right (its guards) and with what must hold for it to be the fastest of
-//! those that are right (its profit). The first whose conditions hold runs (`plan/policy.rs`).
-//! Nothing is lowered here.
+//! Selects the variants of a kernel on a GPU. The result is an ordered list of variants, each with
+//! its strategy, its guards (what must hold for its code to be right) and its profit (what must
+//! hold for it to be the fastest of those that are right). The launch policy (`plan/policy.rs`)
+//! runs the first variant whose guards and profit hold. Nothing is lowered here.
 //!
-//! A new strategy is a file beside this one, an arm of [`Choice`] with its `strategy`, its `emit`,
-//! and the place in [`variants`] where it belongs.
+//! A new strategy is a file in this folder, an arm of [`Choice`] with its `strategy`, an arm of
+//! `emit`, and the place in [`variants`] where it belongs.
 
 use super::elements::MAX_UNROLLED;
 use super::segments;
@@ -23,11 +23,11 @@ use crate::schedule::scheduler::Scope;
 use crate::schedule::stencil::{self, Kept};
 use std::rc::Rc;
 
-/// Blocks whose threads have the most results only where they keep all multiprocessors of a large
-/// device busy.
+/// The minimum number of blocks for the product variant with the largest thread tiles: with fewer
+/// blocks, some multiprocessors of a large device would have no work.
 const LARGE_TILE_MIN_BLOCKS: u32 = 256;
 
-/// All variants, in order of preference.
+/// Returns all variants in order of preference.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> {
     if fused.domain.is_empty() {
         let variant = Variant {
@@ -57,7 +57,8 @@ pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Vec<VariantGroup> 
     groups
 }
 
-/// Variants that make several steps of an iteration at once, the most first.
+/// Returns the variants that do several steps of an iteration in one launch, those with most steps
+/// first.
 fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Interior>) -> Vec<VariantGroup> {
     let Some(params) = temporal_blocking::TemporalBlockingParams::of(l, fused, inner) else {
         return Vec::new();
@@ -76,7 +77,8 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
     params.variants.iter().map(|n| group(*n)).collect()
 }
 
-/// Variants that compute element by element, whatever the shape of the arrays.
+/// Returns the variants that compute element by element, for contiguous arrays first, then for
+/// arrays with any strides.
 fn elements(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -125,7 +127,7 @@ fn elements(
             ));
         }
         let mut contiguous = vec![("", Guards { noalias: writes, ..Guards::contiguous().narrow() })];
-        // only what is read at the element's own index may be an output, too
+        // an output may only be an input if that is read at the element's own index only
         if writes && product.is_none() && l.facts.accesses.may_be_in_place() {
             contiguous.push(("_in_place", Guards::contiguous().narrow()));
         }
@@ -154,7 +156,7 @@ fn elements(
     groups
 }
 
-/// Whether a map goes by rows in registers where arrays lie as they may.
+/// Whether a map keeps rows in registers even where arrays may have any alignment.
 fn is_register_tiled(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -169,8 +171,8 @@ fn is_register_tiled(
     register_tiling::RegisterTilingParams::of(l, (fused, inner), &stencils, strategy, layout).is_ok()
 }
 
-/// What of a map's elements full blocks compute: away from the edges, where that shows what
-/// neighbours share. Else there is nothing to gain by it.
+/// Returns the interior of a map if its elements read neighbours there; else the whole index space,
+/// because separate code for the interior gains nothing.
 fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     let inner = Interior::of(&mut l.g, fused);
     if inner.is_whole(fused) {
@@ -180,8 +182,8 @@ fn interior(l: &mut LaunchContext, fused: &FusedGroup) -> Interior {
     if stencils.iter().any(|s| !s.is_pointwise()) { inner } else { Interior::whole(fused) }
 }
 
-/// How many neighbours a thread of a map takes: the widest array's share is 16 bytes, unless the
-/// body is too large to be repeated.
+/// Returns the vector width of a map: as many neighbours as have 16 bytes in the widest array, or
+/// fewer if the body is too large to be repeated.
 fn vector_width(l: &LaunchContext, fused: &FusedGroup) -> i64 {
     if fused.sequential || has_reduction(&l.g, fused) {
         return 1;

@@ -1,5 +1,5 @@
-//! Chooses the strategy of a fused group whose elements are computed one by one: a fold, a reduction,
-//! a product, a cooperative loop nest, a stencil or a map.
+//! Chooses the strategy of a fused group whose elements are computed one by one: a fold, a
+//! reduction, a product, a cooperative nest, a stencil or a map.
 
 use super::thread_layout::ThreadLayout;
 use super::variant::Choice;
@@ -12,7 +12,8 @@ use crate::schedule::products::Product;
 use crate::schedule::stencil::{self, Kept, Stencil};
 use std::rc::Rc;
 
-/// How elements are computed that lie in registers so.
+/// Chooses the strategy for one layout of elements in threads, with what reports say of its
+/// stencils.
 pub fn choose(
     l: &mut LaunchContext,
     (fused, inner): (&FusedGroup, &Interior),
@@ -47,7 +48,8 @@ pub fn choose(
     (Choice::Map(params, storage), kept)
 }
 
-/// What was decided of the stencils of contiguous arrays that lie well.
+/// Returns what was decided about the stencils, for reports. Only the layout for contiguous,
+/// aligned arrays is reported.
 pub fn report(
     l: &LaunchContext,
     stencils: &[Stencil],

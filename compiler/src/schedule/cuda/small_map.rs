@@ -1,10 +1,11 @@
-//! Maps of few elements: one element a thread, so that more multiprocessors have work, and the
-//! driver, which compiles the kernel at its first call, has a third of the code to compile. One
-//! variant serves every alignment, and outputs that are inputs. Chosen for maps whose body takes
-//! longer than their memory accesses, up to `FEW_BLOCKS` blocks.
+//! Small map: one element per thread, for maps of few elements. More multiprocessors have work than
+//! with several elements per thread, and the driver, which compiles the kernel at its first call,
+//! has a third of the code to compile. One variant serves every alignment, and outputs that are
+//! inputs. Chosen for maps whose body takes longer than their memory accesses, up to `MAX_BLOCKS`
+//! blocks.
 //!
-//! Measured on an H200: 2^16 Black-Scholes by a polynomial take 1.7 us in place of 3.8 with four
-//! elements a thread, and 18 ms of the driver's compiler in place of 53.
+//! Measured on an H200: 2^16 elements of Black-Scholes by a polynomial take 1.7 us in place of 3.8
+//! us with four elements per thread, and 18 ms of the driver's compiler in place of 53 ms.
 
 use super::elements::{single, stored};
 use super::expressions::{thread, to_i64};
@@ -18,22 +19,23 @@ use crate::schedule::groups::{FusedGroup, has_reduction};
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 use crate::schedule::stencil;
 
-/// Blocks up to which it is the faster one: of the options by `erf` as many as run at once on an
-/// H200, of Black-Scholes by a polynomial eight times as many.
+/// The number of blocks up to which it is the fastest variant. For Black-Scholes by `erf` this is
+/// as many as are resident at once on an H200; for Black-Scholes by a polynomial it is faster up to
+/// eight times as many.
 const MAX_BLOCKS: u32 = 512;
 
-/// Whether a map has such a variant: its body takes more time than its memory, and reads nothing
-/// around its elements.
+/// Whether a map has this variant: its body takes longer than its memory accesses, and it reads
+/// nothing around its elements.
 pub fn serves(l: &mut LaunchContext, fused: &FusedGroup, inner: &Interior) -> bool {
     if l.facts.cost < COMPUTE_BOUND_COST || fused.sequential || l.facts.nested || has_reduction(&l.g, fused) {
         return false;
     }
-    // a record names its element, which one path is for
+    // an error record names its element, and so needs one path for all elements
     !l.facts.may_record
         && stencil::stencils(&mut l.g, &fused.domain, &inner.arrays).iter().all(|s| s.is_pointwise())
 }
 
-/// When it is the fastest.
+/// Returns when it is the fastest variant.
 pub fn profit() -> Profit {
     Profit { max_blocks: Some(MAX_BLOCKS), ..Profit::default() }
 }

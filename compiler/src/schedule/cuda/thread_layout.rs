@@ -1,17 +1,17 @@
-//! How the elements of a fused group lie in a thread's registers.
+//! How the elements of a fused group are laid out over the threads of a block.
 
-/// How the elements of a fused group lie in a thread's registers.
+/// How the elements of a fused group are laid out over the threads of a block.
 #[derive(Clone, Copy, Default)]
 pub struct ThreadLayout {
-    /// Neighbours of each thread, accessed at once.
+    /// The vector width: neighbouring elements of a thread that one access takes.
     pub v: i64,
-    /// In planes, a thread's columns are as far apart as a warp is wide, so that a warp's accesses
-    /// are one line of memory at any alignment.
+    /// Whether the columns of a thread, in stencils of matrices, are a warp's width apart. Then the
+    /// accesses of a warp are coalesced at any alignment of rows.
     pub unaligned: bool,
-    /// Strided arrays, else contiguous.
+    /// Whether arrays may have any strides; else they are contiguous.
     pub strided: bool,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks count from the end of the index space.
+    /// Whether blocks count from the end of the index space.
     pub descending: bool,
 }

@@ -1,10 +1,11 @@
-//! The tree of neighbours over 128 columns (semantics 5.1, step 3), one column a thread: lanes 1,
-//! 2, 4, 8, 16 apart join by shuffles, then the four warps through shared memory.
+//! The fixed tree over the 128 columns of a tile (semantics 5.1, step 3), with one column per
+//! thread. Lanes at the distances 1, 2, 4, 8, 16 join by warp shuffles; then the four warps join
+//! through shared memory.
 //!
-//! The result is the first lane's, or the first thread's; what other lanes hold after a join that
-//! is not theirs is never used. Where columns may be absent and no value can stand for them, a join
-//! happens only if its higher column is there: columns are absent from some `width` on. An operator
-//! with loops of its own is written in loops over the joins, not once for each.
+//! The result is in the first lane, or in the first thread; the values of other lanes are not used.
+//! If columns may be absent and the operator has no identity, two columns join only if the higher
+//! one is present: columns from `width` on are absent. An operator that has loops of its own is
+//! written once, in a loop over the joins.
 
 use super::expressions::{int32, to_i64};
 use crate::core::{COLUMNS, TILE};
@@ -15,30 +16,30 @@ use crate::schedule::error_records;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::reduction::Reduction;
 
-/// Warps that hold a tile's columns.
+/// The number of warps that hold a tile's columns.
 pub const WARPS: u32 = COLUMNS as u32 / WARP;
 
-/// How far lanes that join are apart, step by step.
+/// The distances of the lanes that join, in order.
 const DISTANCES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Which column a thread has.
+/// The column of a thread.
 #[derive(Clone)]
 pub struct Column {
-    /// 0..32 (i32).
+    /// The lane in the warp, 0..32 (i32).
     pub lane: Expr,
-    /// 0..128 (i32).
+    /// The column of the tile, 0..128 (i32).
     pub column: Expr,
 }
 
 impl Column {
-    /// The column of this thread.
+    /// Computes the column of this thread.
     pub fn new(l: &mut Lower, out: &mut Vec<Stmt>) -> Column {
         let part = |of: i64| Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(of as i32 - 1));
         let lane = bind(l, "lane", part(WARP.into()), out);
         Column { lane, column: bind(l, "column", part(COLUMNS), out) }
     }
 
-    /// Joins the values of a warp's lanes. The result is lane 0's.
+    /// Joins the values of a warp's lanes. The result is that of lane 0.
     pub fn join_warp(
         &self,
         l: &mut Lower,
@@ -66,7 +67,7 @@ impl Column {
         Ok(value)
     }
 
-    /// [`Self::warp`] with the operator written once.
+    /// Does the same as [`Self::join_warp`], with the operator's code written once.
     fn join_warp_by_loop(
         &self,
         l: &mut Lower,
@@ -96,8 +97,8 @@ impl Column {
         Ok(value_now)
     }
 
-    /// Joins the values of lanes that are so far `apart` (i64), of which one in `mask + 1` (i32)
-    /// has a pair's lower value.
+    /// Joins the values of lanes at a `distance` (i64). One lane in `mask + 1` (i32) has the lower
+    /// value of a pair.
     fn join_lanes(
         &self,
         l: &mut Lower,
@@ -110,15 +111,15 @@ impl Column {
     ) -> Result<Expr> {
         let higher = to_i64(self.column.clone()).plus(distance);
         let is_present = width.map(|w| Expr::binary(BinaryOp::Lt, higher, w.clone()));
-        // other lanes' joins mean nothing: what they record must not be seen
+        // the joins of other lanes are not used, so they must leave no error records
         let part = Expr::binary(BinaryOp::And, self.lane.clone(), mask);
         let mine = Expr::binary(BinaryOp::Eq, part, int32(0));
         join_present(l, r, values.0, values.1, is_present, Some(mine), out)
     }
 }
 
-/// Joins the results of the four warps of a tile, which lie in shared memory from element `first`
-/// (i32) on.
+/// Joins the results of a tile's four warps, which are in shared memory from element `first` (i32)
+/// on.
 pub fn join_warps(
     l: &mut Lower,
     r: &Reduction,
@@ -141,7 +142,8 @@ pub fn join_warps(
     join_present(l, r, &low, &high, is_present(2), None, out)
 }
 
-/// [`warps`] with the operator written once: the low pair, the high pair, then both.
+/// Does the same as [`join_warps`], with the operator's code written once: for the low pair, the
+/// high pair, then their results.
 fn join_warps_by_loop(
     l: &mut Lower,
     r: &Reduction,
@@ -175,7 +177,8 @@ fn equals(number: Reg, k: i32) -> Expr {
     Expr::binary(BinaryOp::Eq, Expr::Reg(number), int32(k))
 }
 
-/// f(a, b) if b is `there`, else a. A join that may leave a record runs only where it is `mine`.
+/// Returns f(a, b) if b `is_present`, else a. A join that may leave an error record runs only where
+/// `mine` holds.
 fn join_present(
     l: &mut Lower,
     r: &Reduction,
@@ -200,7 +203,7 @@ fn join_present(
     Ok(Expr::Reg(joined))
 }
 
-/// f(a, b), joining accumulators. A record in it counts as element 0.
+/// Returns f(a, b) of two accumulators. An error record in it names element 0.
 pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt>) -> Result<Expr> {
     let (_, x) = l.launch.g.fresh_var(r.ty);
     let (_, y) = l.launch.g.fresh_var(r.ty);
@@ -208,7 +211,7 @@ pub fn join(l: &mut Lower, r: &Reduction, a: &Expr, b: &Expr, out: &mut Vec<Stmt
     Ok(l.region(&[(x, a.clone()), (y, b.clone())], &[joined], &Expr::int(0), out)?.remove(0))
 }
 
-/// Values that lie one after another: from `base` on, below `end` (both i64).
+/// Values that lie side by side in memory, from `base` on, before `end` (both i64).
 pub struct StoredValues<'a> {
     pub memory: Mem,
     pub base: &'a Expr,
@@ -216,9 +219,9 @@ pub struct StoredValues<'a> {
 }
 
 impl StoredValues<'_> {
-    /// The column of this thread over up to 2048 values: all of them are read before the first is
-    /// joined, unless the operator has loops of its own. `acc` has a value that stands for absence,
-    /// if there is one.
+    /// Folds the column of this thread over up to 2048 values into `acc`, which holds the value of
+    /// an absent column before. All rows are loaded before the first join, unless the operator has
+    /// loops of its own.
     pub fn column(
         &self,
         l: &mut Lower,
@@ -261,7 +264,7 @@ impl StoredValues<'_> {
         if by_loop { self.rows(l, r, &first, acc, out) } else { Ok(()) }
     }
 
-    /// All rows but the first, with the operator written once.
+    /// Folds all rows but the first, with the operator's code written once.
     fn rows(&self, l: &mut Lower, r: &Reduction, first: &Expr, acc: Reg, out: &mut Vec<Stmt>) -> Result<()> {
         let (row, mut body, mut joining) = (l.k.reg("row", Ty::I64), Vec::new(), Vec::new());
         let at = first.clone().plus(Expr::Reg(row).times(Expr::int(COLUMNS)));
@@ -276,7 +279,7 @@ impl StoredValues<'_> {
     }
 }
 
-/// A variable that an absent column may keep.
+/// Declares an accumulator with the value of an absent column.
 pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
     let start = r.absent(l.launch);
     let acc = l.k.reg("acc", r.ty);
@@ -284,7 +287,7 @@ pub fn variable(l: &mut Lower, r: &Reduction, out: &mut Vec<Stmt>) -> Reg {
     acc
 }
 
-/// `width` where columns may be absent: where no value can stand for them.
+/// Returns `width` if absent columns must be skipped, because the operator has no identity.
 pub fn width_of(l: &Lower, r: &Reduction, width: &Expr) -> Option<Expr> {
     r.identity(l.launch).is_none().then(|| width.clone())
 }
