@@ -1,19 +1,21 @@
-//! Register tiling: a map over rows and columns in which neighbouring elements read the same elements
-//! of an array.
+//! Register tiling of stencils of matrices: each thread computes several rows of several columns,
+//! and keeps the rows that they share in registers (Micikevicius 2009). Chosen where neighbouring
+//! elements read the same elements of an array and the rows fit into registers; the cost is in
+//! `stencil_cost.rs`.
 //!
 //! ```text
-//! block: 8 warps below each other, each R rows of 32 * v columns; a lane has v neighbouring columns
+//! block: 8 warps below each other, each with R rows of 32 * v columns; a lane has v columns
 //!
 //! for each line of the arrays, from above the thread's first row to below its last:
-//!     load what the lane's columns read of it, by aligned accesses of several elements (`window`)
+//!     load what the lane's columns read of it, by aligned vector accesses (`register_window.rs`)
 //!     compute what can be computed with it: sums shrink to one value before the next line comes
 //!     store the rows that are complete
 //! ```
 //!
-//! A line is loaded once for all rows of the thread that read it. What threads at the edges, whose
-//! rows, columns or loads are not all inside, would take goes element by element (`edges`). Axes
-//! before the last two are counted by the blocks. Where rows lie at any alignment, a lane's columns
-//! are 32 apart and each is loaded by itself; with arrays of any strides a lane has one column.
+//! A line is loaded once for all rows of the thread that read it. Threads that are not in the
+//! interior leave their elements to `boundary_elements.rs`. Blocks count the axes before the last
+//! two. If rows may have any alignment, the columns of a lane are 32 apart and each is loaded by
+//! itself; if arrays have any strides, a lane has one column.
 
 pub mod placement;
 
@@ -35,37 +37,39 @@ use placement::{InteriorBounds, Line, PlaneTiling, Reach, ThreadPosition};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
-/// Registers of a thread that the lines which it needs at once may take.
+/// The maximum number of words of registers for the lines that a thread needs at once.
 const MAX_WORDS: i64 = 160;
 
-/// Stencils of so many rows: a thread has eight rows in place of four, so that what it loads above
-/// and below them counts for less.
+/// The height of a stencil from which on a thread has eight rows in place of four, so that the
+/// lines above and below its rows are a smaller part of its loads.
 const MANY_ROWS: i64 = 7;
 
-/// Elements of arrays around its own that an element reads, up to which the columns of threads that
-/// lie apart are as many as those that lie together; else two.
+/// The maximum number of taps for which a thread has the full vector width of columns if these are
+/// 32 apart; with more taps it has two columns.
 const MAX_TAPS_FULL_WIDTH: usize = 12;
 
-/// Blocks at once on a multiprocessor, of which each thread has 64 registers: left alone, the
-/// assembler takes 32 and waits for each line, or all that it likes.
+/// The minimum number of resident blocks per multiprocessor for sums: a thread has 64 registers
+/// then. Without a bound, ptxas takes either 32 registers, so that the thread waits for each line,
+/// or too many.
 const RESIDENT_BLOCKS: u32 = 4;
 
-/// How a map over a plane is done.
+/// The parameters of register tiling.
 #[derive(Clone)]
 pub struct RegisterTilingParams {
-    /// In the order in which they are loaded.
+    /// The lines that a thread loads, in the order of loading.
     lines: Vec<Line>,
     tiling: PlaneTiling,
-    /// Where the block keeps what is read; None: each thread loads its own.
+    /// The shared-memory tiles of the block. `None` if each thread loads its own lines.
     shared_tiles: Option<SharedTiles>,
-    /// Elements of arrays that an element reads.
+    /// The number of elements of arrays that an element reads.
     taps: usize,
-    /// The stencil has many rows.
+    /// Whether the stencil has many rows.
     many_rows: bool,
 }
 
 impl RegisterTilingParams {
-    /// Or why not.
+    /// Returns the parameters, or why register tiling does not serve the group, if there is more to
+    /// say than that it has no such stencil.
     pub fn of(
         l: &mut LaunchContext,
         (fused, inner): (&FusedGroup, &Interior),
@@ -88,7 +92,7 @@ impl RegisterTilingParams {
         let tiling =
             PlaneTiling::new(if height < MANY_ROWS { 4 } else { 8 }, v, !layout.unaligned, layout.threads);
         let mut lines: Vec<Line> = mine.iter().flat_map(|s| lines(l, s, tiling)).collect();
-        // with the first line of each row all that is read beside it
+        // with the first line of a row comes all else that is read of that row
         lines.sort_by_key(Line::row);
         let words = |line: &Line| {
             let size = l.g.ty(line.array).elem.size() as i64;
@@ -103,9 +107,9 @@ impl RegisterTilingParams {
         Ok(RegisterTilingParams { lines, tiling, shared_tiles, taps, many_rows: height >= MANY_ROWS })
     }
 
-    /// Blocks at once on a multiprocessor; None: as of other maps. Measured of sums, which shrink
-    /// to one value an element before the next line comes, and only where they got faster: not of
-    /// few rows by one or two columns.
+    /// Returns the minimum number of resident blocks per multiprocessor; `None` for the bound of
+    /// other maps. It is given where it was measured to be faster: for sums, which shrink to one
+    /// value per element before the next line comes, but not for few rows of one or two columns.
     pub fn min_resident_blocks(
         &self,
         l: &mut LaunchContext,
@@ -128,12 +132,12 @@ impl RegisterTilingParams {
         (is_sum && several_columns && self.shared_tiles.is_none()).then_some(RESIDENT_BLOCKS)
     }
 
-    /// How it is called.
+    /// Returns the strategy's name in reports.
     pub fn strategy(&self) -> StencilHint {
         if self.shared_tiles.is_some() { StencilHint::Tile } else { StencilHint::Rows }
     }
 
-    /// Elements of a thread along each axis.
+    /// Returns the number of elements of a thread along each axis.
     fn sizes(&self) -> Vec<i64> {
         let outer = self.lines.first().map_or(0, |line| line.at.len() - 1);
         let mut sizes = vec![1; outer];
@@ -141,7 +145,7 @@ impl RegisterTilingParams {
         sizes
     }
 
-    /// What a thread loads.
+    /// Returns what a thread loads.
     fn reaches(&self) -> Vec<Reach> {
         let of = |line: &Line| {
             let outer: Vec<(i64, i64)> =
@@ -152,7 +156,7 @@ impl RegisterTilingParams {
         self.lines.iter().flat_map(of).collect()
     }
 
-    /// Bytes of an array that are loaded for each element.
+    /// Returns the bytes of an array that are loaded for each element.
     pub fn loaded(&self, l: &LaunchContext, s: &Stencil) -> f64 {
         let lines = self.lines.iter().filter(|line| line.array == s.array);
         let elements: i64 = lines.flat_map(|line| line.pieces.iter().map(|p| p.1)).sum();
@@ -166,13 +170,13 @@ impl RegisterTilingParams {
         }
     }
 
-    /// Rows and columns of a block.
+    /// Returns the number of rows and of columns of a block.
     pub fn block(&self) -> (i64, i64) {
         (self.tiling.block_rows, self.tiling.block_columns)
     }
 }
 
-/// The lines of one array that a thread's rows read.
+/// Returns the lines of one array that a thread's rows read.
 fn lines(l: &LaunchContext, s: &Stencil, tiling: PlaneTiling) -> Vec<Line> {
     let mut columns: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
     for (r, tap) in (0..tiling.thread_rows).flat_map(|r| s.taps.iter().map(move |t| (r, t))) {
@@ -189,7 +193,7 @@ fn lines(l: &LaunchContext, s: &Stencil, tiling: PlaneTiling) -> Vec<Line> {
     columns.into_iter().map(line).collect()
 }
 
-/// The body of one thread.
+/// Writes the body of one thread.
 pub fn main(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -228,16 +232,16 @@ pub fn main(
     Ok(out)
 }
 
-/// The elements of a thread.
+/// The elements of a thread, while their code is written.
 struct ThreadTile<'a> {
     items: &'a [&'a Item],
-    /// What is computed.
+    /// The arrays whose elements are computed.
     arrays: &'a [NodeId],
     params: &'a RegisterTilingParams,
     position: &'a ThreadPosition,
 }
 
-/// All elements of a thread: line by line, each row stored as soon as it is complete.
+/// Computes all elements of a thread, line by line, and stores each row as soon as it is complete.
 fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Result<()> {
     let &ThreadTile { items, arrays, params, position, .. } = tile;
     l.with_loaded(HashMap::default(), |l| {
@@ -285,7 +289,7 @@ fn elements(l: &mut Lower, tile: &ThreadTile, out: &mut Vec<Stmt>) -> error::Res
 /// Loads a line into registers.
 fn load(l: &mut Lower, line: &Line, tile: &ThreadTile, out: &mut Vec<Stmt>) {
     let &ThreadTile { params, position, .. } = tile;
-    // at which places it is read was said when the CPU's kernels were written
+    // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(line.array), l.launch.g.ty(line.array).elem);
     let mut start = None;
     for (first, count) in &line.pieces {
@@ -312,7 +316,7 @@ fn load(l: &mut Lower, line: &Line, tile: &ThreadTile, out: &mut Vec<Stmt>) {
     }
 }
 
-/// Computes what is left of a row's values, and stores them.
+/// Computes the rest of a row's values, and stores them.
 fn store(
     l: &mut Lower,
     tile: &ThreadTile,

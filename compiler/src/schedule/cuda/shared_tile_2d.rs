@@ -1,12 +1,15 @@
-//! SharedTiles: what the rows and columns of a block read of an array around themselves, loaded
-//! once by the block into memory that its threads share.
+//! Shared-memory tiles of matrices: what the rows and columns of a block read around themselves is
+//! loaded once by the block into shared memory. Chosen if the author asks for tiles, for
+//! contiguous, aligned arrays; else register tiling loads its lines from global memory.
 //!
 //! ```text
-//! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]     barrier     a thread reads its lines (`rows`) from there
+//! x[row ..][column ..]  ->  patch[rows of the block + halo][columns of the block + halo]
+//! barrier
+//! a thread loads its lines (`register_tiling.rs`) from the tile
 //! ```
 //!
-//! A thread's lines lie at constant distances from one place in the patch, so that their addresses
-//! cost nothing.
+//! A thread's lines lie at constant offsets from one index of the tile, so that their addresses
+//! cost no instructions.
 
 use super::elements::bind_all;
 use super::expressions::{int32, thread, to_i64};
@@ -21,31 +24,31 @@ use crate::schedule::boundary::interior::BoundaryWidth;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{LaunchContext, Lower, named as bind};
 
-/// Bytes of shared memory that every device gives a block.
+/// The bytes of shared memory that a block has on every device.
 const MAX_BYTES: i64 = 48 << 10;
 
-/// The tile of one array, at these distances along the axes before the last two.
+/// The tile of one array, at these offsets along the axes before the last two.
 #[derive(Clone)]
 struct SharedTile {
     array: NodeId,
     outer: Vec<i64>,
     mem: Mem,
-    /// First row and column, from the block's, and how many there are.
+    /// The first row and column, from the block's, and the number of rows and columns.
     first: (i64, i64),
     rows: i64,
     columns: i64,
-    /// Elements of an access.
+    /// The vector width of accesses.
     width: i64,
-    /// Where the thread's first element would lie if the patch began with the block.
+    /// The index of the thread's first element if the tile began with the block's first element.
     own: Expr,
 }
 
-/// All of a block.
+/// All tiles of a block.
 #[derive(Clone)]
 pub struct SharedTiles(Vec<SharedTile>);
 
 impl SharedTiles {
-    /// None: they are too large.
+    /// Returns `None` if no array needs a tile, or if the tiles are too large.
     pub fn of(l: &mut LaunchContext, lines: &[Line], tiling: PlaneTiling) -> Option<SharedTiles> {
         let mut all: Vec<SharedTile> = Vec::new();
         for line in lines {
@@ -74,7 +77,7 @@ impl SharedTiles {
                 }),
             }
         }
-        // what is read by one thread only needs no patch
+        // what is read by one thread only needs no tile
         all.retain(|p| p.rows > tiling.block_rows || p.columns > tiling.block_columns);
         let bytes = |p: &SharedTile| p.rows * p.columns * l.g.ty(p.array).elem.size() as i64 + 16;
         if all.is_empty() || all.iter().map(bytes).sum::<i64>() > MAX_BYTES {
@@ -87,7 +90,7 @@ impl SharedTiles {
         Some(SharedTiles(all))
     }
 
-    /// Declares their shared memory in the kernel that is being written.
+    /// Declares the shared memory of the tiles.
     pub fn declared(mut self, l: &mut Lower) -> SharedTiles {
         for p in &mut self.0 {
             p.mem = l.k.share("patch", l.launch.g.ty(p.array).elem, (p.rows * p.columns) as u32);
@@ -95,12 +98,12 @@ impl SharedTiles {
         self
     }
 
-    /// Elements of an array in patches.
+    /// Returns the number of elements of an array in the tiles.
     pub fn elements(&self, array: NodeId) -> i64 {
         self.0.iter().filter(|p| p.array == array).map(|p| p.rows * p.columns).sum()
     }
 
-    /// Where so many columns behind a line's first element lie.
+    /// Returns where the element at that column offset of a line lies.
     pub fn address(&self, line: &Line, column: i64) -> Option<(Mem, Expr)> {
         let (row, outer) = line.at.split_last()?;
         let p = self.0.iter().find(|p| p.array == line.array && p.outer == outer)?;
@@ -108,7 +111,8 @@ impl SharedTiles {
         Some((p.mem, p.own.clone().plus(int32(by as i32))))
     }
 
-    /// Whether all elements of a block are inside, and what is loaded around them.
+    /// Returns whether all elements of a block are in the interior, and all that the tiles hold is
+    /// in bounds.
     pub fn inside(
         &self,
         l: &mut Lower,
@@ -130,7 +134,7 @@ impl SharedTiles {
         bounds.contains(&position.block[position.block.len() - 1], tiling.block_columns)
     }
 
-    /// Loads them all, and waits for it.
+    /// Fills the tiles, with a barrier behind.
     pub fn fill(&self, l: &mut Lower, position: &ThreadPosition, out: &mut Vec<Stmt>) {
         let threads = i64::from(l.k.kernel.threads);
         let mut stores = Vec::new();
@@ -156,7 +160,7 @@ impl SharedTiles {
                 let line = placement::along(l, mem, &indices);
                 let at = line.plus(placement::plus(first_column, p.first.1)).plus(to_i64(column));
                 let regs = bind_all(l, p.array, at, p.width, &mut load);
-                // lines of a patch follow each other without gaps, as the accesses do
+                // the rows of a tile have no gaps, so the accesses count through them
                 let to = number.times(int32(p.width as i32));
                 let store = match regs.as_slice() {
                     [one] => Stmt::Store(p.mem, to, Expr::Reg(*one)),

@@ -1,4 +1,4 @@
-//! A tile of shared memory: the block fills it, and each thread walks through it.
+//! A tile in shared memory: the block fills it, and each thread loops over it.
 
 use super::{ROWS, THREADS, TiledLoop, UNROLLED_ROWS};
 use crate::core::{COLUMNS, NodeId, Op};
@@ -13,7 +13,7 @@ use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::nested_loop::{self, Lanes, assign, read};
 
 impl TiledLoop<'_> {
-    /// A full tile: `v` columns at a time.
+    /// Reduces a full tile, `v` columns at a time.
     pub(super) fn tile(
         &self,
         l: &mut Lower,
@@ -55,7 +55,7 @@ impl TiledLoop<'_> {
             assign(l, acc, values, &mut rows);
         }
         inner.push(Stmt::Seq(turn, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
-        // neighbours join
+        // neighbouring columns join
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
         while values.len() > 1 {
             let mut joined = Vec::new();
@@ -73,7 +73,7 @@ impl TiledLoop<'_> {
         Ok(counter.full())
     }
 
-    /// A tile of `left` elements.
+    /// Reduces a partial tile of `left` elements.
     pub(super) fn short_tile(
         &self,
         l: &mut Lower,
@@ -114,7 +114,7 @@ impl TiledLoop<'_> {
         counter.total(l, lanes, width, out)
     }
 
-    /// The staged parts of `v` neighbours in shared memory, one after another.
+    /// Loads the staged parts of `v` neighbours from shared memory.
     pub(super) fn load(&self, l: &mut Lower, at: Expr, out: &mut Vec<Stmt>) -> Vec<Vec<Expr>> {
         let mut loaded = vec![Vec::new(); self.staged.v as usize];
         for (m, n) in self.shared.iter().zip(&self.staged.parts) {
@@ -126,7 +126,7 @@ impl TiledLoop<'_> {
         loaded
     }
 
-    /// The lanes' values after inner index `k`, whose staged parts are `parts`.
+    /// Returns the values of the operations after inner index `k`, whose staged parts are `parts`.
     pub(super) fn step(
         &self,
         l: &mut Lower,
@@ -160,8 +160,8 @@ impl TiledLoop<'_> {
         Ok(values.into_iter().map(|e| named(l, "after", e, out)).collect())
     }
 
-    /// Between two barriers the threads read a tile into shared memory: at place s lies element
-    /// `base + of(s)`. `end`: only what is before it.
+    /// Fills the tile, between two barriers: index s of shared memory holds element `base + of(s)`,
+    /// if that is before `end`.
     pub(super) fn fill(
         &self,
         l: &mut Lower,
@@ -196,7 +196,7 @@ impl TiledLoop<'_> {
         Ok(())
     }
 
-    /// For each staged part its values at `v` neighbours from inner index `k` on.
+    /// Returns for each staged part its values at `v` neighbours from inner index `k` on.
     fn read(&self, l: &mut Lower, k: &Expr, v: i64, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let (_, base) = l.launch.g.fresh_var(Ty::I64);
         let mut vars = vec![(base, k.clone())];
@@ -208,7 +208,7 @@ impl TiledLoop<'_> {
             })
             .collect();
         if v > 1 && !self.strided {
-            // read at the inner index itself: neighbours lie side by side
+            // arrays that are read at the inner index itself: neighbours lie side by side
             for n in l.launch.g.reachable(self.staged.parts.iter().copied()) {
                 let Op::Elem(x, index) = l.launch.g.op(n).clone() else { continue };
                 if index != [self.k] {

@@ -1,4 +1,4 @@
-//! Emits one variant of a product, and decides its grid.
+//! Writes the code of one variant of a product, and chooses its grid.
 
 use super::params::{Part, ProductParams};
 use super::{main, split_k_sum};
@@ -8,7 +8,7 @@ use crate::plan::gpu::Grid;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::Lower;
 
-/// The body of one variant, and its grid.
+/// Returns the body of one variant, and its grid.
 pub fn emit(
     l: &mut Lower,
     fused: &FusedGroup,

@@ -1,4 +1,4 @@
-//! A thread's results: elements of the product, or of a panel that others will add.
+//! The epilogue: a thread stores its results, as elements of the product or as those of one panel.
 
 use super::{Block, Panel, Results, Sums, and, scratch_address};
 use crate::core::NodeId;
@@ -12,7 +12,7 @@ use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named, named as bind};
 use crate::schedule::products::Product;
 
-/// Where an element lies.
+/// Returns the index of an element in memory.
 pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr {
     let last = index.len() - 1;
     let terms = index.into_iter().enumerate().map(|(axis, e)| match axis < last || last > 0 && strided {
@@ -22,8 +22,8 @@ pub fn address(l: &mut Lower, strided: bool, mem: Mem, index: Vec<Expr>) -> Expr
     terms.reduce(Expr::plus).expect("an index an axis")
 }
 
-/// An element of the product whose row and column have these variables: what becomes of its result,
-/// which the initial value joins if it is a sum of panels.
+/// Computes what follows from the result of the element with these row and column variables, and
+/// stores it. If the result is a sum of panels, the initial value joins it first.
 pub fn store(
     l: &mut Lower,
     p: &Product,
@@ -56,7 +56,7 @@ pub fn store(
 }
 
 impl Block<'_> {
-    /// The last panel joins; then the elements are computed and stored.
+    /// Adds the last panel to the sums, and computes and stores the elements.
     pub(super) fn epilogue(
         &self,
         l: &mut Lower,
@@ -92,7 +92,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Leaves the panel's results in scratch, row by row; those beyond the border, too.
+    /// Stores the panel's results to scratch, row by row, including those out of bounds.
     pub(super) fn store_panel(&self, l: &mut Lower, panel: &Panel, results: &Results, out: &mut Vec<Stmt>) {
         let scratch = l.launch.scratch(0, self.p.of.inner[0].ty);
         let [rows, cols] = self.tile.sides;

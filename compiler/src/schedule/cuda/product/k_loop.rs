@@ -1,4 +1,5 @@
-//! The inner index: step by step, the next step's values on their way while this one's are used.
+//! The K loop, with double buffering: the values of the next step are loaded from global memory
+//! while the values of this step are used from shared memory.
 
 use super::{Block, Results, Sums};
 use crate::core::PANEL;
@@ -11,7 +12,7 @@ use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 
 impl Block<'_> {
-    /// Through all inner indices. `full`: the square is inside of the matrix.
+    /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix.
     pub(super) fn k_loop(
         &self,
         l: &mut Lower,
@@ -29,7 +30,7 @@ impl Block<'_> {
         first.push(Stmt::Barrier);
         let (step, mut body) = (l.k.reg("step", Ty::I64), Vec::new());
         let next = Expr::Reg(step).plus(Expr::int(1));
-        // behind the last step it is read once more, in vain
+        // the last step loads its own values again, which nothing uses
         let last = steps.clone().minus(Expr::int(1));
         let k = bind(l, "k", next.clone().min(last).times(Expr::int(depth)), &mut body);
         let loads = self.load_global(l, &k, full, false, &mut body)?;
@@ -51,7 +52,7 @@ impl Block<'_> {
         body.push(Stmt::Barrier);
         first.push(Stmt::Seq(step, Expr::int(0), steps.clone(), body));
         out.push(Stmt::If(any, first, vec![]));
-        // what is left is less than a step
+        // the last, partial step
         let done = bind(l, "done", steps.times(Expr::int(depth)), out);
         let left = self.k_count.clone().minus(done.clone());
         let left = bind(l, "left", Expr::Cast(Ty::I32, Box::new(left)), out);
@@ -65,7 +66,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// At the end of each panel its chains join the sums.
+    /// Adds the accumulators to the sums at the end of each panel.
     fn close_panel(&self, results: &Results, next: &Expr, out: &mut Vec<Stmt>) {
         let steps = PANEL / self.tile.depth;
         let part = Expr::binary(BinaryOp::And, next.clone(), Expr::int(steps - 1));
@@ -75,7 +76,7 @@ impl Block<'_> {
         }
     }
 
-    /// The chains join the sums, and begin again.
+    /// Adds the accumulators to the sums, and clears them.
     pub(super) fn add_to_sums(&self, results: &Results) -> Vec<Stmt> {
         let nothing = Expr::Lit(Lit::no_sum(self.p.of.inner[0].ty));
         let join = |(i, c): (usize, &Reg)| {
@@ -93,7 +94,7 @@ impl Block<'_> {
         results.accumulators.iter().enumerate().flat_map(join).collect()
     }
 
-    /// Where the thread's first row and column of a buffer begin.
+    /// Returns where the thread's first row and column lie in a buffer.
     fn shared_addresses(&self, l: &mut Lower, buffer: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
         [0, 1].map(|s| {
             let buffer = buffer.clone().times(int32(self.buffer_len(s) as i32));
@@ -101,7 +102,7 @@ impl Block<'_> {
         })
     }
 
-    /// `count` inner indices, one after another in a loop.
+    /// Takes `count` inner indices, in a loop.
     fn rolled_loop(
         &self,
         l: &mut Lower,
@@ -123,8 +124,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// One inner index, that of a buffer's `row` behind the places, for all of the thread's
-    /// results.
+    /// Adds the products of one inner index to all accumulators of the thread. The inner index is
+    /// that of the buffer's `row` behind `addresses`.
     fn accumulate(
         &self,
         l: &mut Lower,

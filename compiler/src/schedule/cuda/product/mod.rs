@@ -1,16 +1,20 @@
-//! Product: a matrix whose element (i, j) goes through values of (i, k) and values of (k, j):
-//! matrix products, distances of all pairs of points.
+//! Product: a matrix whose element (i, j) is a fold over k of values that depend on (i, k) and
+//! values that depend on (k, j): matrix products, distances of all pairs of points
+//! (`schedule/products.rs`). Tiled for shared memory and registers (block tiles and thread tiles;
+//! Volkov, Demmel 2008). Chosen for all such groups. The cost is that of the multiplications, once
+//! the block tiles keep all multiprocessors busy.
 //!
-//! A block has a rectangle of results. Step by step of the inner index its threads read the rows'
-//! and the columns' values into shared memory, the next step's while they compute with this one's
-//! (two buffers); rows lie there by columns, so that a thread reads four neighbours of both at
-//! once. Each thread has 8 x 8 results in registers (4 x 4 of 8-byte elements and in small
-//! squares), in groups of four. Which operand is transposed only changes the direction in which it
-//! is read. Panels (semantics 5.7) are summed up every 512 indices.
+//! A block computes a block tile. In each step of the K loop its threads load values of rows and
+//! columns from global memory while they compute with those of the step before, which lie in shared
+//! memory (two buffers). Rows are transposed there, so that a thread reads four neighbours of both
+//! sides by one access. A thread tile has 8 x 8 results in registers (4 x 4 for elements of 8 bytes
+//! and in small block tiles), in groups of four. A transposed operand only changes the direction of
+//! the loads. Sums are cut into panels of 512 inner indices (semantics 5.7).
 //!
-//! Few results do not occupy a device, so blocks may take one panel each and leave its results in
-//! scratch; [`split_k_sum`], a launch of its own, adds them in order. Of few rows or columns, a
-//! vector among them, a thread has one long side's row or column and all of the other's.
+//! If the results are too few to keep a device busy, each block computes one panel and stores its
+//! results to scratch; a second launch, [`split_k_sum`], adds the panels in order (split-K). If
+//! there are few rows or few columns, or if one operand is a vector, a thread computes a row or a
+//! column of the long side with all of the short side (skinny block tiles).
 
 mod block_tile;
 mod emit;
@@ -36,82 +40,86 @@ pub use emit::emit;
 pub use params::{ProductParams, large, whole};
 pub use variants::variants;
 
-/// What the code of a block is made of.
+/// What the code of a block needs.
 struct Block<'a> {
     p: &'a Product,
     tile: BlockTile,
     strided: bool,
-    /// The one panel that is computed, where results go to scratch (split-K).
+    /// The panel that the block computes, whose results go to scratch (split-K). `None` if it
+    /// computes all panels.
     panel: Option<Panel>,
-    /// Two buffers for each part of each side.
+    /// The shared memory of each part of each side, with two buffers.
     shared: [Vec<Mem>; 2],
-    /// First row and column of the block.
+    /// The first row and column of the block.
     origin: [Expr; 2],
-    /// How many rows and columns there are.
+    /// The number of rows and of columns.
     extents: [Expr; 2],
-    /// The block's first inner index, and how many it has.
+    /// The block's first inner index, and the number of its inner indices.
     k_begin: Expr,
     k_count: Expr,
-    /// The thread's place in the block's rectangle: of rows and columns.
+    /// The offset of the thread's first row and column in the block tile.
     thread_origin: [Expr; 2],
-    /// The variables of the thread's rows and columns, and known values.
+    /// The variables of the thread's rows and columns, and the values that are known.
     vars: [Vec<NodeId>; 2],
     known: Vec<(NodeId, Expr)>,
 }
 
-/// What a block knows of its panel.
+/// The panel of a block.
 struct Panel {
-    /// Its number, and how many there are.
+    /// Its number, and the number of panels.
     index: Expr,
     count: Expr,
-    /// The rectangle's number.
+    /// The number of the block tile.
     block_tile: Expr,
 }
 
-/// Results of a panel that lie side by side in scratch; then come the same ones of the next panel.
+/// The number of results of one panel that lie side by side in scratch. The same results of the
+/// next panel follow.
 const CHUNK: i64 = 16;
 
-/// Where a panel's result lies in scratch.
+/// Returns the index in scratch of a panel's result.
 fn scratch_address(number: Expr, panel: Expr, panels: &Expr) -> Expr {
     let chunk = Expr::binary(BinaryOp::Shr, number.clone(), Expr::int(CHUNK.ilog2().into()));
     let line = chunk.times(panels.clone()).plus(panel);
     line.times(Expr::int(CHUNK)).plus(Expr::binary(BinaryOp::And, number, Expr::int(CHUNK - 1)))
 }
 
-/// ceil(length / 512)
+/// Returns ceil(length / 512).
 fn panels(l: &mut Lower, length: Expr, out: &mut Vec<Stmt>) -> Expr {
     let rounded_up = length.plus(Expr::int(PANEL - 1));
     bind(l, "panels", Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(PANEL.ilog2().into())), out)
 }
 
-/// A thread's results: the chains that are being computed, and the sums of those before.
+/// The results of a thread: the accumulators of the current panel, and the sums of the panels
+/// before.
 struct Results {
     accumulators: Vec<Reg>,
     sums: Sums,
 }
 
-/// Where the sums of panels are.
+/// Where the sums of the panels are.
 enum Sums {
-    /// There are none: folds, and blocks of one panel.
+    /// There are no sums: in folds, and in blocks that compute one panel.
     None,
     Registers(Vec<Reg>),
-    /// Needed once every 512 steps: in shared memory, so that there are registers for more results.
+    /// In shared memory: the sums are needed only once in 512 inner indices, and so leave registers
+    /// for a larger thread tile.
     Shared(Mem),
 }
 
-/// How many rows and columns there are: a vector is one column.
+/// Returns the number of rows and of columns. A vector is one column.
 fn extents(l: &mut Lower, fused: &FusedGroup) -> [Expr; 2] {
     let mut extents = fused.domain.iter().map(|n| l.launch.host(*n)).collect::<Vec<_>>().into_iter();
     [0, 1].map(|_| extents.next().unwrap_or(Expr::int(1)))
 }
 
-/// ceil(n / 2^k) as i32
+/// Returns ceil(n / power) as i32, for a power of two.
 fn ceil_div(n: Expr, power: i64) -> Expr {
     let rounded_up = n.plus(Expr::int(power - 1));
     Expr::Cast(Ty::I32, Box::new(Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(power.ilog2().into()))))
 }
 
-/// Where a rectangle lies, by its number (i32): its first row and column.
+/// Returns the first row and column of the block tile with that number (i32).
 fn tile_origin(
     l: &mut Lower,
     tile: BlockTile,
@@ -127,7 +135,7 @@ fn tile_origin(
     [(down, a), (right, b)].map(|(at, size)| bind(l, "first", to_i64(at).times(size), out))
 }
 
-/// How many rectangles there are (i32).
+/// Returns the number of block tiles (i32).
 fn block_tile_count(l: &mut Lower, tile: BlockTile, extents: &[Expr; 2], out: &mut Vec<Stmt>) -> Expr {
     let [a, b] = [0, 1].map(|s| ceil_div(extents[s].clone(), tile.sides[s].size));
     bind(l, "rectangles", a.times(b), out)
@@ -207,7 +215,7 @@ pub fn main(
         b.store_panel(l, panel, &results, &mut out);
         return Ok(out);
     }
-    // in place: all have read before any stores
+    // an output may be an input: all threads must have read before one stores
     out.push(Stmt::Barrier);
     b.epilogue(l, &results, &items, &full, &mut out)?;
     Ok(out)
@@ -218,13 +226,14 @@ fn and(list: impl Iterator<Item = Expr>) -> Option<Expr> {
 }
 
 impl Block<'_> {
-    /// The index of the thread's `r`-th row (side 0) or column.
+    /// Returns the index of the thread's `r`-th row (side 0) or column (side 1).
     fn index(&self, side: usize, r: i64) -> Expr {
         let offset = Expr::int(self.tile.offset(side, r));
         self.origin[side].clone().plus(to_i64(self.thread_origin[side].clone())).plus(offset)
     }
 
-    /// Variables of the thread's rows and columns; what depends on them only.
+    /// Makes variables for the thread's rows and columns, and computes what depends on one of them
+    /// only.
     fn declare_indices(&mut self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<()> {
         for side in 0..2 {
             for r in 0..self.tile.sides[side].per_thread() {
@@ -237,7 +246,8 @@ impl Block<'_> {
                 let parts = &self.p.sides[side].invariants;
                 if !parts.is_empty() {
                     let nodes: Vec<NodeId> = parts.iter().map(|n| env.of(&mut l.launch.g, *n)).collect();
-                    // behind the border: the last one's, in vain
+                    // rows and columns out of bounds compute the value of the last one, which is
+                    // not used
                     let at = named(l, "inner", at.min(last), out);
                     let values = l.region(&[(var, at)], &nodes, &Expr::int(0), out)?;
                     for (n, e) in nodes.into_iter().zip(values) {
@@ -250,7 +260,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Declares the results.
+    /// Declares the registers and the shared memory of the results.
     fn declare_results(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Results> {
         let inner = &self.p.of.inner[0];
         let panels = self.p.of.order == Order::Panels;
@@ -277,7 +287,7 @@ impl Block<'_> {
         Ok(results)
     }
 
-    /// Where the thread's `i`-th sum lies in shared memory: no other thread reads it.
+    /// Returns the index of the thread's `i`-th sum in shared memory. Only this thread reads it.
     fn sum_at(&self, i: i64) -> Expr {
         thread().plus(int32((i * self.tile.threads()) as i32))
     }

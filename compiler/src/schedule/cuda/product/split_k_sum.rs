@@ -1,8 +1,8 @@
-//! The panels' results, added in order: a launch of its own behind that of the panels.
+//! The second launch of a split-K product: it adds the panels' results in order.
 //!
-//! Of few panels a thread adds all. Else `span` threads of a block read a result's panels, so many
-//! apart, and leave them in shared memory, where one of them adds all. The next ones are on their
-//! way meanwhile (two buffers). Absent panels count as the sum of nothing.
+//! If there are few panels, one thread adds all panels of a result. Else `span` threads of a block
+//! load a result's panels into shared memory, and one of them adds them. The next panels are loaded
+//! meanwhile (two buffers). An absent panel counts as the sum of no elements.
 
 use super::epilogue::store;
 use super::{and, bind, int32, thread, to_i64};
@@ -20,24 +20,24 @@ use super::block_tile::BlockTile;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Bytes that a thread has in flight.
+/// The bytes that a thread has in flight.
 const IN_FLIGHT: usize = 64;
 
-/// What a thread knows.
+/// The values that a thread has computed about itself.
 struct PanelSum {
     scratch: Mem,
     shared: Mem,
     ty: Ty,
-    /// Panels that it has in flight.
+    /// The number of panels that the thread has in flight.
     in_flight: i64,
     span: Expr,
-    /// Its number among the result's threads, and the result's among the block's.
+    /// The thread's number among the threads of its result, and the result's number in the block.
     rank: Expr,
     lane: Expr,
     width: Expr,
-    /// The result's number in all rectangles.
+    /// The number of the result, counted through all block tiles.
     at: Expr,
-    /// Whether there is such a result.
+    /// Whether the result is in bounds.
     inside: Expr,
     panels: Expr,
 }
@@ -73,7 +73,7 @@ pub fn main(
     let right = Expr::binary(BinaryOp::And, own, int32(across - 1));
     let col = bind(l, "column", col.plus(to_i64(right)), &mut out);
     let index = [row, col];
-    // also false behind the last rectangle
+    // also false behind the last block tile
     let inside = index.iter().zip(&extents);
     let inside = inside.map(|(i, n)| Expr::binary(BinaryOp::Lt, i.clone(), n.clone()));
     let inside = bind(l, "inside", and(inside).expect("two sides"), &mut out);
@@ -102,7 +102,7 @@ pub fn main(
 }
 
 impl PanelSum {
-    /// Few panels: one thread adds all.
+    /// One thread adds all panels of its result.
     fn by_one_thread(&self, l: &mut Lower, sum: Reg, out: &mut Vec<Stmt>) {
         let (panel, mut body) = (l.k.reg("panel", Ty::I64), Vec::new());
         let at = scratch_address(self.at.clone(), Expr::Reg(panel), &self.panels);
@@ -112,7 +112,7 @@ impl PanelSum {
         out.push(Stmt::If(self.inside.clone(), all, vec![]));
     }
 
-    /// Many panels: several threads add them in batches, and the one of rank 0 has the sum.
+    /// Several threads load the panels of a result in batches; the thread of rank 0 adds them.
     fn by_several_threads(&self, l: &mut Lower, sum: Reg, out: &mut Vec<Stmt>) {
         let nothing = Expr::Lit(Lit::no_sum(self.ty));
         let per_batch = to_i64(self.span.clone()).times(Expr::int(self.in_flight));
@@ -153,7 +153,7 @@ impl PanelSum {
         out.push(Stmt::Seq(batch, Expr::int(0), batches, body));
     }
 
-    /// Adds a batch, in groups, the next of which is read meanwhile.
+    /// Adds the panels of a batch, in groups; the next group is loaded meanwhile.
     fn add(&self, l: &mut Lower, sum: Reg, buffer: Expr, out: &mut Vec<Stmt>) {
         let panel = |from: Expr, u: i32| {
             let stride = self.width.clone().times(int32(u));
@@ -162,7 +162,7 @@ impl PanelSum {
         let values: Vec<Reg> = (0..self.in_flight).map(|_| l.k.reg("panel", self.ty)).collect();
         out.extend((0..).zip(&values).map(|(u, r)| Stmt::Var(*r, panel(int32(0), u))));
         let (i, mut body) = (l.k.reg("i", Ty::I32), Vec::new());
-        // behind the last group it is read once more, in vain
+        // the last group is loaded again, which nothing uses
         let next = Expr::Reg(i).plus(int32(1)).min(self.span.clone().minus(int32(1)));
         let next = bind(l, "next", next.times(int32(self.in_flight as i32)), &mut body);
         let list: Vec<Expr> =
@@ -172,7 +172,8 @@ impl PanelSum {
         out.push(Stmt::Seq(i, int32(0), self.span.clone(), body));
     }
 
-    /// Where this thread's panels of a batch lie, from this one on, and whether they are there.
+    /// Returns the index in scratch of each of this thread's panels from `begin` on, and whether
+    /// the panel exists.
     fn panel_addresses(&self, l: &mut Lower, begin: Expr, out: &mut Vec<Stmt>) -> Vec<(Expr, Expr)> {
         let mut list = Vec::new();
         for u in 0..self.in_flight {

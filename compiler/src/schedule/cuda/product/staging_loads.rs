@@ -1,4 +1,4 @@
-//! From memory into shared memory.
+//! Staging: the loads from global memory into registers, and the stores to shared memory.
 
 use super::epilogue::address;
 use super::{Block, and};
@@ -11,23 +11,23 @@ use crate::schedule::cuda::expressions::{int32, thread, to_i64};
 use crate::schedule::loop_nests::{self, Env};
 use crate::schedule::lower::{Lower, named, named as bind};
 
-/// What a thread has read of a step: for each side, and each of its vectors, and each part,
-/// neighbouring values.
+/// The values that a thread has loaded in a step: for each side, vector and part the neighbouring
+/// values.
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
 impl Block<'_> {
-    /// Elements from one inner index to the next.
+    /// Returns the distance in shared memory from one inner index to the next.
     pub(super) fn pitch(&self, side: usize) -> i64 {
         self.tile.pitch(side, self.p.sides[side].along_k)
     }
 
-    /// Elements of a buffer.
+    /// Returns the number of elements of a buffer.
     pub(super) fn buffer_len(&self, side: usize) -> i64 {
         self.tile.depth * self.pitch(side)
     }
 
-    /// The place of the first element of the thread's `u`-th vector of a side, among rows (or
-    /// columns) and inner indices.
+    /// Returns the first element of the thread's `u`-th vector of a side: its offset among rows (or
+    /// columns), and among inner indices.
     fn vector(&self, side: usize, u: i64) -> [Expr; 2] {
         let v = self.tile.vector(side);
         let along_k = self.p.sides[side].along_k;
@@ -39,15 +39,15 @@ impl Block<'_> {
         if along_k { [major, minor] } else { [minor, major] }
     }
 
-    /// Whether the thread has a vector of that side at all. None: all threads have.
+    /// Returns whether the thread has a vector of that side. `None` if all threads have one.
     fn takes_part(&self, side: usize) -> Option<Expr> {
         let (each, all) = self.tile.vectors(side);
         let count = each * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
-    /// Reads the thread's share of the step from the block's `base`-th inner index on. `short`: it
-    /// is not full.
+    /// Loads the thread's share of the step that begins at the block's inner index `base`.
+    /// `partial_k`: the step has fewer inner indices than the depth.
     pub(super) fn load_global(
         &self,
         l: &mut Lower,
@@ -69,8 +69,8 @@ impl Block<'_> {
         Ok(loads)
     }
 
-    /// One vector of a side, from this row (or column) and that inner index of the block on: the
-    /// values of each part.
+    /// Loads one vector of a side from this row (or column) and this inner index on: the values of
+    /// each part.
     fn load_vector(
         &self,
         l: &mut Lower,
@@ -89,8 +89,8 @@ impl Block<'_> {
             }
             return self.values(l, &side.parts, &envs, &vars, out);
         }
-        // a part of the inner index alone is one node for all rows, those behind the last one
-        // included: it must be the same value for them, too
+        // a part that depends on the inner index alone is one node for all rows, including those
+        // out of bounds, and must have the same value for them
         let own_parts = |moves: bool| {
             let depends = |n: &NodeId| !loop_nests::depends(&l.launch.g, *n, &[self.p.k]);
             side.parts.iter().enumerate().filter(|(_, n)| depends(n) == moves).unzip()
@@ -99,7 +99,7 @@ impl Block<'_> {
         let mut values = vec![Vec::new(); side.parts.len()];
         for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
             let by_own = !full && moves;
-            // one condition for as many neighbours as it is the same for
+            // one condition serves all neighbours for which it is the same
             let each = by_own && !side.along_k || partial_k && side.along_k;
             for (u, envs) in (0..).zip(envs.chunks(if each { 1 } else { envs.len() })) {
                 let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
@@ -130,8 +130,8 @@ impl Block<'_> {
         Ok(values)
     }
 
-    /// Variables for the first element of a vector, and the template's values for each of its
-    /// elements.
+    /// Makes variables for the first element of a vector. Returns their values, and for each
+    /// element of the vector the environment of its indices.
     fn neighbours(&self, l: &mut Lower, s: usize, at: [Expr; 2]) -> (Vec<(NodeId, Expr)>, Vec<Env>) {
         let [own, k] = [l.launch.g.fresh_var(Ty::I64).1, l.launch.g.fresh_var(Ty::I64).1];
         let env = |l: &mut Lower, u: i64| {
@@ -146,7 +146,7 @@ impl Block<'_> {
         (vec![(own, at_own), (k, at_k)], envs)
     }
 
-    /// Parts' values at some neighbours.
+    /// Returns the values of the parts at some neighbours.
     fn values(
         &self,
         l: &mut Lower,
@@ -166,7 +166,7 @@ impl Block<'_> {
         Ok(all)
     }
 
-    /// Reads by vectors what lies side by side.
+    /// Loads by vector accesses what neighbours read side by side.
     fn vectors(
         &self,
         l: &mut Lower,
@@ -199,7 +199,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Stores what was fetched into a buffer.
+    /// Stores the loaded values to a buffer in shared memory.
     pub(super) fn store_shared(&self, l: &mut Lower, loads: GlobalLoads, which: Expr, out: &mut Vec<Stmt>) {
         for (s, vectors) in loads.into_iter().enumerate() {
             let (side, pitch) = (&self.p.sides[s], self.pitch(s));

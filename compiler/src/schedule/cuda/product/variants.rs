@@ -1,4 +1,5 @@
-//! Which rectangles a product's blocks have, and for which shapes.
+//! The variants of a product: skinny block tiles and split-K, and the shapes for which they are the
+//! fastest.
 
 use super::block_tile::BlockTile;
 use super::params::{Part, ProductParams, staged};
@@ -12,22 +13,23 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::Product;
 use std::rc::Rc;
 
-/// Squares of 64 by 64 that do not keep a large device busy: panels are spread over it, if there
-/// are several.
+/// The maximum number of block tiles of 64 x 64 for which panels are computed by different blocks:
+/// so few do not keep a large device busy.
 const SPLIT_K_MAX_BLOCKS: u32 = 200;
+/// The minimum inner length for split-K: two panels.
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
-/// A thread a row, or a few columns, is profitable for sums from this many elements on.
+/// The minimum inner length for which skinny block tiles are the fastest.
 const SKINNY_MIN_LENGTH: u32 = 64;
-/// So few blocks of such (of few columns, of few rows) leave the device idle.
+/// The same limit for skinny block tiles, of few columns and of few rows.
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
-/// Up to this many rows or columns a thread has all of them.
+/// The length of the short side of a skinny block tile.
 const SKINNY_SIDE: i64 = 4;
-/// Operations of a function's products, from which on no further one has variants of its own for
-/// such shapes: two megabytes of PTX.
+/// The number of operations of a function's products above which further products have no such
+/// variants. They are two megabytes of PTX.
 const MAX_PRODUCT_OPERATIONS: usize = 50_000;
 
-/// The variants of few rows or columns, and those that split the sums (split-K), each followed by
-/// what adds them.
+/// Returns the variants with skinny block tiles and those with split-K, each of the latter followed
+/// by the variant that adds its panels.
 pub fn variants(
     l: &mut LaunchContext,
     fused: &FusedGroup,
@@ -62,7 +64,7 @@ pub fn variants(
     };
     let mut groups = Vec::new();
     for (suffix, tile, few, profit) in list {
-        // rows are read by 64 or 128 bytes each: what follows them is on its way
+        // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
         let l2_prefetch = match () {
             _ if tile.sides[1].skinny && p.sides[0].along_k => 256,
             _ if tile.sides[0].skinny || !p.sides[0].along_k => 0,
@@ -72,7 +74,7 @@ pub fn variants(
             let l2_prefetch = if part == Part::Sum { 0 } else { l2_prefetch };
             let params =
                 ProductParams { product: p.clone(), tile, part, l2_prefetch, min_resident_blocks: 0 };
-            // panels write scratch only
+            // panels are stored to scratch, which overlaps no array
             let guards = Guards { noalias: part == Part::Whole, ..Guards::contiguous().narrow() };
             let (suffix, noalias) = (format!("{suffix}{what}"), part != Part::Sum);
             let variant = Variant { suffix, guards, profit, noalias };

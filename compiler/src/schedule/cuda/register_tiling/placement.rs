@@ -1,4 +1,5 @@
-//! Maps over rows and columns: which block and thread takes what, and what of it is inside.
+//! The placement of register tiling: which rows and columns a block and a thread have, and which of
+//! them are in the interior.
 
 use crate::core::{NodeId, linear};
 use crate::kernel::{Expr, Gpu, Mem, Stmt, WARP};
@@ -10,8 +11,8 @@ use crate::schedule::cuda::thread_layout::ThreadLayout;
 use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 
-/// How a plane is cut: rows and columns of a thread, how far apart those columns are, and rows and
-/// columns of a block.
+/// How the rows and columns are cut into the parts of threads and blocks: the rows and columns of a
+/// thread, the distance of its columns, and the rows and columns of a block.
 #[derive(Clone, Copy)]
 pub struct PlaneTiling {
     pub thread_rows: i64,
@@ -22,8 +23,8 @@ pub struct PlaneTiling {
 }
 
 impl PlaneTiling {
-    /// Cuts a plane for blocks of `down` warps below each other, whose lanes have neighbouring columns, or with
-    /// all columns of one turn before the next.
+    /// Returns the tiling with `thread_rows` rows and `v` columns per thread. The columns of a lane
+    /// are neighbours, or a warp's width apart.
     pub fn new(thread_rows: i64, v: i64, neighbours: bool, threads: u32) -> PlaneTiling {
         let (column_stride, warps) =
             (if neighbours { 1 } else { i64::from(WARP) }, i64::from(threads / WARP));
@@ -36,31 +37,31 @@ impl PlaneTiling {
         }
     }
 
-    /// The thread's columns, from its first.
+    /// Returns the offsets of the thread's columns from its first.
     pub fn thread_columns(self) -> impl Iterator<Item = i64> {
         (0..self.v).map(move |k| k * self.column_stride)
     }
 
-    /// Columns from a thread's first to behind its last.
+    /// Returns the number of columns from a thread's first to behind its last.
     pub fn span(self) -> i64 {
         (self.v - 1) * self.column_stride + 1
     }
 
-    /// Columns from a lane's first to the next one's.
+    /// Returns the number of columns from a lane's first to the next lane's first.
     pub fn lane_stride(self) -> i64 {
         if self.column_stride == 1 { self.v } else { 1 }
     }
 }
 
-/// Where a thread is: for each axis the variable of its first index, and its register; and the
+/// The position of a thread: for each axis the variable of its first index, and that index; and the
 /// first index of its block.
 pub struct ThreadPosition {
     pub vars: Vec<(NodeId, Expr)>,
     pub block: Vec<Expr>,
 }
 
-/// What is loaded of one array along one axis, from a first element on: the least index, and behind
-/// the greatest.
+/// What is loaded of one array along one axis, as offsets from a first element: the least offset,
+/// and one behind the greatest.
 pub struct Reach {
     pub array: NodeId,
     pub axis: usize,
@@ -69,7 +70,7 @@ pub struct Reach {
 }
 
 impl ThreadPosition {
-    /// The indices so far from the first, in the graph.
+    /// Returns the nodes of the indices at these offsets from the first.
     pub fn index(&self, l: &mut Lower, at: &[i64]) -> Vec<NodeId> {
         let step = |l: &mut Lower, var: NodeId, by: i64| {
             let by = l.launch.g.lit(Lit::i64(by));
@@ -78,13 +79,14 @@ impl ThreadPosition {
         self.vars.iter().zip(at).map(|(v, by)| step(l, v.0, *by)).collect()
     }
 
-    /// Where an element so far from the first lies, up to its column.
+    /// Returns the index in memory of the line at these offsets from the first element, without the
+    /// column.
     pub fn line(&self, l: &mut Lower, mem: Mem, at: &[i64]) -> Expr {
         let indices: Vec<Expr> = self.vars.iter().zip(at).map(|(v, by)| plus(v.1.clone(), *by)).collect();
         along(l, mem, &indices)
     }
 
-    /// Where an element of such a line lies.
+    /// Returns the index in memory of the element at that column offset of a line.
     pub fn column(&self, l: &mut Lower, mem: Mem, line: &Expr, by: i64) -> Expr {
         let last = self.vars.len() - 1;
         let column = self.vars[last].1.clone();
@@ -99,7 +101,7 @@ pub fn plus(e: Expr, by: i64) -> Expr {
     if by == 0 { e } else { e.plus(Expr::int(by)) }
 }
 
-/// The sum of indices times strides, for as many axes as there are indices.
+/// Returns the sum of indices times strides, for the leading axes.
 pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     let mut sum: Option<Expr> = None;
     for (i, axis) in indices.iter().zip(0..) {
@@ -109,7 +111,7 @@ pub fn along(l: &mut Lower, mem: Mem, indices: &[Expr]) -> Expr {
     sum.unwrap_or(Expr::int(0))
 }
 
-/// The thread's first indices, from its number and its block's.
+/// Computes the thread's first indices, from its number and its block's.
 pub fn position(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -139,7 +141,7 @@ pub fn position(
             number = before;
         }
         if axis + 2 == rank {
-            // the last rows come first: at the end of the launch no block is left with edges, which
+            // the last rows come first, so that the launch does not end with boundary blocks, which
             // take longer
             let blocks = l.launch.host(fused.domain[axis]).plus(Expr::int(each - 1));
             let blocks = Expr::binary(BinaryOp::Shr, blocks, Expr::int(each.ilog2().into()));
@@ -170,28 +172,30 @@ pub fn position(
     ThreadPosition { vars, block }
 }
 
-/// The thread's lane.
+/// Returns the thread's lane.
 pub fn lane() -> Expr {
     Expr::binary(BinaryOp::And, thread(), int32(31))
 }
 
-/// The thread's warp in its block.
+/// Returns the thread's warp in its block.
 pub fn warp() -> Expr {
     Expr::binary(BinaryOp::Shr, thread(), int32(5))
 }
 
-/// Where all that is computed and loaded from a first element on is inside, and keeps its boundary widths.
+/// The bounds of the interior: where all elements of a thread, or block, keep the boundary widths,
+/// and all that they load is in bounds.
 pub struct InteriorBounds {
     /// Along all axes but the last.
     pub rows: Option<Expr>,
     /// The least first column.
     pub left: i64,
-    /// Behind the greatest last column.
+    /// One behind the greatest last column.
     pub right: Expr,
 }
 
 impl InteriorBounds {
-    /// For so many elements along each axis, and what is loaded around them.
+    /// Returns the bounds for `sizes` elements along each axis from `firsts` on, and for the loads
+    /// `reaches` around them.
     pub fn of(
         l: &mut Lower,
         (fused, widths): (&FusedGroup, &[BoundaryWidth]),
@@ -220,7 +224,7 @@ impl InteriorBounds {
                 continue;
             }
             rows = and(rows, from(own, first));
-            // along outer axes there is one index, which is inside
+            // along outer axes there is one index, which is in bounds
             if axis + 2 == rank || end != n {
                 rows = and(rows, Some(Expr::binary(BinaryOp::Le, plus(own.clone(), *size), end)));
             }
@@ -228,7 +232,7 @@ impl InteriorBounds {
         InteriorBounds { rows, left: last.0, right: last.1 }
     }
 
-    /// Whether so many columns from `first` on have room.
+    /// Returns whether `span` columns from `first` on are in the interior.
     pub fn contains(&self, first: &Expr, span: i64) -> Expr {
         let all = and(self.rows.clone(), from(first, self.left));
         let right = Expr::binary(BinaryOp::Le, plus(first.clone(), span), self.right.clone());
@@ -247,24 +251,24 @@ fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// What of one line of an array is loaded: constants beside the thread's first element.
+/// What is loaded of one line of an array, as offsets from the thread's first element.
 #[derive(Clone)]
 pub struct Line {
     /// The array.
     pub array: NodeId,
     /// Along all axes but the last.
     pub at: Vec<i64>,
-    /// (start, elements) of each access.
+    /// The start and the number of elements of each access.
     pub pieces: Vec<(i64, i64)>,
 }
 
 impl Line {
-    /// The row, from the thread's first.
+    /// Returns the row, as an offset from the thread's first.
     pub fn row(&self) -> i64 {
         self.at.last().copied().unwrap_or(0)
     }
 
-    /// Where its loads begin, and where they end.
+    /// Returns where its loads begin, and where they end.
     pub fn columns(&self) -> (i64, i64) {
         let first = self.pieces.first().map_or(0, |p| p.0);
         (first, self.pieces.last().map_or(first, |p| p.0 + p.1))

@@ -1,12 +1,14 @@
-//! Segments whose neighbours lie side by side (column sums).
+//! Segmented reduction of columns: segments whose elements lie a row apart, with neighbouring
+//! segments side by side.
 //!
-//! Of segments of up to 128 elements a thread has `v` neighbours for itself. Else a block takes a
-//! strip of `32 v` segments: lane l the `v` of them from `v l` on, each warp `span` of the 128
-//! columns of one tile of the segments' elements, which it folds with 8 reads in flight and joins
-//! as a binary counter counts; the block's 8 warps join through shared memory. So a tile's columns
-//! are spread over 16 / `span` blocks where there are few tiles. The last block of a strip to
-//! arrive joins what the others left: up to 2048 values a segment, by the same tree, 16 columns a
-//! warp.
+//! Segments of up to 128 elements: a thread reduces `v` neighbouring segments by itself. Longer
+//! segments: a block takes a strip of `32 v` segments. Lane l has the `v` segments from `v l` on,
+//! and each warp `span` of the 128 columns of one tile of the segments' elements. It folds a column
+//! with 8 loads in flight, and joins columns as a binary counter counts (`schedule/counter.rs`).
+//! The block's 8 warps join through shared memory. So 16 / `span` blocks share the columns of a
+//! tile; a small span serves segments of few tiles. The last block of a strip to arrive joins the
+//! results of the others: up to 2048 values per segment, by the same tree, with 16 columns per
+//! warp. The cost is that of reading memory once.
 
 mod join;
 
@@ -26,14 +28,14 @@ use crate::schedule::reduction::tiles;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 const WARPS: i64 = (THREADS / WARP) as i64;
-/// Columns of a tile that a warp takes at most.
+/// The maximum number of columns of a tile that a warp takes.
 pub const MAX_SPAN: u32 = (COLUMNS / WARPS) as u32;
-/// Elements that a thread reads of each segment before it uses one.
+/// The number of elements that a thread loads of each segment before it uses one.
 const BATCH: i64 = 8;
-/// The longest segments: their tiles are one tile.
+/// The maximum length of a segment: its tiles' results fit into one tile.
 pub const MAX_SEGMENT_LENGTH: u32 = (TILE * TILE) as u32;
 
-/// What a thread knows.
+/// The values that a thread has computed about itself.
 struct Strip<'a> {
     job: &'a Job<'a>,
     n: Expr,
@@ -42,7 +44,7 @@ struct Strip<'a> {
     warp: Expr,
     /// The strip's first segment (i64).
     begin: Expr,
-    /// A value a thread and neighbour, for each reduction.
+    /// Shared memory for a value per thread and neighbouring segment, for each reduction.
     shared: Vec<Mem>,
 }
 
@@ -63,7 +65,7 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let words = THREADS * job.v as u32;
     let shared = job.reductions.iter().map(|r| l.k.share("warps", r.ty, words)).collect();
     let s = Strip { job, n: n.clone(), length: length.clone(), lane, warp: warp.clone(), begin, shared };
-    // a tile's columns are cut into `split` parts
+    // the columns of a tile are cut into `split` parts
     let split = Expr::binary(BinaryOp::Div, int32(MAX_SPAN as i32), Expr::Place(Gpu::Span));
     let split = bind(l, "split", split, &mut out);
     let tile = bind(l, "tile", Expr::binary(BinaryOp::Div, part.clone(), split.clone()), &mut out);
@@ -103,7 +105,8 @@ pub(super) fn main(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     Ok(out)
 }
 
-/// Short segments, up to 128 elements: a thread has `v` neighbours, 8 elements of them in flight.
+/// Writes the code for short segments, up to 128 elements: a thread reduces `v` neighbouring
+/// segments, with 8 elements of each in flight.
 pub(super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let mut out = Vec::new();
@@ -157,8 +160,8 @@ pub(super) fn short_segments(l: &mut Lower, job: &Job) -> Result<Vec<Stmt>> {
 }
 
 impl Strip<'_> {
-    /// The values of up to 8 neighbouring elements from `at` on, joined, of `v` segments from `j`
-    /// on. Those that are not there read the last one, in vain.
+    /// Loads up to 8 neighbouring elements from `at` on of each of `v` segments from `j` on, and
+    /// joins them. Elements out of bounds load the last one, which is not used.
     fn batch(
         &self,
         l: &mut Lower,
@@ -209,13 +212,14 @@ impl Strip<'_> {
         })
     }
 
-    /// The segment whose totals `join` leaves as this lane's q-th.
+    /// Returns the segment whose totals are this lane's q-th after [`Strip::join`].
     fn segment(&self, q: i64, out: &mut Vec<Stmt>, l: &mut Lower) -> Expr {
         let j = self.begin.clone().plus(to_i64(self.lane.clone())).plus(Expr::int(q * i64::from(WARP)));
         bind(l, "j", j, out)
     }
 
-    /// The values of this warp's columns from element `base` on: for each neighbour and reduction.
+    /// Returns the values of this warp's columns from element `base` on, for each neighbour and
+    /// reduction.
     fn columns(&self, l: &mut Lower, base: &Expr, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let (v, n) = (self.job.v, self.n.clone());
         let mine = to_i64(self.lane.clone()).times(Expr::int(v));
@@ -245,7 +249,7 @@ impl Strip<'_> {
         Ok(values.iter().map(|per_reduction| per_reduction.iter().map(|r| Expr::Reg(*r)).collect()).collect())
     }
 
-    /// Loads the elements of the segments from `j` on, one for each of the `values`.
+    /// Reduces the elements of the segments from `j` on, one segment for each of the `values`.
     fn neighbours(
         &self,
         l: &mut Lower,
@@ -266,7 +270,7 @@ impl Strip<'_> {
             .iter()
             .map(|_| self.job.reductions.iter().map(|r| variable(l, r, &mut body)).collect())
             .collect();
-        // rows of the column: none beyond the tile, none beyond the end
+        // the rows of the column in the tile and in bounds
         let rounded_up = self.length.clone().minus(start.clone()).plus(Expr::int(COLUMNS - 1));
         let rows = Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
         let rows = bind(l, "rows", rows.min(Expr::int(TILE / COLUMNS)), &mut body);
@@ -299,7 +303,7 @@ impl Strip<'_> {
         Ok(())
     }
 
-    /// `rows` rows of a column, from element `at` on: loads, then steps.
+    /// Folds `rows` rows of a column from element `at` on: all loads come before the first use.
     fn rows(
         &self,
         l: &mut Lower,
@@ -342,7 +346,7 @@ impl Strip<'_> {
         })
     }
 
-    /// Loads what neighbouring segments read side by side of an element.
+    /// Loads by vector accesses what neighbouring segments read of an element.
     fn load(
         &self,
         l: &mut Lower,

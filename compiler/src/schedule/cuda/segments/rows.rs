@@ -1,9 +1,11 @@
-//! Segments whose elements lie side by side (row sums).
+//! Segmented reduction of rows: segments whose elements lie side by side.
 //!
-//! Up to 2048 elements a warp takes whole segments: short ones four at a time, to have enough loads
-//! in flight; lane u then computes and stores what follows of the u-th. Very short ones are taken
-//! by 8 or 16 lanes per_lanes. Longer segments are cut into tiles, a warp each: a block takes 8 `span`
-//! tiles of one segment and stores their results; the last block of a segment to arrive joins them.
+//! Up to 2048 elements, a warp reduces whole segments. Short segments are taken four at a time, so
+//! that enough loads are in flight; lane u then computes and stores what follows from the u-th
+//! segment's total. Very short segments are taken by 8 or 16 lanes each. Longer segments are cut
+//! into tiles, one per warp: a block takes 8 `span` tiles of one segment and stores their results
+//! to scratch, and the last block of a segment to arrive joins them. The cost is that of reading
+//! memory once.
 
 use super::job::{Job, SegmentMapping};
 use super::warp::{Tile, lane};
@@ -21,7 +23,7 @@ use crate::schedule::reduction::tiles;
 pub const THREADS: u32 = 256;
 /// Warps of a block.
 pub const WARPS: u32 = THREADS / WARP;
-/// Tiles that a warp takes of a long segment.
+/// The maximum number of tiles of a long segment that a warp takes.
 pub const MAX_SPAN: u32 = 8;
 
 pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<Vec<Stmt>> {
@@ -50,7 +52,7 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
     let group = Expr::binary(BinaryOp::Shr, in_warp.clone(), int32(lanes.trailing_zeros() as i32));
     let mine = bind(l, "segment", begin.clone().plus(to_i64(group)), out);
     let last = n.clone().minus(Expr::int(1));
-    // lanes beyond the end read the last segment again, and store nothing
+    // lanes out of bounds reduce the last segment again, and store nothing
     let segments: Vec<Expr> = (0..per_lanes)
         .map(|u| bind(l, "row", mine.clone().plus(Expr::int(u * groups_per_warp)).min(last.clone()), out))
         .collect();
@@ -67,7 +69,7 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
         }
         return Ok(());
     }
-    // lane u computes and stores what follows of segment u
+    // lane u computes and stores what follows from the total of segment u
     let mut totals: Vec<Expr> = Vec::new();
     for r in 0..job.reductions.len() {
         let mut total: Option<Expr> = None;
@@ -93,7 +95,7 @@ fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mu
     Ok(())
 }
 
-/// Blocks take chunks of one segment each.
+/// Each block reduces some tiles of one segment.
 fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut Vec<Stmt>) -> Result<()> {
     let lane = lane(l, WARP, out);
     let count = bind(l, "tiles", tiles(length.clone()), out);
@@ -122,7 +124,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     work.push(Stmt::If(is_zero(&lane), store, vec![]));
     body.push(Stmt::If(Expr::binary(BinaryOp::Lt, t, count.clone()), work, vec![]));
     out.push(Stmt::Seq(s, int32(0), Expr::Place(Gpu::Span), body));
-    // the arriving thread sees what the others stored
+    // the thread that arrives sees what the other threads stored
     out.push(Stmt::Barrier);
     let flag = l.k.share("last", Ty::Bool, 1);
     let last = arrive(l, flag, 0, segment.clone(), to_i64(blocks), out);
@@ -136,7 +138,7 @@ fn segment_tiles(l: &mut Lower, job: &Job, length: Expr, warp: Expr, out: &mut V
     let upper =
         UpperLevels { reductions: &job.reductions, column: &column, shared: &shared, totals: &totals };
     let join = upper.levels(l, &results, &count)?;
-    // one tile's result is the segment's
+    // the result of a single tile is the segment's
     let load = |(r, v): (&crate::schedule::reduction::Reduction, &Reg)| {
         Stmt::Assign(*v, Expr::load(r.scratch, results.clone()))
     };

@@ -1,4 +1,4 @@
-//! Which variants a segmented reduction has, by the length of its segments.
+//! The variants of a segmented reduction, by the length of its segments.
 
 use super::job::SegmentMapping;
 use crate::plan::gpu::Profit;
@@ -13,7 +13,7 @@ use crate::schedule::products;
 use crate::schedule::strategy::Strategy;
 use std::rc::Rc;
 
-/// The variants: suffix, guards, way.
+/// Returns the suffix, the guards and the mapping of each variant, in order of preference.
 pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     let up_to = |longest: u32, guards: Guards| Guards { longest: Some(longest), ..guards };
     if along == Along::Columns {
@@ -80,7 +80,7 @@ pub fn list(along: Along) -> Vec<(&'static str, Guards, SegmentMapping)> {
     ]
 }
 
-/// All variants of a fused group, if it is a segmented reduction.
+/// Returns all variants of a fused group if it is a segmented reduction.
 pub fn variants(l: &mut LaunchContext, fused: &FusedGroup) -> Option<Vec<VariantGroup>> {
     let along = l.facts.segments.as_ref()?.along;
     let strategy = match along {

@@ -1,6 +1,6 @@
-//! A warp over the elements of one tile, of one segment or of several at once: lane l has the 4
-//! columns `4 l` and its neighbours (with vector accesses of less, groups of `v` neighbours, 128 /
-//! groups apart). Rows of 128 columns are read in batches, all before the first is used.
+//! A warp reduces the elements of one tile, of one or several segments at once. A lane has 4 of the
+//! 128 columns, in groups of `v` neighbours, as many as one access takes. The rows of 128 columns
+//! are loaded in batches, all loads of a batch before the first use.
 
 use super::job::{self, Job};
 use crate::core::{COLUMNS, NodeId, linear};
@@ -12,31 +12,31 @@ use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 use crate::schedule::segments::neighbours;
 
-/// Columns of a lane.
+/// The columns of a lane.
 const COLUMNS_PER_LANE: i64 = COLUMNS / WARP as i64;
 /// Words of memory that a thread keeps in flight.
 const WORDS_IN_FLIGHT: i64 = 32;
 
-/// The accumulators of a lane: of each segment, reduction and column.
+/// The accumulators of a lane, by segment, reduction and column.
 type Accumulators = Vec<Vec<Vec<Reg>>>;
 
 /// A tile of some segments.
 pub(super) struct Tile<'a> {
     pub job: &'a Job<'a>,
-    /// The segments (i64); lanes of different groups may have different ones.
+    /// The segments (i64). Lanes of different groups may have different segments.
     pub segments: &'a [Expr],
-    /// The first element (i64), and how many there are: at most a row where a group has less than
-    /// 32 lanes.
+    /// The first element, and the number of elements (both i64). With fewer than 32 lanes these are
+    /// one row at most.
     pub base: Expr,
     pub count: Expr,
-    /// Lanes that work on a segment together: a power of two.
+    /// The number of lanes that reduce a segment together: a power of two.
     pub lanes: u32,
-    /// Its number among them.
+    /// The number of this lane among them.
     pub lane: Expr,
 }
 
-/// Some neighbours of a lane: where their first index counts from, its offset, their first column,
-/// and whether they are there.
+/// A group of neighbouring elements of a lane: the index from which it counts, its offset, its
+/// first column, and whether it is in bounds (`None` if it always is).
 struct Group {
     base: (NodeId, Expr),
     offset: i64,
@@ -44,15 +44,15 @@ struct Group {
     is_present: Option<Expr>,
 }
 
-/// The lane's number among so many.
+/// Returns the number of this lane among `lanes` lanes.
 pub fn lane(l: &mut Lower, lanes: u32, out: &mut Vec<Stmt>) -> Expr {
     let lane = Expr::binary(BinaryOp::And, Expr::Place(Gpu::Thread), int32(lanes as i32 - 1));
     bind(l, "lane", lane, out)
 }
 
 impl Tile<'_> {
-    /// The value of each reduction of each segment, in lane 0 of its group. All lanes of the warp
-    /// take part.
+    /// Returns the value of each reduction of each segment, in lane 0 of its group. All lanes of
+    /// the warp must take part.
     pub fn reduce(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let accs = self.accumulators(l, out);
         let (v, width) = (self.job.v, self.width());
@@ -75,7 +75,7 @@ impl Tile<'_> {
             rest = bind(l, "rest", rest.minus(done.clone()), out);
             start = bind(l, "start", first.clone().plus(done), out);
         }
-        // what is left, in the least batch that has room for it
+        // the rest takes the smallest batch that holds it
         let mut left = Vec::new();
         let mut rows = 1;
         while rows <= batch {
@@ -96,7 +96,7 @@ impl Tile<'_> {
         self.tree(l, &accs, out)
     }
 
-    /// Columns of a row.
+    /// Returns the number of columns of a row.
     fn width(&self) -> i64 {
         i64::from(self.lanes) * COLUMNS_PER_LANE
     }
@@ -115,7 +115,7 @@ impl Tile<'_> {
         self.segments.iter().map(|_| of_segment()).collect()
     }
 
-    /// Rows that are read together: a power of two.
+    /// Returns the number of rows that are loaded together: a power of two.
     fn batch(&self, l: &mut Lower) -> i64 {
         let (_, k) = l.launch.g.fresh_var(Ty::I64);
         let roots: Vec<NodeId> = self.job.reductions.iter().map(|r| r.first(l.launch, k)).collect();
@@ -128,12 +128,12 @@ impl Tile<'_> {
         1 << rows.clamp(1, 8).ilog2()
     }
 
-    /// Distance of a lane's groups of neighbours.
+    /// Returns the distance of a lane's groups of neighbours.
     fn group_stride(&self) -> i64 {
         i64::from(self.lanes) * self.job.v
     }
 
-    /// Offset and first column of each group of `rows` rows.
+    /// Returns the offset and the first column of each group of `rows` rows.
     fn places(&self, rows: i64) -> Vec<(i64, usize)> {
         let groups = COLUMNS_PER_LANE / self.job.v;
         let place = |i: i64| {
@@ -142,7 +142,7 @@ impl Tile<'_> {
         (0..rows * groups).map(place).collect()
     }
 
-    /// `rows` rows whose elements are all there; `at`: the lane's first.
+    /// Folds `rows` rows that are in bounds. `at` is the lane's first element.
     fn full(
         &self,
         l: &mut Lower,
@@ -157,8 +157,8 @@ impl Tile<'_> {
         self.groups(l, &groups, self.job.v, accs, out)
     }
 
-    /// [`Self::groups`] where groups may be missing: a missing one reads the last one, and its values
-    /// are not used.
+    /// Does the same as [`Self::groups`], with groups that may be out of bounds: these load the
+    /// last group, and their values are not used.
     fn clamped(
         &self,
         l: &mut Lower,
@@ -187,7 +187,7 @@ impl Tile<'_> {
         self.groups(l, &groups, v, accs, out)
     }
 
-    /// The last elements, fewer than are read at once.
+    /// Folds the last elements, which are fewer than one vector access takes.
     fn tail(
         &self,
         l: &mut Lower,
@@ -220,7 +220,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Groups of `v` neighbours of all segments: loads, then steps.
+    /// Folds groups of `v` neighbours of all segments: all loads come before the first use.
     fn groups(
         &self,
         l: &mut Lower,
@@ -257,7 +257,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Loads what the elements at neighbouring indices read side by side.
+    /// Loads by vector accesses what the elements at neighbouring indices read.
     fn load(
         &self,
         l: &mut Lower,
@@ -272,7 +272,7 @@ impl Tile<'_> {
         job::load(l, &roots, (k, indices), &first, vars, out)
     }
 
-    /// The element at an index goes into its column.
+    /// Folds the element at an index into its column.
     fn step(
         &self,
         l: &mut Lower,
@@ -290,7 +290,7 @@ impl Tile<'_> {
             roots.push(r.step(l.launch, old, index));
         }
         let values = l.region(&vars, &roots, &Expr::int(0), out)?;
-        // all new values before any accumulator changes
+        // all new values are computed before any accumulator changes
         let values: Vec<Expr> = values.into_iter().map(|e| bind(l, "next", e, out)).collect();
         for (a, e) in accs.iter().zip(values) {
             let old = Expr::Reg(a[column]);
@@ -303,7 +303,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// Neighbours join: those of a lane, then lanes, then groups.
+    /// Joins the columns by the tree: those of a lane's group first, then lanes, then groups.
     fn tree(&self, l: &mut Lower, accs: &Accumulators, out: &mut Vec<Stmt>) -> Result<Vec<Vec<Expr>>> {
         let mut all = Vec::new();
         for accs in accs {
@@ -329,12 +329,12 @@ impl Tile<'_> {
     }
 }
 
-/// The exponent of a power of two.
+/// Returns log2 of a power of two.
 fn shift(power: i64) -> Expr {
     Expr::int(power.trailing_zeros().into())
 }
 
-/// A power of two of neighbours, joined.
+/// Joins neighbouring values pairwise; their number is a power of two.
 pub fn pairs(
     l: &mut Lower,
     r: &crate::schedule::reduction::Reduction,

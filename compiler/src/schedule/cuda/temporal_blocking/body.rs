@@ -1,4 +1,5 @@
-//! The body of one thread that makes several steps: loads, exchanges, the step, stores.
+//! The body of one thread of temporal blocking: it loads, then exchanges and computes in each step,
+//! then stores.
 
 use super::{ROWS, TemporalBlockingParams, WARPS};
 use crate::core::{NodeId, linear};
@@ -12,7 +13,7 @@ use crate::schedule::groups::FusedGroup;
 use crate::schedule::lower::{Lower, named as bind};
 use rustc_hash::FxHashMap as HashMap;
 
-/// The body of one thread.
+/// Writes the body of one thread.
 pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) -> Result<Vec<Stmt>> {
     let mut out = Vec::new();
     let first = region_origin(l, fused, params, &mut out);
@@ -37,7 +38,7 @@ pub fn main(l: &mut Lower, fused: &FusedGroup, params: &TemporalBlockingParams) 
     Ok(out)
 }
 
-/// First row and column of the block's region.
+/// Computes the first row and column of the block's region, halo included.
 fn region_origin(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -58,7 +59,8 @@ fn region_origin(
     [first(l, down, 0, "top", out), first(l, right, 1, "left", out)]
 }
 
-/// Whether the whole region is inside, and what it computes first is within the boundary widths.
+/// Returns whether the whole region is in bounds, and what the first step computes is in the
+/// interior.
 fn is_interior(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -79,7 +81,7 @@ fn is_interior(
     all.unwrap_or(Expr::Lit(Lit::bool(true)))
 }
 
-/// First row and column of the lane.
+/// The first row and column of the lane.
 fn lane_origin(
     l: &mut Lower,
     first: &[Expr; 2],
@@ -92,17 +94,17 @@ fn lane_origin(
     [row, bind(l, "column", first[1].clone().plus(column), out)]
 }
 
-/// How a block goes.
+/// One of the two paths of a block: the interior one, or that of boundary blocks.
 struct BlockPath {
-    /// First row and column of the lane.
+    /// The first row and column of the lane.
     origin: [Expr; 2],
-    /// Where warps show rows.
+    /// The shared memory through which warps exchange rows.
     exchange: Mem,
-    /// All of it is inside.
+    /// Whether it is the path of blocks in the interior.
     interior: bool,
 }
 
-/// Elements of a lane, in registers.
+/// The elements of a lane, in registers.
 type LaneTile = Vec<Vec<Reg>>;
 
 fn block_path(
@@ -147,7 +149,7 @@ fn block_path(
     Ok(())
 }
 
-/// The indices of an element of the lane, in the graph.
+/// Returns the nodes of the indices of an element of the lane.
 fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     let step = |l: &mut Lower, var: NodeId, by: i64| {
         let by = l.launch.g.lit(Lit::i64(by));
@@ -156,7 +158,7 @@ fn at(l: &mut Lower, vars: &[(NodeId, Expr)], by: [i64; 2]) -> Vec<NodeId> {
     vars.iter().zip(by).map(|(v, by)| step(l, v.0, by)).collect()
 }
 
-/// Notes that neighbours of a row, from a column on, are in these registers.
+/// Notes that these registers hold the elements of a row from a column on.
 fn note_loaded(l: &mut Lower, array: NodeId, vars: &[(NodeId, Expr)], row: i64, column: i64, regs: &[Reg]) {
     for (c, r) in (column..).zip(regs) {
         let index = at(l, vars, [row, c]);
@@ -173,7 +175,8 @@ fn is_inside(i: Expr, n: Expr) -> Expr {
     and(Expr::binary(BinaryOp::Ge, i.clone(), Expr::int(0)), Expr::binary(BinaryOp::Lt, i, n))
 }
 
-/// The lane's part of an array: outside of it, 0. `changes`: the registers are assigned to.
+/// Loads the lane's part of an array, with 0 for elements out of bounds. `changes`: the registers
+/// are assigned to.
 fn load(
     l: &mut Lower,
     fused: &FusedGroup,
@@ -183,7 +186,7 @@ fn load(
     changes: bool,
     out: &mut Vec<Stmt>,
 ) -> LaneTile {
-    // at which places it is read was said when the CPU's kernels were written
+    // the array's accesses are a fact of the launch: they need not be noted here
     let (mem, ty) = (l.launch.input(array), l.launch.g.ty(array).elem);
     let extents = [0, 1].map(|axis| l.launch.host(fused.domain[axis]));
     let (mut tile, mut inits) = (LaneTile::new(), Vec::new());
@@ -216,7 +219,8 @@ fn load(
     tile
 }
 
-/// What the step reads beyond the lane's own elements, and all of it noted for the values to come.
+/// Exchanges what the step reads beyond the lane's own elements, and notes the registers of all of
+/// it.
 fn exchange(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -230,7 +234,7 @@ fn exchange(
     let reach = params.reach[0];
     if reach > 0 {
         let width = params.region()[1];
-        // an area has for each warp its first rows, then its last ones
+        // a buffer has for each warp its first rows, then its last ones
         let of_warp = 2 * reach * width;
         let turn = Expr::Cast(Ty::I32, Box::new(and(Expr::Reg(step), Expr::int(1))));
         let area = turn.times(int32((WARPS * of_warp) as i32));
@@ -245,7 +249,8 @@ fn exchange(
             out.push(Stmt::StoreVec(path.exchange, add(&mine, (reach + r) * width), list(ROWS - reach + r)));
         }
         out.push(Stmt::Barrier);
-        // of the first and the last warp: anything, it is spoiled
+        // the first and the last warp read their own rows in place of absent ones: the results are
+        // invalid anyway
         let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
         let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
         let (above, below) = (bind(l, "above", of(above), out), bind(l, "below", of(below), out));
@@ -266,7 +271,8 @@ fn exchange(
     }
 }
 
-/// The elements left and right of a lane's part of a row, as far as any element reads them.
+/// Exchanges the elements to the left and right of a lane's part of a row, as far as an element
+/// reads them.
 fn exchange_columns(
     l: &mut Lower,
     params: &TemporalBlockingParams,
@@ -306,7 +312,7 @@ fn shuffled_in(
     note_loaded(l, params.state, vars, by[0], by[1], &[r]);
 }
 
-/// Stores what no step spoiled.
+/// Stores the elements that are still valid.
 fn store(
     l: &mut Lower,
     fused: &FusedGroup,

@@ -1,5 +1,5 @@
-//! How the values of a strip join: those of a block's warps through shared memory, those of its
-//! blocks through scratch memory, in the last block to arrive.
+//! The joins of a strip: the values of a block's warps join through shared memory, those of its
+//! blocks through scratch, in the last block to arrive.
 
 use super::{MAX_SPAN, Strip, WARPS, is_below};
 use crate::core::COLUMNS;
@@ -13,8 +13,8 @@ use crate::schedule::cuda::tree::join;
 use crate::schedule::lower::{Lower, named as bind};
 
 impl Strip<'_> {
-    /// Joins the warps' values of each segment. Warp 0 has the totals: its lane l those of segments
-    /// l, 32 + l .. `apart`: of a lane's values.
+    /// Joins the warps' values of each segment. Lane l of warp 0 has the totals of the segments l,
+    /// 32 + l and so on. `value_stride` is the distance of a lane's values in shared memory.
     pub(super) fn join(
         &self,
         l: &mut Lower,
@@ -23,7 +23,7 @@ impl Strip<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<Vec<Vec<Expr>>> {
         let v = self.job.v;
-        // the strip's segments side by side, a row a warp
+        // one row per warp, with the strip's segments side by side
         let row = self.warp.clone().times(int32((i64::from(WARP) * v) as i32));
         let lane_stride = if value_stride == 1 { v } else { 1 };
         let at = bind(l, "at", row.plus(self.lane.clone().times(int32(lane_stride as i32))), out);
@@ -54,8 +54,8 @@ impl Strip<'_> {
         Ok(totals)
     }
 
-    /// What the blocks of the strip left, `count` values a segment: this warp's 16 columns of them.
-    /// A thread has the segments as [`Strip::join`] takes them.
+    /// Joins the results of the strip's blocks, `count` values per segment: this warp's 16 columns
+    /// of them. A thread has the segments as [`Strip::join`] takes them.
     pub(super) fn load_partials(
         &self,
         l: &mut Lower,
@@ -96,19 +96,19 @@ impl Strip<'_> {
                 let rows =
                     Expr::binary(BinaryOp::Shr, rounded_up, Expr::int(COLUMNS.trailing_zeros().into()));
                 let all = vec![Stmt::Seq(row, Expr::int(0), rows, loads)];
-                // none of the warp's lanes has a segment: nothing to wait for
+                // skip the loads if no lane of the warp has a segment
                 let some = is_below(&self.begin.clone().plus(Expr::int(q * i64::from(WARP))), &self.n);
                 out.push(Stmt::If(some, all, vec![]));
                 per_reduction.push(pairs(l, r, accs.into_iter().map(Expr::Reg).collect(), out)?);
             }
             values.push(per_reduction);
         }
-        // the warps' places in shared memory are free again
+        // the shared memory of the warps may be written again
         out.push(Stmt::Barrier);
         Ok(values)
     }
 
-    /// Warp 0 stores the strip's elements.
+    /// Computes the strip's elements from the totals, and stores them; only warp 0 does so.
     pub(super) fn store_results(
         &self,
         l: &mut Lower,
