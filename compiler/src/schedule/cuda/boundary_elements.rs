@@ -6,7 +6,7 @@
 //! until none is left. A warp whose rows are at an edge computes all its elements in this way.
 //!
 //! ```text
-//! lane       0 1 2 3 4 5 .. 8 9 ..       4 columns per lane, lane 0 at the edge: 4 rows by 4 columns
+//! lane       0 1 2 3 4 5 .. 8 9 ..    4 columns per lane, lane 0 at the edge: 4 rows x 4 columns
 //! row        0 0 0 0 - - .. 1 1 ..
 //! column     0 1 2 3 - - .. 0 1 ..
 //! ```

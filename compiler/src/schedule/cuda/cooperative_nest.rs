@@ -8,7 +8,7 @@
 //! many columns at once as a 16-byte access of shared memory holds; columns join as a binary
 //! counter counts (`schedule/counter.rs`). All operations over one extent share a loop. A thread
 //! has one element, because with two or four elements, which share what they read, there are too
-//! few threads (`peers/`: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
+//! few threads (measured: 35.3, 34.6 and 17.0 TFLOP/s of n-body).
 
 mod tile;
 

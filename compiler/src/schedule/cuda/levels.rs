@@ -17,7 +17,7 @@ use crate::schedule::reduction::{Reduction, tiles};
 use crate::schedule::scalars as values;
 
 /// The values that a block of a reduction has computed about itself.
-pub struct Block {
+pub struct ReductionBlock {
     /// The column of this thread.
     pub column: Column,
     /// The number of tiles.
@@ -32,7 +32,7 @@ pub struct Block {
     pub shared: Vec<Mem>,
 }
 
-impl Block {
+impl ReductionBlock {
     /// Returns the block's tile (i64) of that pass over its tiles and that team (both i32).
     pub fn tile(&self, step: Expr, side: Expr) -> Expr {
         let pair = self.index_in_group.clone().plus(step.times(self.blocks_per_group.clone()));
@@ -51,7 +51,7 @@ pub fn complete(
     l: &mut Lower,
     reductions: &[Reduction],
     scalars: &[u32],
-    b: Block,
+    b: ReductionBlock,
     work: Vec<Stmt>,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
@@ -146,8 +146,8 @@ impl UpperLevels<'_> {
             let value = join_warps(l, r, *shared, &int32(0), width.as_ref(), &mut joins)?;
             joins.push(Stmt::Assign(*total, value));
         }
-        let there = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
-        out.push(Stmt::If(there, columns, vec![]));
+        let is_present = Expr::binary(BinaryOp::Lt, thread(), int32(COLUMNS as i32));
+        out.push(Stmt::If(is_present, columns, vec![]));
         out.push(Stmt::Barrier);
         out.push(Stmt::If(is_zero(&thread()), joins, vec![]));
         Ok(out)

@@ -6,10 +6,10 @@
 //! |---|---|
 //! | `map.rs` | every element on its own: vector accesses, unrolling; stencils of vectors |
 //! | `small_map.rs` | one element per thread, for maps of few elements |
-//! | `register_window.rs`, `shared_tile_1d.rs` | how a map of vectors loads what stencils read |
-//! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices: rows in registers, tiles in shared memory |
+//! | `register_window.rs`, `shared_tile_1d.rs` | how maps load stencils of vectors |
+//! | `register_tiling.rs`, `shared_tile_2d.rs` | stencils of matrices |
 //! | `temporal_blocking/` | several steps of an iterated stencil in one launch |
-//! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, completed in the same launch |
+//! | `reduce.rs`, `tree.rs`, `levels.rs` | reductions by the fixed tree, in one launch |
 //! | `segments/` | segmented reductions: of rows or of columns |
 //! | `product/` | matrix products and the like, with split-K |
 //! | `cooperative_nest.rs` | all-pairs loops through shared memory |

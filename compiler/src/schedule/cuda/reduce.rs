@@ -11,7 +11,7 @@
 
 use super::elements::{Elements, store_single, stored, words};
 use super::expressions::{int32, thread, to_i64};
-use super::levels::{self, Block, TEAMS, THREADS};
+use super::levels::{self, ReductionBlock, TEAMS, THREADS};
 use super::thread_layout::ThreadLayout;
 use super::tree::{Column, WARPS, join_warps, variable, width_of};
 use crate::core::{COLUMNS, NodeId, TILE};
@@ -89,7 +89,7 @@ pub fn main(
     let index_in_group = Expr::Place(Gpu::Block).minus(group.clone().times(blocks_per_group.clone()));
     let index_in_group = bind(l, "place", index_in_group, &mut out);
     let base = bind(l, "origin", to_i64(group.clone()).times(Expr::int(TILE)), &mut out);
-    let block = Block {
+    let block = ReductionBlock {
         column: column.clone(),
         count: count.clone(),
         group: to_i64(group),
@@ -141,7 +141,7 @@ pub fn main(
 fn results(
     l: &mut Lower,
     reductions: &[Reduction],
-    block: &Block,
+    block: &ReductionBlock,
     n: &Expr,
     out: &mut Vec<Stmt>,
 ) -> Result<()> {
@@ -158,8 +158,8 @@ fn results(
     }
     let in_block = Expr::Place(Gpu::Span).times(int32(TEAMS as i32));
     let mine = Expr::binary(BinaryOp::Lt, thread(), in_block);
-    let there = Expr::binary(BinaryOp::Lt, t, block.count.clone());
-    out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, there), body, vec![]));
+    let is_present = Expr::binary(BinaryOp::Lt, t, block.count.clone());
+    out.push(Stmt::If(Expr::binary(BinaryOp::And, mine, is_present), body, vec![]));
     Ok(())
 }
 
@@ -188,8 +188,8 @@ impl Tile<'_> {
             let make = |l: &mut Lower, _, i: NodeId| {
                 let mut roots: Vec<NodeId> =
                     self.items.iter().map(|it| element(&mut l.launch.g, it.node, i)).collect();
-                for (which, r) in self.reductions.iter().enumerate() {
-                    roots.push(match old.get(which) {
+                for (number, r) in self.reductions.iter().enumerate() {
+                    roots.push(match old.get(number) {
                         Some(old) => r.step(l.launch, *old, i),
                         None => r.first(l.launch, i),
                     });

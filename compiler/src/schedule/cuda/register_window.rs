@@ -3,7 +3,7 @@
 //! stencils of few taps (`stencil_cost.rs`); the cost is registers, which grow with the reach.
 //!
 //! ```text
-//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]    element k reads lanes k .. k + 4 of 8
+//! v = 4, taps 0 .. 4:    x[first ..+ 4] x[first + 4 ..+ 4]   element k reads lanes k .. k + 4 of 8
 //! v = 4, taps 0, 1:      x[first ..+ 4] x[first + 4]
 //! ```
 //!

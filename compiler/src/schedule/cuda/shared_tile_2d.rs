@@ -140,14 +140,14 @@ impl SharedTiles {
         let mut stores = Vec::new();
         for p in &self.0 {
             let mem = l.launch.input(p.array);
-            let of_row = p.columns / p.width;
-            let accesses = p.rows * of_row;
+            let accesses_per_row = p.columns / p.width;
+            let accesses = p.rows * accesses_per_row;
             for round in 0..(accesses + threads - 1) / threads {
                 let mut load = Vec::new();
                 let number = bind(l, "number", thread().plus(int32((round * threads) as i32)), &mut load);
-                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(of_row as i32));
+                let row = Expr::binary(BinaryOp::Div, number.clone(), int32(accesses_per_row as i32));
                 let row = bind(l, "down", row, &mut load);
-                let column = number.clone().minus(row.clone().times(int32(of_row as i32)));
+                let column = number.clone().minus(row.clone().times(int32(accesses_per_row as i32)));
                 let column = bind(l, "right", column.times(int32(p.width as i32)), &mut load);
                 let mut indices: Vec<Expr> = position
                     .block

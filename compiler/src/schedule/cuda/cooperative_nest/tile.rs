@@ -39,8 +39,8 @@ impl TiledLoop<'_> {
             inner.extend(acc.iter().zip(values).map(|(r, e)| Stmt::Var(*r, e)));
             accs.push(acc);
         }
-        let (turn, mut rows) = (l.k.reg("turn", Ty::I32), Vec::new());
-        let row = Expr::Reg(turn).times(int32(UNROLLED_ROWS as i32)).plus(int32(1));
+        let (batch, mut rows) = (l.k.reg("turn", Ty::I32), Vec::new());
+        let row = Expr::Reg(batch).times(int32(UNROLLED_ROWS as i32)).plus(int32(1));
         let row = bind(l, "row", row, &mut rows);
         let start = bind(l, "start", row.clone().times(int32(columns as i32)).plus(first.clone()), &mut rows);
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
@@ -54,7 +54,7 @@ impl TiledLoop<'_> {
         for (acc, values) in accs.iter().zip(values) {
             assign(l, acc, values, &mut rows);
         }
-        inner.push(Stmt::Seq(turn, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
+        inner.push(Stmt::Seq(batch, int32(0), int32(((ROWS - 1) / UNROLLED_ROWS) as i32), rows));
         // neighbouring columns join
         let mut values: Vec<Vec<Expr>> = accs.iter().map(|a| read(a)).collect();
         while values.len() > 1 {

@@ -1,6 +1,6 @@
 //! The epilogue: a thread stores its results, as elements of the product or as those of one panel.
 
-use super::{Block, Panel, Results, Sums, and, scratch_address};
+use super::{Panel, ProductBlock, Results, Sums, and, scratch_address};
 use crate::core::NodeId;
 use crate::error::Result;
 use crate::kernel::{Expr, Mem, Stmt};
@@ -55,7 +55,7 @@ pub fn store(
     Ok(())
 }
 
-impl Block<'_> {
+impl ProductBlock<'_> {
     /// Adds the last panel to the sums, and computes and stores the elements.
     pub(super) fn epilogue(
         &self,

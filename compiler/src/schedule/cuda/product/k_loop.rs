@@ -1,7 +1,7 @@
 //! The K loop, with double buffering: the values of the next step are loaded from global memory
 //! while the values of this step are used from shared memory.
 
-use super::{Block, Results, Sums};
+use super::{ProductBlock, Results, Sums};
 use crate::core::PANEL;
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -11,7 +11,7 @@ use crate::schedule::cuda::expressions::{int32, to_i64};
 use crate::schedule::loop_nests::Env;
 use crate::schedule::lower::{Lower, named as bind};
 
-impl Block<'_> {
+impl ProductBlock<'_> {
     /// Writes the loop over all inner indices. `full`: the block tile is inside of the matrix.
     pub(super) fn k_loop(
         &self,
@@ -35,19 +35,19 @@ impl Block<'_> {
         let k = bind(l, "k", next.clone().min(last).times(Expr::int(depth)), &mut body);
         let loads = self.load_global(l, &k, full, false, &mut body)?;
         let low = Expr::Cast(Ty::I32, Box::new(Expr::Reg(step)));
-        let buffer = Expr::binary(BinaryOp::And, low, int32(1));
-        let buffer = bind(l, "which", buffer, &mut body);
+        let buffer_index = Expr::binary(BinaryOp::And, low, int32(1));
+        let buffer_index = bind(l, "which", buffer_index, &mut body);
         let base = self.k_begin.clone().plus(Expr::Reg(step).times(Expr::int(depth)));
         if full && !self.strided {
-            let addresses = self.shared_addresses(l, &buffer, &mut body);
+            let addresses = self.shared_addresses(l, &buffer_index, &mut body);
             for kk in 0..depth {
                 self.accumulate(l, results, &addresses, kk, base.clone().plus(Expr::int(kk)), &mut body)?;
             }
         } else {
-            self.rolled_loop(l, results, &buffer, &base, int32(depth as i32), &mut body)?;
+            self.rolled_loop(l, results, &buffer_index, &base, int32(depth as i32), &mut body)?;
         }
         self.close_panel(results, &next, &mut body);
-        let other = int32(1).minus(buffer);
+        let other = int32(1).minus(buffer_index);
         self.store_shared(l, loads, other, &mut body);
         body.push(Stmt::Barrier);
         first.push(Stmt::Seq(step, Expr::int(0), steps.clone(), body));
@@ -95,10 +95,10 @@ impl Block<'_> {
     }
 
     /// Returns where the thread's first row and column lie in a buffer.
-    fn shared_addresses(&self, l: &mut Lower, buffer: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
+    fn shared_addresses(&self, l: &mut Lower, buffer_index: &Expr, out: &mut Vec<Stmt>) -> [Expr; 2] {
         [0, 1].map(|s| {
-            let buffer = buffer.clone().times(int32(self.buffer_len(s) as i32));
-            bind(l, "at", buffer.plus(self.thread_origin[s].clone()), out)
+            let offset = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
+            bind(l, "at", offset.plus(self.thread_origin[s].clone()), out)
         })
     }
 
@@ -107,13 +107,13 @@ impl Block<'_> {
         &self,
         l: &mut Lower,
         results: &Results,
-        buffer: &Expr,
+        buffer_index: &Expr,
         base: &Expr,
         count: Expr,
         out: &mut Vec<Stmt>,
     ) -> Result<()> {
         let (kk, mut body) = (l.k.reg("kk", Ty::I32), Vec::new());
-        let addresses = self.shared_addresses(l, buffer, out);
+        let addresses = self.shared_addresses(l, buffer_index, out);
         let mut sides = 0..2;
         let addresses = addresses.map(|p| {
             let pitch = self.pitch(sides.next().expect("two sides"));

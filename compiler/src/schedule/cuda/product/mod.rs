@@ -41,7 +41,7 @@ pub use params::{ProductParams, large, whole};
 pub use variants::variants;
 
 /// What the code of a block needs.
-struct Block<'a> {
+struct ProductBlock<'a> {
     p: &'a Product,
     tile: BlockTile,
     strided: bool,
@@ -157,15 +157,15 @@ pub fn main(
     };
     let (number, from, count, panel) = if panel {
         let all = block_tile_count(l, tile, &extents, &mut out);
-        let which = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), all.clone());
-        let which = bind(l, "panel", which, &mut out);
-        let number = Expr::Place(Gpu::Block).minus(which.clone().times(all));
+        let panel_index = Expr::binary(BinaryOp::Div, Expr::Place(Gpu::Block), all.clone());
+        let panel_index = bind(l, "panel", panel_index, &mut out);
+        let number = Expr::Place(Gpu::Block).minus(panel_index.clone().times(all));
         let number = bind(l, "rectangle", number, &mut out);
-        let from = bind(l, "from", to_i64(which.clone()).times(Expr::int(PANEL)), &mut out);
+        let from = bind(l, "from", to_i64(panel_index.clone()).times(Expr::int(PANEL)), &mut out);
         let length = length(l, &mut out)?;
         let count = panels(l, length.clone(), &mut out);
         let left = length.minus(from.clone()).min(Expr::int(PANEL));
-        let panel = Panel { index: to_i64(which), count, block_tile: number.clone() };
+        let panel = Panel { index: to_i64(panel_index), count, block_tile: number.clone() };
         (number, from, bind(l, "count", left, &mut out), Some(panel))
     } else {
         (Expr::Place(Gpu::Block), Expr::int(0), length(l, &mut out)?, None)
@@ -185,7 +185,7 @@ pub fn main(
         types.into_iter().map(|ty| l.k.share("side", ty, len)).collect::<Vec<Mem>>()
     };
     let shared = [buffers(l, 0, &p.sides[0]), buffers(l, 1, &p.sides[1])];
-    let mut b = Block {
+    let mut b = ProductBlock {
         p,
         tile,
         strided,
@@ -225,7 +225,7 @@ fn and(list: impl Iterator<Item = Expr>) -> Option<Expr> {
     list.reduce(|a, b| Expr::binary(BinaryOp::And, a, b))
 }
 
-impl Block<'_> {
+impl ProductBlock<'_> {
     /// Returns the index of the thread's `r`-th row (side 0) or column (side 1).
     fn index(&self, side: usize, r: i64) -> Expr {
         let offset = Expr::int(self.tile.offset(side, r));

@@ -85,11 +85,11 @@ pub fn main(
     let a = PanelSum { scratch, shared, ty, in_flight, span, rank, lane, width, at, inside, panels };
     let sum = l.k.reg("sum", ty);
     out.push(Stmt::Var(sum, Expr::Lit(Lit::no_sum(ty))));
-    let (mut alone, mut together) = (Vec::new(), Vec::new());
-    a.by_one_thread(l, sum, &mut alone);
-    a.by_several_threads(l, sum, &mut together);
-    let one = Expr::binary(BinaryOp::Eq, a.span.clone(), int32(1));
-    out.push(Stmt::If(one, alone, together));
+    let (mut one_thread, mut several_threads) = (Vec::new(), Vec::new());
+    a.by_one_thread(l, sum, &mut one_thread);
+    a.by_several_threads(l, sum, &mut several_threads);
+    let is_one_thread = Expr::binary(BinaryOp::Eq, a.span.clone(), int32(1));
+    out.push(Stmt::If(is_one_thread, one_thread, several_threads));
     let (vars, known) = {
         let vars = [0, 1].map(|_| l.launch.g.fresh_var(Ty::I64).1);
         (vars, vars.into_iter().zip(index.clone()).collect::<Vec<_>>())
@@ -127,9 +127,10 @@ impl PanelSum {
         }
         let (batch, mut body) = (l.k.reg("batch", Ty::I64), Vec::new());
         let low = Expr::Cast(Ty::I32, Box::new(Expr::Reg(batch)));
-        let which = Expr::binary(BinaryOp::And, low, int32(1));
+        let buffer_index = Expr::binary(BinaryOp::And, low, int32(1));
         let len = self.in_flight * i64::from(THREADS);
-        let buffer = bind(l, "buffer", which.times(int32(len as i32)).plus(self.lane.clone()), &mut body);
+        let buffer =
+            bind(l, "buffer", buffer_index.times(int32(len as i32)).plus(self.lane.clone()), &mut body);
         let begin = Expr::Reg(batch).times(per_batch.clone()).plus(to_i64(self.rank.clone()));
         let begin = bind(l, "begin", begin, &mut body);
         let stride = bind(l, "apart", self.span.clone().times(self.width.clone()), &mut body);

@@ -1,7 +1,7 @@
 //! Staging: the loads from global memory into registers, and the stores to shared memory.
 
 use super::epilogue::address;
-use super::{Block, and};
+use super::{ProductBlock, and};
 use crate::core::{NodeId, Op, linear};
 use crate::error::Result;
 use crate::kernel::{Expr, Reg, Stmt};
@@ -15,7 +15,7 @@ use crate::schedule::lower::{Lower, named, named as bind};
 /// values.
 pub type GlobalLoads = [Vec<Vec<Vec<Expr>>>; 2];
 
-impl Block<'_> {
+impl ProductBlock<'_> {
     /// Returns the distance in shared memory from one inner index to the next.
     pub(super) fn pitch(&self, side: usize) -> i64 {
         self.tile.pitch(side, self.p.sides[side].along_k)
@@ -32,17 +32,17 @@ impl Block<'_> {
         let v = self.tile.vector(side);
         let along_k = self.p.sides[side].along_k;
         let run = if along_k { self.tile.depth } else { self.tile.sides[side].size } / v;
-        let apart = self.tile.threads() / run;
+        let stride = self.tile.threads() / run;
         let major = Expr::binary(BinaryOp::Shr, thread(), int32(run.ilog2() as i32));
-        let major = if u > 0 { major.plus(int32((u * apart) as i32)) } else { major };
+        let major = if u > 0 { major.plus(int32((u * stride) as i32)) } else { major };
         let minor = Expr::binary(BinaryOp::And, thread(), int32(run as i32 - 1)).times(int32(v as i32));
         if along_k { [major, minor] } else { [minor, major] }
     }
 
     /// Returns whether the thread has a vector of that side. `None` if all threads have one.
     fn takes_part(&self, side: usize) -> Option<Expr> {
-        let (each, all) = self.tile.vectors(side);
-        let count = each * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
+        let (per_thread, all) = self.tile.vectors(side);
+        let count = per_thread * self.tile.sides[side].size * self.tile.depth / self.tile.vector(side);
         (!all).then(|| Expr::binary(BinaryOp::Lt, thread(), int32(count as i32)))
     }
 
@@ -100,8 +100,8 @@ impl Block<'_> {
         for ((places, parts), moves) in groups.iter().zip([true, false]).filter(|g| !g.0.0.is_empty()) {
             let by_own = !full && moves;
             // one condition serves all neighbours for which it is the same
-            let each = by_own && !side.along_k || partial_k && side.along_k;
-            for (u, envs) in (0..).zip(envs.chunks(if each { 1 } else { envs.len() })) {
+            let one_by_one = by_own && !side.along_k || partial_k && side.along_k;
+            for (u, envs) in (0..).zip(envs.chunks(if one_by_one { 1 } else { envs.len() })) {
                 let at = |e: &Expr, moves: bool| if moves { e.clone().plus(Expr::int(u)) } else { e.clone() };
                 let below = |e: Expr, end: &Expr| Expr::binary(BinaryOp::Lt, e, end.clone());
                 let bounds = [
@@ -200,10 +200,16 @@ impl Block<'_> {
     }
 
     /// Stores the loaded values to a buffer in shared memory.
-    pub(super) fn store_shared(&self, l: &mut Lower, loads: GlobalLoads, which: Expr, out: &mut Vec<Stmt>) {
+    pub(super) fn store_shared(
+        &self,
+        l: &mut Lower,
+        loads: GlobalLoads,
+        buffer_index: Expr,
+        out: &mut Vec<Stmt>,
+    ) {
         for (s, vectors) in loads.into_iter().enumerate() {
             let (side, pitch) = (&self.p.sides[s], self.pitch(s));
-            let buffer = which.clone().times(int32(self.buffer_len(s) as i32));
+            let buffer = buffer_index.clone().times(int32(self.buffer_len(s) as i32));
             let mut body = Vec::new();
             for (u, parts) in (0..).zip(vectors) {
                 let [own, k] = self.vector(s, u);

@@ -42,9 +42,9 @@ pub fn variants(
     let v = 16 / staged(l, p).0.max(4) as i64;
     let has_8x8 = (v, staged(l, p).1) == (4, 2);
     let square = if has_8x8 { BlockTile::square_8x8_per_thread(v) } else { BlockTile::square(64, v) };
-    let skinny = |long: usize, few: i64| {
+    let skinny = |long: usize, short: i64| {
         let depth = if long == 0 { 32 } else { 16 };
-        BlockTile::skinny(long, few, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
+        BlockTile::skinny(long, short, v, if staged(l, p).1 > 2 { depth / 2 } else { depth })
     };
     let [few_rows, few_columns] =
         [[Some(SKINNY_SIDE as u32), None], [None, Some(SKINNY_SIDE as u32)]].map(|[rows, columns]| Profit {
@@ -63,7 +63,7 @@ pub fn variants(
         ],
     };
     let mut groups = Vec::new();
-    for (suffix, tile, few, profit) in list {
+    for (suffix, tile, split_k_max_blocks, profit) in list {
         // rows are loaded by 64 or 128 bytes each: the prefetch brings what follows
         let l2_prefetch = match () {
             _ if tile.sides[1].skinny && p.sides[0].along_k => 256,
@@ -88,7 +88,11 @@ pub fn variants(
         add(
             "_panels",
             Part::Panel,
-            Profit { max_blocks: Some(few), min_inner_length: Some(SPLIT_K_MIN_LENGTH), ..profit },
+            Profit {
+                max_blocks: Some(split_k_max_blocks),
+                min_inner_length: Some(SPLIT_K_MIN_LENGTH),
+                ..profit
+            },
         );
         add("_sums", Part::Sum, Profit::default());
         if tile.sides.iter().any(|s| s.skinny) {

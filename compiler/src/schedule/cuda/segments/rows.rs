@@ -38,7 +38,7 @@ pub(super) fn main(l: &mut Lower, job: &Job, mapping: SegmentMapping) -> Result<
     Ok(out)
 }
 
-/// `lanes` lanes take `per_lanes` whole segments: those of a warp lie next to each other.
+/// `lanes` lanes reduce `per_lanes` whole segments together. The segments of a warp are neighbours.
 fn whole_segments(l: &mut Lower, job: &Job, lanes: u32, per_lanes: i64, out: &mut Vec<Stmt>) -> Result<()> {
     let (n, length) = (l.launch.count(), l.launch.host(job.s.length));
     let groups_per_warp = i64::from(WARP / lanes);

@@ -102,7 +102,7 @@ impl Tile<'_> {
     }
 
     fn accumulators(&self, l: &mut Lower, out: &mut Vec<Stmt>) -> Accumulators {
-        let mut of_segment = || {
+        let mut new_accumulators = || {
             let mut per_reduction = Vec::new();
             for r in &self.job.reductions {
                 let start = r.absent(l.launch);
@@ -112,7 +112,7 @@ impl Tile<'_> {
             }
             per_reduction
         };
-        self.segments.iter().map(|_| of_segment()).collect()
+        self.segments.iter().map(|_| new_accumulators()).collect()
     }
 
     /// Returns the number of rows that are loaded together: a power of two.

@@ -235,13 +235,13 @@ fn exchange(
     if reach > 0 {
         let width = params.region()[1];
         // a buffer has for each warp its first rows, then its last ones
-        let of_warp = 2 * reach * width;
-        let turn = Expr::Cast(Ty::I32, Box::new(and(Expr::Reg(step), Expr::int(1))));
-        let area = turn.times(int32((WARPS * of_warp) as i32));
+        let warp_len = 2 * reach * width;
+        let buffer = Expr::Cast(Ty::I32, Box::new(and(Expr::Reg(step), Expr::int(1))));
+        let area = buffer.times(int32((WARPS * warp_len) as i32));
         let column = lane().times(int32(params.v as i32));
         let base = bind(l, "base", area.plus(column), out);
-        let of = |warp: Expr| base.clone().plus(warp.times(int32(of_warp as i32)));
-        let mine = bind(l, "mine", of(warp()), out);
+        let rows_of = |warp: Expr| base.clone().plus(warp.times(int32(warp_len as i32)));
+        let mine = bind(l, "mine", rows_of(warp()), out);
         let add = |e: &Expr, by: i64| e.clone().plus(int32(by as i32));
         for r in 0..reach {
             let list = |row: i64| now[row as usize].iter().map(|r| Expr::Reg(*r)).collect();
@@ -253,7 +253,7 @@ fn exchange(
         // invalid anyway
         let above = Expr::binary(BinaryOp::Max, warp().minus(int32(1)), int32(0));
         let below = warp().plus(int32(1)).min(int32(WARPS as i32 - 1));
-        let (above, below) = (bind(l, "above", of(above), out), bind(l, "below", of(below), out));
+        let (above, below) = (bind(l, "above", rows_of(above), out), bind(l, "below", rows_of(below), out));
         let ty = l.launch.g.ty(params.state).elem;
         for r in 0..reach {
             for (row, from) in

@@ -5,8 +5,8 @@
 //! 5/8 of it; the cost is one pass over memory per launch, and the redundant elements.
 //!
 //! ```text
-//! block: 8 warps below each other; a lane has 8 rows of v neighbouring columns. It loads its part of the
-//! matrix once, with a halo: each step makes a ring of it invalid.
+//! block: 8 warps below each other; a lane has 8 rows of v neighbouring columns
+//! load the block's part of the matrix once, with a halo: each step makes a ring of it invalid
 //!
 //! for each step:
 //!     each warp stores its first and last rows to shared memory for the warps above and below
@@ -125,8 +125,9 @@ impl TemporalBlockingParams {
         let edge = Predicated { value: l.g.add(Op::Generate(fused.domain.clone(), lambda)), ..edge };
         // the predicated element may have other taps
         let boundary_stencils = stencil::stencils(&mut l.g, &fused.domain, &[edge.value]);
-        let of_state = [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == state);
-        let taps = of_state.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
+        let state_stencils =
+            [&stencils, &boundary_stencils].into_iter().flatten().filter(|s| s.array == state);
+        let taps = state_stencils.flat_map(|s| &s.taps).map(|t| [t[0], t[1]]).collect();
         let (inner, widths) = (inner.arrays[0], inner.widths.clone());
         Some(TemporalBlockingParams { state, others, taps, reach, v, inner, widths, edge, variants, steps })
     }
