@@ -20,7 +20,7 @@ const SPLIT_K_MAX_BLOCKS: u32 = 200;
 const SPLIT_K_MIN_LENGTH: u32 = 1024;
 /// The minimum inner length for which skinny block tiles are the fastest.
 const SKINNY_MIN_LENGTH: u32 = 64;
-/// The same limit for skinny block tiles, of few columns and of few rows.
+/// The maximum number of skinny block tiles for split-K: of few columns, and of few rows.
 const SPLIT_K_MAX_SKINNY_BLOCKS: [u32; 2] = [640, 256];
 /// The length of the short side of a skinny block tile.
 const SKINNY_SIDE: i64 = 4;
