@@ -42,7 +42,7 @@ pub struct GpuVariant {
     /// address of the first element of every row, for those that are not `flat`.
     pub aligned: Vec<u32>,
     /// Condition: the number of elements, and for each array the sum of extents times strides,
-    /// stays below [`NARROW`](super::launch::NARROW) in magnitude.
+    /// stays below [`NARROW`](super::policy::NARROW) in magnitude.
     pub narrow: bool,
     /// Condition: segments have at most this many elements.
     pub longest: Option<u32>,

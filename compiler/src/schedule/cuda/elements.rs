@@ -307,8 +307,8 @@ fn branch_free_values(
     out: &mut Vec<Stmt>,
 ) -> Result<Vec<Expr>> {
     let Some(needs_slow_path) = needs_slow_path else { return l.region(vars, roots, &Expr::int(0), out) };
-    let roots = division::usual(l, roots);
-    l.on_path(SlowPath::Note(needs_slow_path, Default::default()), |l| {
+    let roots = division::fast_path(l, roots);
+    l.on_path(SlowPath::Flag(needs_slow_path, Default::default()), |l| {
         l.region(vars, &roots, &Expr::int(0), out)
     })
     .0
@@ -352,7 +352,7 @@ pub fn single(
     let index = l.launch.index();
     let roots: Vec<NodeId> = items.iter().map(|it| element(&mut l.launch.g, it.node, index)).collect();
     let vars = [(index, at.clone())];
-    let values = l.of_any_number(is_slow_path, |l| l.region(&vars, &roots, at, out))?;
+    let values = l.with_full_range(is_slow_path, |l| l.region(&vars, &roots, at, out))?;
     store_single(l, items, values, at, out);
     Ok(())
 }
