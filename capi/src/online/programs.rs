@@ -126,7 +126,8 @@ pub unsafe extern "C" fn agpu_run_remembered(
         let key = unsafe { bytes(key, length) }.map_err(|e| e.of("agpu_run_remembered"))?;
         let found = cache::recall(key);
         if let Some(program) = &found {
-            // SAFETY: the caller promises that `call` is NULL or an agpu_call, and `count` arguments.
+            // SAFETY: the caller promises that `call` is NULL or an agpu_call, and `count`
+            // arguments.
             unsafe { program.run(call, args, count) }?;
         }
         out.write(found.is_some());
