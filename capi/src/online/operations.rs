@@ -220,7 +220,7 @@ pub unsafe extern "C" fn agpu_builder_read(
     })
 }
 
-/// Adds the elements start, start + stride .. below stop along one axis. The bounds are i64 scalars
+/// Adds the elements start, start + stride .. below stop along one axis. All three are i64 scalars
 /// that the host can compute; 0 <= start <= stop <= length and 1 <= stride are shape rules. A
 /// stride that is no node (0) means 1.
 #[unsafe(no_mangle)]
