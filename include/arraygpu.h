@@ -1027,28 +1027,30 @@ agpu_status agpu_set_cancel_flag(const int32_t *flag,
                                  const int32_t **previous);
 
 /**
- * Begins a function. `name` is said in messages and in the code. Thread-safe.
+ * Begins a function. Messages and the generated code contain `name`. Thread-safe.
  */
 agpu_status agpu_builder_create(const char *name, struct agpu_builder **builder);
 
 /**
- * Frees a builder; NULL is fine. Programs that it made stay.
+ * Frees a builder; NULL is allowed. Programs that it made are kept.
  */
 agpu_status agpu_builder_free(struct agpu_builder *builder);
 
 /**
- * Nodes made from now on come from this line, which messages and reports name. NULL: from nowhere.
+ * Sets the source line of the nodes that are made from now on, which messages and reports name. If
+ * `file` is NULL, they have none.
  */
 agpu_status agpu_builder_at(struct agpu_builder *builder, const char *file, int32_t line);
 
 /**
- * Lets GPUs approximate, contract and flush subnormals: other bits, faster.
+ * Lets GPUs use approximations, contract operations and flush subnormal numbers: this is faster,
+ * and changes bits.
  */
 agpu_status agpu_builder_fast_math(struct agpu_builder *builder, bool on);
 
 /**
- * A parameter: of rank 0 a scalar, else an array. Parameters come before all other nodes. NULL as the
- * name: v0, v1 .. by position.
+ * Adds a parameter: a scalar if the rank is 0, else an array. Parameters come before all other
+ * nodes. Those whose name is NULL are named v0, v1 .. by their position.
  */
 agpu_status agpu_builder_param(struct agpu_builder *builder,
                                const char *name,
@@ -1057,7 +1059,7 @@ agpu_status agpu_builder_param(struct agpu_builder *builder,
                                agpu_node *node);
 
 /**
- * A constant, embedded in the code.
+ * Adds a constant, which becomes part of the code.
  */
 agpu_status agpu_builder_constant(struct agpu_builder *builder,
                                   agpu_type type,
@@ -1065,13 +1067,14 @@ agpu_status agpu_builder_constant(struct agpu_builder *builder,
                                   agpu_node *node);
 
 /**
- * A variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+ * Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
  */
 agpu_status agpu_builder_variable(struct agpu_builder *builder, agpu_type type, agpu_node *node);
 
 /**
- * A scalar operation, by its name in docs/ir.md: add, exp, mul_add, select .. With arrays among the
- * operands it is elementwise: these must have the same extents (a shape rule), and scalars are repeated.
+ * Adds a scalar operation, by its name in docs/ir.md: add, exp, mul_add, select and others. If
+ * operands are arrays, it is elementwise: the arrays must have the same extents (a shape rule),
+ * and scalars are repeated.
  */
 agpu_status agpu_builder_apply(struct agpu_builder *builder,
                                const char *op,
@@ -1080,13 +1083,14 @@ agpu_status agpu_builder_apply(struct agpu_builder *builder,
                                agpu_node *node);
 
 /**
- * The value as another type, as in docs/semantics.md; of arrays elementwise.
+ * Converts a value to another type, as docs/semantics.md defines; arrays are converted
+ * elementwise.
  */
 agpu_status agpu_builder_cast(struct agpu_builder *builder, agpu_type type, agpu_node value, agpu_node *node);
 
 /**
- * An array of the values of a function of the arrays' elements: `body`, in which `variables` stand for
- * them. The arrays have the same extents (a shape rule).
+ * Adds an array whose elements are a function of the elements of other arrays: `body`, in which
+ * `variables` stand for them. The arrays must have the same extents (a shape rule).
  */
 agpu_status agpu_builder_map(struct agpu_builder *builder,
                              const agpu_node *variables,
@@ -1096,7 +1100,8 @@ agpu_status agpu_builder_map(struct agpu_builder *builder,
                              agpu_node *node);
 
 /**
- * An array of these extents from its indices, i64 variables.
+ * Adds an array with these extents whose elements are a function of their indices: `body`, in
+ * which `variables`, of i64, stand for them.
  */
 agpu_status agpu_builder_generate(struct agpu_builder *builder,
                                   const agpu_node *extents,
@@ -1106,8 +1111,9 @@ agpu_status agpu_builder_generate(struct agpu_builder *builder,
                                   agpu_node *node);
 
 /**
- * All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,
- * in the fixed order of docs/semantics.md 5.1; `init` joins last.
+ * Reduces all elements of an array by an associative, commutative operator: `body`, in which the
+ * variables `left` and `right` stand for its operands. The order is the fixed one of
+ * docs/semantics.md 5.1; `init` is joined last.
  */
 agpu_status agpu_builder_reduce(struct agpu_builder *builder,
                                 agpu_node left,
@@ -1118,7 +1124,8 @@ agpu_status agpu_builder_reduce(struct agpu_builder *builder,
                                 agpu_node *node);
 
 /**
- * The same along one axis, for each index of the others.
+ * Reduces an array along one axis, for each index of the other axes, as agpu_builder_reduce()
+ * does.
  */
 agpu_status agpu_builder_reduce_axis(struct agpu_builder *builder,
                                      agpu_node left,
@@ -1130,7 +1137,8 @@ agpu_status agpu_builder_reduce_axis(struct agpu_builder *builder,
                                      agpu_node *node);
 
 /**
- * A strict left fold in index order: `body` of the variables `accumulator` and `element`.
+ * Folds the elements of an array strictly from the left, in index order: `body` is the next value,
+ * in which the variables `accumulator` and `element` stand for the old value and the element.
  */
 agpu_status agpu_builder_fold(struct agpu_builder *builder,
                               agpu_node accumulator,
@@ -1141,23 +1149,24 @@ agpu_status agpu_builder_fold(struct agpu_builder *builder,
                               agpu_node *node);
 
 /**
- * The number of elements along an axis, i64.
+ * Adds the number of elements along an axis, an i64.
  */
 agpu_status agpu_builder_length(struct agpu_builder *builder, agpu_node array, int32_t axis, agpu_node *node);
 
 /**
- * The sum of the products of two vectors' elements, by multiply-adds in the fixed order of
+ * Adds the sum of the products of two vectors' elements, by multiply-adds in the fixed order of
  * docs/semantics.md 5.3.
  */
 agpu_status agpu_builder_dot(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
 
 /**
- * The matrix product, docs/semantics.md 5.7.
+ * Adds the matrix product of docs/semantics.md 5.7.
  */
 agpu_status agpu_builder_matmul(struct agpu_builder *builder, agpu_node x, agpu_node y, agpu_node *node);
 
 /**
- * An element, by an i64 index for each axis; outside of the array it is 0 and leaves an error record.
+ * Adds an element of an array, by an i64 index for each axis. An element outside of the array is 0
+ * and leaves an error record.
  */
 agpu_status agpu_builder_read(struct agpu_builder *builder,
                               agpu_node array,
@@ -1166,8 +1175,9 @@ agpu_status agpu_builder_read(struct agpu_builder *builder,
                               agpu_node *node);
 
 /**
- * The elements start, start + stride .. below stop of one axis, i64 scalars that the host can compute;
- * 0 <= start <= stop <= length and 1 <= stride are shape rules. stride 0: none, which is 1.
+ * Adds the elements start, start + stride .. below stop along one axis. All three are i64 scalars
+ * that the host can compute; 0 <= start <= stop <= length and 1 <= stride are shape rules. A
+ * stride that is no node (0) means 1.
  */
 agpu_status agpu_builder_slice(struct agpu_builder *builder,
                                agpu_node array,
@@ -1178,7 +1188,7 @@ agpu_status agpu_builder_slice(struct agpu_builder *builder,
                                agpu_node *node);
 
 /**
- * The same elements in reverse along an axis.
+ * Adds the array with its elements in reverse order along an axis.
  */
 agpu_status agpu_builder_reverse(struct agpu_builder *builder,
                                  agpu_node array,
@@ -1186,7 +1196,7 @@ agpu_status agpu_builder_reverse(struct agpu_builder *builder,
                                  agpu_node *node);
 
 /**
- * The array with two axes exchanged.
+ * Adds the array with two axes exchanged.
  */
 agpu_status agpu_builder_transpose(struct agpu_builder *builder,
                                    agpu_node array,
@@ -1195,8 +1205,9 @@ agpu_status agpu_builder_transpose(struct agpu_builder *builder,
                                    agpu_node *node);
 
 /**
- * The part of an array at an index of one axis, which it loses: a row, a column. An index that the host
- * can compute is inside by a shape rule; else its elements are read as by agpu_builder_read().
+ * Adds the part of an array at an index of one axis, which the part does not have: a row or a
+ * column, say. If the host can compute the index, a shape rule checks that it is inside; otherwise
+ * elements are read as by agpu_builder_read().
  */
 agpu_status agpu_builder_pick(struct agpu_builder *builder,
                               agpu_node array,
@@ -1205,7 +1216,7 @@ agpu_status agpu_builder_pick(struct agpu_builder *builder,
                               agpu_node *node);
 
 /**
- * n times an array, along a new axis of that number.
+ * Adds an array that repeats another one n times along a new axis.
  */
 agpu_status agpu_builder_spread(struct agpu_builder *builder,
                                 agpu_node array,
@@ -1214,45 +1225,48 @@ agpu_status agpu_builder_spread(struct agpu_builder *builder,
                                 agpu_node *node);
 
 /**
- * 0, 1, .. n-1 as i64.
+ * Adds the vector 0, 1, .. n-1 of i64.
  */
 agpu_status agpu_builder_iota(struct agpu_builder *builder, agpu_node n, agpu_node *node);
 
 /**
- * n times a value.
+ * Adds a vector that repeats a value n times.
  */
 agpu_status agpu_builder_fill(struct agpu_builder *builder, agpu_node n, agpu_node value, agpu_node *node);
 
 /**
- * The same value, computed once where it is used several times, and named in the generated code (slet).
+ * Adds the same value, which is computed once even if it is used several times, and named in the
+ * generated code (slet).
  */
 agpu_status agpu_builder_bind(struct agpu_builder *builder, agpu_node value, agpu_node *node);
 
 /**
- * The same value, which becomes a constant of the code: a program is compiled for each of its values (at
- * most 16 are kept). It is made of lengths, constants and scalar parameters.
+ * Adds the same value, which becomes a constant of the code: a program is compiled for each value
+ * that it has in calls (at most 16 are kept). It must be made of lengths, constants and scalar
+ * parameters.
  */
 agpu_status agpu_builder_stage(struct agpu_builder *builder, agpu_node value, agpu_node *node);
 
 /**
- * The same array, stored before it is used.
+ * Adds the same array, which is stored before it is used.
  */
 agpu_status agpu_builder_materialize(struct agpu_builder *builder, agpu_node array, agpu_node *node);
 
 /**
- * A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
+ * Adds a result, an array or a scalar. Results whose name is NULL are named r0, r1 .. by their
+ * position.
  */
 agpu_status agpu_builder_result(struct agpu_builder *builder, const char *name, agpu_node value);
 
 /**
- * The program of the function. Functions that compute the same in the same way are one program, compiled
- * once in this process. The builder may go on.
+ * Makes the program of the function. Functions that compute the same in the same way are one
+ * program, compiled once in this process. The builder may be used further.
  */
 agpu_status agpu_builder_compile(struct agpu_builder *builder, struct agpu_program **program);
 
 /**
- * Runs a program; as agpu_invoke(). What its device needs is compiled at its first run there. Thread-safe,
- * as long as no buffer that a call writes is used elsewhere at the same time.
+ * Runs a program, as agpu_invoke() does. What its device needs is compiled at its first run there.
+ * Thread-safe, as long as no buffer that a call writes is used elsewhere at the same time.
  */
 agpu_status agpu_program_run(struct agpu_program *program,
                              const struct agpu_call *call,
@@ -1260,31 +1274,35 @@ agpu_status agpu_program_run(struct agpu_program *program,
                              int32_t count);
 
 /**
- * Frees a program; NULL is fine. What it compiled stays for equal ones, within bounds. Thread-safe.
+ * Frees a program; NULL is allowed. What it compiled is kept for equal programs, up to a bounded
+ * number of them. Thread-safe.
  */
 agpu_status agpu_program_free(struct agpu_program *program);
 
 /**
- * How many kernels a run launches (of an iteration: those of one step). Thread-safe.
+ * Writes the number of kernels that a run launches; of an iteration, the kernels of one step
+ * count. Thread-safe.
  */
 agpu_status agpu_program_kernels(struct agpu_program *program, int32_t *count);
 
 /**
- * A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain; or first_ptx, which is
- * what a first call of short contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
- * next call of this function. Thread-safe.
+ * Writes the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, or explain; or
+ * first_ptx, which is the PTX that a first call with short contiguous arrays launches on a GPU,
+ * and is made as fast. The text is valid until this thread's next call of this function.
+ * Thread-safe.
  */
 agpu_status agpu_program_text(struct agpu_program *program, const char *stage, const char **text);
 
 /**
- * Keeps a program under a key of the caller's own, its encoding of the structure, for
- * agpu_run_remembered(). A bounded number is kept; those go that were not used for longest. Thread-safe.
+ * Keeps a program under a key of the caller's own, which encodes the program's structure, for
+ * agpu_run_remembered(). A bounded number of programs is kept; the least recently used one is
+ * dropped first. Thread-safe.
  */
 agpu_status agpu_program_remember(struct agpu_program *program, const void *key, int64_t length);
 
 /**
- * Runs the program that was remembered under a key, as agpu_program_run(). `known` is false if there is
- * none: then nothing was done. Thread-safe.
+ * Runs the program that was remembered under a key, as agpu_program_run() does. If there is none,
+ * `known` becomes false and nothing is done. Thread-safe.
  */
 agpu_status agpu_run_remembered(const void *key,
                                 int64_t length,
@@ -1294,10 +1312,10 @@ agpu_status agpu_run_remembered(const void *key,
                                 bool *known);
 
 /**
- * Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
- * then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
- * where no compiler works (agpu_cache_problem() says why), they run in the block interpreter, with the same
- * bits. Thread-safe.
+ * Sets whether programs that first run on the CPU from now on are compiled by the system's C
+ * compiler, which then runs as another process. Without this call the environment variable
+ * ARRAYGPU_CPU_CC decides. Programs that are not compiled, or for which no compiler works
+ * (agpu_cache_problem() says why), run in the block interpreter, with the same bits. Thread-safe.
  */
 agpu_status agpu_allow_cpu_compiler(bool allowed);
 

@@ -1,14 +1,19 @@
-//! The store: what was compiled before, in files that all processes of a user share.
+//! The store keeps compiled code in files that all processes of a user share.
 //!
-//! An entry is a file, named by the hash of its key, which holds everything that the bytes depend on. It is written under another name and then
-//! renamed, so nobody sees half of it, and of several processes that write one key the last wins. Nothing is forced out to the disk: after a power
-//! failure a file may be cut off, which its checksum tells, as it does of any damage.
+//! An entry is a file, named by the hash of its key, which contains everything that the bytes
+//! depend on. The file is written under another name and then renamed, so no process sees a part of
+//! it; if several processes write one key, the last one wins. Nothing is synchronised to the disk:
+//! after a power failure a file may be truncated, which its checksum detects as it does any other
+//! damage.
 //!
-//! What it holds is run. So the folders belong to the user of the process and nobody else may write there; a file is opened without following a link, and belongs to the
-//! user, too. Of a program with more rights than who started it there is no store ([`environment`]).
+//! The entries are code that is run. So the folders must belong to the user of the process and be
+//! writable for nobody else; a file is opened without following a link, and must belong to the
+//! user, too. A process with more rights than the user who started it has no store
+//! ([`environment`]).
 //!
-//! A store that does not work (no permission, a full disk, damaged files) is no error: there is nothing in it, or nothing comes into it. The first
-//! such thing is remembered, for `agpu_cache_problem`.
+//! A store that does not work (no permission, a full disk, damaged files) is no error: lookups find
+//! nothing in it, or nothing is written. The first such problem is remembered for
+//! `agpu_cache_problem`.
 //!
 //! ```text
 //! ~/.cache/arraygpu/v1/<64 hexadecimal digits>        magic, version, length, checksum, bytes
@@ -36,31 +41,32 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Of the files' format, and of their names.
+/// The version of the files' format and of their names.
 const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"AGPUSTOR";
-/// Magic, version (u32), nothing (u32), length (u64), checksum.
+/// Size of the header in bytes: magic, version (u32), padding (u32), length (u64), checksum.
 const HEADER: usize = 8 + 4 + 4 + 8 + blake3::OUT_LEN;
-/// Bytes that the files may have together, if nobody says otherwise.
+/// Maximum size of all files in bytes, unless the user sets another one.
 const DEFAULT_SIZE: u64 = 256 << 20;
-/// An entry's time is that of its last use, to within this: a file is not touched at every use.
+/// The accuracy of an entry's time of last use, which is the file's modification time: a use
+/// updates it only if it is older than this.
 const FRESH: Duration = Duration::from_secs(600);
 
 /// A folder of entries.
 pub(super) struct Store {
     root: PathBuf,
-    /// Of this version.
+    /// The subfolder of this version.
     folder: PathBuf,
-    /// Bytes of all files, about.
+    /// Maximum size of all files in bytes, approximately.
     size: u64,
 }
 
-/// Whether there is a store. It may still not work.
+/// Whether there is a store. It need not work.
 pub(crate) fn is_on() -> bool {
     store().is_some()
 }
 
-/// The entry of a key. Everything that the bytes depend on is in the key.
+/// Returns the entry of a key. The key contains everything that the bytes depend on.
 pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
     let found = store()?.get(key).unwrap_or_else(|e| {
         note(e);
@@ -75,36 +81,38 @@ pub(crate) fn get(key: &[u8]) -> Option<Vec<u8>> {
     found
 }
 
-/// Keeps the bytes of a key, if that can be done.
+/// Stores the bytes of a key, if that is possible.
 pub(crate) fn put(key: &[u8], bytes: &[u8]) {
     if let Some(Err(e)) = store().map(|s| s.put(key, bytes)) {
         note(e);
     }
 }
 
-/// What is wrong with the store, or with the C compiler, as a sentence; "" if nothing was found so far.
+/// Returns what is wrong with the store or with the C compiler, as a sentence, or "" if no problem
+/// was found so far.
 pub(crate) fn problem() -> &'static CStr {
-    // a bad setting is found before the first use
+    // an invalid setting is reported even before the first use
     store();
     PROBLEM.get().map_or(c"", CString::as_c_str)
 }
 
 static PROBLEM: OnceLock<CString> = OnceLock::new();
 
-/// Remembers the first problem of the process.
+/// Remembers a problem if it is the first one of the process.
 #[cold]
 pub(super) fn note(problem: String) {
     log!(Warn, "{problem}");
     PROBLEM.get_or_init(|| CString::new(problem.replace('\0', " ")).unwrap_or_default());
 }
 
-/// The process's store, as the environment said when it was first needed.
+/// Returns the store of the process, from the environment at its first use.
 fn store() -> Option<&'static Store> {
     static STORE: OnceLock<Option<Store>> = OnceLock::new();
     STORE.get_or_init(|| from_environment(environment::variable)).as_ref()
 }
 
-/// `ARRAYGPU_CACHE` is off or a folder, else there is the user's cache; `ARRAYGPU_CACHE_SIZE` says how many MiB.
+/// Reads the settings: `ARRAYGPU_CACHE` is off or a folder (by default the user's cache), and
+/// `ARRAYGPU_CACHE_SIZE` is the size in MiB.
 fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store> {
     let size = match variable("ARRAYGPU_CACHE_SIZE") {
         None => DEFAULT_SIZE,
@@ -122,7 +130,7 @@ fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store
     let root = match variable("ARRAYGPU_CACHE") {
         Some(word) if word == "off" => return None,
         Some(folder) => std::path::absolute(folder).ok()?,
-        // by the rules of these folders, a relative one does not count
+        // the XDG specification says that a relative folder is invalid
         None => {
             let folder = |name, below| variable(name).map(|f| Path::new(&f).join(below));
             let cache = folder("XDG_CACHE_HOME", "").filter(|f| f.is_absolute());
@@ -133,7 +141,7 @@ fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Store
     (size > 0).then(|| Store::new(root, size))
 }
 
-/// What failed with which file.
+/// Makes a message of what failed with which file.
 fn failed(what: &str, path: &Path, why: impl Display) -> String {
     format!("the cache of compiled code is not used as it should: {what} {}: {why}", path.display())
 }
@@ -158,7 +166,7 @@ impl Store {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => {
                 if e.kind() == ErrorKind::InvalidData {
-                    // the next who needs it makes it again
+                    // the next process that needs the entry makes it again
                     let _ = std::fs::remove_file(&path);
                 }
                 return Err(failed("reading", &path, e));
@@ -167,10 +175,10 @@ impl Store {
         Ok(Some(bytes))
     }
 
-    /// Whether the folders are there; an error if they are not the user's alone.
+    /// Whether the folders exist. Returns an error if others than the user own or may write them.
     fn is_there(&self) -> Result<bool, String> {
         for folder in [&self.root, &self.folder] {
-            // the user may have a link to another disk
+            // the user may have linked the folder to another disk
             match std::fs::metadata(folder).and_then(|about| own(&about)) {
                 Ok(()) => {}
                 Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
@@ -181,7 +189,7 @@ impl Store {
     }
 
     fn read(&self, path: &Path, name: &blake3::Hash) -> io::Result<Vec<u8>> {
-        // what is no file must not block
+        // opening something that is no file must not block
         let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let about = file.metadata()?;
@@ -235,9 +243,10 @@ impl Store {
     }
 }
 
-/// An error unless it belongs to the user of this process, and nobody else may write it.
+/// Returns an error unless the file belongs to the user of this process and nobody else may write
+/// it.
 fn own(about: &Metadata) -> io::Result<()> {
-    // SAFETY: always succeeds.
+    // SAFETY: the call always succeeds.
     let user = unsafe { libc::geteuid() };
     let why = match about.uid() {
         uid if uid != user => format!("it belongs to the user {uid}, not to {user}"),
@@ -247,7 +256,7 @@ fn own(about: &Metadata) -> io::Result<()> {
     Err(io::Error::other(why))
 }
 
-/// What a file begins with.
+/// Returns the first bytes of a file, up to the checksum.
 fn start(length: u64) -> [u8; 24] {
     let mut start = [0; 24];
     start[..8].copy_from_slice(MAGIC);
@@ -256,12 +265,13 @@ fn start(length: u64) -> [u8; 24] {
     start
 }
 
-/// Of the bytes under this name: a file that was renamed is damaged, too.
+/// Returns the checksum of the bytes under this name: a file that was renamed counts as damaged,
+/// too.
 fn checksum(name: &blake3::Hash, bytes: &[u8]) -> [u8; blake3::OUT_LEN] {
     *blake3::Hasher::new().update(name.as_bytes()).update(bytes).finalize().as_bytes()
 }
 
-/// A name beside `path` that no other process or thread takes, nor took before.
+/// Returns a name beside `path` that no other process or thread uses or has used.
 fn temporary(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -269,13 +279,14 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}-{now}-{number}.tmp", std::process::id()))
 }
 
-/// Writes a new file of the user's alone.
+/// Writes a new file that only the user may access.
 pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let _held = signal::Held::new();
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     parts.iter().try_for_each(|p| file.write_all(p))?;
-    // a disk of another machine, or a quota, may say only now that bytes were lost
-    // SAFETY: the descriptor was this file's, and nobody has it any more.
+    // closing may be the first call to report lost bytes, on a disk of another computer or with a
+    // quota
+    // SAFETY: the descriptor was that of this file, and nothing else has it any more.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

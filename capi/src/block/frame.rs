@@ -1,8 +1,8 @@
-//! The memory of a call: one piece a thread, which only grows.
+//! The memory of a call: one allocation per thread, which only grows.
 
 use std::cell::Cell;
 
-/// Block registers begin at multiples of this.
+/// Block registers begin at multiples of this size, a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "it is seen as bytes")] [u8; 64]);
@@ -11,9 +11,9 @@ thread_local! {
     static FRAME: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `f` with memory of at least so many bytes, aligned to 64, whatever is in it.
+/// Calls `f` with at least that many bytes of memory, aligned to 64 and not cleared.
 pub(super) fn with<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
-    // a call within this one would find none, and make its own
+    // a nested call finds no memory here and allocates its own
     let mut lines = FRAME.take();
     let wanted = bytes.div_ceil(64);
     if lines.len() < wanted {
@@ -24,7 +24,7 @@ pub(super) fn with<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
     result
 }
 
-/// The next multiple of 64.
+/// Rounds up to a multiple of 64.
 pub(super) fn align(bytes: usize) -> usize {
     bytes.next_multiple_of(64)
 }

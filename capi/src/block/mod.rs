@@ -1,11 +1,15 @@
-//! The block interpreter: runs kernels of the CPU where no C compiler is, with the same bits.
+//! The block interpreter runs kernels of the CPU without a C compiler, and gives the same bits.
 //!
 //! ```text
-//! for i { t = a[i] * b[i]   out[i] = t + 1 }      ->      for each block of some hundred i { t[..] = a[..] * b[..]   out[..] = t[..] + 1 }
+//! for i { t = a[i] * b[i]   out[i] = t + 1 }
+//!     ->
+//! for each block of some hundred i { t[..] = a[..] * b[..]   out[..] = t[..] + 1 }
 //! ```
 //!
-//! A kernel is lowered once, to a [`program`] of operations on scalars and on block registers; each is one loop that the compiler of this library made a vector ([`ops`]), for
-//! the level of the machine. Block registers stay in the first cache. Loops whose iterations cannot go side by side are run one by one, by the same operations on scalars.
+//! A kernel is lowered once, to a [`program`] of operations on scalars and on block registers. Each
+//! operation is one loop ([`ops`]), which the Rust compiler vectorised for the level of the
+//! processor. Block registers stay in the first-level cache. Loops whose iterations depend on one
+//! another run one iteration at a time, by the same operations on scalars.
 
 mod frame;
 mod lower;
@@ -28,7 +32,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Of a verified kernel of the CPU, for the level that this process uses.
+    /// Lowers a verified kernel of the CPU for the level that this process uses.
     pub fn new(kernel: &Kernel) -> Block {
         Block::at(kernel, level().unwrap_or(Level::V2))
     }
@@ -38,24 +42,25 @@ impl Block {
         Block { main: part(&kernel.main), finish: part(&kernel.finish) }
     }
 
-    /// Computes tiles `tile_begin` up to `tile_end`. May run on many threads at once.
+    /// Computes the tiles `tile_begin` up to `tile_end`. Several threads may call it at once.
     ///
     /// # Safety
-    /// The arguments are the kernel's, and valid during the call. The processor has x86-64-v2 (`level()` is no error).
+    /// The arguments are those of the kernel, and valid during the call. The processor has
+    /// x86-64-v2 (`level()` returns no error).
     pub unsafe fn main(&self, args: &AgpuKernelArgs, tile_begin: i64, tile_end: i64) {
         if let Some(p) = &self.main {
-            // SAFETY: the caller's promise; a level above v2 was found in the processor.
+            // SAFETY: the caller promises it; a level above v2 was detected in the processor.
             unsafe { p.run(args, tile_begin, tile_end) }
         }
     }
 
-    /// What runs once, after all tiles; `tile_end` is their number.
+    /// Runs what the kernel does once after all tiles; `tile_end` is their number.
     ///
     /// # Safety
-    /// As [`Block::main`].
+    /// The same conditions hold as for [`Block::main`].
     pub unsafe fn finish(&self, args: &AgpuKernelArgs, tile_begin: i64, tile_end: i64) {
         if let Some(p) = &self.finish {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises it.
             unsafe { p.run(args, tile_begin, tile_end) }
         }
     }

@@ -1,32 +1,34 @@
-//! What a kernel becomes: a table of slots, and steps whose operations name their operands by slot.
+//! The program that a kernel is lowered to: a table of slots, and steps whose operations name their
+//! operands by slot.
 //!
-//! A slot is an address. Most are fixed places of a call's memory (scalars, constants, local arrays, block registers), some are given by the call (arrays), and windows move:
-//! they are the part of an array that the current block is about.
+//! A slot is an address. Most slots are fixed places in the memory of a call (scalars, constants,
+//! local arrays, block registers); some are given by the call (arrays). Windows move: each is the
+//! part of an array that the current block accesses.
 
 use super::ops::Op;
 
-/// Index into the table of addresses.
+/// An index into the table of addresses.
 pub(super) type Slot = u32;
 
-/// The first slot is of a constant 0, for operands that an operation does not have.
+/// The first slot holds the constant 0. It stands for operands that an operation does not have.
 pub(super) const NONE: Slot = 0;
 
-/// What a slot's address is, before a call begins.
+/// What determines the address of a slot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Home {
-    /// A scalar, by number: 8 bytes each.
+    /// A scalar of 8 bytes, by its number.
     Scalar(u32),
-    /// An array that lives as long as the call: its first byte among those of such arrays.
+    /// An array that lives as long as the call, by its first byte in the memory of such arrays.
     Local(u32),
-    /// A block register that has no place yet: the size of an element.
+    /// A block register that has no place yet, by the size of its elements.
     Block(u32),
-    /// A block register: its first byte in the memory that all vector loops share.
+    /// A block register, by its first byte in the memory that all vector loops share.
     Arena(u32),
-    /// An array of the call, a scratch array, a slot.
+    /// An array, a scratch array and a slot of the call, each by its number.
     Array(u32),
     Scratch(u32),
     Place(u32),
-    /// Made by a [`Window`].
+    /// The address is set by a [`Window`].
     Moving,
 }
 
@@ -40,7 +42,8 @@ pub(super) struct Instr {
     pub c: Slot,
 }
 
-/// Points a slot at element `(start + step * counter) * stride` of an array. All operands are scalars of i64.
+/// Points a slot at element `(start + step * counter) * stride` of an array. All operands are
+/// scalars of i64.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     pub slot: Slot,
@@ -49,7 +52,7 @@ pub(super) struct Window {
     pub step: Slot,
     pub counter: Slot,
     pub stride: Slot,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub size: i64,
 }
 
@@ -57,16 +60,16 @@ pub(super) struct Window {
 pub(super) enum Step {
     Ops(Vec<Instr>),
     Windows(Vec<Window>),
-    /// From the value of a slot to that of another, one by one.
+    /// A loop from the value of `lo` up to that of `hi`, one iteration at a time.
     Loop {
         counter: Slot,
         lo: Slot,
         hi: Slot,
         body: Vec<Step>,
     },
-    /// The same, a block at a time.
+    /// A loop that runs a block of iterations at a time.
     Blocks(Box<Blocks>),
-    /// The test leaves a bool in the slot.
+    /// A loop that runs as long as `test` leaves true, a bool, in the slot `flag`.
     While {
         test: Vec<Step>,
         flag: Slot,
@@ -79,39 +82,40 @@ pub(super) enum Step {
     },
 }
 
-/// A loop that is a vector at a time.
+/// A vector loop, which runs a block of iterations at a time.
 pub(super) struct Blocks {
-    /// Its value at the first iteration of the block.
+    /// Holds the index of the block's first iteration.
     pub counter: Slot,
     pub lo: Slot,
     pub hi: Slot,
-    /// Once, if there are iterations.
+    /// The steps that run once, if there are iterations.
     pub head: Vec<Step>,
-    /// At the beginning of each block.
+    /// The windows that move at the beginning of each block.
     pub windows: Vec<Window>,
-    /// For each block.
+    /// The steps of each block.
     pub body: Vec<Step>,
-    /// Iterations of a block, at most.
+    /// Maximum number of iterations of a block.
     pub block: usize,
 }
 
-/// `main` or `finish`.
+/// The program of `main` or `finish`.
 pub(super) struct Program {
-    /// The table.
+    /// The table of slots.
     pub homes: Vec<Home>,
-    /// How many scalars there are, and bytes of local arrays and of block registers.
+    /// The number of scalars, and the bytes of local arrays and of block registers.
     pub scalars: u32,
     pub locals: u32,
     pub arena: u32,
-    /// Scalars with their values.
+    /// Scalars with constant values.
     pub constants: Vec<(u32, u64)>,
-    /// Scalars that are "in" scalars of the call: number, which, and whether it is a bool.
+    /// Scalars that are "in" scalars of the call: the scalar's number, the index of the "in"
+    /// scalar, and whether it is a bool.
     pub ins: Vec<(u32, u32, bool)>,
-    /// Scalars that are strides of arrays.
+    /// Scalars that are strides of arrays: the scalar's number, and the array's.
     pub strides: Vec<(u32, u32)>,
-    /// Scalars that are the first tile and the end.
+    /// The scalars that hold the first tile and the end.
     pub tiles: [u32; 2],
-    /// Scalars that are the lowest element that left a record, and the sites.
+    /// Scalars that hold the lowest element with an error record, each with its site.
     pub sites: Vec<(u32, u32)>,
     pub steps: Vec<Step>,
 }

@@ -1,22 +1,26 @@
-//! Places for the block registers of one loop: registers that are never needed at the same time share one.
+//! Register allocation for the block registers of one loop: registers that are never live at the
+//! same time share memory.
 
 use super::program::{Home, Instr, Slot, Step};
 use std::collections::HashMap;
 
-/// What all registers of a loop may take together: they are to stay in the first cache, beside what is read and written.
+/// Maximum number of bytes of all block registers of a loop. They should stay in the first-level
+/// cache, beside the data that the loop reads and writes.
 const BYTES: usize = 16 << 10;
-/// Iterations of a block: a multiple of the columns of a tile's row.
+/// Minimum number of iterations of a block, which every block length is a multiple of: the number
+/// of columns of a tile.
 const LEAST: usize = 128;
 const MOST: usize = 1024;
 
-/// When a register is needed: from its first to its last access, in the order of the steps.
+/// The live range of a register: from its first to its last access, in the order of the steps.
 #[derive(Clone, Copy)]
 struct Range {
     first: usize,
     last: usize,
 }
 
-/// Gives each block register of the loop a place. Returns the iterations of a block, and the bytes of all places.
+/// Gives each block register of the loop a place. Returns the number of iterations of a block, and
+/// the bytes of all places.
 pub(super) fn allocate(homes: &mut [Home], head: &[Step], body: &[Step]) -> (usize, u32) {
     let mut scan = Scan { homes, ranges: HashMap::new(), order: Vec::new(), now: 0, loops: Vec::new() };
     scan.steps(head);
@@ -24,12 +28,12 @@ pub(super) fn allocate(homes: &mut [Home], head: &[Step], body: &[Step]) -> (usi
     scan.steps(body);
     let (mut ranges, order, end) = (scan.ranges, scan.order, scan.now);
     for slot in &order[..of_head] {
-        // every block needs it
+        // what the head computes is live in every block
         if let Some(r) = ranges.get_mut(slot) {
             r.last = end;
         }
     }
-    // places of one element size: until when each is taken
+    // each place has one element size, and the end of its last live range
     let mut places: Vec<(u32, usize)> = Vec::new();
     let mut chosen: Vec<(Slot, usize)> = Vec::new();
     for slot in order {
@@ -58,10 +62,10 @@ pub(super) fn allocate(homes: &mut [Home], head: &[Step], body: &[Step]) -> (usi
 struct Scan<'a> {
     homes: &'a [Home],
     ranges: HashMap<Slot, Range>,
-    /// By first access.
+    /// The block registers, in the order of their first accesses.
     order: Vec<Slot>,
     now: usize,
-    /// Of each loop around: where it begins, and what it accesses.
+    /// For each enclosing loop, where it begins and what it accesses.
     loops: Vec<(usize, Vec<Slot>)>,
 }
 
@@ -92,7 +96,8 @@ impl Scan<'_> {
         }
     }
 
-    /// What a loop finds there when it begins, it needs until it ends.
+    /// Extends the live range of what a loop finds when it begins to the end of the loop: its next
+    /// iteration needs it, too.
     fn looped(&mut self, parts: &[&Vec<Step>]) {
         self.now += 1;
         self.loops.push((self.now, Vec::new()));

@@ -1,4 +1,4 @@
-//! Runs a program.
+//! Executes a program.
 
 use super::frame;
 use super::program::{Blocks, Home, Program, Slot, Step, Window};
@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 impl Program {
     /// # Safety
-    /// The arguments are those of the kernel that the program was made of, and valid; the processor has the level that it was made for.
+    /// The arguments are valid, and those of the kernel that the program was made from; the
+    /// processor has the level that it was made for.
     pub unsafe fn run(&self, args: &AgpuKernelArgs, begin: i64, end: i64) {
         let table = frame::align(self.homes.len() * size_of::<*mut u8>());
         let locals = frame::align(self.scalars as usize * 8);
         let arena = locals + self.locals as usize;
         frame::with(table + arena + self.arena as usize, |memory| {
-            // SAFETY: the memory has so many bytes, by the numbers above; it is this call's alone. The arguments are the caller's promise.
+            // SAFETY: the memory has that many bytes, by the numbers above, and belongs to this
+            // call alone. The caller promises the arguments.
             unsafe {
                 let data = memory.add(table);
                 let machine = Machine { table: memory.cast() };
@@ -53,7 +55,7 @@ impl Program {
     }
 }
 
-/// The table of a call.
+/// The table of addresses of a call.
 #[derive(Clone, Copy)]
 struct Machine {
     table: *mut *mut u8,
@@ -61,26 +63,28 @@ struct Machine {
 
 impl Machine {
     /// # Safety
-    /// A slot of the table.
+    /// The slot is one of the table.
     #[inline(always)]
     unsafe fn at(self, slot: Slot) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         unsafe { self.table.add(slot as usize).read() }
     }
 
     /// # Safety
-    /// A slot of a scalar of i64.
+    /// The slot is one of a scalar of i64.
     #[inline(always)]
     unsafe fn int(self, slot: Slot) -> i64 {
-        // SAFETY: the caller's promise; scalars have 8 aligned bytes.
+        // SAFETY: the caller promises it; scalars have 8 aligned bytes.
         unsafe { self.at(slot).cast::<i64>().read() }
     }
 
     /// # Safety
-    /// As [`Program::run`]: the steps are of its program, and all that comes before them has run.
+    /// The same conditions hold as for [`Program::run`]: the steps are those of its program, and
+    /// all steps before them have run.
     unsafe fn steps(self, steps: &[Step], n: usize) {
         for step in steps {
-            // SAFETY: lowering gives every operation operands of its shape, and verified kernels access what is there.
+            // SAFETY: the lowering gives every operation operands of its shape, and a verified
+            // kernel accesses only elements that exist.
             unsafe {
                 match step {
                     Step::Ops(ops) => {
@@ -113,9 +117,9 @@ impl Machine {
     }
 
     /// # Safety
-    /// As [`Machine::steps`].
+    /// The same conditions hold as for [`Machine::steps`].
     unsafe fn blocks(self, l: &Blocks) {
-        // SAFETY: as there.
+        // SAFETY: the reason is the same as there.
         unsafe {
             let (mut i, end) = (self.int(l.lo), self.int(l.hi));
             if i >= end {
@@ -134,10 +138,10 @@ impl Machine {
     }
 
     /// # Safety
-    /// As [`Machine::steps`].
+    /// The same conditions hold as for [`Machine::steps`].
     #[inline(always)]
     unsafe fn window(self, w: &Window) {
-        // SAFETY: all are slots of scalars of i64, but for the base and the window itself.
+        // SAFETY: all slots are those of scalars of i64, except for the base and the window itself.
         unsafe {
             let index = self.int(w.start).wrapping_add(self.int(w.step).wrapping_mul(self.int(w.counter)));
             let bytes = index.wrapping_mul(self.int(w.stride)).wrapping_mul(w.size);

@@ -1,4 +1,5 @@
-//! Every operation, by itself, against `scalar::eval`: at each level of this machine, with every mixture of arrays and scalars, and onto its own operands.
+//! Tests every operation by itself against `scalar::eval`: at each level that this processor has,
+//! with every mixture of array and scalar operands, and in place.
 
 use super::ops::{Kind, Op, find, in_place};
 use crate::level::{Level, level};
@@ -6,7 +7,8 @@ use arraygpu_compiler::scalar::{
     BinaryOp, Lit, Ty, UnaryOp, eval_binary, eval_cast, eval_mul_add, eval_unary,
 };
 
-/// No multiple of anything, and long enough for a vector and a rest.
+/// The number of elements: no multiple of a vector width, and long enough for a vector loop and its
+/// remainder.
 const COUNT: usize = 203;
 
 fn levels() -> Vec<Level> {
@@ -14,7 +16,7 @@ fn levels() -> Vec<Level> {
     [Level::V2, Level::V3, Level::V4].into_iter().filter(|l| *l <= best).collect()
 }
 
-/// Values of a type: corners, and numbers of all sizes.
+/// Values of a type: corner cases, and numbers of all magnitudes.
 fn values(ty: Ty, seed: u64) -> Vec<Lit> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {
@@ -65,20 +67,22 @@ fn bytes(values: &[Lit]) -> Vec<u8> {
     out
 }
 
-/// The operation on operands (of one element: scalars), its result in an array of its own or in that operand's.
+/// Runs the operation on operands (those of one element are scalars). The result goes to an array
+/// of its own, or in the place of operand `onto`.
 fn call(op: Op, operands: &[Vec<Lit>], onto: Option<usize>, ty: Ty, n: usize) -> Vec<Lit> {
     let mut memory: Vec<Vec<u8>> = operands.iter().map(|v| bytes(v)).collect();
     let mut result = vec![0u8; n * 8];
     let mut p = [std::ptr::null::<u8>(); 3];
     memory.iter().zip(&mut p).for_each(|(m, p)| *p = m.as_ptr());
     let d = onto.map_or(result.as_mut_ptr(), |i| memory[i].as_mut_ptr());
-    // SAFETY: so many elements of each are there; Vec's memory is aligned for all types. The level is one of this machine.
+    // SAFETY: each operand has as many elements as the operation reads; a Vec's memory is aligned
+    // for all types. The processor has the level.
     unsafe { op(d, p[0], p[1], p[2], n) };
     let out = onto.map_or(&result, |i| &memory[i]);
     out.chunks(ty.size()).take(n).map(|b| Lit::from_bytes(ty, b)).collect()
 }
 
-/// Bits of a NaN may differ: none is ever seen.
+/// Compares two values, without the bits of a NaN: no program ever sees those.
 fn same(a: Lit, b: Lit) -> bool {
     a.canonical() == b.canonical()
 }
@@ -112,7 +116,8 @@ fn check(kind: Kind, types: &[Ty], eval: impl Fn(&[Lit]) -> Lit) {
     check_onto(kind, types, &operands, &eval);
 }
 
-/// The same with the result in the place of the first operand of two, the third of three.
+/// Checks the in-place forms: the result is in the place of the first of two operands, or of the
+/// third of three.
 fn check_onto(kind: Kind, types: &[Ty], operands: &[Vec<Lit>], eval: &dyn Fn(&[Lit]) -> Lit) {
     for (level, second) in levels().into_iter().flat_map(|l| [true, false].map(|s| (l, s))) {
         let Some(op) = in_place(kind, second, level) else { continue };
@@ -147,7 +152,7 @@ fn unary_operators() {
 #[test]
 fn binary_operators() {
     use BinaryOp::*;
-    // those are turned around before their code is asked for
+    // the lowering exchanges the operands of these before it asks for their code
     let asked = |op: &&BinaryOp| !op.is_elementary() && op.precise().is_none() && !matches!(op, Gt | Ge);
     for op in BinaryOp::ALL.iter().filter(asked) {
         for ty in Ty::ALL.into_iter().filter(|ty| op.accepts(*ty) && !ty.is_half()) {
@@ -190,7 +195,7 @@ fn casts() {
     }
 }
 
-/// All f16 and bf16 that there are.
+/// Checks the casts of all values of f16 and bf16.
 #[test]
 fn halves() {
     for ty in [Ty::F16, Ty::Bf16] {

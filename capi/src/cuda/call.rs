@@ -1,4 +1,4 @@
-//! A call of a function on a GPU: what all parts of its execution know.
+//! A call of a function on a GPU: the data that all parts of its execution need.
 
 use super::gpu::Gpu;
 use super::images::Images;

@@ -1,4 +1,4 @@
-//! How `ARRAYGPU_CHECK` reads what is on a GPU: through the host, when the stream has come to its end.
+//! Reads data on a GPU for `ARRAYGPU_CHECK`: through the host, after all work of the stream.
 
 use super::call::Call;
 use super::gpu::{Gpu, Uncaptured};
@@ -41,7 +41,7 @@ fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<V
     host.try_reserve_exact(bytes)
         .map_err(|_| error(OUT_OF_MEMORY, format!("no memory to check {bytes} bytes in")))?;
     host.resize(bytes, 0u8);
-    // SAFETY: memory of so many bytes on both sides, until the stream is waited for.
+    // SAFETY: both sides have that many bytes until the wait for the stream.
     let code = unsafe { (gpu.api().to_host)(host.as_mut_ptr().cast(), from, bytes, stream.raw) };
     let queued = gpu.check(code, format_args!("copying {bytes} bytes to check them"));
     let done = gpu.synchronize_stream(stream);

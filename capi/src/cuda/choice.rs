@@ -1,4 +1,5 @@
-//! What a launch runs: the launch policy of the compiler's `plan::policy`, asked about a call's arrays, and the code.
+//! Chooses what a launch runs: asks the launch policy in the compiler's `plan::policy` about a
+//! call's arrays, and loads the code.
 
 use super::call::Call;
 use super::frame::Running;
@@ -11,7 +12,8 @@ use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::policy::{Layout, Scratch, Space};
 
 impl Call<'_> {
-    /// Decides one launch: appends its kernels, their code loaded, to `kernels`, and says what they share.
+    /// Decides one launch: appends its kernels, with their code loaded, to `kernels`, and returns
+    /// the scratch that they share.
     pub(super) fn decide(
         &self,
         l: &Launch,
@@ -35,7 +37,8 @@ impl Call<'_> {
         Ok(decision.scratch)
     }
 
-    /// The first version whose conditions hold; of those that make several steps of an iteration, those that make so many.
+    /// Returns the first variant whose guards and profit hold. Of those that make several steps of
+    /// an iteration, only a variant that makes that many counts.
     pub(super) fn version(
         &self,
         l: &Launch,
@@ -59,13 +62,13 @@ impl Call<'_> {
     }
 }
 
-/// How an array lies.
+/// Returns the layout of an array.
 fn layout(span: &Span) -> Layout<'_> {
     let (extents, strides) = (&span.extents[AXES - span.rank..], &span.strides[AXES - span.rank..]);
     Layout { extents, strides, size: span.ty.size(), address: span.base.addr() }
 }
 
-/// What a launch is over; no extent is negative.
+/// Returns the index space of a launch, in which no extent is negative.
 pub(super) fn space<'r>(l: &Launch, ws: &Workspace, room: &'r mut [u64; AXES]) -> Result<Space<'r>> {
     elements(l, ws)?;
     let extents = &mut room[..l.domain.len()];

@@ -1,4 +1,5 @@
-//! Which device a context gets: the one that its options name, or the environment, or the first GPU.
+//! Chooses the device of a context: the one that its options name, or the environment, or the first
+//! GPU.
 
 use super::device::Device;
 use super::gpu::Gpu;
@@ -7,14 +8,14 @@ use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, UNAVAILABLE, fail};
 use std::sync::{Arc, OnceLock};
 
-/// `agpu_context_options.device`.
+/// The value of `agpu_context_options.device` for the default device.
 pub(crate) const DEFAULT: i32 = 0;
 
 pub(crate) const CPU: i32 = 1;
 
 pub(crate) const CUDA: i32 = 2;
 
-/// The GPU of that number, if our code can run on it.
+/// Returns the GPU with that number, if this library's code can run on it.
 pub(crate) fn gpu(ordinal: i32) -> Result<&'static Device> {
     let devices = &driver()?.devices;
     match usize::try_from(ordinal).ok().and_then(|i| devices.get(i)) {
@@ -23,7 +24,8 @@ pub(crate) fn gpu(ordinal: i32) -> Result<&'static Device> {
     }
 }
 
-/// The first GPU that our code can run on; else why there is none.
+/// Returns the first GPU that this library's code can run on, or an error that says why there is
+/// none.
 pub(crate) fn first() -> Result<&'static Device> {
     let devices = &driver()?.devices;
     match devices.iter().find(|d| d.check().is_ok()) {
@@ -32,20 +34,20 @@ pub(crate) fn first() -> Result<&'static Device> {
     }
 }
 
-/// Why the first context that nobody asked a device for is on the CPU.
+/// Says why the first context without a requested device is on the CPU.
 pub(crate) static FAILED: OnceLock<String> = OnceLock::new();
 
-/// Why no GPU can be used; None if one can.
+/// Says why no GPU can be used; `None` if one can.
 pub(crate) fn problem() -> Option<String> {
     FAILED.get().cloned().or_else(|| first().err().map(|e| e.message))
 }
 
-/// The environment says which device a context gets that asks for none.
+/// Whether the environment names the device of a context that requests none.
 pub(crate) fn is_chosen() -> bool {
     environment::variable("ARRAYGPU_DEVICE").is_some()
 }
 
-/// The GPU of `agpu_context_options.device`, used; None is the CPU.
+/// Opens the GPU of `agpu_context_options.device`; `None` is the CPU.
 pub(crate) fn open(device: i32) -> Result<Option<Arc<Gpu>>> {
     match device {
         DEFAULT => from_environment(),
@@ -57,7 +59,7 @@ pub(crate) fn open(device: i32) -> Result<Option<Arc<Gpu>>> {
     }
 }
 
-/// `ARRAYGPU_DEVICE` decides; without it, a GPU if there is one.
+/// Opens the device that `ARRAYGPU_DEVICE` names; without it, a GPU if there is one.
 pub(crate) fn from_environment() -> Result<Option<Arc<Gpu>>> {
     let text = environment::variable("ARRAYGPU_DEVICE").unwrap_or_default();
     let text = text.to_string_lossy();

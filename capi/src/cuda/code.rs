@@ -1,4 +1,5 @@
-//! Code on the device: each version of a kernel is loaded when it is first launched in a context, and its function looked up once.
+//! Code on the device: each variant of a kernel is loaded when it is first launched in a context,
+//! and its function is looked up once.
 
 use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
@@ -12,7 +13,7 @@ use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// What owns the kernels of this library.
+/// Stands for the number of a package for the kernels of this library.
 const OURS: usize = usize::MAX;
 
 /// All contexts on GPUs.
@@ -23,7 +24,7 @@ impl Code {
         Code { packages: Table::new(), own: [const { OnceLock::new() }; _], modules: Mutex::default() }
     }
 
-    /// A kernel of this library, loaded at its first use.
+    /// Returns a kernel of this library, loaded at its first use.
     pub fn own(&self, number: usize, load: impl FnOnce() -> Result<CUfunction>) -> Result<CUfunction> {
         match self.own[number].get() {
             Some(function) => Ok(function.0),
@@ -34,17 +35,18 @@ impl Code {
         }
     }
 
-    /// Unloads what `of` says of a package's number. No work uses it any more, and its context is current.
+    /// Unloads the modules of the packages for which `of` returns true. No work uses them any more,
+    /// and the context is current.
     pub fn unload(&self, api: &Api, of: impl Fn(usize) -> bool) {
         for (_, module) in lock(&self.modules).extract_if(.., |(package, _)| of(*package)) {
-            // SAFETY: loaded by us, unloaded once.
+            // SAFETY: this library loaded it, and unloads it once.
             unsafe { (api.module_unload)(module) };
         }
     }
 }
 
 impl Gpu {
-    /// Makes the context known to `forget`.
+    /// Registers the context for `forget`.
     pub(super) fn register(gpu: &Arc<Gpu>) {
         let contexts = &mut *lock(&CONTEXTS);
         contexts.retain(|c| c.strong_count() > 0);
@@ -52,15 +54,15 @@ impl Gpu {
     }
 }
 
-/// Unloads a package's code from all contexts, after the work that is queued. The package is gone, its number never returns: nobody looks for
-/// its functions any more.
+/// Unloads a package's code from all contexts, after the work that is queued. The package is gone
+/// and its number is never reused, so no thread looks for its functions any more.
 pub(crate) fn forget(package: usize) {
     let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
     for gpu in contexts {
         if !lock(&gpu.code.modules).iter().any(|(p, _)| *p == package) {
             continue;
         }
-        // errors (an ending process, a device that failed) do not matter
+        // errors (the process is ending, the device failed) are ignored
         let Ok(_current) = gpu.switch() else { continue };
         let _uncaptured = Uncaptured::enter(gpu.api());
         gpu.streams.iter().for_each(|s| drop(gpu.settle(s)));
@@ -69,7 +71,7 @@ pub(crate) fn forget(package: usize) {
 }
 
 impl Gpu {
-    /// The function of a version. After the first time this is two loads.
+    /// Returns the function of a variant. After the first call this takes two loads.
     #[inline]
     pub(super) fn function(
         &self,
@@ -92,7 +94,7 @@ impl Gpu {
         let of = |e: Error| e.of(&format!("kernel {entry}"));
         let versions = || (0..images.count()).map(|_| Version::default()).collect();
         let Version { function: cell, loading } = &self.code.packages.get_or_init(package, versions)[number];
-        // the driver compiles for long: other threads load other versions meanwhile
+        // the driver may compile for a long time, so each variant has its own lock
         let _one = lock(loading);
         if let Some(known) = cell.get() {
             return Ok(known.0);
@@ -107,7 +109,7 @@ impl Gpu {
             let (holds, title) = (images.describe(number), self.device.title());
             fail!(MODULE, "kernel {entry}: the package holds {holds}, the device is {title}");
         };
-        // machine code that the driver does not take is no reason to give up on PTX; the first complaint counts
+        // if the driver rejects machine code, try PTX; if that fails, too, report the first error
         let function = self
             .load_image(package, *best, entry)
             .or_else(|e| others.iter().find_map(|i| self.load_image(package, *i, entry).ok()).ok_or(e));
@@ -127,7 +129,8 @@ impl Gpu {
         let mut log = Log::new();
         let (mut module, mut function) = (null_mut(), null_mut());
         let _uncaptured = Uncaptured::enter(api);
-        // SAFETY: an image of a package or of ours, options with their values, pointers to locals.
+        // SAFETY: the image is a package's or this library's, the options have values, and the
+        // pointers are to local variables.
         let code = unsafe {
             let (count, options, values) = log.options();
             (api.module_load)(&mut module, image.data, count, options, values)
@@ -140,7 +143,8 @@ impl Gpu {
             return e.map(|()| function).map_err(|e| Error { message: e.message + &log.says(), ..e });
         }
         lock(&self.code.modules).push((package, module));
-        // SAFETY: the module above, a C string, a pointer to a local.
+        // SAFETY: the module was loaded above, the name is a C string, and the pointer is to a
+        // local variable.
         let code = unsafe { (api.module_function)(&mut function, module, name.as_ptr()) };
         self.check(code, "cuModuleGetFunction")?;
         Ok(function)

@@ -1,4 +1,5 @@
-//! Copies and fills on a GPU. What is not contiguous goes through small kernels of our own.
+//! Copies and fills on a GPU. Memory that is not contiguous is copied by small kernels of this
+//! library.
 
 use super::driver::Code;
 use super::gpu::Gpu;
@@ -11,15 +12,15 @@ use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 
-/// What a kernel of ours does with each element.
+/// What a kernel of this library does with each element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Op {
     Copy,
     /// Writes one value.
     Fill,
-    /// Copies bytes; what is not 0 becomes 1.
+    /// Copies bytes, of which any but 0 becomes 1.
     Bool,
-    /// Exchanges words for 0, and raises the target to them.
+    /// Exchanges words for 0, and raises the target to their old values.
     Take,
 }
 
@@ -28,7 +29,7 @@ enum Op {
 enum Walk {
     /// Along one axis.
     Each,
-    /// Along three.
+    /// Along three axes.
     Rows,
 }
 
@@ -47,7 +48,8 @@ fn number(op: Op, size: usize, walk: Walk) -> usize {
     }
 }
 
-/// The parameters of all kernels, then those of three axes. Steps are in bytes; `inner` and `middle` are extents.
+/// The parameters of all kernels, followed by those for three axes. Steps are in bytes; `inner` and
+/// `middle` are extents.
 const PARAMS: [&str; 11] = [
     "to",
     "to_step",
@@ -62,7 +64,7 @@ const PARAMS: [&str; 11] = [
     "from_outer",
 ];
 
-/// What finds the element's three indices: element `i` of them all is `j` of row `m` of part `o`.
+/// Computes the element's three indices: element `i` of all is element `j` of row `m` of part `o`.
 const INDICES: &str = "@%long bra divide;
     cvt.u32.u64 %small, %i;
     cvt.u32.u64 %by_inner, %inner;
@@ -85,7 +87,8 @@ divide:
 found:
     ";
 
-/// `n` elements of `size` bytes. A fill's value comes in place of the source.
+/// Returns the PTX of a kernel over `n` elements of `size` bytes. A fill has its value in the place
+/// of the source.
 fn ptx(op: Op, size: usize, walk: Walk) -> String {
     let bits = size * 8;
     let (params, index, indices) = match walk {
@@ -108,7 +111,7 @@ fn ptx(op: Op, size: usize, walk: Walk) -> String {
     };
     let change = match op {
         Op::Bool => "setp.ne.u64 %p, %v, 0;\n    selp.b64 %v, 1, 0, %p;\n    ",
-        // the target is the host's: touched only if there is something
+        // the target is in host memory, which is accessed only if there is something to write
         Op::Take => {
             "setp.eq.u64 %p, %v, 0;
     @%p bra skip;
@@ -173,7 +176,8 @@ fn way(to: &Span, from: &Span) -> Walk {
     if outer.0 == 1 && middle.0 == 1 { Walk::Each } else { Walk::Rows }
 }
 
-/// Runs a kernel of ours over all elements of a checked span, and those of another of the same extents.
+/// Runs a kernel over all elements of a checked span, and those of another span with the same
+/// extents.
 fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()> {
     let size = to.ty.size();
     let ([outer, middle, inner], way) = (walk(to, from), way(to, from));
@@ -191,28 +195,30 @@ fn each(gpu: &Gpu, stream: &Stream, op: Op, to: &Span, from: &Span) -> Result<()
         step(middle.2),
         step(outer.2),
     ];
-    // SAFETY: both sides are checked spans of as many elements.
+    // SAFETY: both sides are checked spans of the same number of elements.
     let code = unsafe { launch(gpu, stream.raw, gpu.copy_kernel(op, size, way)?, values) };
     gpu.check(code, format_args!("copying {} elements of {size} bytes", to.len()))
 }
 
 /// # Safety
-/// The function is a kernel of ours, of which the words, or the first of them, are the parameters: memory of that many elements.
+/// The function is a kernel of this library. The words, or the first of them, are its parameters,
+/// which name memory of that many elements.
 unsafe fn launch(gpu: &Gpu, stream: CUstream, function: CUfunction, mut values: [u64; PARAMS.len()]) -> Code {
     let blocks = values[4].div_ceil(THREADS.into()).min(u64::from(gpu.device.multiprocessors) * 16) as u32;
     let mut params = values.each_mut().map(|v| (&raw mut *v).cast::<c_void>());
-    // SAFETY: at least the words that the kernel takes.
+    // SAFETY: there are at least the words that the kernel takes.
     unsafe {
         (gpu.api().launch)(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, params.as_mut_ptr(), null_mut())
     }
 }
 
-/// Loads what `take` needs.
+/// Loads the kernel that `take` needs.
 pub(super) fn prepare_take(gpu: &Gpu) -> Result<()> {
     gpu.copy_kernel(Op::Take, 8, Walk::Each).map(drop)
 }
 
-/// Exchanges words of ours for 0, and raises as many others to them: nothing that is raised meanwhile is lost.
+/// Exchanges this library's words for 0, and raises the same number of other words to them. Nothing
+/// that is raised meanwhile is lost.
 pub(super) fn take(
     gpu: &Gpu,
     stream: CUstream,
@@ -220,7 +226,7 @@ pub(super) fn take(
     from: CUdeviceptr,
     words: u64,
 ) -> Result<()> {
-    // SAFETY: the caller's words, which live as long as the context.
+    // SAFETY: the words are the caller's, and live as long as the context.
     let code = unsafe {
         let values = [to, 8, from, 8, words, 0, 0, 0, 0, 0, 0];
         launch(gpu, stream, gpu.copy_kernel(Op::Take, 8, Walk::Each)?, values)
@@ -228,7 +234,7 @@ pub(super) fn take(
     gpu.check(code, format_args!("taking {words} words"))
 }
 
-/// Loads what a copy to the span from flat memory needs.
+/// Loads the kernel that a copy from contiguous memory to the span needs.
 pub(super) fn prepare(gpu: &Gpu, to: &Span) -> Result<()> {
     if to.is_flat() {
         return Ok(());
@@ -236,7 +242,7 @@ pub(super) fn prepare(gpu: &Gpu, to: &Span) -> Result<()> {
     gpu.copy_kernel(Op::Copy, to.ty.size(), way(to, &to.packed(to.base))).map(drop)
 }
 
-/// Copies between checked spans on one device, of the same extents, that do not overlap.
+/// Copies between checked spans on one device, which have the same extents and do not overlap.
 pub(super) fn on_device(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
     let address = |s: &Span| s.base.addr() as CUdeviceptr;
     if to.is_empty() {
@@ -246,12 +252,12 @@ pub(super) fn on_device(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> R
         return each(gpu, stream, Op::Copy, to, from);
     }
     let bytes = to.bytes();
-    // SAFETY: checked spans of that many bytes.
+    // SAFETY: both sides are checked spans of that many bytes.
     let code = unsafe { (gpu.api().on_device)(address(to), address(from), bytes, stream.raw) };
     gpu.check(code, format_args!("copying {bytes} bytes on the device"))
 }
 
-/// Copies bytes; what is not 0 becomes 1.
+/// Copies bytes, of which any but 0 becomes 1.
 pub(super) fn normalise(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> Result<()> {
     each(gpu, stream, Op::Bool, to, from)
 }
@@ -259,13 +265,13 @@ pub(super) fn normalise(gpu: &Gpu, stream: &Stream, to: &Span, from: &Span) -> R
 /// Sets all elements of a checked span to the value with these bits.
 pub(super) fn fill(gpu: &Gpu, stream: &Stream, to: &Span, bits: u64) -> Result<()> {
     let (address, len) = (to.base.addr() as CUdeviceptr, to.len() as usize);
-    // of a fill, the source is the value
+    // the source of a fill is its value
     let value = Span { base: without_provenance_mut(bits as usize), strides: [0; AXES], ..*to };
     if len == 0 {
         return Ok(());
     }
     let halves = (bits as u32, (bits >> 32) as u32);
-    // SAFETY: a checked span of `len` elements.
+    // SAFETY: the target is a checked span of `len` elements.
     let code = unsafe {
         match to.ty.size() {
             _ if !to.is_flat() => return each(gpu, stream, Op::Fill, to, &value),

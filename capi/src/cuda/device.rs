@@ -1,4 +1,4 @@
-//! Devices: what the driver says of them, and which one a context gets.
+//! Devices: their properties, as the driver reports them.
 
 use super::driver::Api;
 use crate::error::{Result, UNAVAILABLE, fail};
@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self, *};
 use std::ffi::{CStr, CString, c_char};
 
-/// The oldest GPUs that our code runs on.
+/// The minimum compute capability that this library's code runs on.
 const OLDEST: (i32, i32) = (8, 0);
 
 /// A GPU.
@@ -14,20 +14,20 @@ pub(crate) struct Device {
     pub ordinal: i32,
     pub raw: CUdevice,
     pub name: CString,
-    /// Compute capability: (9, 0) is sm_90.
+    /// The compute capability: (9, 0) is sm_90.
     pub capability: (i32, i32),
     pub multiprocessors: u32,
     pools: bool,
 }
 
 impl Device {
-    /// `device 0 (NVIDIA H200, sm_90)`
+    /// Formats the device as `device 0 (NVIDIA H200, sm_90)`.
     pub fn title(&self) -> String {
         let (major, minor) = self.capability;
         format!("CUDA device {} ({}, sm_{major}{minor})", self.ordinal, self.name.to_string_lossy())
     }
 
-    /// Says why it will not do, if so.
+    /// Returns an error that says why the device cannot be used, if so.
     pub(super) fn check(&self) -> Result<()> {
         if self.capability < OLDEST {
             fail!(UNAVAILABLE, "{} is too old: sm_{}{} or newer is needed", self.title(), OLDEST.0, OLDEST.1);
@@ -43,24 +43,24 @@ impl Device {
     }
 }
 
-/// All devices, in the driver's order.
+/// Returns all devices, in the driver's order.
 pub(super) fn all(api: &Api) -> Result<Vec<Device>> {
     let mut count = 0;
-    // SAFETY: a pointer to a local.
+    // SAFETY: the pointer is to a local variable.
     api.check(unsafe { (api.device_count)(&mut count) }, "cuDeviceGetCount")?;
     (0..count).map(|i| describe(api, i)).collect()
 }
 
 fn describe(api: &Api, ordinal: i32) -> Result<Device> {
     let (mut raw, mut name) = (0, [0 as c_char; 256]);
-    // SAFETY: pointers to locals, with the length of the array.
+    // SAFETY: the pointers are to local variables, with the length of the array.
     unsafe {
         api.check((api.device_get)(&mut raw, ordinal), format_args!("cuDeviceGet of device {ordinal}"))?;
         api.check((api.device_name)(name.as_mut_ptr(), 255, raw), "cuDeviceGetName")?;
     }
     let attribute = |which: CUdevice_attribute| -> Result<i32> {
         let mut value = 0;
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local variable.
         let code = unsafe { (api.device_attribute)(&mut value, which, raw) };
         api.check(code, format_args!("cuDeviceGetAttribute {which:?}")).map(|()| value)
     };
@@ -71,7 +71,7 @@ fn describe(api: &Api, ordinal: i32) -> Result<Device> {
     Ok(Device {
         ordinal,
         raw,
-        // SAFETY: the driver ends the name, and the last byte is 0.
+        // SAFETY: the driver terminates the name, and the last byte is 0.
         name: unsafe { CStr::from_ptr(name.as_ptr()) }.to_owned(),
         capability,
         multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as u32,

@@ -1,7 +1,9 @@
-//! The CUDA driver library, opened at run time: its functions in a table, its answers as plain numbers.
+//! The CUDA driver library, opened at run time: a table of its functions, with plain numbers for
+//! its result codes.
 //!
-//! cudarc gives the types and constants; not its calls, which panic when a symbol is missing, and not its closed enum of results: a
-//! newer driver may answer with a number that it does not have.
+//! cudarc provides the types and constants. Its calls are not used, since they panic if a symbol is
+//! missing, and neither is its closed enum of results, since a newer driver may return a number
+//! that the enum does not have.
 
 use crate::error::{DEVICE, Error, MODULE, OUT_OF_MEMORY, Result, UNAVAILABLE, error};
 use cudarc::driver::sys::*;
@@ -10,7 +12,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_ushort, c_void};
 use std::fmt::Display;
 use std::ptr::null;
 
-/// What the driver answers; 0 is success.
+/// A result code of the driver; 0 is success.
 pub(crate) type Code = i32;
 
 macro_rules! table {
@@ -24,7 +26,7 @@ macro_rules! table {
 
         impl Api {
             pub(super) fn load(library: &Library) -> std::result::Result<Api, &'static str> {
-                // SAFETY: the symbols have these types, by the driver's headers.
+                // SAFETY: the symbols have these types according to the driver's headers.
                 unsafe {
                     Ok(Api {
                         $($field: *library.get(concat!($symbol, "\0").as_bytes()).map_err(|_| $symbol)?,)*
@@ -94,17 +96,18 @@ table! { {
     stream_id = "cuStreamGetId"(CUstream, *mut u64);
 } }
 
-/// `CUDA 12.4`
+/// Formats a version as `CUDA 12.4`.
 pub(super) fn version_text(version: i32) -> String {
     format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
 }
 
 impl Api {
-    /// `CUDA_ERROR_OUT_OF_MEMORY (2): out of memory`
+    /// Formats a result code as `CUDA_ERROR_OUT_OF_MEMORY (2): out of memory`.
     pub fn describe(&self, code: Code) -> String {
         let text = |f: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
             let mut text = null();
-            // SAFETY: a pointer to a local; the answer is a static string, or none for a code that the driver does not know.
+            // SAFETY: the pointer is to a local variable; the driver writes a static string there,
+            // or none for a code that it does not know.
             unsafe {
                 match f(code, &mut text) {
                     0 if !text.is_null() => Some(CStr::from_ptr(text).to_string_lossy().into_owned()),
@@ -119,7 +122,7 @@ impl Api {
         }
     }
 
-    /// Turns an answer into a result; `what` says what was tried, with its sizes.
+    /// Turns a result code into a result; `what` says what was tried, with its sizes.
     #[inline]
     pub fn check(&self, code: Code, what: impl Display) -> Result<()> {
         if code == 0 { Ok(()) } else { Err(self.error(code, &what)) }
@@ -130,14 +133,14 @@ impl Api {
         let status = match code {
             2 => OUT_OF_MEMORY,
             4 => UNAVAILABLE,                      // the process is ending
-            200 | 209 | 218 | 221..=223 => MODULE, // an image that is none, or not for this device
+            200 | 209 | 218 | 221..=223 => MODULE, // invalid code, or code for another device
             _ => DEVICE,
         };
         error(status, format!("{what}: {}", self.describe(code)))
     }
 }
 
-/// Errors after which nothing runs in the device's context any more.
+/// Whether nothing runs in the device's context any more after this error.
 pub(crate) fn is_sticky(code: Code) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
 }

@@ -1,4 +1,5 @@
-//! A call on a stream: memory, scalars, launches, results. All that can fail comes before the first launch.
+//! Runs a call on a stream: memory, scalars, launches, results. Everything that can fail comes
+//! before the first launch.
 
 use super::call::Call;
 use super::copy;
@@ -23,7 +24,8 @@ use arraygpu_compiler::plan::{Launch, Place, Step};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Runs a call whose arguments were checked. Scalar results for the host are waited for; else it returns when all is queued.
+/// Runs a call whose arguments were checked. Returns when its work is queued, or after it if there
+/// are scalar results for the host.
 pub(crate) fn run(
     loaded: &'static Loaded,
     entry: &'static Arc<Entry>,
@@ -59,9 +61,9 @@ pub(crate) fn run(
     }
     let call = Call { loaded, entry, images, gpu, stream, capturing };
     let queueing = stream.queueing();
-    // what fails half-way has allocated on the stream, too
+    // a call that fails half-way has allocated on the stream, too
     let done = reserve(entry, args, ws, On::Device(gpu, stream)).and_then(|()| {
-        // scalar results and handles of new buffers
+        // room for scalar results and handles of new buffers
         ws.words.clear();
         ws.words.resize(ws.spans.len(), 0);
         call.queue(args, pins, ws)
@@ -70,7 +72,7 @@ pub(crate) fn run(
     drop(queueing);
     let done = done.and_then(|()| if waits { call.wait(ws) } else { Ok(()) });
     if done.is_err() && !ws.frame.words.is_empty() {
-        // what was queued may still write them
+        // work that was queued may still write the words
         let _uncaptured = Uncaptured::enter(gpu.api());
         let _ = gpu.synchronize_stream(stream);
     }
@@ -98,14 +100,15 @@ impl Call<'_> {
             copy::on_device(self.gpu, self.stream, wanted, &ws.spans[*place])?;
         }
         for (to, from, bytes) in &ws.frame.copies {
-            // SAFETY: a word each, of which so many bytes are the scalar.
+            // SAFETY: both sides are words, whose first bytes are the scalar.
             let code = unsafe { (self.gpu.api().on_device)(*to, *from, *bytes, self.stream.raw) };
             self.gpu.check(code, "copying a scalar result")?;
         }
         Ok(())
     }
 
-    /// Queues launches as they were decided: `at` counts them. `make`: how many steps of an iteration one makes that can make several.
+    /// Queues the decided launches, which `at` counts. `make` is the number of steps that a launch
+    /// makes if it can make several of an iteration.
     fn queue_all(
         &self,
         steps: &[Step],
@@ -134,7 +137,7 @@ impl Call<'_> {
                     let (first, records) = (*at, memory.records);
                     let skipped =
                         if std::ptr::eq(turns.body.as_ptr(), all.as_ptr()) { 0 } else { r.body as usize };
-                    // an iteration inside may run by other launches where its memory is another one
+                    // an inner iteration may run by other launches where its memory differs
                     let (mut starts, mut end) = ([first; DIFFERENT_TURNS], first);
                     for turn in 0..turns.count {
                         interrupt::check()?;
@@ -159,7 +162,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Queues a launch; where launches are checked, it is waited for, and looked at.
+    /// Queues a launch. If launches are checked, waits for it and checks its results.
     fn checked(
         &self,
         launch: &Launch,
@@ -184,7 +187,8 @@ impl Call<'_> {
         check.look(ws, read_numbers)
     }
 
-    /// Where each scalar result and temporary lives. What only one launch touches is written straight to where it is wanted.
+    /// Chooses the address of each scalar result and temporary. A result that only one launch
+    /// accesses is written directly to its destination.
     fn place_scalars(&self, args: Args, ws: &mut Workspace) -> Result<()> {
         let plan = &self.entry.plan;
         let (params, results) = (plan.params.len(), plan.results.len());
@@ -197,9 +201,9 @@ impl Call<'_> {
             let (wanted, direct) = if args.is_host_scalar(place) {
                 let word = self.gpu.words.take(self.gpu)?;
                 frame.words.push((place, word));
-                // SAFETY: our word, which no kernel uses yet.
+                // SAFETY: the word is this library's, and no kernel uses it yet.
                 unsafe { word.host.write_volatile(0) };
-                // the device should not read it over and over from the host's memory
+                // the device should not read the word repeatedly from the host's memory
                 (word.device, !self.entry.is_shared_slot(r))
             } else {
                 let span = &ws.spans[place];
@@ -221,7 +225,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Gives back what the launches needed, in the order of the stream; also after an error.
+    /// Frees what the launches needed, in the order of the stream; also after an error.
     fn clean(&self, ws: &mut Workspace) -> Result<()> {
         ws.memory.release_all_on(self.stream);
         for slot in ws.frame.slots.drain(..) {
@@ -233,25 +237,26 @@ impl Call<'_> {
         if self.stream.is_own() || self.capturing { Ok(()) } else { self.gpu.mark(self.stream) }
     }
 
-    /// Waits for the stream, and takes the scalar results from their words.
+    /// Waits for the stream, and reads the scalar results from their words.
     fn wait(&self, ws: &mut Workspace) -> Result<()> {
         self.gpu.wait(self.stream, Some(self.entry))?;
         for (place, word) in &ws.frame.words {
-            // SAFETY: the kernels that write it have ended.
+            // SAFETY: the kernels that write the word have ended.
             ws.words[*place] = unsafe { word.host.read_volatile() };
         }
         Ok(())
     }
 }
 
-/// Bytes of the records of all launches among steps.
+/// Returns the bytes of the error records of all launches among the steps.
 fn sites(steps: &[Step]) -> u64 {
     let bytes = |s: &Step| if let Step::Launch(l) = s { l.record_bytes() } else { 0 };
     steps.iter().map(bytes).sum()
 }
 
 impl Gpu {
-    /// Waits until what was queued on the stream is done; then the error of the first record that was left, if any.
+    /// Waits until the work queued on the stream is done; then returns the error of the first
+    /// record that was left, if any.
     pub(super) fn wait(&self, stream: &Stream, of: Option<&Entry>) -> Result<()> {
         let _uncaptured = Uncaptured::enter(self.api());
         let reading = Reading::begin(stream);

@@ -1,4 +1,4 @@
-//! What a call on a GPU keeps in its workspace.
+//! The data that a call on a GPU keeps in its workspace.
 
 use super::state::Word;
 use arraygpu_compiler::plan::gpu::GpuVariant;
@@ -6,21 +6,21 @@ use arraygpu_compiler::plan::policy::Scratch;
 use cudarc::driver::sys::{CUdeviceptr, CUfunction};
 use std::cell::Cell;
 
-/// What a call on a GPU needs beside the common workspace.
+/// The data of a call on a GPU beside the common workspace.
 #[derive(Default)]
 pub(crate) struct Frame {
-    /// The address of each place that is a scalar result or temporary.
+    /// The address of each place that is a scalar result or a temporary.
     pub(super) scalars: Vec<CUdeviceptr>,
-    /// Words for scalar results that the host waits for, each with its place.
+    /// The words of scalar results that the host waits for, each with its place.
     pub(super) words: Vec<(usize, Word)>,
     /// Words of device memory.
     pub(super) slots: Vec<CUdeviceptr>,
-    /// Copies of such words after the launches: to, from, bytes.
+    /// Copies of such words after the launches: target, source, bytes.
     pub(super) copies: Vec<(CUdeviceptr, CUdeviceptr, usize)>,
     pub(super) decided: Decided,
     /// The parameters of a launch.
     pub(super) params: Vec<u64>,
-    /// A launch found no version that fits: a program has more of them made.
+    /// Whether a launch found no variant that fits, so that the program must make more of them.
     pub lacks_version: Cell<bool>,
 }
 
@@ -28,23 +28,24 @@ pub(crate) struct Frame {
 #[derive(Default)]
 pub(super) struct Decided {
     pub(super) launches: Vec<Prepared>,
-    /// Those of all launches.
+    /// The kernels of all launches.
     pub(super) kernels: Vec<Running>,
 }
 
-/// A launch of the plan: its kernels in [`Decided::kernels`], and what they share.
+/// A launch of the plan: the range of its kernels in [`Decided::kernels`], and the scratch that
+/// they share.
 #[derive(Clone, Copy)]
 pub(super) struct Prepared {
     pub(super) kernels: (usize, usize),
     pub(super) scratch: Scratch,
 }
 
-/// One version on its grid, its code loaded.
+/// One variant with its grid and its loaded code.
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) function: CUfunction,
     pub(super) version: &'static GpuVariant,
     pub(super) blocks: u32,
-    /// See `KernelLaunch::span`.
+    /// The span, as in `KernelLaunch::span`.
     pub(super) span: Option<u32>,
 }

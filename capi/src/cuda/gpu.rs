@@ -1,4 +1,5 @@
-//! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own, and the code it loaded.
+//! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own,
+//! and the code that it has loaded.
 
 use super::device::Device;
 use super::driver::{self, Api};
@@ -14,36 +15,37 @@ use std::ptr::null_mut;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Shared by a context and its buffers; the last of them frees it.
+/// Shared by a context and its buffers; the last owner frees it.
 pub(crate) struct Gpu {
     pub driver: &'static Driver,
     pub device: &'static Device,
     /// The device's primary context, which the CUDA runtime of the same process uses, too.
     pub raw: CUcontext,
     pub(super) pool: CUmemoryPool,
-    /// For what must not wait for queued work, nor be captured with it.
+    /// A stream for work that must not wait for queued work, nor be captured with it.
     pub(super) aside: CUstream,
-    /// Stream 0 is the context's own, the others are the caller's.
+    /// The streams; stream 0 is the context's own, the others are the caller's.
     pub(super) streams: Table<Stream>,
-    /// One at a time adds a stream.
+    /// Held by the one thread that adds a stream.
     pub(super) adding: Mutex<()>,
-    /// Device memory that stays until the end: (address, bytes).
+    /// Device memory that is freed with the context: (address, bytes).
     pub(super) lasting: Mutex<Vec<(CUdeviceptr, u64)>>,
     pub usage: Usage,
     pub(super) words: Words,
     pub(super) code: Code,
-    /// Kernels of packages and programs launched so far.
+    /// The number of kernels of packages and programs launched so far.
     pub launches: AtomicI64,
-    /// The first error after which nothing runs any more.
+    /// The message of the first error after which nothing runs any more.
     poison: OnceLock<String>,
 }
 
-// SAFETY: the driver's handles may be used from any thread; all else synchronises itself.
+// SAFETY: the driver's handles may be used from any thread; everything else synchronises itself.
 unsafe impl Send for Gpu {}
-// SAFETY: as above.
+// SAFETY: the reason is the same as above.
 unsafe impl Sync for Gpu {}
 
-/// The device's context is the thread's current one; the caller's is back when this goes.
+/// While it lives, the device's context is the thread's current one. Dropping it restores the
+/// caller's context.
 pub(crate) struct Entered {
     api: &'static Api,
     previous: Option<CUcontext>,
@@ -52,13 +54,14 @@ pub(crate) struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // SAFETY: what was current before.
+            // SAFETY: this context was current before.
             unsafe { (self.api.context_set)(previous) };
         }
     }
 }
 
-/// This thread may allocate and load although some stream is being captured; such calls of ours take no part in the capture.
+/// While it lives, this thread may allocate memory and load code although a stream is being
+/// captured; these calls are not part of the capture.
 pub(super) struct Uncaptured {
     api: &'static Api,
     mode: c_uint,
@@ -67,7 +70,8 @@ pub(super) struct Uncaptured {
 impl Uncaptured {
     pub fn enter(api: &'static Api) -> Uncaptured {
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_uint;
-        // SAFETY: exchanges the thread's mode with the local; a failure changes nothing.
+        // SAFETY: it exchanges the thread's mode with the local variable; a failure changes
+        // nothing.
         let code = unsafe { (api.capture_mode)(&mut mode) };
         Uncaptured { api, mode: if code == 0 { mode } else { 0 } }
     }
@@ -75,13 +79,13 @@ impl Uncaptured {
 
 impl Drop for Uncaptured {
     fn drop(&mut self) {
-        // SAFETY: gives the mode back.
+        // SAFETY: it restores the thread's mode.
         unsafe { (self.api.capture_mode)(&mut self.mode) };
     }
 }
 
 impl Gpu {
-    /// A context of its own on a device.
+    /// Opens a context's share of a device.
     pub fn open(device: &'static Device) -> Result<Arc<Gpu>> {
         let gpu = Arc::new(Gpu::new(device)?);
         Gpu::register(&gpu);
@@ -106,8 +110,9 @@ impl Gpu {
             launches: AtomicI64::new(0),
             poison: OnceLock::new(),
         };
-        // from here on, what was made goes with `gpu`
-        // SAFETY: pointers to locals and fields; a device of the driver.
+        // from here on, `gpu` frees what was made
+        // SAFETY: the pointers are to local variables and fields; the device is one of the
+        // driver's.
         unsafe {
             let code = (api.primary_retain)(&mut gpu.raw, device.raw);
             gpu.check(code, format_args!("using {}", device.title()))?;
@@ -134,11 +139,12 @@ impl Gpu {
             reserved: [0; 64],
         };
         let (api, mut keep) = (&self.driver.api, u64::MAX);
-        // SAFETY: pointers to locals and a field, which the driver reads and writes during the calls.
+        // SAFETY: the pointers are to local variables and a field, which the driver accesses only
+        // during the calls.
         unsafe {
             let code = (api.pool_create)(&mut self.pool, &props);
             self.check(code, "cuMemPoolCreate")?;
-            // what was freed stays ours: allocations of the steady state cost no system call
+            // freed memory stays in the pool, so later allocations need no system call
             let keep = (&raw mut keep).cast::<c_void>();
             let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             self.check((api.pool_set)(self.pool, threshold, keep), "cuMemPoolSetAttribute")
@@ -149,7 +155,7 @@ impl Gpu {
         &self.driver.api
     }
 
-    /// Makes the device's context current; an error if it has failed.
+    /// Makes the device's context current; returns an error if it has failed.
     #[inline]
     pub fn enter(&self) -> Result<Entered> {
         match self.poison.get() {
@@ -167,7 +173,7 @@ impl Gpu {
     #[inline]
     pub(super) fn switch(&self) -> Result<Entered> {
         let (api, mut current) = (self.api(), null_mut());
-        // SAFETY: a pointer to a local, then a context that we retain.
+        // SAFETY: the first pointer is to a local variable; this library retains the context.
         unsafe {
             self.check((api.context_get)(&mut current), "cuCtxGetCurrent")?;
             if current == self.raw {
@@ -178,7 +184,7 @@ impl Gpu {
         Ok(Entered { api, previous: Some(current) })
     }
 
-    /// Turns the driver's answer into a result; `what` says what was tried, with its sizes.
+    /// Turns the driver's result code into a result; `what` says what was tried, with its sizes.
     #[inline]
     pub fn check(&self, code: driver::Code, what: impl Display) -> Result<()> {
         if code == 0 { Ok(()) } else { Err(self.failed(code, &what)) }
@@ -195,13 +201,15 @@ impl Gpu {
 }
 
 impl Drop for Gpu {
-    /// Waits for queued work, then gives everything back. Errors (a process that is ending, a device that failed) do not matter.
+    /// Waits for queued work, then frees everything. Errors (the process is ending, the device
+    /// failed) are ignored.
     fn drop(&mut self) {
         let api = self.api();
         if self.raw.is_null() {
             return;
         }
-        // SAFETY: handles that we made, each once; nothing of this context is used any more.
+        // SAFETY: this library made the handles and frees each once; nothing uses this context any
+        // more.
         unsafe {
             let uncaptured = Uncaptured::enter(api);
             let current = self.switch();
@@ -211,7 +219,7 @@ impl Drop for Gpu {
             for (address, _) in self.lasting.get_mut().map(std::mem::take).unwrap_or_default() {
                 (api.free)(address, self.aside);
             }
-            // null would be the legacy default stream, with the program's own work
+            // a null handle would be the legacy default stream, with the program's own work
             if !self.aside.is_null() {
                 (api.stream_synchronize)(self.aside);
             }

@@ -1,4 +1,4 @@
-//! What a module holds for GPUs: how kernels are launched, and the code of their versions.
+//! The contents of a module for GPUs: how kernels are launched, and the code of their variants.
 
 use super::device::Device;
 use super::table::lock;
@@ -11,19 +11,22 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
 
-/// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
+/// The kernels' variants are numbered consecutively: variant v of kernel k has the number `first[k]
+/// + v`.
 pub(crate) struct Images {
     pub kernels: Vec<GpuKernel>,
     first: Vec<usize>,
-    /// The number of the first version with the same entry, of each; empty where all have entries of their own.
+    /// For each variant, the number of the first one with the same entry; empty if every variant
+    /// has an entry of its own.
     same: Vec<usize>,
-    /// The code of each version.
+    /// The code of each variant.
     code: Vec<Vec<Image>>,
-    /// Of a program that was compiled in this process: what code is made of when it is first launched.
+    /// The sources of the variants if the program was compiled in this process. Code is made when a
+    /// variant is first launched.
     sources: Vec<Source>,
 }
 
-/// A version of a kernel that was compiled in this process: its draft until some device asks for the text.
+/// A variant that was compiled in this process: its draft until some device needs the text.
 struct Source {
     draft: Mutex<Option<Draft>>,
     text: OnceLock<Result<CString>>,
@@ -43,25 +46,25 @@ impl Source {
     }
 }
 
-/// Code of one version.
+/// The code of one variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Image {
-    /// 0: PTX, which ends with a NUL; 90: machine code for sm_90.
+    /// 0 is PTX, which ends with a NUL; 90 is machine code for sm_90.
     pub arch: i32,
-    /// In the package's memory: there as long as the package is loaded, which it is while it calls.
+    /// A pointer into the package, which stays loaded while a call runs.
     pub data: *const c_void,
 }
 
-// SAFETY: constant data of the package.
+// SAFETY: the package's data is constant.
 unsafe impl Send for Image {}
-// SAFETY: as above.
+// SAFETY: the reason is the same as above.
 unsafe impl Sync for Image {}
 
 impl Images {
-    /// What the module holds for GPUs, if anything.
+    /// Reads a module's contents for GPUs, if it has any.
     ///
     /// # Safety
-    /// The module's pointers are null or what `agpu_module` says.
+    /// The module's pointers are null or as `agpu_module` specifies.
     pub unsafe fn read(module: &AgpuModule, name: &str) -> Result<Option<Images>> {
         if module.gpu.is_null() {
             return Ok(None);
@@ -71,7 +74,7 @@ impl Images {
         else {
             fail!(MODULE, "{name}: a negative number of images or length of the launches");
         };
-        // SAFETY: `gpu` has that many bytes, by the contract.
+        // SAFETY: the contract says that `gpu` has that many bytes.
         let text = unsafe { std::slice::from_raw_parts(module.gpu.cast::<u8>(), length) };
         let kernels = std::str::from_utf8(text).map_err(|e| e.to_string());
         let kernels = kernels.and_then(|t| gpu::parse(t).map_err(|e| e.to_string()));
@@ -86,7 +89,7 @@ impl Images {
             fail!(MODULE, "{name}: the images are NULL");
         }
         for i in 0..count {
-            // SAFETY: there are that many, by the contract.
+            // SAFETY: the contract says that there are that many.
             out.add(unsafe { &*module.images.add(i) }, name)?;
         }
         Ok(Some(out))
@@ -101,14 +104,15 @@ impl Images {
         Images { kernels, first, same: Vec::new(), code: vec![Vec::new(); total], sources: Vec::new() }
     }
 
-    /// Of a program that was compiled in this process.
+    /// Makes the contents of a program that was compiled in this process.
     pub fn made(passes: Vec<GpuVariants>) -> Images {
         let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.kernel, p.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
         Images { sources, ..Images::of(kernels) }
     }
 
-    /// The PTX of a version, if it is made in this process: once, for all devices.
+    /// Returns the PTX of a variant if the program was compiled in this process. It is made once
+    /// for all devices.
     pub fn text(&self, number: usize) -> Option<Result<&CStr>> {
         let text = self.sources.get(number)?.text();
         Some(text.as_ref().map(|t| t.as_c_str()).map_err(Clone::clone))
@@ -128,20 +132,21 @@ impl Images {
         }
     }
 
-    /// The number of a version. Versions of one code have one number: it is loaded once.
+    /// Returns the number of a variant. Variants with the same code share one number, so that it is
+    /// loaded once.
     #[inline]
     pub fn number(&self, kernel: usize, version: usize) -> usize {
         let number = self.first[kernel] + version;
         self.same.get(number).copied().unwrap_or(number)
     }
 
-    /// How many versions there are.
+    /// Returns the number of variants.
     pub fn count(&self) -> usize {
         self.code.len()
     }
 
-    /// The code that runs on the device, best first: machine code for its architecture, of the highest minor version not above its own;
-    /// then PTX.
+    /// Returns the code that runs on the device, best first: machine code for its architecture,
+    /// beginning with the highest minor version that is not above its own; then PTX.
     pub fn candidates(&self, number: usize, device: &Device) -> Vec<Image> {
         let (major, minor) = device.capability;
         let fits = |i: &&Image| i.arch == 0 || (i.arch / 10 == major && i.arch % 10 <= minor);
@@ -150,7 +155,7 @@ impl Images {
         found
     }
 
-    /// What there is of a version: `sm_80, sm_90, PTX`.
+    /// Lists what code a variant has, such as `sm_80, sm_90, PTX`.
     pub fn describe(&self, number: usize) -> String {
         let word = |i: &Image| if i.arch == 0 { "PTX".into() } else { format!("sm_{}", i.arch) };
         let list = self.code[number].iter().map(word).collect::<Vec<String>>().join(", ");
@@ -158,7 +163,7 @@ impl Images {
     }
 }
 
-/// Of each version the first one with the same entry.
+/// Returns for each variant the first one with the same entry.
 fn same(kernels: &[GpuKernel]) -> Vec<usize> {
     let mut known = HashMap::new();
     let entries = kernels.iter().flat_map(|k| &k.variants).zip(0..);

@@ -1,4 +1,4 @@
-//! Launches: with which memory and which parameters.
+//! Launches of a call: their memory and their parameters.
 
 use super::call::Call;
 use super::choice::space;
@@ -20,23 +20,25 @@ use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::Ordering;
 
-/// What the launches of a call share.
+/// The memory that the launches of a call share.
 #[derive(Default)]
 pub(super) struct Memory {
     scratch: CUdeviceptr,
     counters: CUdeviceptr,
-    /// Of the next launch.
+    /// The error records of the next launch.
     pub records: CUdeviceptr,
 }
 
-/// What all launches of a call need, one after another: bytes of scratch, and counters.
+/// The memory that all launches of a call need, one after another: bytes of scratch, and the number
+/// of counters.
 #[derive(Default)]
 struct Needs {
     scratch: u64,
     counters: u64,
 }
 
-/// The memory of the turns of an iteration: the first's, and two in turn.
+/// The number of turns of an iteration that differ in their memory: the first one, and two that
+/// alternate.
 pub(super) const DIFFERENT_TURNS: usize = 3;
 
 /// How an iteration runs.
@@ -44,26 +46,26 @@ pub(super) struct Turns<'s> {
     pub body: &'s [Step],
     /// How often the body runs.
     pub count: i64,
-    /// Steps of a turn at most, and of all turns.
+    /// The maximum number of steps of a turn, and the number of steps of all turns.
     each: i64,
     steps: i64,
 }
 
 impl Turns<'_> {
-    /// Which of the turns that were decided has the same memory.
+    /// Returns the decided turn that has the same memory as this one.
     pub fn like(turn: i64) -> usize {
         if turn == 0 { 0 } else { 1 + (turn as usize - 1) % 2 }
     }
 
-    /// The steps that a turn makes.
+    /// Returns the number of steps that a turn makes.
     pub fn steps(&self, turn: i64) -> i64 {
         (self.steps - turn * self.each).min(self.each)
     }
 }
 
 impl Call<'_> {
-    /// Decides all launches, into `ws.frame.decided`, loads their code, and finds memory for them: what can fail has failed before
-    /// anything is written.
+    /// Decides all launches into `ws.frame.decided`, loads their code, and allocates their memory,
+    /// so that everything that can fail does so before anything is written.
     pub(super) fn prepare(&self, ws: &mut Workspace) -> Result<Memory> {
         let mut decided = std::mem::take(&mut ws.frame.decided);
         decided.launches.clear();
@@ -85,7 +87,8 @@ impl Call<'_> {
         Ok(memory)
     }
 
-    /// In the order in which they are queued; of an iteration the first three turns, after which memory is as it was two turns before.
+    /// Decides the launches in the order in which they are queued. Of an iteration these are the
+    /// first three turns, after which the memory is the same as two turns before.
     fn decide_all(
         &self,
         steps: &[Step],
@@ -120,7 +123,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// How an iteration runs: by a version that makes several steps at once, if there is one that fits all turns.
+    /// Returns how an iteration runs: by a variant that makes several steps at once, if one fits
+    /// all turns.
     pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
         let steps_wanted = repeat::count(&self.entry.plan, r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
@@ -140,7 +144,8 @@ impl Call<'_> {
         Ok(Turns { body, count, each, steps: steps_wanted })
     }
 
-    /// Queues the call's launch of that number; `steps` of an iteration, if it can make several.
+    /// Queues the call's launch of that number. `steps` is the number of steps of an iteration, if
+    /// the launch can make several.
     pub(super) fn launch(
         &self,
         l: &Launch,
@@ -181,7 +186,8 @@ impl Call<'_> {
         ];
         let (blocks, threads, stream) = (p.blocks, p.version.threads, self.stream.raw);
         self.gpu.launches.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the package's promise: the kernel takes these parameters. What they point at was checked, and stays.
+        // SAFETY: the package promises that the kernel takes these parameters. What they point at
+        // was checked, and stays valid.
         let code = unsafe {
             let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
             launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
@@ -194,14 +200,14 @@ impl Call<'_> {
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
     }
 
-    /// Fills `ws.frame.params`; docs/c-abi.md has the order.
+    /// Fills `ws.frame.params`, in the order that docs/c-abi.md defines.
     fn parameters(&self, l: &Launch, p: &Running, scratch: Scratch, memory: &Memory, ws: &mut Workspace) {
         let place = |place: &Place| place_of(&self.entry.plan, *place);
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
         params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
         if !p.version.contiguous {
-            // the others' are among the scalars
+            // the strides of the other arrays are among the scalars
             let vectors = l.arrays.iter().map(|(a, _)| &spans[place(a)]).filter(|s| s.rank == 1);
             params.extend(vectors.map(|s| s.stride(0) as u64));
         }

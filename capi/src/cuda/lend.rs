@@ -1,7 +1,9 @@
-//! Streams that we make for the caller, and what he does with a stream beside calls and copies.
+//! Streams that this library makes for the caller, and operations on a stream beside calls and
+//! copies.
 //!
-//! A stream that he frees is not destroyed: buffers know it as the one that used them last, and it has its scratch. It is lent again when its
-//! work is done, so a program that makes a stream for each of its tasks has as many as ever worked at once.
+//! A stream that the caller frees is not destroyed: buffers remember it as the stream that used
+//! them last, and it has its scratch. It is lent again when its work is done, so a program that
+//! makes a stream for each of its tasks has as many streams as ever worked at the same time.
 
 use super::gpu::{Gpu, Uncaptured};
 use super::state::{Lent, Stream};
@@ -17,7 +19,8 @@ const LENT: u8 = 1;
 const FREE: u8 = 2;
 
 impl Lent {
-    /// It is the caller's, or the context's own.
+    /// The state of a stream that this library does not lend: it is the caller's, or the context's
+    /// own.
     pub fn never() -> Lent {
         Lent(AtomicU8::new(NEVER))
     }
@@ -26,12 +29,12 @@ impl Lent {
         Lent(AtomicU8::new(LENT))
     }
 
-    /// It is made to be lent.
+    /// Whether the stream was made to be lent.
     pub fn is_ours(&self) -> bool {
         self.0.load(Ordering::Relaxed) != NEVER
     }
 
-    /// It was not freed.
+    /// Returns an error if the stream was freed.
     pub fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Acquire) == FREE {
             fail!(INVALID_HANDLE, "call.stream was freed by agpu_stream_free()");
@@ -45,7 +48,7 @@ impl Lent {
 }
 
 impl Gpu {
-    /// A stream for the caller, until `take_back`.
+    /// Returns a stream for the caller to use until `take_back`.
     pub fn lend(&self) -> Result<CUstream> {
         let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let _one = lock(&self.adding);
@@ -57,19 +60,19 @@ impl Gpu {
         Ok(self.streams.get_or_init(count, || stream).raw)
     }
 
-    /// What we queued there is done.
+    /// Whether the work that this library queued on the stream is done.
     fn is_idle(&self, stream: &Stream) -> bool {
-        // SAFETY: our event.
+        // SAFETY: the event is one of this library.
         stream.lent.is_ours() && unsafe { (self.api().event_query)(stream.event) } == 0
     }
 
-    /// The caller has a stream no longer. Its work goes on.
+    /// Takes a stream back from the caller. Its work continues.
     pub fn take_back(&self, raw: CUstream) -> Result<()> {
         let found = self.streams.iter().find(|s| s.raw == raw && s.lent.is_ours());
         let Some(stream) = found else {
             fail!(INVALID_HANDLE, "stream {raw:p} is none of agpu_stream_create() in this context");
         };
-        // where nothing runs any more there is nothing to capture
+        // after a failure nothing runs any more, so there is nothing to capture
         let capturing = self.switch().is_ok_and(|_current| self.is_capturing(raw).unwrap_or(false));
         if capturing {
             fail!(INVALID_ARGUMENT, "the stream is being captured");
@@ -80,7 +83,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Waits until what was queued on a stream is done; then the error of the first record that was left, if any.
+    /// Waits until the work queued on a stream is done; then returns the error of the first record
+    /// that was left, if any.
     pub fn synchronize_on(&self, raw: CUstream) -> Result<()> {
         let _current = self.enter()?;
         let (stream, capturing) = self.stream(raw)?;
@@ -94,7 +98,8 @@ impl Gpu {
     pub fn callback(&self, raw: CUstream, f: Callback, data: *mut c_void) -> Result<()> {
         let _current = self.enter()?;
         let (stream, capturing) = self.stream(raw)?;
-        // SAFETY: a stream of this context; the function takes this argument (the caller's promise).
+        // SAFETY: the stream is one of this context; the caller promises that the function takes
+        // this argument.
         self.check(unsafe { (self.api().host_function)(stream.raw, Some(f), data) }, "cuLaunchHostFunc")?;
         if stream.is_own() || capturing { Ok(()) } else { self.mark(stream) }
     }

@@ -1,10 +1,10 @@
-//! Machine code from PTX, by the linker that is a part of the driver, kept in the store: the next process loads it and starts without the
-//! driver's compiler.
+//! Links PTX to machine code by the driver's linker, and keeps the machine code in the store. The
+//! next process loads it and starts without the driver's compiler.
 //!
 //! ```text
-//! store -> load          what was linked before, by any process
-//! link  -> load, store   else
-//! load the PTX           where the linker, or the driver, does not take that: then its message counts
+//! store -> load          if any process linked it before
+//! link  -> load, store   otherwise
+//! load the PTX           if the linker or the driver rejects that; then its message counts
 //! ```
 
 #[cfg(test)]
@@ -20,10 +20,10 @@ use cudarc::driver::sys::{CUfunction, CUjitInputType, CUlinkState};
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
-/// What the entries of the store are: it changes with how code is linked.
+/// The kind of entries in the store, which must change when code is linked in another way.
 const SCHEME: &str = "arraygpu machine code 1";
 
-/// A linker at work.
+/// A linker of the driver.
 struct Linker {
     api: &'static Api,
     raw: CUlinkState,
@@ -31,14 +31,15 @@ struct Linker {
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        // SAFETY: made by us, destroyed once.
+        // SAFETY: this library made it, and destroys it once.
         unsafe { (self.api.link_destroy)(self.raw) };
     }
 }
 
 impl Gpu {
-    /// Loads PTX that was made in this process and looks up its entry: as machine code from the store, or linked now and put there. The code
-    /// goes when `package` is forgotten. The device's context is current.
+    /// Loads PTX that was made in this process and looks up its entry. The machine code comes from
+    /// the store, or is linked now and stored. The code is unloaded when `package` is forgotten.
+    /// The device's context is current.
     pub(super) fn load_linked(&self, package: usize, ptx: &CStr, entry: &str) -> Result<CUfunction> {
         let (major, minor) = self.device.capability;
         let load = |code: &[u8]| {
@@ -59,7 +60,8 @@ impl Gpu {
         self.load_image(package, Image { arch: 0, data: ptx.as_ptr().cast() }, entry)
     }
 
-    /// All that machine code depends on: of the text that is not where the author wrote what, which stands in comments.
+    /// Returns everything that the machine code depends on. Comments are left out: they say where
+    /// the author wrote what.
     fn key(&self, ptx: &CStr) -> Vec<u8> {
         let ((major, minor), driver) = (self.device.capability, self.driver.version);
         let head = format!("{SCHEME}\0{driver}\0sm_{major}{minor}\0");
@@ -72,7 +74,8 @@ impl Gpu {
         key
     }
 
-    /// Machine code for this device. Takes no part in a capture. The device's context is current.
+    /// Returns machine code for this device. This is not part of a capture. The device's context is
+    /// current.
     pub(super) fn machine_code(&self, ptx: &CStr, entry: &str) -> Result<Vec<u8>> {
         let mut log = Log::new(); // outlives the linker, which writes there
         self.link(ptx, entry, &mut log).map_err(|e| Error { message: e.message + &log.says(), ..e })
@@ -85,14 +88,16 @@ impl Gpu {
         let what = || format!("linking the PTX of {entry} for {title}, the driver is for {version}");
         let mut linker = Linker { api, raw: null_mut() };
         let (count, options, values) = log.options();
-        // SAFETY: options with their values, which live as long as the log; a pointer to a local.
+        // SAFETY: the options have values that live as long as the log; the pointer is to a local
+        // variable.
         let code = unsafe { (api.link_create)(count, options, values, &mut linker.raw) };
         if code != 0 {
-            std::mem::forget(linker); // there is none
+            std::mem::forget(linker); // no linker was made
             return self.check(code, what()).map(|()| Vec::new());
         }
         let (mut machine_code, mut size) = (null_mut(), 0);
-        // SAFETY: PTX with its NUL, which is only read; a C string; pointers to locals.
+        // SAFETY: the PTX ends with a NUL and is only read; the name is a C string; the pointers
+        // are to local variables.
         unsafe {
             let (kind, data, length) =
                 (CUjitInputType::CU_JIT_INPUT_PTX, ptx.as_ptr().cast_mut().cast(), ptx.count_bytes() + 1);
@@ -104,7 +109,7 @@ impl Gpu {
         if machine_code.is_null() {
             return Err(error(MODULE, format!("{}: it gave nothing", what())));
         }
-        // SAFETY: so many bytes of the linker, which lives.
+        // SAFETY: the linker, which still exists, owns that many bytes.
         Ok(unsafe { std::slice::from_raw_parts(machine_code.cast::<u8>(), size) }.to_vec())
     }
 }

@@ -1,10 +1,10 @@
-//! What the driver's compiler and linker say when they take no code.
+//! The messages of the driver's compiler and linker when they reject code.
 
 use cudarc::driver::sys::CUjit_option::{self, *};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
 
-/// Room for errors. The driver writes there as long as it has the options.
+/// A buffer for errors. The driver writes there as long as it has the options.
 pub(super) struct Log {
     text: Vec<u8>,
     options: [CUjit_option; 2],
@@ -19,14 +19,14 @@ impl Log {
         Log { text, options: [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES], values }
     }
 
-    /// How many options there are, which, and their values.
+    /// Returns the number of options, their names, and their values.
     pub fn options(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (2, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 
-    /// What was written, to come behind a message; "" for nothing.
+    /// Returns what was written, in a form to be appended to a message, or "" for nothing.
     pub fn says(&self) -> String {
-        // the last byte is never written
+        // the driver never writes the last byte, so there is always a NUL
         let end = self.text.iter().position(|c| *c == 0).unwrap_or(0);
         let text = String::from_utf8_lossy(&self.text[..end]);
         match text.trim_end() {

@@ -1,4 +1,5 @@
-//! Device memory: stream-ordered, from a pool of the context, with a cap.
+//! Device memory: stream-ordered allocations from a pool of the context, with a limit on their
+//! bytes.
 
 use super::driver;
 use super::gpu::{Gpu, Uncaptured};
@@ -17,19 +18,22 @@ use std::sync::{Arc, Mutex};
 const NO_MEMORY: driver::Code = 2;
 
 impl Gpu {
-    /// So many bytes on a raw stream of this context, not cleared. Accounted for; freed by `free_on`.
+    /// Allocates that many bytes on a raw stream of this context, not cleared. They count as used
+    /// until `free_on` frees them.
     pub(super) fn allocate_on(&self, bytes: u64, stream: CUstream) -> Result<CUdeviceptr> {
         let Ok(signed) = i64::try_from(bytes) else {
             fail!(OUT_OF_MEMORY, "{bytes} bytes are more than any device has");
         };
         self.usage.take(signed)?;
-        // not on another stream than the captured one, in the strictest mode; on that one it stays a part of the capture
+        // in the strictest capture mode only the captured stream may allocate; on it the allocation
+        // is a part of the capture
         let (api, _uncaptured, mut address) = (self.api(), Uncaptured::enter(self.api()), 0);
-        // SAFETY: a pointer to a local, our pool, a stream of this context.
+        // SAFETY: the pointer is to a local variable; the pool and the stream are those of this
+        // context.
         let mut code = unsafe { (api.allocate)(&mut address, bytes as usize, self.pool, stream) };
         if code == NO_MEMORY {
-            // what was freed may still wait for its work, or be kept in unsuitable pieces
-            // SAFETY: as above.
+            // freed memory may still wait for its work, or be kept in pieces of unsuitable size
+            // SAFETY: the reason is the same as above.
             code = unsafe {
                 (api.stream_synchronize)(self.own_stream().raw);
                 (api.pool_trim)(self.pool, 0);
@@ -46,38 +50,41 @@ impl Gpu {
         Ok(address)
     }
 
-    /// Gives memory back after what is queued on that stream.
+    /// Frees memory after what is queued on the stream.
     pub(super) fn free_on(&self, address: CUdeviceptr, bytes: u64, stream: CUstream) {
         let _uncaptured = Uncaptured::enter(self.api());
-        // SAFETY: an allocation of ours, freed once.
+        // SAFETY: this library made the allocation, and frees it once.
         match unsafe { (self.api().free)(address, stream) } {
             0 => self.usage.give(bytes as i64),
-            // it goes with the context, as far as an ending process or a failed device lets it
+            // it is freed with the context, if the process is not ending and the device has not
+            // failed
             _ => lock(&self.lasting).push((address, bytes)),
         }
     }
 }
 
-/// Memory on a GPU, owned or borrowed, and the stream that used it last.
+/// Memory on a GPU, owned or borrowed, and the streams that used it last.
 ///
-/// A use on another stream comes after what that one was marked for. A call in another thread that is still queueing there may use the memory,
-/// too, and is not marked yet: then both streams are kept, for the next use to come after them.
+/// A use on another stream is ordered after the mark of the last stream. A call in another thread
+/// that is still queueing work there may use the memory, too, and has not marked the stream yet. In
+/// that case both streams are kept, and the next use is ordered after both.
 pub(crate) struct Allocation {
     pub gpu: Arc<Gpu>,
     pub address: CUdeviceptr,
-    /// 0: borrowed, or nothing.
+    /// The size in bytes, or 0 if the memory is borrowed or there is none.
     bytes: u64,
-    /// The index of the one stream to come after, or SEVERAL.
+    /// The index of the one stream that used the memory last, or `SEVERAL`.
     last: AtomicU32,
-    /// The streams to come after, if there are several.
+    /// The streams that used the memory last, if there are several.
     several: Mutex<Vec<u32>>,
 }
 
-/// Instead of a stream's index.
+/// Stands in `Allocation::last` for the index of a stream.
 const SEVERAL: u32 = u32::MAX;
 
 impl Allocation {
-    /// Memory for `count` elements of `size` bytes, first used on that stream. The device's context is current.
+    /// Allocates memory for `count` elements of `size` bytes, first used on that stream. The
+    /// device's context is current.
     pub fn new(gpu: &Arc<Gpu>, count: i64, size: usize, stream: &Stream) -> Result<Allocation> {
         let bytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(size as u64));
         let made = match bytes {
@@ -98,7 +105,7 @@ impl Allocation {
         }
     }
 
-    /// The same of zeros, on the context's own stream.
+    /// Allocates memory as `new` does, sets it to zeros, and uses the context's own stream.
     pub fn zeroed(gpu: &Arc<Gpu>, count: i64, size: usize) -> Result<Allocation> {
         let (_current, _uncaptured) = (gpu.enter()?, Uncaptured::enter(gpu.api()));
         let made = Allocation::new(gpu, count, size, gpu.own_stream())?;
@@ -106,7 +113,7 @@ impl Allocation {
         Ok(made)
     }
 
-    /// Memory of the caller.
+    /// Borrows memory of the caller.
     pub fn borrowed(gpu: &Arc<Gpu>, address: CUdeviceptr) -> Allocation {
         Allocation::used(gpu, address, 0, 0)
     }
@@ -116,17 +123,17 @@ impl Allocation {
         Allocation { gpu: gpu.clone(), address, bytes, last, several }
     }
 
-    /// Clears all bytes on a stream.
+    /// Sets all bytes to zero on a stream.
     fn clear(&self, stream: &Stream) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
-        // SAFETY: memory of ours of that many bytes.
+        // SAFETY: the allocation has that many bytes.
         let code = unsafe { (self.gpu.api().set_u8)(self.address, 0, self.bytes as usize, stream.raw) };
         self.gpu.check(code, format_args!("clearing {} bytes", self.bytes))
     }
 
-    /// The streams that used it last, by ascending index.
+    /// Returns the streams that used the memory last, by ascending index.
     pub(super) fn last_streams(&self) -> Vec<u32> {
         let several = lock(&self.several);
         match self.last.load(SeqCst) {
@@ -139,17 +146,18 @@ impl Allocation {
         }
     }
 
-    /// Where its guard is, if launches are checked and it is memory of ours.
+    /// Returns the address of the guard, if launches are checked and the memory is not borrowed.
     pub(super) fn guard(&self) -> Option<CUdeviceptr> {
         (with_guard(self.bytes) > self.bytes).then_some(self.address + self.bytes)
     }
 
-    /// Address of element 0; null when there is none.
+    /// Returns the address of element 0, which is null if there is none.
     pub fn data(&self) -> *mut u8 {
         without_provenance_mut(self.address as usize)
     }
 
-    /// What comes on the stream comes after all uses so far. The stream is held as queueing (`Stream::queueing`) until it is marked.
+    /// Orders later work on the stream after all uses so far. The caller holds the stream as
+    /// queueing (`Stream::queueing`) until it is marked.
     #[inline]
     pub fn use_on(&self, stream: &Stream) -> Result<()> {
         if self.last.load(SeqCst) == stream.index { Ok(()) } else { self.change_to(stream) }
@@ -158,7 +166,8 @@ impl Allocation {
     #[cold]
     fn change_to(&self, stream: &Stream) -> Result<()> {
         let mut several = lock(&self.several);
-        // who does not see this holds his stream as queueing already; who does waits for the lock
+        // a thread that does not see this has registered its stream as queueing before; one that
+        // does waits for the lock
         match self.last.swap(SEVERAL, SeqCst) {
             SEVERAL => {}
             last => several.push(last),
@@ -181,7 +190,7 @@ impl Allocation {
         done
     }
 
-    /// Frees the memory after what is queued on the stream that it was made on.
+    /// Frees the memory after what is queued on the stream, on which it was made.
     pub fn free_on(mut self, stream: &Stream) {
         if self.bytes > 0 {
             self.gpu.free_on(self.address, with_guard(std::mem::take(&mut self.bytes)), stream.raw);
@@ -189,12 +198,13 @@ impl Allocation {
     }
 }
 
-/// Bytes of an allocation for so many of elements.
+/// Returns the size of an allocation for that many bytes of elements, with its guard if launches
+/// are checked.
 fn with_guard(bytes: u64) -> u64 {
     if bytes > 0 && is_on() { bytes.saturating_add(GUARD as u64) } else { bytes }
 }
 
-/// Memory of the caller: on this device, managed, or pinned and mapped.
+/// Borrows memory of the caller, which is on this device, managed, or pinned and mapped.
 pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64, size: usize) -> Result<Allocation> {
     if count == 0 {
         return Ok(Allocation::borrowed(gpu, 0));
@@ -202,7 +212,7 @@ pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64, size: usize) -
     let _current = gpu.enter()?;
     let (api, title) = (gpu.api(), gpu.device.title());
     let ask = |which: CUpointer_attribute, answer: *mut c_void| {
-        // SAFETY: the driver writes what the attribute is; the address may be any.
+        // SAFETY: the driver writes a value of the attribute's type; it accepts any address.
         unsafe { (api.pointer_attribute)(answer, which, data.addr() as CUdeviceptr) }
     };
     let (mut kind, mut ordinal, mut managed, mut device) = (0u32, -1i32, 0u8, 0);
@@ -223,7 +233,7 @@ pub(crate) fn wrap(gpu: &Arc<Gpu>, data: *mut c_void, count: i64, size: usize) -
     if ask(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, (&raw mut device).cast()) != 0 {
         fail!(INVALID_ARGUMENT, "data is {data:p}, host memory that is not mapped for {title}");
     }
-    // where the driver knows the allocation
+    // the allocation's size is checked where the driver knows it
     let (mut start, mut room, data) = (0u64, 0usize, data.addr() as u64);
     if ask(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, (&raw mut start).cast()) == 0
         && ask(CU_POINTER_ATTRIBUTE_RANGE_SIZE, (&raw mut room).cast()) == 0
@@ -245,21 +255,21 @@ impl Drop for Allocation {
         }
         let (_current, _uncaptured) = (self.gpu.switch(), Uncaptured::enter(self.gpu.api()));
         let own = self.gpu.own_stream();
-        // a use that the free cannot be ordered after is waited for
+        // if the free cannot be ordered after a use, wait for it
         let is_done = |i: &u32| self.gpu.streams.get(*i as usize).is_none_or(|s| self.gpu.settle(s).is_ok());
         if self.use_on(own).is_ok() || self.last_streams().iter().all(is_done) {
             self.gpu.free_on(self.address, with_guard(self.bytes), own.raw);
         } else {
-            // what may still be in use goes with the context
+            // memory that may still be in use is freed with the context
             lock(&self.gpu.lasting).push((self.address, with_guard(self.bytes)));
         }
     }
 }
 
-/// The guard behind an allocation, written on the stream before anything else comes there.
+/// Writes the guard behind an allocation, on the stream before all other work on it.
 pub(super) fn guard(gpu: &Gpu, stream: &Stream, made: &Allocation) -> Result<()> {
     let Some(guard) = made.guard() else { return Ok(()) };
-    // SAFETY: bytes of that allocation.
+    // SAFETY: the bytes are those of the allocation.
     let code = unsafe { (gpu.api().set_u8)(guard, PATTERN, GUARD, stream.raw) };
     gpu.check(code, "writing the guard of an array")
 }

@@ -1,16 +1,25 @@
-//! NVIDIA GPUs, through the driver alone.
+//! NVIDIA GPUs, used through the driver library alone.
 //!
 //! ```text
-//! driver   libcuda.so.1 at run time: functions, versions, errors      device   which GPU a context gets
-//! gpu      a context's share of a GPU: primary context, pool          memory   stream-ordered allocations, the cap
-//! stream   the order between streams, what kernels on one share       words    host memory for scalar results
-//! lend     streams that we make for the caller, host callbacks        event    points of a stream to wait for
-//! images   what a package holds for GPUs                              code     modules and functions, loaded lazily
-//! link     machine code from PTX, kept on disk                        log      what the driver says of code it does not take
-//! check    what ARRAYGPU_CHECK reads
-//! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
-//! execute  a call: memory, scalars, results                                launch  versions, grids, parameters
-//! records  error records, read when the host waits
+//! driver    libcuda.so.1 at run time: functions, versions, errors
+//! device    the properties of the GPUs
+//! gpu       a context's share of a GPU: primary context, pool
+//! memory    stream-ordered allocations, the limit on their bytes
+//! stream    the order between streams, what the kernels on one share
+//! words     host memory for scalar results
+//! lend      streams that the library makes for the caller, host callbacks
+//! event     points of a stream to wait for
+//! images    what a package has for GPUs
+//! code      modules and functions, loaded lazily
+//! link      machine code from PTX, kept on disk
+//! log       the driver's messages about code that it rejects
+//! check     what ARRAYGPU_CHECK reads
+//! copy      strided copies and fills on the device
+//! transfer  copies to and from the host and other devices
+//! execute   a call: memory, scalars, results
+//! launch    the parameters of launches
+//! choice    the variants and grids of launches
+//! records   error records, read when the host waits
 //! ```
 
 mod as_device;

@@ -1,4 +1,4 @@
-//! Opens the driver once for the process.
+//! Opens the driver once per process.
 
 use super::device::{self, Device};
 use super::driver::Api;
@@ -8,33 +8,34 @@ use libloading::Library;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-/// The library's name: the driver's own, present wherever an NVIDIA driver is.
+/// The name of the driver's library, which is present wherever an NVIDIA driver is installed.
 pub(crate) const LIBRARY: &str = "libcuda.so.1";
 
-/// The oldest driver that will do: CUDA 12.0, which came with driver 525.
+/// The oldest supported driver: CUDA 12.0, which came with driver 525.
 pub(crate) const OLDEST: i32 = 12_000;
 
-/// The driver, initialised, and what it says of its devices.
+/// The driver, initialised, and its devices.
 pub(crate) struct Driver {
     pub api: Api,
-    /// 12040 is CUDA 12.4.
+    /// The driver's CUDA version: 12040 is CUDA 12.4.
     pub version: i32,
     pub devices: Vec<Device>,
 }
 
-/// The driver, or why there is none. Asked once a process.
+/// Returns the driver, or an error that says why there is none. The driver is opened once per
+/// process.
 pub(crate) fn driver() -> Result<&'static Driver> {
     static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
     DRIVER.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
 pub(crate) fn open() -> Result<Driver> {
-    // SAFETY: runs the driver library's initialisers, which every program that uses CUDA runs.
+    // SAFETY: this runs the driver library's initialisers, as every program that uses CUDA does.
     let library = unsafe { Library::new(LIBRARY) };
     let library = library.map_err(|e| {
         error(UNAVAILABLE, format!("there is no NVIDIA driver: {LIBRARY} cannot be loaded ({e})"))
     })?;
-    // never unloaded: handles may be freed until the process ends
+    // the library is never unloaded: handles may be freed until the process ends
     let library: &'static Library = Box::leak(Box::new(library));
     let version = version(library)?;
     if version < OLDEST {
@@ -47,7 +48,7 @@ pub(crate) fn open() -> Result<Driver> {
     let api = Api::load(library).map_err(|name| {
         error(UNAVAILABLE, format!("the NVIDIA driver ({}) lacks the function {name}", version_text(version)))
     })?;
-    // SAFETY: the first call, as the driver asks for.
+    // SAFETY: this is the first call, as the driver requires.
     let code = unsafe { (api.init)(0) };
     if code != 0 {
         const NO_DEVICE: Code = 100;
@@ -59,11 +60,13 @@ pub(crate) fn open() -> Result<Driver> {
     Ok(Driver { api, version, devices })
 }
 
-/// The driver's version, asked before anything else: a driver that is too old should not be blamed for what it lacks.
+/// Returns the driver's version. It is read before all other symbols, so that a driver that is too
+/// old is reported as such and not for a missing symbol.
 pub(crate) fn version(library: &Library) -> Result<i32> {
     const SYMBOL: &str = "cuDriverGetVersion";
     let mut version = 0;
-    // SAFETY: the symbol has this type, by the driver's headers; it needs no initialisation.
+    // SAFETY: the symbol has this type according to the driver's headers, and needs no
+    // initialisation.
     let code = unsafe {
         match library.get::<unsafe extern "C" fn(*mut c_int) -> Code>(SYMBOL.as_bytes()) {
             Ok(f) => f(&mut version),

@@ -1,10 +1,13 @@
-//! Error records of calls on a stream: words in device memory that kernels raise, taken when the host waits for the stream anyway.
+//! Error records of calls on a stream: words in device memory that kernels raise, read when the
+//! host waits for the stream anyway.
 //!
-//! Each function with sites has words of its own on each stream, which stay: a captured graph holds their address. So of several calls of one
-//! function before a wait, the lowest element of all is reported.
+//! Each function with sites has words of its own on each stream, which stay allocated because a
+//! captured graph holds their address. If several calls of one function come before a wait, the
+//! lowest element of all calls is reported.
 //!
-//! A kernel takes the words: it exchanges each for 0, so whatever is raised meanwhile, by other threads' calls or by a graph, is found by this
-//! reading or the next. A function stays pending if it was called since its reading began.
+//! A kernel reads the words: it exchanges each for 0, so whatever is raised meanwhile, by other
+//! threads' calls or by a graph, is found by this reading or the next one. A function stays pending
+//! if it was called since its reading began.
 
 use super::copy;
 use super::gpu::Gpu;
@@ -15,18 +18,19 @@ use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::{Arc, MutexGuard};
 
-/// Instead of a number of calls.
+/// Stands in `Range::read` for a reading that did not cover all calls.
 const NO_READING: u64 = u64::MAX;
 
-/// One thread's reading of a stream's records, from before its wait until they are looked at. Who holds several began them by ascending
-/// index of the stream.
+/// One thread's reading of a stream's records, from before its wait until they are checked. A
+/// thread that holds several readings must begin them in ascending order of their streams' indices,
+/// to avoid a deadlock.
 pub(super) struct Reading<'a> {
     stream: &'a Stream,
     _one: MutexGuard<'a, ()>,
 }
 
 impl Gpu {
-    /// The words for a call of `entry` on the stream.
+    /// Returns the words for a call of `entry` on the stream.
     pub(super) fn records(&self, stream: &Stream, entry: &Arc<Entry>, captured: bool) -> Result<CUdeviceptr> {
         let records = &mut *lock(&stream.records);
         let known = records.ranges.iter_mut().find(|r| Arc::ptr_eq(&r.entry, entry));
@@ -37,14 +41,15 @@ impl Gpu {
         copy::prepare_take(self)?;
         let device = self.lasting(entry.sites as u64 * 8)?;
         let host = self.words.lasting(self, entry.sites)?;
-        // SAFETY: fresh memory of that many words.
+        // SAFETY: the memory is new and has that many words.
         unsafe { host.0.write_bytes(0, entry.sites) };
         let new = Range { entry: entry.clone(), device, host, pending: false, captured, calls: 0, read: 0 };
         records.ranges.push(new);
         Ok(device)
     }
 
-    /// A call is queued, and the stream marked: its words are to be looked at after a wait that begins now.
+    /// Notes that a call is queued and the stream marked: a wait that begins now must read the
+    /// call's words.
     pub(super) fn called(&self, stream: &Stream, entry: &Entry) {
         let records = &mut *lock(&stream.records);
         let Some(at) = records.ranges.iter().position(|r| std::ptr::eq(&*r.entry, entry)) else { return };
@@ -57,14 +62,14 @@ impl Gpu {
 }
 
 impl Stream {
-    /// How many calls of functions that may leave records were queued.
+    /// Returns the number of queued calls of functions that may leave records.
     pub(super) fn calls(&self) -> u64 {
         lock(&self.records).ranges.iter().map(|r| r.calls).sum()
     }
 }
 
 impl<'a> Reading<'a> {
-    /// Begins before the wait for the stream. None if no function is pending.
+    /// Begins a reading before the wait for the stream. Returns `None` if no function is pending.
     pub fn begin(stream: &'a Stream) -> Option<Reading<'a>> {
         if lock(&stream.records).order.is_empty() {
             return None;
@@ -75,13 +80,15 @@ impl<'a> Reading<'a> {
         (!order.is_empty()).then_some(Reading { stream, _one: one })
     }
 
-    /// All functions stay pending: calls are counted that the wait was not for.
+    /// Keeps all functions pending, because the calls that were counted include some that the wait
+    /// did not cover.
     pub fn keep(&self) {
         let Records { ranges, order } = &mut *lock(&self.stream.records);
         order.iter().for_each(|at| ranges[*at].read = NO_READING);
     }
 
-    /// Queues the taking of all pending records on `on`, where it comes after the work of the stream.
+    /// Queues the reading of all pending records on `on`, where it must come after the work of the
+    /// stream.
     pub fn queue(&self, gpu: &Gpu, on: CUstream) -> Result<()> {
         let records = &*lock(&self.stream.records);
         for r in records.order.iter().map(|at| &records.ranges[*at]) {
@@ -91,14 +98,16 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// After the wait for what was queued: the record of the first function that left one. All that were taken are forgotten.
+    /// Returns the error of the first function that left a record, after the wait for what `queue`
+    /// queued. All other records that were read are dropped.
     pub fn check(self, of: Option<&Entry>) -> Result<()> {
         let records = &mut *lock(&self.stream.records);
         let mut first = None;
         let ranges = &mut records.ranges;
         records.order.retain(|at| {
             let range = &mut ranges[*at];
-            // SAFETY: words of ours; the kernel that wrote them has ended, and no other reading has begun.
+            // SAFETY: the words are this library's; the kernel that wrote them has ended, and no
+            // other reading has begun.
             let words = unsafe { std::slice::from_raw_parts_mut(range.host.0, range.entry.sites) };
             if let Some(message) = describe(&range.entry, words) {
                 words.fill(0);
@@ -115,7 +124,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Of the first launch that left a record, the lowest element; of several sites there, the first.
+/// Describes the lowest element of the first launch that left a record; of several sites there, the
+/// first one with that element counts.
 fn describe(entry: &Entry, words: &[u64]) -> Option<String> {
     let mut words = words;
     for launch in entry.launches() {

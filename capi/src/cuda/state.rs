@@ -1,5 +1,6 @@
-//! The state that a context on a GPU keeps: streams, the words of error records, pinned words, loaded code.
-//! This file has the data; `stream.rs`, `records.rs`, `words.rs` and `code.rs` work with it.
+//! The state that a context on a GPU keeps: streams, the words of error records, pinned words and
+//! loaded code. This file defines the data; `stream.rs`, `records.rs`, `words.rs` and `code.rs`
+//! work with it.
 
 use super::table::Table;
 use crate::module::Entry;
@@ -15,27 +16,27 @@ pub(super) struct Function(pub(super) CUfunction);
 // SAFETY: the driver's handles may be used from any thread.
 unsafe impl Send for Function {}
 
-// SAFETY: as above.
+// SAFETY: the reason is the same as above.
 unsafe impl Sync for Function {}
 
-/// A version of a kernel: its function once it is loaded, and who loads it.
+/// A variant of a kernel: its function once it is loaded, and the lock of the thread that loads it.
 #[derive(Default)]
 pub(super) struct Version {
     pub(super) function: OnceLock<Function>,
     pub(super) loading: Mutex<()>,
 }
 
-/// The code that a context loaded. Nothing in it points into a package.
+/// The code that a context has loaded. Nothing in it points into a package.
 pub(super) struct Code {
-    /// Of each package (by `Loaded::id`) the functions, by the number of the version.
+    /// The functions of each package (by `Loaded::id`), by the number of the variant.
     pub(super) packages: Table<Box<[Version]>>,
-    /// Kernels of this library.
+    /// The functions of this library's own kernels.
     pub(super) own: [OnceLock<Function>; KERNELS],
-    /// What is to be unloaded, and the package that it is of.
+    /// The modules to unload, each with the number of its package.
     pub(super) modules: Mutex<Vec<(usize, CUmodule)>>,
 }
 
-/// A word: its address for the host, and for the device.
+/// A pinned word: its address for the host, and for the device.
 #[derive(Clone, Copy)]
 pub(crate) struct Word {
     pub host: *mut u64,
@@ -45,53 +46,55 @@ pub(crate) struct Word {
 #[derive(Default)]
 pub(super) struct Inner {
     pub(super) free: Vec<Word>,
-    /// How many there are.
+    /// The total number of words.
     pub(super) words: usize,
     pub(super) blocks: Vec<*mut c_void>,
 }
 
-/// All words of a context, and which are free.
+/// All pinned words of a context, and which of them are free.
 pub(super) struct Words(pub(super) Mutex<Inner>);
 
-/// Whether a stream is lent.
+/// Whether a stream is lent to the caller.
 pub(super) struct Lent(pub(super) AtomicU8);
 
-/// The words of one function: as many as all its launches have sites.
+/// The error records of one function: a word for each site of its launches.
 pub(super) struct Range {
     pub(super) entry: Arc<Entry>,
     pub(super) device: CUdeviceptr,
-    /// Pinned memory that they are taken to, zeros between readings: its address for the host, and for the device.
+    /// Pinned memory that the words are moved to, which is zero between readings: its address for
+    /// the host, and for the device.
     pub(super) host: (*mut u64, CUdeviceptr),
-    /// In the order of pending functions.
+    /// Whether the function is in `Records::order`.
     pub(super) pending: bool,
-    /// In a graph, which may run at any time.
+    /// Whether a call of the function is captured in a graph, which may run at any time.
     pub(super) captured: bool,
-    /// Calls that are queued, and how many of them were when the last reading began.
+    /// The number of calls queued so far, and how many of them there were when the last reading
+    /// began.
     pub(super) calls: u64,
     pub(super) read: u64,
 }
 
-/// The records of a stream.
+/// The error records of a stream.
 #[derive(Default)]
 pub(super) struct Records {
     pub(super) ranges: Vec<Range>,
-    /// Which are pending, in the order of their first calls.
+    /// The indices of the pending ranges, in the order of their first calls.
     pub(super) order: Vec<usize>,
 }
 
-// SAFETY: the pinned words are the range's own.
+// SAFETY: each range owns its pinned words.
 unsafe impl Send for Records {}
 
-/// Streams of ours do not wait for the legacy default stream.
+/// Streams of this library do not wait for the legacy default stream.
 pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
-/// Memory that kernels on one stream use in turn.
+/// Memory that the kernels on one stream use one after another.
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) scratch: Block,
     pub(super) counters: Block,
-    /// Free words for scalars that stay on the device. One that was given back may be taken at once: its next use comes later
-    /// on the same stream.
+    /// Free words for scalars that stay on the device. A word that was given back may be reused at
+    /// once, because its next use comes later on the same stream.
     pub(super) slots: Vec<CUdeviceptr>,
 }
 
@@ -103,27 +106,30 @@ pub(super) struct Block {
 
 pub(crate) struct Stream {
     pub raw: CUstream,
-    /// 0: the context's own.
+    /// The number of the stream; 0 is the context's own stream.
     pub index: u32,
-    /// Whether we made it for the caller, and he has it.
+    /// Whether this library made the stream for the caller, and the caller has it now.
     pub(super) lent: Lent,
-    /// The driver's unique number: a handle of the caller may return for another stream.
+    /// The driver's unique number of the stream: a caller's handle may be reused for another
+    /// stream.
     pub(super) id: AtomicU64,
-    /// The work on it so far, as of the last record.
+    /// Marks the work on the stream up to the last `Gpu::mark`.
     pub event: CUevent,
     pub(super) shared: Mutex<Shared>,
     pub(super) records: Mutex<Records>,
-    /// Held by the one thread that reads records.
+    /// Held by the one thread that reads error records.
     pub reading: Mutex<()>,
-    /// Calls that may have asked for the order of their buffers, and have not marked the stream yet.
+    /// The number of calls that may have ordered the stream after their buffers' last uses, and
+    /// have not marked it yet.
     pub(super) queueing: AtomicU32,
 }
 
 // SAFETY: the driver's handles may be used from any thread.
 unsafe impl Send for Stream {}
 
-// SAFETY: as above.
+// SAFETY: the reason is the same as above.
 unsafe impl Sync for Stream {}
 
-/// Kernels of ours: each operation for elements of 1, 2, 4 and 8 bytes, along one axis or three; words are taken 8 bytes at a time, along one.
+/// The number of this library's kernels: fills, copies and conversions to bool, for elements of 1,
+/// 2, 4 and 8 bytes, along one axis or three; and one that takes words of 8 bytes along one axis.
 pub(super) const KERNELS: usize = 25;

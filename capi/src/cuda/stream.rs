@@ -1,8 +1,11 @@
-//! Streams: the context's own and the caller's, what kernels on them share, and the order between them.
+//! Streams: the context's own and the caller's, the memory that kernels on them share, and the
+//! order between them.
 //!
-//! A buffer remembers the stream that used it last (or several, if threads use it at once). On another stream, that one's work so far comes first: an event of ours, which is recorded
-//! after each call on a stream of the caller, because his stream may be gone when we need it; our own lives, so its event is recorded
-//! only when another stream asks. Streams that we lend the caller are like his.
+//! A buffer remembers the stream that used it last (or several, if threads use it at the same
+//! time). Work on another stream first waits for an event of the last one. On a caller's stream the
+//! event is recorded after each call, because the stream may be gone when the event is needed. The
+//! context's own stream exists as long as the context, so its event is recorded only when another
+//! stream waits. Streams that are lent to the caller are treated as the caller's.
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
@@ -14,9 +17,9 @@ use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// CU_STREAM_PER_THREAD.
+/// The value of CU_STREAM_PER_THREAD.
 const PER_THREAD: usize = 2;
-/// The number of a stream that we could not ask for it, or that has none.
+/// The number of a stream that has none, or that the driver cannot be asked for.
 const UNKNOWN: u64 = 0;
 
 /// A call that queues its work.
@@ -31,7 +34,7 @@ impl Drop for Queueing<'_> {
 impl Stream {
     fn new(gpu: &Gpu, raw: CUstream, index: u32, id: u64, lent: Lent) -> Result<Stream> {
         let mut event = null_mut();
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local variable.
         let code =
             unsafe { (gpu.api().event_create)(&mut event, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) };
         gpu.check(code, "cuEventCreate")?;
@@ -48,15 +51,15 @@ impl Stream {
         })
     }
 
-    /// A stream of ours: number 0 for a new context, else to lend.
+    /// Makes a stream of this library: with index 0 for a new context, else one to lend.
     pub(super) fn ours(gpu: &Gpu, index: u32) -> Result<Stream> {
         let mut raw = null_mut();
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local variable.
         let code = unsafe { (gpu.api().stream_create)(&mut raw, NON_BLOCKING) };
         gpu.check(code, "cuStreamCreate")?;
         let lent = if index == 0 { Lent::never() } else { Lent::now() };
         Stream::new(gpu, raw, index, UNKNOWN, lent).inspect_err(|_| {
-            // SAFETY: made above, used by nobody.
+            // SAFETY: it was made above, and nothing uses it.
             unsafe { (gpu.api().stream_destroy)(raw) };
         })
     }
@@ -65,20 +68,22 @@ impl Stream {
         self.index == 0
     }
 
-    /// From before the buffers of a call are ordered until the stream is marked.
+    /// Registers a call that queues work. The caller holds it from before the buffers of the call
+    /// are ordered until the stream is marked.
     pub(super) fn queueing(&self) -> Queueing<'_> {
         self.queueing.fetch_add(1, Ordering::SeqCst);
         Queueing(self)
     }
 
-    /// If not, all calls whose buffers were ordered are marked.
+    /// Whether some call on the stream has ordered its buffers and not marked the stream yet.
     pub(super) fn is_queueing(&self) -> bool {
         self.queueing.load(Ordering::SeqCst) > 0
     }
 
-    /// Destroys what is ours.
+    /// Destroys the event, and the stream if this library made it.
     pub(super) fn destroy(self, api: &Api) {
-        // SAFETY: the event is ours, and so is the stream if we made it; nothing uses them any more.
+        // SAFETY: this library made the event, and the stream if it destroys it; nothing uses them
+        // any more.
         unsafe {
             (api.event_destroy)(self.event);
             if self.is_own() || self.lent.is_ours() {
@@ -87,17 +92,18 @@ impl Stream {
         }
     }
 
-    /// Memory for the scratch of one launch at a time: kernels on a stream run one after another.
+    /// Returns memory for the scratch of one launch at a time: kernels on a stream run one after
+    /// another.
     pub fn scratch(&self, gpu: &Gpu, bytes: u64) -> Result<CUdeviceptr> {
         grown(gpu, &mut lock(&self.shared).scratch, bytes, 64 << 10)
     }
 
-    /// Counters: zeros, which every kernel leaves as zeros.
+    /// Returns counters, which are zero, and which every kernel leaves at zero.
     pub fn counters(&self, gpu: &Gpu, count: u64) -> Result<CUdeviceptr> {
         grown(gpu, &mut lock(&self.shared).counters, count.saturating_mul(4), 4 << 10)
     }
 
-    /// A word of device memory for a scalar.
+    /// Returns a word of device memory for a scalar.
     pub fn take_slot(&self, gpu: &Gpu) -> Result<CUdeviceptr> {
         const MORE: u64 = 256;
         let mut shared = lock(&self.shared);
@@ -106,7 +112,7 @@ impl Stream {
         }
         let first = gpu.lasting(MORE * 8)?;
         let room = shared.slots.capacity() + MORE as usize;
-        shared.slots.reserve(room); // giving back never allocates
+        shared.slots.reserve(room); // so that giving back never allocates
         shared.slots.extend((1..MORE).rev().map(|i| first + i * 8));
         Ok(first)
     }
@@ -116,7 +122,8 @@ impl Stream {
     }
 }
 
-/// A block of at least so many bytes. The old one stays: a captured graph may hold its address.
+/// Returns a block of at least that many bytes. The old block stays allocated, because a captured
+/// graph may hold its address.
 fn grown(gpu: &Gpu, block: &mut Block, bytes: u64, least: u64) -> Result<CUdeviceptr> {
     if block.bytes < bytes {
         let more = bytes.checked_next_power_of_two().unwrap_or(bytes).max(least);
@@ -126,7 +133,7 @@ fn grown(gpu: &Gpu, block: &mut Block, bytes: u64, least: u64) -> Result<CUdevic
 }
 
 impl Gpu {
-    /// The context's own stream.
+    /// Returns the context's own stream.
     pub fn own_stream(&self) -> &Stream {
         match self.streams.get(0) {
             Some(stream) => stream,
@@ -134,8 +141,8 @@ impl Gpu {
         }
     }
 
-    /// The stream of a call, and whether what is queued on it is recorded for a graph instead of run. NULL is the context's own, which
-    /// is not to be captured.
+    /// Returns the stream of a call, and whether work that is queued on it is captured in a graph
+    /// instead of run. NULL is the context's own stream, which must not be captured.
     #[inline]
     pub fn stream(&self, raw: CUstream) -> Result<(&Stream, bool)> {
         let own = self.own_stream();
@@ -148,7 +155,8 @@ impl Gpu {
             return Ok((lent, self.is_capturing(raw)?));
         }
         let capturing = self.is_capturing(raw)?;
-        // another stream in each thread, which only its number tells
+        // the handle means another stream in each thread, and only the stream's number tells them
+        // apart
         let per_thread = raw.addr() == PER_THREAD;
         if per_thread && self.api().stream_id.is_none() {
             fail!(
@@ -156,7 +164,8 @@ impl Gpu {
                 "call.stream is CU_STREAM_PER_THREAD, which this driver does not tell apart"
             );
         }
-        // no other questions about a stream that is being captured: nothing says that the driver allows them
+        // a stream that is being captured is asked nothing else: the driver does not document that
+        // it allows that
         let id = if capturing && !per_thread { UNKNOWN } else { self.stream_id(raw)? };
         let same = |s: &&Stream| s.raw == raw && (!per_thread || s.id.load(Ordering::Relaxed) == id);
         let stream = match self.streams.iter().find(same) {
@@ -172,13 +181,14 @@ impl Gpu {
     fn stream_id(&self, raw: CUstream) -> Result<u64> {
         let mut id = 0;
         if let Some(f) = self.api().stream_id {
-            // SAFETY: a stream (the caller's promise), and a pointer to a local.
+            // SAFETY: the caller promises a stream; the other pointer is to a local variable.
             self.check(unsafe { f(raw, &mut id) }, "call.stream: cuStreamGetId")?;
         }
         Ok(id)
     }
 
-    /// A handle that we saw before may be another stream now: it waits for what the old one did, because both use the same scratch.
+    /// Handles a known handle that may be another stream now: it waits for the old stream's work,
+    /// because both use the same scratch.
     #[cold]
     fn recognise(&self, stream: &Stream, id: u64) -> Result<()> {
         self.check_context(stream.raw)?;
@@ -189,7 +199,7 @@ impl Gpu {
 
     fn check_context(&self, raw: CUstream) -> Result<()> {
         let mut context = null_mut();
-        // SAFETY: a stream (the caller's promise), and a pointer to a local.
+        // SAFETY: the caller promises a stream; the other pointer is to a local variable.
         let code = unsafe { (self.api().stream_context)(raw, &mut context) };
         self.check(code, "call.stream: cuStreamGetCtx")?;
         if context != self.raw {
@@ -222,16 +232,17 @@ impl Gpu {
         Ok(self.streams.get_or_init(count, || stream))
     }
 
-    /// Whether what is queued on a stream is recorded for a graph instead of run.
+    /// Whether work that is queued on a stream is captured in a graph instead of run.
     pub fn is_capturing(&self, raw: CUstream) -> Result<bool> {
         let mut status = 0;
-        // SAFETY: a stream that lives (the caller's promise), and a pointer to a local.
+        // SAFETY: the caller promises a stream that exists; the other pointer is to a local
+        // variable.
         let code = unsafe { (self.api().stream_capturing)(raw, &mut status) };
         self.check(code, "call.stream: cuStreamIsCapturing")?;
         Ok(status != 0)
     }
 
-    /// What comes on `to` comes after what was called on stream `from`.
+    /// Orders later work on `to` after the calls on `from`.
     #[cold]
     pub(super) fn order(&self, from: &Stream, to: &Stream) -> Result<()> {
         if from.is_own() {
@@ -240,20 +251,22 @@ impl Gpu {
         self.after(to, from)
     }
 
-    /// What comes on `to` comes after what `from` had done when it was marked; they may be of two contexts.
+    /// Orders later work on `to` after what `from` was marked for; they may belong to two contexts.
     pub(super) fn after(&self, to: &Stream, from: &Stream) -> Result<()> {
-        // SAFETY: a stream of this context, and an event of ours.
+        // SAFETY: the stream is one of this context, and the event one of this library.
         let code = unsafe { (self.api().stream_wait)(to.raw, from.event, 0) };
         self.check(code, "cuStreamWaitEvent").or_else(|_| {
             let _uncaptured = Uncaptured::enter(self.api());
-            // SAFETY: our event: this thread waits where the stream cannot.
+            // SAFETY: the event is one of this library. This thread waits because the stream
+            // cannot.
             self.check(unsafe { (self.api().event_synchronize)(from.event) }, "waiting for another stream")
         })
     }
 
-    /// Notes how far a stream is. Where the driver cannot, what was queued is waited for: then nothing has to come after it.
+    /// Marks the work on a stream so far. If the driver cannot do that, waits for the queued work,
+    /// after which nothing needs to be ordered.
     pub(super) fn mark(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: a stream of this context, and our event.
+        // SAFETY: the stream is one of this context, and the event one of this library.
         let code = unsafe { (self.api().event_record)(stream.event, stream.raw) };
         self.check(code, "cuEventRecord").or_else(|_| {
             let _uncaptured = Uncaptured::enter(self.api());
@@ -261,13 +274,14 @@ impl Gpu {
         })
     }
 
-    /// Zeroed device memory that stays until the context goes. Takes no part in a capture, and waits for no queued work.
+    /// Allocates zeroed device memory that is freed with the context. This is not part of a
+    /// capture, and waits for no queued work.
     pub(super) fn lasting(&self, bytes: u64) -> Result<CUdeviceptr> {
         let api = self.api();
         let _uncaptured = Uncaptured::enter(api);
         let address = self.allocate_on(bytes, self.aside)?;
         lock(&self.lasting).push((address, bytes));
-        // SAFETY: fresh memory of that many bytes.
+        // SAFETY: the memory is new and has that many bytes.
         unsafe {
             self.check((api.set_u8)(address, 0, bytes as usize, self.aside), "cuMemsetD8Async")?;
             self.check((api.stream_synchronize)(self.aside), "cuStreamSynchronize")?;

@@ -1,11 +1,12 @@
-//! A table that grows, read without a lock: values are made once, at their index, and stay.
+//! A growing table that is read without a lock: values are made once, at their index, and never
+//! move.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const FIRST: usize = 8;
 const CHUNKS: usize = 28;
 
-/// Chunks that double in size.
+/// The table's chunks, each of which has twice the size of the one before.
 pub(super) struct Table<T> {
     chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
 }
@@ -21,26 +22,26 @@ impl<T> Table<T> {
         (chunk, from - (FIRST << chunk))
     }
 
-    /// The value at an index, if it was made.
+    /// Returns the value at an index, if it was made.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (chunk, at) = Table::<T>::place(index);
         self.chunks.get(chunk)?.get()?[at].get()
     }
 
-    /// The value at an index (below 2^31), made if it was not.
+    /// Returns the value at an index (below 2^31), which is made if it does not exist.
     pub fn get_or_init(&self, index: usize, make: impl FnOnce() -> T) -> &T {
         let (chunk, at) = Table::<T>::place(index);
         let cells = || (0..FIRST << chunk).map(|_| OnceLock::new()).collect();
         self.chunks[chunk].get_or_init(cells)[at].get_or_init(make)
     }
 
-    /// All values from index 0 up to the first that was not made.
+    /// Iterates over all values from index 0 up to the first one that was not made.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..).map_while(|i| self.get(i))
     }
 
-    /// Takes all values out, in no order.
+    /// Removes all values, in no particular order.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         self.chunks.iter_mut().filter_map(OnceLock::take).flatten().filter_map(OnceLock::into_inner)
     }

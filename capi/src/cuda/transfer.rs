@@ -1,4 +1,4 @@
-//! Copies between a GPU and the host, between contexts, and waits.
+//! Copies between a GPU and the host and between contexts, and waits.
 
 use super::copy::{fill, normalise, on_device};
 use super::gpu::{Gpu, Uncaptured};
@@ -12,13 +12,14 @@ use arraygpu_compiler::scalar::Ty;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
 
-/// How the use of a stream by a call outside of the plans begins and ends.
+/// The use of a stream by a copy: what begins and ends it.
 struct Turn<'a> {
     stream: &'a Stream,
     gpu: &'a Arc<Gpu>,
     capturing: bool,
     _queueing: Queueing<'a>,
-    /// Copies wait where the host's memory is not pinned.
+    /// Allows the waits of copies whose host memory is not pinned while another stream is being
+    /// captured.
     _uncaptured: Uncaptured,
 }
 
@@ -43,7 +44,7 @@ impl<'a> Turn<'a> {
         Ok((made, span))
     }
 
-    /// Through a temporary that looks like `like`.
+    /// Calls `f` with a temporary of the same type and extents as `like`.
     fn through(&self, like: &Span, f: impl FnOnce(&Span) -> Result<()>) -> Result<()> {
         let (memory, span) = self.temporary(like)?;
         let done = f(&span);
@@ -61,7 +62,7 @@ fn queue_from_host(turn: &Turn, memory: &Allocation, to: &Span, host: *const u8)
     turn.uses(memory)?;
     let (gpu, raw) = (turn.gpu, turn.stream.raw);
     let flat = |to: &Span| {
-        // SAFETY: the host's memory and the span hold that many bytes.
+        // SAFETY: the host's memory and the span have that many bytes.
         let code = unsafe { (gpu.api().to_device)(address(to), host.cast(), to.bytes(), raw) };
         gpu.check(code, format_args!("copying {} bytes to the device", to.bytes()))
     };
@@ -79,7 +80,7 @@ fn queue_to_host(turn: &Turn, host: *mut u8, memory: &Allocation, from: &Span) -
     turn.uses(memory)?;
     let (gpu, raw) = (turn.gpu, turn.stream.raw);
     let flat = |from: &Span| {
-        // SAFETY: as above.
+        // SAFETY: the reason is the same as above.
         let code = unsafe { (gpu.api().to_host)(host.cast(), address(from), from.bytes(), raw) };
         gpu.check(code, format_args!("copying {} bytes to the host", from.bytes()))
     };
@@ -115,12 +116,14 @@ impl Allocation {
         if to.is_empty() { Ok(()) } else { self.waited(|turn| queue_from_host(turn, self, to, host)) }
     }
 
-    /// The same, queued on a stream (NULL: the context's own).
+    /// Queues a copy of host memory to a checked span of this memory on a stream (NULL is the
+    /// context's own).
     pub fn upload_on(&self, stream: CUstream, to: &Span, host: *const u8) -> Result<()> {
         if to.is_empty() { Ok(()) } else { self.queued(stream, |turn| queue_from_host(turn, self, to, host)) }
     }
 
-    /// Copies a checked span of this memory to host memory. Reports records that calls before left.
+    /// Copies a checked span of this memory to host memory. Reports error records that earlier
+    /// calls left.
     pub fn download(&self, host: *mut u8, from: &Span) -> Result<()> {
         if from.is_empty() {
             return Ok(());
@@ -130,13 +133,14 @@ impl Allocation {
         let readings: Vec<_> = streams.filter_map(Reading::begin).collect();
         self.waited(|turn| {
             queue_to_host(turn, host, self, from)?;
-            // the copy comes after what its last stream did
+            // the copy comes after the work of the memory's last stream
             readings.iter().try_for_each(|r| r.queue(&self.gpu, turn.stream.raw))
         })?;
         readings.into_iter().map(|r| r.check(None)).fold(Ok(()), Result::and)
     }
 
-    /// The same, queued on a stream (NULL: the context's own).
+    /// Queues a copy of a checked span of this memory to host memory on a stream (NULL is the
+    /// context's own).
     pub fn download_on(&self, stream: CUstream, host: *mut u8, from: &Span) -> Result<()> {
         if from.is_empty() {
             Ok(())
@@ -153,8 +157,8 @@ impl Allocation {
         })
     }
 
-    /// Copies a checked span of `source` to one of this memory; of the same type and extents, and they may overlap. Returns when that
-    /// is queued.
+    /// Copies a checked span of `source` to one of this memory, which has the same type and
+    /// extents; they may overlap. Returns when that is queued.
     pub fn copy_from(&self, to: &Span, source: &Allocation, from: &Span) -> Result<()> {
         if to.is_empty() || to.is_same(from) {
             return Ok(());
@@ -177,7 +181,8 @@ impl Allocation {
     }
 }
 
-/// Copies between two contexts, of one device or of two: gathered there, moved, scattered here.
+/// Copies between two contexts, of one device or of two: gathers the elements on the source, moves
+/// them, and scatters them on the target.
 fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> Result<()> {
     let (here, there) = (&target.gpu, &source.gpu);
     let _there = there.enter()?;
@@ -199,7 +204,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
     here.after(taking.stream, giving.stream)?;
     let move_to = |to: &Span| {
         let (size, raw) = (to.bytes(), taking.stream.raw);
-        // SAFETY: both sides hold that many bytes in their contexts.
+        // SAFETY: both sides have that many bytes in their contexts.
         let code =
             unsafe { (here.api().to_peer)(address(to), here.raw, address(&sent), there.raw, size, raw) };
         here.check(
@@ -215,7 +220,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
             on_device(here, taking.stream, to, middle)
         })?;
     }
-    // what comes there may change the source
+    // later work on the source's stream may change the source
     here.mark(taking.stream)?;
     drop(current);
     there.after(giving.stream, taking.stream)?;
@@ -227,7 +232,7 @@ fn across(target: &Allocation, to: &Span, source: &Allocation, from: &Span) -> R
 
 impl Gpu {
     pub(super) fn synchronize_stream(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: a stream of this context that lives.
+        // SAFETY: the stream is one of this context and exists.
         let code = unsafe { (self.api().stream_synchronize)(stream.raw) };
         self.check(code, "waiting for the stream")
     }
@@ -237,12 +242,13 @@ impl Gpu {
         if stream.is_own() {
             return self.synchronize_stream(stream);
         }
-        // SAFETY: our event: a stream of the caller may be gone.
+        // SAFETY: the event is one of this library, while a stream of the caller may be gone.
         let code = unsafe { (self.api().event_synchronize)(stream.event) };
         self.check(code, "waiting for the calls on a stream")
     }
 
-    /// Waits for all calls of this context on any stream; then the error of the first record that was left, if any.
+    /// Waits for all calls of this context on any stream; then returns the error of the first
+    /// record that was left, if any.
     pub fn synchronize(&self) -> Result<()> {
         let (_current, _uncaptured) = (self.enter()?, Uncaptured::enter(self.api()));
         let mut found = Ok(());
@@ -251,7 +257,7 @@ impl Gpu {
             self.settle(stream)?;
             if let Some(reading) = reading {
                 reading.queue(self, self.aside)?;
-                // SAFETY: our stream.
+                // SAFETY: the stream is one of this library.
                 self.check(unsafe { (self.api().stream_synchronize)(self.aside) }, "reading error records")?;
                 found = found.and(reading.check(None));
             }

@@ -1,4 +1,4 @@
-//! Words of host memory that kernels write scalar results into.
+//! Words of pinned host memory into which kernels write scalar results.
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
@@ -10,16 +10,18 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-/// Of memory that every context of the process, and its kernels, can use.
+/// Flags of memory that every context of the process, and its kernels, can use.
 const FLAGS: u32 = CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE;
-/// Words of a block.
+/// The number of words in a block.
 const BLOCK: usize = 512;
 
-/// Pinned memory of so many words until the context goes: its address for the host, and for the device.
+/// Allocates that many words of pinned memory, which are freed with the context. Returns their
+/// address for the host, and for the device.
 fn pinned(gpu: &Gpu, inner: &mut Inner, words: usize) -> Result<(*mut u64, CUdeviceptr)> {
     let (api, mut host, mut device) = (gpu.api(), null_mut(), 0);
     let _uncaptured = Uncaptured::enter(api);
-    // SAFETY: pointers to locals; the second call asks about the memory that the first one made.
+    // SAFETY: the pointers are to local variables; the second call asks about the memory that the
+    // first one made.
     unsafe {
         let code = (api.host_allocate)(&mut host, words * 8, FLAGS);
         gpu.check(code, format_args!("allocating {} bytes of pinned memory", words * 8))?;
@@ -42,14 +44,15 @@ impl Words {
         let (host, device) = pinned(gpu, &mut inner, BLOCK)?;
         inner.words += BLOCK;
         let all = inner.words;
-        inner.free.reserve(all); // giving back never allocates
+        inner.free.reserve(all); // so that giving back never allocates
         inner.free.extend(
             (1..BLOCK).rev().map(|i| Word { host: host.wrapping_add(i), device: device + i as u64 * 8 }),
         );
         Ok(Word { host, device })
     }
 
-    /// Words side by side that stay until the context goes: their address for the host, and for the device.
+    /// Returns contiguous words that are freed with the context: their address for the host, and
+    /// for the device.
     pub fn lasting(&self, gpu: &Gpu, words: usize) -> Result<(*mut u64, CUdeviceptr)> {
         let mut inner = lock(&self.0);
         pinned(gpu, &mut inner, words)
@@ -62,7 +65,7 @@ impl Words {
     /// Frees all memory; no word is in use.
     pub fn free(&mut self, api: &Api) {
         for block in std::mem::take(&mut lock(&self.0).blocks) {
-            // SAFETY: a block of ours, freed once.
+            // SAFETY: this library made the block, and frees it once.
             unsafe { (api.host_free)(block) };
         }
     }
@@ -81,7 +84,7 @@ impl Pinned {
     pub fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Pinned> {
         let (_current, mut host) = (gpu.enter()?, null_mut());
         let _uncaptured = Uncaptured::enter(gpu.api());
-        // SAFETY: a pointer to a local.
+        // SAFETY: the pointer is to a local variable.
         let code = unsafe { (gpu.api().host_allocate)(&mut host, bytes, FLAGS) };
         gpu.check(code, format_args!("allocating {bytes} bytes of pinned memory"))?;
         Ok(Pinned { gpu: gpu.clone(), host })
@@ -96,7 +99,8 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         let _current = self.gpu.switch();
         let _uncaptured = Uncaptured::enter(self.gpu.api());
-        // SAFETY: ours, freed once; errors (an ending process, a failed device) do not matter.
+        // SAFETY: this library made it and frees it once; errors (the process is ending, the device
+        // failed) are ignored.
         unsafe { (self.gpu.api().host_free)(self.host) };
     }
 }

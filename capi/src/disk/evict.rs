@@ -1,22 +1,22 @@
-//! The bound of the store: the files that nobody used for the longest time go.
+//! Keeps the store within its size: the least recently used files are removed.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A file takes at least so much.
+/// Minimum number of bytes that a file counts for, since a file system stores whole blocks.
 const BLOCK: u64 = 4096;
-/// How often all files are looked at: whenever about this part of the bound was written.
+/// All files are checked about once for each `size / PART` bytes that were written.
 const PART: u64 = 16;
-/// A file that is being written for so long belongs to nobody any more.
+/// A file that has been under construction for this long is abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Whether to look at all files after this entry was written. The name is as good as a die, and asks no process to remember anything, however few
-/// entries each of them writes.
+/// Whether to check all files after this entry was written. The name is a hash, so it serves as a
+/// random number; no process needs to remember how much it wrote, however few entries it writes.
 pub(super) fn is_time(name: &blake3::Hash, length: u64, size: u64) -> bool {
     let mut die = [0; 8];
     die.copy_from_slice(&name.as_bytes()[..8]);
     let die = u128::from(u64::from_le_bytes(die));
-    // die / 2^64 < length / (size / PART)
+    // this is die / 2^64 < length / (size / PART)
     die * u128::from(size) < u128::from(length.max(BLOCK) * PART) << 64
 }
 
@@ -26,8 +26,9 @@ struct Entry {
     path: PathBuf,
 }
 
-/// Removes the files that were not used for the longest time, of all versions, until three quarters of `size` are left. Files that others
-/// remove at the same time do not matter, nor does a folder that cannot be read.
+/// Removes the least recently used files of all format versions until at most three quarters of
+/// `size` are left. Files that others remove at the same time and folders that cannot be read are
+/// skipped.
 pub(super) fn oldest(root: &Path, size: u64) {
     let mut entries = entries(root);
     let mut total: u64 = entries.iter().map(|e| e.bytes).sum();
@@ -45,7 +46,7 @@ pub(super) fn oldest(root: &Path, size: u64) {
     }
 }
 
-/// Our files; those that were abandoned are removed.
+/// Returns the store's files. Removes those that were abandoned.
 fn entries(root: &Path) -> Vec<Entry> {
     let inside = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_version = |name: &str| {

@@ -1,5 +1,6 @@
-//! Every file operation of the store fails: what is got is right or nothing, nothing is left over, the bound holds,
-//! and the next process finds a store that works.
+//! Lets every file operation of the store fail. A lookup must return the right bytes or nothing, no
+//! temporary files may be left over, the size must stay bounded, and the next process must find a
+//! store that works.
 
 #[path = "../../../compiler/tests/common/failing_files/mod.rs"]
 mod failing_files;
@@ -9,7 +10,8 @@ use failing_files::{Error, Failing, Fault, Span, Who, below, cases, nothing};
 use std::collections::BTreeMap;
 
 const SIZE: u64 = 1 << 18;
-/// An entry has about so many bytes: all files are looked at for each.
+/// Size of an entry in bytes, approximately. It is more than a sixteenth of `SIZE`, so each write
+/// checks all files.
 const LARGE: usize = 25_000;
 
 fn content(key: u64) -> Vec<u8> {
@@ -24,7 +26,8 @@ fn put(store: &Store, key: u64) -> Result<(), String> {
     store.put(&key.to_le_bytes(), &content(key))
 }
 
-/// Eleven entries, all old and together above the bound, of which the last is damaged; and a file that was abandoned.
+/// Writes eleven old entries, which together are larger than the store; the last one is damaged.
+/// Also writes an abandoned file.
 fn fill(root: &Path) {
     let store = Store::new(root.join("cache"), 1 << 30);
     for key in 0..11 {
@@ -41,8 +44,8 @@ fn fill(root: &Path) {
     file.set_modified(SystemTime::now() - Duration::from_secs(7200)).unwrap();
 }
 
-/// Not a test by itself: what the one below runs in processes of its own. Says how many entries were right, and what
-/// failed.
+/// Not a test by itself: the test below runs it in processes of its own. It prints how many entries
+/// were right, and the error.
 #[test]
 fn failing_child() {
     let Some(root) = std::env::var_os("ARRAYGPU_FAILING_STORE") else { return };
@@ -65,7 +68,8 @@ fn failing_child() {
     println!("<<{right} {}>>", problems.join("; "));
 }
 
-/// A run with a fault. What it said, what happened, and what is wrong with what it leaves.
+/// Runs the child with a fault. Returns what it printed, what it did, and what is wrong with the
+/// files that it leaves.
 fn run(failing: &Failing, fault: Fault, n: Option<u64>) -> (String, failing_files::Seen, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
@@ -84,11 +88,11 @@ fn run(failing: &Failing, fault: Fault, n: Option<u64>) -> (String, failing_file
         below(&root).into_iter().filter_map(|p| Some((p.clone(), p.metadata().ok()?.len()))).collect();
     let is_temporary = |path: &PathBuf| path.extension().is_some();
     let left = files.keys().filter(|p| is_temporary(p)).count();
-    // the one that was abandoned goes with the next
+    // the next eviction removes an abandoned file
     must(left <= 1 || fault.span != Span::One || seen.is_removal(), "temporary files are left");
     let is_all = said.starts_with("3 ");
     must(is_all || said.len() > 2 || fault.error == Error::Removed, "an entry is missing without a word");
-    // nothing fails any more
+    // from here on no operation fails
     let store = Store::new(root.join("cache"), SIZE);
     for key in 11..14 {
         let found = get(&store, key);
@@ -106,7 +110,7 @@ fn run(failing: &Failing, fault: Fault, n: Option<u64>) -> (String, failing_file
 fn files_fail() {
     let failing = Failing::new();
     let (said, seen, mut wrong) = run(&failing, nothing(Who::Program), None);
-    // the damaged one is told of
+    // the child reports the damaged entry
     assert!(said.starts_with("3 ") && said.ends_with("it is damaged"), "{said}");
     let (cases, all) = cases(Who::Program, &seen, 60);
     for (fault, n) in &cases {

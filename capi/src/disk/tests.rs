@@ -1,4 +1,4 @@
-//! The store, alone and with other processes.
+//! Tests of the store, in one process and with others.
 
 use super::*;
 use std::process::Command;
@@ -9,7 +9,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// Bytes that belong to a key.
+/// Returns the content that belongs to a key.
 fn content(key: u64) -> Vec<u8> {
     (0..1000 + key * 321).map(|i| (i * 7 + key) as u8).collect()
 }
@@ -29,10 +29,10 @@ fn what_is_put_is_got() {
         assert_eq!(store.get(b"key").unwrap().as_deref(), Some(bytes));
     }
     assert_eq!(store.get(b"kez"), Ok(None));
-    // another process with the same folder; a store of another version finds nothing
+    // another process with the same folder finds the entry, a store of another version does not
     assert_eq!(Store::new(store.root.clone(), LARGE).get(b"key"), Ok(Some(content(9))));
     assert_eq!(names(&store).len(), 1);
-    // what could never stay is not written
+    // an entry that is larger than the store is not written
     Store::new(store.root.clone(), 500).put(b"large", &content(9)).unwrap();
     assert_eq!(store.get(b"large"), Ok(None));
 }
@@ -63,7 +63,7 @@ fn damaged_files_are_made_again() {
         text[at] ^= 1 << (at % 8);
         damage(text);
     }
-    // whole, but of another key
+    // a whole entry of another key counts as damaged
     store.put(b"other", &content(5)).unwrap();
     damage(std::fs::read(store.path(&blake3::hash(b"other"))).unwrap());
 }
@@ -71,13 +71,13 @@ fn damaged_files_are_made_again() {
 #[test]
 fn places_that_cannot_be_used() {
     let root = folder();
-    // a file where a folder should be; also root may not write there
+    // a file where a folder should be: root cannot write there, either
     let file = root.path().join("file");
     std::fs::write(&file, "").unwrap();
     let store = Store::new(file, LARGE);
     assert!(store.put(b"key", b"bytes").unwrap_err().contains("making"));
     assert!(store.get(b"key").unwrap_err().contains("reading"));
-    // a folder, or what would block, where a file should be
+    // a folder, or a file whose opening would block, where an entry should be
     let store = Store::new(root.path().into(), LARGE);
     store.put(b"other", b"bytes").unwrap();
     let path = store.path(&blake3::hash(b"key"));
@@ -86,7 +86,7 @@ fn places_that_cannot_be_used() {
     assert!(store.put(b"key", b"bytes").unwrap_err().contains("writing"));
     std::fs::remove_dir(&path).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: a C string.
+    // SAFETY: the pointer is to a C string.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     assert!(store.get(b"key").unwrap_err().contains("it is no file"));
     store.put(b"key", b"bytes").unwrap();
@@ -94,7 +94,7 @@ fn places_that_cannot_be_used() {
     assert_eq!(names(&store).len(), 2, "nothing is left over");
 }
 
-/// What others may have put there is not run.
+/// Entries that other users may have written are not used.
 #[test]
 fn what_is_not_the_users_alone() {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -118,27 +118,27 @@ fn what_is_not_the_users_alone() {
         }
         mode(place, usual);
         assert_eq!(store.get(key).unwrap().as_ref(), Some(&bytes));
-        // SAFETY: always succeeds.
+        // SAFETY: the call always succeeds.
         if unsafe { libc::geteuid() } == 0 {
             chown(place, Some(65534), None).unwrap();
             refuses("it belongs to the user 65534, not to 0");
             chown(place, Some(0), None).unwrap();
         }
     }
-    // a link to a file that is right
+    // a link to a valid entry
     let other = root.path().join("other");
     std::fs::rename(&path, &other).unwrap();
     symlink(&other, &path).unwrap();
     refuses("reading");
     std::fs::remove_file(&path).unwrap();
     std::fs::rename(&other, &path).unwrap();
-    // a file that could never have come into this store
+    // a file that is too large to have been written by this store
     let small = Store::new(root.path().into(), 100);
     assert!(small.get(key).unwrap_err().contains("larger than all files"));
     assert_eq!(store.get(key).unwrap(), Some(bytes));
 }
 
-/// Sets when a file was used: so many hours ago.
+/// Sets the time of a file's last use to that many hours ago.
 fn used(path: &Path, hours: u64) {
     let then = SystemTime::now() - Duration::from_secs(3600 * hours);
     std::fs::File::open(path).unwrap().set_modified(then).unwrap();
@@ -147,7 +147,7 @@ fn used(path: &Path, hours: u64) {
 #[test]
 fn what_nobody_uses_goes() {
     let root = folder();
-    let (size, part) = (1 << 20, vec![7; 100_000]); // larger than a sixteenth: all files are looked at each time
+    let (size, part) = (1 << 20, vec![7; 100_000]); // each write checks all files
     let store = Store::new(root.path().into(), size);
     let foreign = root.path().join("v0/README");
     std::fs::create_dir(root.path().join("v0")).unwrap();
@@ -160,7 +160,7 @@ fn what_nobody_uses_goes() {
         store.put(&i.to_le_bytes(), &part).unwrap();
         used(&path(i), 100 - i);
     }
-    // the oldest, but used again
+    // the oldest entry, which is used again
     assert_eq!(store.get(&0u64.to_le_bytes()).unwrap().as_ref(), Some(&part));
     let abandoned = store.folder.join(format!("{}.1-2-3.tmp", "a".repeat(64)));
     let writing = store.folder.join(format!("{}.1-2-4.tmp", "a".repeat(64)));
@@ -170,7 +170,7 @@ fn what_nobody_uses_goes() {
         store.put(&i.to_le_bytes(), &part).unwrap();
     }
     let there: Vec<u64> = (0..10).filter(|i| path(*i).exists()).collect();
-    // eleven are above the bound, seven are three quarters of it
+    // eleven entries are more than the bound, seven are three quarters of it
     assert_eq!(there, [0, 4, 5, 6, 7, 8, 9]);
     assert!(foreign.exists() && !old_version.exists() && !abandoned.exists() && writing.exists());
 }
@@ -183,7 +183,7 @@ fn small_entries_are_bounded_too() {
     for i in 0..600u64 {
         store.put(&i.to_le_bytes(), b"small").unwrap();
     }
-    // each takes a block: 64 fit, and a sixteenth of that is looked over now and then
+    // each file counts as one block, so 64 files fit; about every fourth write checks all files
     let left = names(&store).len();
     assert!((30..100).contains(&left), "{left}");
 }
@@ -225,7 +225,7 @@ fn child() {
         }
         "full" => {
             let limit = libc::rlimit { rlim_cur: 5000, rlim_max: 5000 };
-            // SAFETY: a limit of this process, which nobody else is in.
+            // SAFETY: it sets a limit of this process, which runs nothing else.
             assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
             put(b"large", &vec![1; 20_000]);
             put(b"small", b"bytes");
@@ -246,7 +246,7 @@ fn start_child(part: &str, cache: &Path, variables: &[(&str, &str)]) -> std::pro
     command.stdout(std::process::Stdio::piped()).spawn().unwrap()
 }
 
-/// What it said at its end.
+/// Returns what a child process printed, after it ended.
 fn said(child: std::process::Child) -> String {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

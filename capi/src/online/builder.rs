@@ -1,4 +1,5 @@
-//! Builders: a function of core IR from C, node by node. Whatever is wrong with a node is an error value, and leaves the function as it was.
+//! Builders: a function of core IR, made from C node by node. A mistake in a node is returned as an
+//! error and leaves the function as it was.
 
 use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
@@ -18,13 +19,13 @@ use std::sync::{Mutex, PoisonError};
 
 /// A function under construction.
 pub(super) struct Builder {
-    /// Counted through in this process: the high half of its nodes.
+    /// The number of the builder in this process, which is the high half of its nodes' numbers.
     serial: u32,
     name: String,
     fast: bool,
     pub params: Vec<Param>,
     loc: LocStack,
-    /// From the first node that is no parameter on.
+    /// The compiler's builder, once there is a node that is no parameter.
     begun: Option<build::Builder>,
     pub results: Vec<Output>,
 }
@@ -32,7 +33,7 @@ pub(super) struct Builder {
 static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
 
 impl Builder {
-    /// The function, which has its parameters now.
+    /// Returns the function. After this it takes no more parameters.
     pub fn function(&mut self) -> &mut build::Builder {
         let Builder { name, params, loc, begun, .. } = self;
         begun.get_or_insert_with(|| {
@@ -42,7 +43,7 @@ impl Builder {
         })
     }
 
-    /// The node of the caller's number.
+    /// Returns the node with the caller's number.
     pub fn node(&mut self, node: AgpuNode, what: impl Display) -> Result<NodeId> {
         let (serial, number) = ((node >> 32) as u32, node as u32);
         if node == 0 {
@@ -65,16 +66,16 @@ impl Builder {
         if n > 0 && list.is_null() {
             fail!(INVALID_ARGUMENT, "the {what}s are NULL");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         (0..n).map(|i| self.node(unsafe { list.add(i).read() }, format_args!("{what} {i}"))).collect()
     }
 
-    /// What the caller gets for a node.
+    /// Returns the number that the caller gets for a node.
     pub fn number(&self, node: NodeId) -> AgpuNode {
         u64::from(self.serial) << 32 | u64::from(node.0 + 1)
     }
 
-    /// A variable to be bound.
+    /// Returns a variable that a lambda will bind.
     pub fn variable(&mut self, node: AgpuNode, what: impl Display) -> Result<Variable> {
         let id = self.node(node, &what)?;
         match self.function().function.graph.op(id) {
@@ -83,7 +84,7 @@ impl Builder {
         }
     }
 
-    /// The function of `variables` that the body is.
+    /// Makes a function of `variables` with this body.
     pub fn lambda(&mut self, variables: &[Variable], body: NodeId) -> Result<Lambda> {
         let twice = variables.iter().enumerate().any(|(i, v)| variables[..i].contains(v));
         if twice {
@@ -106,7 +107,7 @@ impl Builder {
     }
 }
 
-/// The common shape: something is done with a builder, and taken back if it fails.
+/// Calls `f` with a builder, and undoes what it changed if it fails.
 pub(super) fn with<T>(
     name: &str,
     builder: *mut AgpuBuilder,
@@ -123,7 +124,7 @@ pub(super) fn with<T>(
     })
 }
 
-/// The same, where a node comes of it.
+/// Calls `f` with a builder as `with` does, and writes the number of the node that it returns.
 pub(super) fn make(
     name: &str,
     builder: *mut AgpuBuilder,
@@ -138,12 +139,12 @@ pub(super) fn make(
     })
 }
 
-/// A name that can stand in generated code.
+/// Reads a name that can stand in generated code.
 pub(super) fn identifier(name: *const c_char, what: &str) -> Result<String> {
     if name.is_null() {
         fail!(INVALID_ARGUMENT, "{what} is NULL");
     }
-    // SAFETY: a C string (the caller's promise).
+    // SAFETY: the caller promises a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     let fits = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -153,7 +154,7 @@ pub(super) fn identifier(name: *const c_char, what: &str) -> Result<String> {
     Ok(name.into_owned())
 }
 
-/// Begins a function. `name` is said in messages and in the code. Thread-safe.
+/// Begins a function. Messages and the generated code contain `name`. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_create(
     name: *const c_char,
@@ -176,13 +177,14 @@ pub unsafe extern "C" fn agpu_builder_create(
     })
 }
 
-/// Frees a builder; NULL is fine. Programs that it made stay.
+/// Frees a builder; NULL is allowed. Programs that it made are kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_free(builder: *mut AgpuBuilder) -> AgpuStatus {
     guard_as("agpu_builder_free", || if builder.is_null() { Ok(()) } else { BUILDERS.free(builder.addr()) })
 }
 
-/// Nodes made from now on come from this line, which messages and reports name. NULL: from nowhere.
+/// Sets the source line of the nodes that are made from now on, which messages and reports name. If
+/// `file` is NULL, they have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_at(
     builder: *mut AgpuBuilder,
@@ -193,7 +195,7 @@ pub unsafe extern "C" fn agpu_builder_at(
         b.loc = match file.is_null() {
             true => LocStack::default(),
             false => {
-                // SAFETY: a C string (the caller's promise).
+                // SAFETY: the caller promises a C string.
                 let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
                 let line = u32::try_from(line).unwrap_or(0);
                 LocStack::one(Loc { file: file.as_ref().into(), line, column: 1 })
@@ -207,7 +209,8 @@ pub unsafe extern "C" fn agpu_builder_at(
     })
 }
 
-/// Lets GPUs approximate, contract and flush subnormals: other bits, faster.
+/// Lets GPUs use approximations, contract operations and flush subnormal numbers: this is faster,
+/// and changes bits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: bool) -> AgpuStatus {
     with("agpu_builder_fast_math", builder, |b| {
@@ -216,8 +219,8 @@ pub unsafe extern "C" fn agpu_builder_fast_math(builder: *mut AgpuBuilder, on: b
     })
 }
 
-/// A parameter: of rank 0 a scalar, else an array. Parameters come before all other nodes. NULL as the
-/// name: v0, v1 .. by position.
+/// Adds a parameter: a scalar if the rank is 0, else an array. Parameters come before all other
+/// nodes. Those whose name is NULL are named v0, v1 .. by their position.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_param(
     builder: *mut AgpuBuilder,
@@ -244,7 +247,7 @@ pub unsafe extern "C" fn agpu_builder_param(
     })
 }
 
-/// A constant, embedded in the code.
+/// Adds a constant, which becomes part of the code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_constant(
     builder: *mut AgpuBuilder,
@@ -258,13 +261,13 @@ pub unsafe extern "C" fn agpu_builder_constant(
             fail!(INVALID_ARGUMENT, "the value is NULL");
         }
         let mut bytes = [0u8; 8];
-        // SAFETY: a value of that type (the caller's promise), of at most 8 bytes.
+        // SAFETY: the caller promises a value of that type, which has at most 8 bytes.
         unsafe { std::ptr::copy_nonoverlapping(value.cast(), bytes.as_mut_ptr(), ty.size()) };
         Ok(b.function().graph().lit(Lit::from_bytes(ty, &bytes)))
     })
 }
 
-/// A variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
+/// Adds a variable, to be bound by agpu_builder_map(), _generate(), _reduce() or _fold().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_variable(
     builder: *mut AgpuBuilder,
@@ -284,7 +287,7 @@ pub(super) unsafe fn variables_of(
     list: *const AgpuNode,
     count: i32,
 ) -> Result<Vec<Variable>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     let nodes = unsafe { b.nodes(list, count, "variable") }?;
     nodes
         .into_iter()
@@ -293,5 +296,5 @@ pub(super) unsafe fn variables_of(
         .collect()
 }
 
-/// A variable of a lambda that is being built.
+/// A variable of a lambda under construction.
 pub(super) type Variable = (Var, Ty);

@@ -1,5 +1,6 @@
-//! Programs by structure: a function in fused form is compiled once, however it was spelled; and by the callers' own
-//! keys. Both are bounded: what was not used for longest goes.
+//! Caches of programs, by structure and by callers' own keys. A function is compiled once for its
+//! fused form, however it was written. Both caches are bounded and drop the least recently used
+//! program.
 
 use super::program::Program;
 use super::recent::{Recent, keep, recall_from};
@@ -11,16 +12,16 @@ use arraygpu_compiler::core::{Function, encode};
 use arraygpu_compiler::{driver, stage};
 use std::sync::{Arc, RwLock};
 
-/// How many programs each of the two keeps.
+/// Maximum number of programs in each of the two caches.
 const BOUND: usize = 1024;
 
 static STRUCTURES: RwLock<Option<Recent<Program>>> = RwLock::new(None);
 static REMEMBERED: RwLock<Option<Recent<Program>>> = RwLock::new(None);
 
-/// The program of a function.
+/// Returns the program of a function, which is new if no equal one is kept.
 pub(super) fn program(source: Function) -> Result<Arc<Program>> {
     let fused = driver::fuse(&source).map_err(refused)?;
-    // what is staged is not in the general version
+    // the fused form has no stages, which are part of what a program does, so the key is the source
     let key = encode::encode(if stage::has_stages(&source) { &source } else { &fused });
     if let Some(known) = recall_from(&STRUCTURES, &key) {
         return Ok(known);
@@ -36,7 +37,7 @@ pub(super) fn remember(key: &[u8], program: Arc<Program>) {
     keep(&REMEMBERED, BOUND, key, program);
 }
 
-/// The program under the caller's key.
+/// Returns the program under the caller's key.
 pub(super) fn recall(key: &[u8]) -> Option<Arc<Program>> {
     recall_from(&REMEMBERED, key)
 }

@@ -1,5 +1,7 @@
-//! Kernels of a program by the system's C compiler, where the user allows it: by `ARRAYGPU_CPU_CC=1` or [`agpu_allow_cpu_compiler`]; `CC` names the compiler. A library must not fork a compiler
-//! behind its user's back, so without that there is the block interpreter, which computes the same bits.
+//! Compiles kernels of a program by the system's C compiler if the user allows it, by
+//! `ARRAYGPU_CPU_CC=1` or [`agpu_allow_cpu_compiler`]; `CC` names the compiler. A library must not
+//! start a compiler without the user's consent. Without it the block interpreter runs the kernels
+//! and gives the same bits.
 
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
 use crate::disk;
@@ -17,13 +19,14 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What the program said: 0 nothing, 1 no, 2 yes.
+/// What the program asked for: 0 for nothing, 1 for no, 2 for yes.
 static SAID: AtomicU8 = AtomicU8::new(0);
 
-/// Whether the program allows it, or else the environment, which is asked once a process.
+/// Whether the program allows the compiler, or else the environment, which is read once per
+/// process.
 pub(super) fn is_allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
-    // which compiler it is, `CC` and `PATH` say
+    // `CC` and `PATH` decide which compiler runs, so a privileged process must not trust them
     if environment::is_privileged() {
         return false;
     }
@@ -34,10 +37,10 @@ pub(super) fn is_allowed() -> bool {
     }
 }
 
-/// Whether programs that first run on the CPU from now on are compiled by the system's C compiler, which is
-/// then run as another process. Without this the environment variable ARRAYGPU_CPU_CC says it; else, and
-/// where no compiler works (agpu_cache_problem() says why), they run in the block interpreter, with the same
-/// bits. Thread-safe.
+/// Sets whether programs that first run on the CPU from now on are compiled by the system's C
+/// compiler, which then runs as another process. Without this call the environment variable
+/// ARRAYGPU_CPU_CC decides. Programs that are not compiled, or for which no compiler works
+/// (agpu_cache_problem() says why), run in the block interpreter, with the same bits. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
     guard(|| {
@@ -46,8 +49,8 @@ pub unsafe extern "C" fn agpu_allow_cpu_compiler(allowed: bool) -> AgpuStatus {
     })
 }
 
-/// The compiled kernels; `None` where no compiler may run, or none works, which is no error: there is another way to
-/// the same bits. An error where the call ends early.
+/// Returns the compiled kernels, or `None` if no compiler may run or none works, which is no error:
+/// the block interpreter gives the same bits. Returns an error if the call is interrupted.
 pub(super) fn kernels(versions: &[CpuVariants], level: Level) -> Result<Option<Kernels>> {
     if !is_allowed() || versions.is_empty() {
         return Ok(None);
@@ -79,7 +82,8 @@ fn compiled(versions: &[CpuVariants], level: Level) -> Result<Kernels> {
     }
     let path = compiler.shared(&source, &level, folder.path()).map_err(refused)?;
     let kernels = load(&path, name)?;
-    // only what loads is kept: a compiler that could not read its source may have made a library without kernels
+    // only a library that loads is kept: a compiler that could not read its source may have made
+    // one without kernels
     disk::put(key.as_bytes(), &std::fs::read(&path).map_err(failed)?);
     Ok(kernels)
 }
@@ -88,7 +92,7 @@ fn load(path: &Path, level: &str) -> Result<Kernels> {
     let failed = |e: String| -> Error {
         crate::error::error(crate::error::UNAVAILABLE, format!("compiled kernels: {e}"))
     };
-    // SAFETY: a library of kernels only: it has no initialisers.
+    // SAFETY: the library contains only kernels, and has no initialisers.
     let library = unsafe { library::open(path) }.map_err(failed)?;
     // SAFETY: the symbol is the table of kernels, whose address dlsym gives.
     let symbol = unsafe { library.get::<*const AgpuCpuKernel>(format!("program_cpu_{level}").as_bytes()) }

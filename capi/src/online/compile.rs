@@ -8,7 +8,8 @@ use crate::error::{INVALID_ARGUMENT, fail, out};
 use arraygpu_compiler::core::Output;
 use std::ffi::c_char;
 
-/// A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
+/// Adds a result, an array or a scalar. Results whose name is NULL are named r0, r1 .. by their
+/// position.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_result(
     builder: *mut AgpuBuilder,
@@ -33,8 +34,8 @@ pub unsafe extern "C" fn agpu_builder_result(
     })
 }
 
-/// The program of the function. Functions that compute the same in the same way are one program, compiled
-/// once in this process. The builder may go on.
+/// Makes the program of the function. Functions that compute the same in the same way are one
+/// program, compiled once in this process. The builder may be used further.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_compile(
     builder: *mut AgpuBuilder,

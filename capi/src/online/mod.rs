@@ -1,9 +1,10 @@
-//! What is compiled while the program runs.
+//! Compilation while the program runs.
 //!
-//! A [`builder`] makes a function of core IR; it becomes a [`program`], one for each structure ([`cache`]), whose code
-//! is made for a device when it first runs there: machine code on a GPU, kept on [`disk`], the block interpreter on the
-//! CPU, or a C compiler where the user allows it ([`cc`]). Functions that stage scalars, of packages, too, become a
-//! program for each of their values ([`staged`]).
+//! A [`builder`] makes a function of core IR. The function becomes a [`program`], one for each
+//! structure ([`cache`]), whose code is made for a device when it first runs there: machine code on
+//! a GPU, which is kept on [`disk`]; on the CPU the block interpreter, or a C compiler if the user
+//! allows it ([`cc`]). Functions that stage scalars, also those of packages, become a program for
+//! each of their values ([`staged`]).
 
 pub(crate) mod builder;
 mod cache;

@@ -7,7 +7,7 @@ use arraygpu_compiler::build;
 use arraygpu_compiler::core::{Lambda, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// What makes the operation of a name from its operands.
+/// Returns the function that makes the operation with this name from its operands.
 pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]) -> Op + use<>> {
     enum Kind {
         Unary(UnaryOp),
@@ -33,7 +33,7 @@ pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]
     })
 }
 
-/// What shape rules call an elementwise operation: as it is written where it has an operator.
+/// Returns the name that shape rules give an elementwise operation: its operator if it has one.
 pub(super) fn construct(name: &str) -> &str {
     const WRITTEN: [(&str, &str); 16] = [
         ("add", "+"),
@@ -56,7 +56,7 @@ pub(super) fn construct(name: &str) -> &str {
     WRITTEN.iter().find(|w| w.0 == name).map_or(name, |w| w.1)
 }
 
-/// A scalar operation, elementwise where operands are arrays.
+/// Adds a scalar operation, which is elementwise if operands are arrays.
 pub(super) fn elementwise(
     b: &mut build::Builder,
     construct: &str,
@@ -84,7 +84,7 @@ pub(super) fn elementwise(
     b.map(construct, lambda, arrays).map_err(refused)
 }
 
-/// An axis of an array.
+/// Checks the number of an axis of an array.
 pub(super) fn axis(b: &build::Builder, array: NodeId, axis: i32) -> Result<u8> {
     let ty = b.ty(array);
     match u8::try_from(axis) {
@@ -93,7 +93,7 @@ pub(super) fn axis(b: &build::Builder, array: NodeId, axis: i32) -> Result<u8> {
     }
 }
 
-/// One reduction along an axis for each index of the others.
+/// Adds a reduction along one axis for each index of the other axes.
 pub(super) fn reduce_axis(
     b: &mut build::Builder,
     join: Lambda,
@@ -108,7 +108,7 @@ pub(super) fn reduce_axis(
     let others: Vec<u8> = (0..rank).filter(|a| *a != axis).collect();
     let extents: Vec<NodeId> = others.iter().map(|a| b.extents(src)[usize::from(*a)]).collect();
     let variables: Vec<_> = others.iter().map(|_| b.graph().fresh_var(Ty::I64)).collect();
-    // the last axis first, so that the others keep their numbers
+    // the last axis is picked first, so that the others keep their numbers
     let mut part = src;
     for (a, (_, index)) in others.iter().zip(&variables).rev() {
         part = b.pick("reduce", part, *a, *index, true).map_err(refused)?;
@@ -119,7 +119,7 @@ pub(super) fn reduce_axis(
     b.generate("reduce", extents, lambda).map_err(refused)
 }
 
-/// A sum of products; of halves in f32, rounded once.
+/// Adds a sum of products. The sum of f16 or bf16 is computed in f32 and rounded once.
 pub(super) fn summed(
     b: &mut build::Builder,
     x: NodeId,

@@ -11,8 +11,9 @@ use arraygpu_compiler::core::{Lambda, NodeId, Op};
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
-/// A scalar operation, by its name in docs/ir.md: add, exp, mul_add, select .. With arrays among the
-/// operands it is elementwise: these must have the same extents (a shape rule), and scalars are repeated.
+/// Adds a scalar operation, by its name in docs/ir.md: add, exp, mul_add, select and others. If
+/// operands are arrays, it is elementwise: the arrays must have the same extents (a shape rule),
+/// and scalars are repeated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_apply(
     builder: *mut AgpuBuilder,
@@ -25,16 +26,17 @@ pub unsafe extern "C" fn agpu_builder_apply(
         if op.is_null() {
             fail!(INVALID_ARGUMENT, "op is NULL");
         }
-        // SAFETY: a C string (the caller's promise).
+        // SAFETY: the caller promises a C string.
         let name = unsafe { CStr::from_ptr(op) }.to_string_lossy();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let operands = unsafe { b.nodes(operands, count, "operand") }?;
         let make = crate::online::nodes::operation(&name, operands.len())?;
         elementwise(b.function(), construct(&name), &operands, make)
     })
 }
 
-/// The value as another type, as in docs/semantics.md; of arrays elementwise.
+/// Converts a value to another type, as docs/semantics.md defines; arrays are converted
+/// elementwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_cast(
     builder: *mut AgpuBuilder,
@@ -49,8 +51,8 @@ pub unsafe extern "C" fn agpu_builder_cast(
     })
 }
 
-/// An array of the values of a function of the arrays' elements: `body`, in which `variables` stand for
-/// them. The arrays have the same extents (a shape rule).
+/// Adds an array whose elements are a function of the elements of other arrays: `body`, in which
+/// `variables` stand for them. The arrays must have the same extents (a shape rule).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_map(
     builder: *mut AgpuBuilder,
@@ -61,7 +63,7 @@ pub unsafe extern "C" fn agpu_builder_map(
     node: *mut AgpuNode,
 ) -> AgpuStatus {
     make("agpu_builder_map", builder, node, |b| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let (variables, arrays) =
             unsafe { (variables_of(b, variables, count)?, b.nodes(arrays, count, "array")?) };
         let body = b.node(body, "the body")?;
@@ -70,7 +72,8 @@ pub unsafe extern "C" fn agpu_builder_map(
     })
 }
 
-/// An array of these extents from its indices, i64 variables.
+/// Adds an array with these extents whose elements are a function of their indices: `body`, in
+/// which `variables`, of i64, stand for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_generate(
     builder: *mut AgpuBuilder,
@@ -81,7 +84,7 @@ pub unsafe extern "C" fn agpu_builder_generate(
     node: *mut AgpuNode,
 ) -> AgpuStatus {
     make("agpu_builder_generate", builder, node, |b| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let (extents, variables) =
             unsafe { (b.nodes(extents, rank, "extent")?, variables_of(b, variables, rank)?) };
         let body = b.node(body, "the body")?;
@@ -90,8 +93,9 @@ pub unsafe extern "C" fn agpu_builder_generate(
     })
 }
 
-/// All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,
-/// in the fixed order of docs/semantics.md 5.1; `init` joins last.
+/// Reduces all elements of an array by an associative, commutative operator: `body`, in which the
+/// variables `left` and `right` stand for its operands. The order is the fixed one of
+/// docs/semantics.md 5.1; `init` is joined last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_reduce(
     builder: *mut AgpuBuilder,
@@ -108,7 +112,8 @@ pub unsafe extern "C" fn agpu_builder_reduce(
     })
 }
 
-/// The same along one axis, for each index of the others.
+/// Reduces an array along one axis, for each index of the other axes, as agpu_builder_reduce()
+/// does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_reduce_axis(
     builder: *mut AgpuBuilder,
@@ -127,7 +132,8 @@ pub unsafe extern "C" fn agpu_builder_reduce_axis(
     })
 }
 
-/// A strict left fold in index order: `body` of the variables `accumulator` and `element`.
+/// Folds the elements of an array strictly from the left, in index order: `body` is the next value,
+/// in which the variables `accumulator` and `element` stand for the old value and the element.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_fold(
     builder: *mut AgpuBuilder,
@@ -152,7 +158,7 @@ pub(super) fn folding(b: &mut Builder, nodes: [AgpuNode; 5]) -> Result<(Lambda, 
     Ok((b.lambda(&variables, body)?, init, array))
 }
 
-/// The number of elements along an axis, i64.
+/// Adds the number of elements along an axis, an i64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_length(
     builder: *mut AgpuBuilder,
@@ -167,7 +173,7 @@ pub unsafe extern "C" fn agpu_builder_length(
     })
 }
 
-/// The sum of the products of two vectors' elements, by multiply-adds in the fixed order of
+/// Adds the sum of the products of two vectors' elements, by multiply-adds in the fixed order of
 /// docs/semantics.md 5.3.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_dot(
@@ -182,7 +188,7 @@ pub unsafe extern "C" fn agpu_builder_dot(
     })
 }
 
-/// The matrix product, docs/semantics.md 5.7.
+/// Adds the matrix product of docs/semantics.md 5.7.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_matmul(
     builder: *mut AgpuBuilder,
@@ -196,7 +202,8 @@ pub unsafe extern "C" fn agpu_builder_matmul(
     })
 }
 
-/// An element, by an i64 index for each axis; outside of the array it is 0 and leaves an error record.
+/// Adds an element of an array, by an i64 index for each axis. An element outside of the array is 0
+/// and leaves an error record.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_read(
     builder: *mut AgpuBuilder,
@@ -207,14 +214,15 @@ pub unsafe extern "C" fn agpu_builder_read(
 ) -> AgpuStatus {
     make("agpu_builder_read", builder, node, |b| {
         let array = b.node(array, "the array")?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let index = unsafe { b.nodes(index, rank, "index") }?;
         b.function().node(Op::At(array, index)).map_err(refused)
     })
 }
 
-/// The elements start, start + stride .. below stop of one axis, i64 scalars that the host can compute;
-/// 0 <= start <= stop <= length and 1 <= stride are shape rules. stride 0: none, which is 1.
+/// Adds the elements start, start + stride .. below stop along one axis. All three are i64 scalars
+/// that the host can compute; 0 <= start <= stop <= length and 1 <= stride are shape rules. A
+/// stride that is no node (0) means 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_slice(
     builder: *mut AgpuBuilder,
@@ -234,7 +242,7 @@ pub unsafe extern "C" fn agpu_builder_slice(
     })
 }
 
-/// The same elements in reverse along an axis.
+/// Adds the array with its elements in reverse order along an axis.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_reverse(
     builder: *mut AgpuBuilder,
@@ -249,7 +257,7 @@ pub unsafe extern "C" fn agpu_builder_reverse(
     })
 }
 
-/// The array with two axes exchanged.
+/// Adds the array with two axes exchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_transpose(
     builder: *mut AgpuBuilder,
@@ -267,8 +275,9 @@ pub unsafe extern "C" fn agpu_builder_transpose(
     })
 }
 
-/// The part of an array at an index of one axis, which it loses: a row, a column. An index that the host
-/// can compute is inside by a shape rule; else its elements are read as by agpu_builder_read().
+/// Adds the part of an array at an index of one axis, which the part does not have: a row or a
+/// column, say. If the host can compute the index, a shape rule checks that it is inside; otherwise
+/// elements are read as by agpu_builder_read().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_pick(
     builder: *mut AgpuBuilder,
@@ -284,7 +293,7 @@ pub unsafe extern "C" fn agpu_builder_pick(
     })
 }
 
-/// n times an array, along a new axis of that number.
+/// Adds an array that repeats another one n times along a new axis.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_spread(
     builder: *mut AgpuBuilder,
@@ -302,7 +311,7 @@ pub unsafe extern "C" fn agpu_builder_spread(
     })
 }
 
-/// 0, 1, .. n-1 as i64.
+/// Adds the vector 0, 1, .. n-1 of i64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_iota(
     builder: *mut AgpuBuilder,
@@ -315,7 +324,7 @@ pub unsafe extern "C" fn agpu_builder_iota(
     })
 }
 
-/// n times a value.
+/// Adds a vector that repeats a value n times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_fill(
     builder: *mut AgpuBuilder,
@@ -329,7 +338,8 @@ pub unsafe extern "C" fn agpu_builder_fill(
     })
 }
 
-/// The same value, computed once where it is used several times, and named in the generated code (slet).
+/// Adds the same value, which is computed once even if it is used several times, and named in the
+/// generated code (slet).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_bind(
     builder: *mut AgpuBuilder,
@@ -342,8 +352,9 @@ pub unsafe extern "C" fn agpu_builder_bind(
     })
 }
 
-/// The same value, which becomes a constant of the code: a program is compiled for each of its values (at
-/// most 16 are kept). It is made of lengths, constants and scalar parameters.
+/// Adds the same value, which becomes a constant of the code: a program is compiled for each value
+/// that it has in calls (at most 16 are kept). It must be made of lengths, constants and scalar
+/// parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_stage(
     builder: *mut AgpuBuilder,
@@ -356,7 +367,7 @@ pub unsafe extern "C" fn agpu_builder_stage(
     })
 }
 
-/// The same array, stored before it is used.
+/// Adds the same array, which is stored before it is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_builder_materialize(
     builder: *mut AgpuBuilder,

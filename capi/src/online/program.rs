@@ -1,7 +1,9 @@
-//! Programs: functions compiled in this process.
+//! Programs: functions that are compiled in this process.
 //!
-//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels that are least
-//! to compile: for contiguous arrays, of few elements where there is such a version. When another is needed, those for contiguous arrays of any length are made, and last all.
+//! A program has a module for each kind of device, which is made when it first runs there. On a GPU
+//! the first module has only the variants of its kernels that are the least to compile: those for
+//! contiguous arrays, and for few elements where there are such variants. When a call needs another
+//! variant, a module for contiguous arrays of any length is made, and last one with all variants.
 
 use super::cc;
 use crate::abi::{AgpuArg, AgpuArgKind, AgpuCall, code};
@@ -25,26 +27,28 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A compiled function.
 pub(crate) struct Program {
-    /// The module's name, for messages; empty of what was built here.
+    /// The name of the module, for messages; empty if the function was built in this process.
     module: String,
-    /// As it was built.
+    /// The function as it was built.
     source: Function,
-    /// After all passes.
+    /// The function after all passes.
     fused: Function,
     staged: Option<Box<dyn Specialise>>,
-    /// Held by who compiles.
+    /// Held by the thread that compiles.
     making: Mutex<()>,
     cpu: OnceLock<Result<Module>>,
-    /// One for each of [`SCOPES`].
+    /// One module for each of [`SCOPES`].
     cuda: [OnceLock<Result<Module>>; SCOPES.len()],
-    /// A call had more elements, or other arrays, than the first of them serves: the second serves all that is contiguous, and has been compiled.
+    /// Whether a call had more elements, or other arrays, than the first module serves. The second
+    /// module, which serves all contiguous arrays, has then been compiled.
     is_long: AtomicBool,
 }
 
-/// Which versions of its kernels a program makes for GPUs, in this order until they serve a call.
+/// The variants of its kernels that a program makes for GPUs: it goes on to the next scope until
+/// one serves the call.
 const SCOPES: [Scope; 3] = [Scope::ShortGpu, Scope::ContiguousGpu, Scope::Gpu];
 
-/// A module of this process. Who runs it holds its program.
+/// A module of this process. A thread that runs it holds its program.
 pub(crate) struct Module(&'static Loaded);
 
 impl Module {
@@ -56,18 +60,19 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         cuda::forget(self.0.id);
-        // SAFETY: made by `new`, given back once; whoever runs it holds the program that holds this.
+        // SAFETY: `new` made it, and it is freed once; a thread that runs it holds the program that
+        // holds this.
         drop(unsafe { Box::from_raw(std::ptr::from_ref(self.0).cast_mut()) });
     }
 }
 
 impl Program {
-    /// Compiles a function as far as it does not depend on the device.
+    /// Makes the program of a function that was built in this process. Nothing is compiled yet.
     pub fn new(source: Function, fused: Function, staged: Option<Box<dyn Specialise>>) -> Program {
         Program { staged, ..Program::of_module("", source, fused) }
     }
 
-    /// As [`Program::new`], of a package's function.
+    /// Makes the program of a package's function.
     pub fn of_module(module: &str, source: Function, fused: Function) -> Program {
         let module = module.into();
         Program {
@@ -82,7 +87,7 @@ impl Program {
         }
     }
 
-    /// The module for a device; on a GPU that of one of [`SCOPES`].
+    /// Returns the module for a device; on a GPU that for one of [`SCOPES`].
     fn module(&self, on_gpu: bool, which: usize) -> Result<&'static Loaded> {
         let cell = if on_gpu { &self.cuda[which] } else { &self.cpu };
         if cell.get().is_none() {
@@ -123,24 +128,24 @@ impl Program {
         Loaded::in_memory(&self.module, vec![made.plan], None, kernels, count).map(Module::new)
     }
 
-    /// How many kernels a run launches.
+    /// Returns the number of kernels that a run launches.
     pub fn kernels(&self) -> Result<usize> {
         let module = self.module(false, 0)?;
         Ok(module.entries[0].launches().count())
     }
 
-    /// Runs it.
+    /// Runs the program.
     ///
     /// # Safety
     /// `call` is null or an `agpu_call`; `args` are `count` arguments.
     pub unsafe fn run(&self, call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let on_gpu = unsafe { on_gpu(call, args, count) }?;
         let first = usize::from(self.is_long.load(Ordering::Relaxed));
         let last = if on_gpu { SCOPES.len() - 1 } else { first };
         if let Some(staged) = &self.staged {
             let general = self.module(on_gpu, first)?;
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises it.
             let done = unsafe { staged.run(general, &general.entries[0], call, args, count) };
             if let Some(done) = done {
                 return done;
@@ -152,7 +157,7 @@ impl Program {
             let mut lacks = false;
             let run = |ws: &mut Workspace| {
                 ws.frame.lacks_version.set(false);
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises it.
                 let done = unsafe { invoke(loaded, entry, call, args, count, ws) };
                 lacks = ws.frame.lacks_version.get();
                 done
@@ -170,22 +175,22 @@ impl Program {
 /// Whether a call runs on a GPU.
 ///
 /// # Safety
-/// As [`Program::run`].
+/// The same conditions hold as for [`Program::run`].
 unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Result<bool> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     let (given, _) = unsafe { context_of(call) }?;
     if let Some(context) = given {
         return Ok(context.device.gpu().is_some());
     }
     aligned(args, "the arguments")?;
     for i in 0..if args.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) } {
-        // SAFETY: there are `count` arguments; those of views have one.
+        // SAFETY: there are `count` arguments; only those that are views have a view.
         let (kind, view) = unsafe {
             let arg = args.add(i);
             (code((&raw const (*arg).kind).read()), &raw const (*arg).view)
         };
         if kind == AgpuArgKind::AgpuArgView as i32 || kind == AgpuArgKind::AgpuArgResultView as i32 {
-            // SAFETY: as above.
+            // SAFETY: the reason is the same as above.
             return Ok(buffer::pin(unsafe { view.read() }.buffer)?.context.device.gpu().is_some());
         }
     }
@@ -193,7 +198,7 @@ unsafe fn on_gpu(call: *const AgpuCall, args: *const AgpuArg, count: i32) -> Res
 }
 
 impl Program {
-    /// The PTX of each kernel's first version.
+    /// Returns the PTX of each kernel's first variant.
     fn first_ptx(&self) -> Result<String> {
         let made = driver::schedule(&self.fused, Scope::ShortGpu).map_err(refused)?;
         let first = made.gpu.into_iter().filter_map(|pass| pass.drafts.into_iter().next());

@@ -13,23 +13,23 @@ use std::sync::Arc;
 
 pub(super) static PROGRAMS: Table<Arc<Program>> = Table::new(0b0111, "program");
 
-/// The handle of a program.
+/// Makes a handle for a program.
 pub(super) fn insert(program: Arc<Program>) -> Result<*mut AgpuProgram> {
     Ok(without_provenance_mut(PROGRAMS.insert(program)?))
 }
 
 /// # Safety
-/// There are that many bytes.
+/// `key` is null, or there are `length` bytes.
 pub(super) unsafe fn bytes<'a>(key: *const c_void, length: i64) -> Result<&'a [u8]> {
     match usize::try_from(length) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         Ok(n) if !key.is_null() && n > 0 => Ok(unsafe { std::slice::from_raw_parts(key.cast(), n) }),
         _ => fail!(INVALID_ARGUMENT, "a key of {length} bytes at {key:p}"),
     }
 }
 
-/// Runs a program; as agpu_invoke(). What its device needs is compiled at its first run there. Thread-safe,
-/// as long as no buffer that a call writes is used elsewhere at the same time.
+/// Runs a program, as agpu_invoke() does. What its device needs is compiled at its first run there.
+/// Thread-safe, as long as no buffer that a call writes is used elsewhere at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_run(
     program: *mut AgpuProgram,
@@ -39,18 +39,20 @@ pub unsafe extern "C" fn agpu_program_run(
 ) -> AgpuStatus {
     guard(|| {
         let program = PROGRAMS.pin(program.addr()).map_err(|e| e.of("agpu_program_run"))?;
-        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+        // SAFETY: the caller promises that `call` is NULL or an agpu_call, and `count` arguments.
         unsafe { program.run(call, args, count) }
     })
 }
 
-/// Frees a program; NULL is fine. What it compiled stays for equal ones, within bounds. Thread-safe.
+/// Frees a program; NULL is allowed. What it compiled is kept for equal programs, up to a bounded
+/// number of them. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_free(program: *mut AgpuProgram) -> AgpuStatus {
     guard_as("agpu_program_free", || if program.is_null() { Ok(()) } else { PROGRAMS.free(program.addr()) })
 }
 
-/// How many kernels a run launches (of an iteration: those of one step). Thread-safe.
+/// Writes the number of kernels that a run launches; of an iteration, the kernels of one step
+/// count. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: *mut i32) -> AgpuStatus {
     guard_as("agpu_program_kernels", || {
@@ -60,9 +62,10 @@ pub unsafe extern "C" fn agpu_program_kernels(program: *mut AgpuProgram, count: 
     })
 }
 
-/// A stage of the compiler as text: core, fused, plan, kernel, c, ptx, or explain; or first_ptx, which is
-/// what a first call of short contiguous arrays on a GPU launches, and as fast made. Valid until this thread's
-/// next call of this function. Thread-safe.
+/// Writes the text of a stage of the compiler: core, fused, plan, kernel, c, ptx, or explain; or
+/// first_ptx, which is the PTX that a first call with short contiguous arrays launches on a GPU,
+/// and is made as fast. The text is valid until this thread's next call of this function.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_text(
     program: *mut AgpuProgram,
@@ -77,7 +80,7 @@ pub unsafe extern "C" fn agpu_program_text(
         if stage.is_null() {
             fail!(INVALID_ARGUMENT, "stage is NULL");
         }
-        // SAFETY: a C string (the caller's promise).
+        // SAFETY: the caller promises a C string.
         let stage = unsafe { CStr::from_ptr(stage) }.to_string_lossy();
         let text = PROGRAMS.pin(program.addr())?.text(&stage)?;
         let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
@@ -89,8 +92,9 @@ pub unsafe extern "C" fn agpu_program_text(
     })
 }
 
-/// Keeps a program under a key of the caller's own, its encoding of the structure, for
-/// agpu_run_remembered(). A bounded number is kept; those go that were not used for longest. Thread-safe.
+/// Keeps a program under a key of the caller's own, which encodes the program's structure, for
+/// agpu_run_remembered(). A bounded number of programs is kept; the least recently used one is
+/// dropped first. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_program_remember(
     program: *mut AgpuProgram,
@@ -99,14 +103,14 @@ pub unsafe extern "C" fn agpu_program_remember(
 ) -> AgpuStatus {
     guard_as("agpu_program_remember", || {
         let program = PROGRAMS.pin(program.addr())?.clone();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         cache::remember(unsafe { bytes(key, length) }?, program);
         Ok(())
     })
 }
 
-/// Runs the program that was remembered under a key, as agpu_program_run(). `known` is false if there is
-/// none: then nothing was done. Thread-safe.
+/// Runs the program that was remembered under a key, as agpu_program_run() does. If there is none,
+/// `known` becomes false and nothing is done. Thread-safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_run_remembered(
     key: *const c_void,
@@ -118,11 +122,12 @@ pub unsafe extern "C" fn agpu_run_remembered(
 ) -> AgpuStatus {
     guard(|| {
         let out = out(known, "agpu_run_remembered: known")?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let key = unsafe { bytes(key, length) }.map_err(|e| e.of("agpu_run_remembered"))?;
         let found = cache::recall(key);
         if let Some(program) = &found {
-            // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+            // SAFETY: the caller promises that `call` is NULL or an agpu_call, and `count`
+            // arguments.
             unsafe { program.run(call, args, count) }?;
         }
         out.write(found.is_some());

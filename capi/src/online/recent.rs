@@ -1,13 +1,12 @@
-//! Values looked up by bytes, of which a bounded number is kept: whoever recalls holds the lock with others, whoever
-//! keeps alone.
+//! A bounded cache of values by bytes. Lookups share the lock; insertions hold it alone.
 
 use crate::sync::{Arc, AtomicU64, Ordering, PoisonError, RwLock};
 use rustc_hash::FxHashMap;
 
-/// What is looked up, and when it was last.
+/// The values, each with the time of its last use.
 pub(crate) struct Recent<V> {
     found: FxHashMap<Box<[u8]>, (Arc<V>, AtomicU64)>,
-    /// Counts uses: an order of time.
+    /// The number of uses so far, which orders them in time.
     now: AtomicU64,
 }
 
@@ -23,7 +22,7 @@ impl<V> Recent<V> {
     }
 }
 
-/// What is kept under a key.
+/// Returns the value of a key.
 pub(crate) fn recall_from<V>(recent: &RwLock<Option<Recent<V>>>, key: &[u8]) -> Option<Arc<V>> {
     let recent = recent.read().unwrap_or_else(PoisonError::into_inner);
     let recent = recent.as_ref()?;
@@ -32,7 +31,8 @@ pub(crate) fn recall_from<V>(recent: &RwLock<Option<Recent<V>>>, key: &[u8]) -> 
     Some(value.clone())
 }
 
-/// Keeps the value, or gives the one that another thread kept meanwhile.
+/// Keeps a value and returns it, or returns the value that another thread has kept under the key
+/// before.
 pub(crate) fn keep<V>(recent: &RwLock<Option<Recent<V>>>, bound: usize, key: &[u8], value: Arc<V>) -> Arc<V> {
     let mut gone = None;
     let kept = {
@@ -47,7 +47,8 @@ pub(crate) fn keep<V>(recent: &RwLock<Option<Recent<V>>>, bound: usize, key: &[u
         }
         found.entry(key.into()).or_insert_with(|| (value.clone(), now)).0.clone()
     };
-    // unloading code waits for the device: neither what is gone nor `value` is dropped under the lock
+    // unloading code waits for the device, so neither the dropped value nor `value` is released
+    // under the lock
     drop(gone);
     kept
 }

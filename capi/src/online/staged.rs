@@ -1,8 +1,11 @@
-//! Functions that stage scalars (`arraygpu_compiler::stage`): a call's values are computed from its arguments, and the program that was compiled for them runs. A bounded number
-//! of such programs is kept of each function.
+//! Functions that stage scalars (`arraygpu_compiler::stage`). The staged values of a call are
+//! computed from its arguments, and the program that was specialised for them runs. Each function
+//! keeps a bounded number of such programs.
 //!
-//! Of a package the general version is compiled code. On a GPU a specialised program replaces it; on the CPU only one that a C compiler made, for interpreting would be slower. Whatever stands in the way of
-//! specialising, the general version runs, and says what is wrong if anything is.
+//! The general version of a package's function is compiled code. On a GPU a specialised program
+//! replaces it; on the CPU only a program that a C compiler made does, because the block
+//! interpreter would be slower. If the function cannot be specialised for any reason, the general
+//! version runs, and reports what is wrong with the call, if anything.
 
 use super::cc;
 use super::program::Program;
@@ -20,37 +23,37 @@ use arraygpu_compiler::stage::{self, Stages};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Versions of one function that are kept.
+/// Maximum number of specialised versions of a function.
 const BOUND: usize = 16;
 
-/// A function that stages.
+/// A function that stages scalars.
 pub(crate) struct Staged {
-    /// The module's name, for messages.
+    /// The name of the module, for messages.
     module: String,
     source: Function,
     stages: Stages,
-    /// The general version is compiled code on the CPU.
+    /// Whether the general version is compiled code on the CPU.
     is_compiled: bool,
     versions: RwLock<Vec<Version>>,
 }
 
-/// A function for some values.
+/// A function specialised for some values.
 struct Version {
     values: Vec<Lit>,
-    /// None: it cannot be specialised for them.
+    /// The program, or `None` if the function cannot be specialised for the values.
     program: Option<Arc<Program>>,
-    /// When it was used last.
+    /// The time of the last use, as a count of uses.
     used: AtomicU64,
 }
 
-/// Counts uses: an order of time.
+/// The number of uses so far, which orders them in time.
 static NOW: AtomicU64 = AtomicU64::new(0);
 
 fn now() -> u64 {
     NOW.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The functions of a package's text.
+/// Reads the functions of a package's text.
 pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Vec<Function>> {
     driver::on_big_stack(|| {
         let functions = parse::parse(text)?;
@@ -60,12 +63,12 @@ pub(crate) fn read(text: &str) -> arraygpu_compiler::Result<Vec<Function>> {
 }
 
 impl Staged {
-    /// A verified function of a package, if it stages anything.
+    /// Returns a verified function of a package, if it stages anything.
     pub fn of(module: &str, source: Function) -> Option<Staged> {
         stage::has_stages(&source).then(|| Staged::new(module, source, true)).flatten()
     }
 
-    /// The same of a function that was built in this process.
+    /// Returns a function that was built in this process, if it stages anything.
     pub fn of_built(source: &Function) -> Option<Staged> {
         stage::has_stages(source).then(|| Staged::new("", source.clone(), false)).flatten()
     }
@@ -75,7 +78,7 @@ impl Staged {
         Some(Staged { module: module.into(), source, stages, is_compiled, versions: RwLock::new(Vec::new()) })
     }
 
-    /// The program for these values, compiled if it is not there.
+    /// Returns the program for these values; compiles it if it is not kept.
     fn version(&self, values: &[Lit]) -> Option<Arc<Program>> {
         let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = versions.iter().find(|v| v.values == values) {
@@ -89,14 +92,14 @@ impl Staged {
             Ok(Arc::new(Program::of_module(&self.module, source, fused)))
         });
         match compiled {
-            // the general version says so, too
+            // the general version reports that the call was stopped, too
             Err(e) if e.kind == Kind::Stopped => None,
             _ if interrupt::check().is_err() => None,
             compiled => self.keep(values.to_vec(), compiled.ok()),
         }
     }
 
-    /// Keeps a version; one goes that was not used for longest.
+    /// Keeps a version, and drops the least recently used one if there are too many.
     fn keep(&self, values: Vec<Lit>, program: Option<Arc<Program>>) -> Option<Arc<Program>> {
         let mut gone = Vec::new();
         {
@@ -107,7 +110,7 @@ impl Staged {
             gone.extend(old.or(oldest.filter(|_| full)).map(|i| versions.swap_remove(i)));
             versions.push(Version { values, program: program.clone(), used: AtomicU64::new(now()) });
         }
-        // unloading code waits for the device: not under the lock
+        // unloading code waits for the device, so it must not happen under the lock
         drop(gone);
         program
     }
@@ -122,8 +125,9 @@ impl Specialise for Staged {
         args: *const AgpuArg,
         count: i32,
     ) -> Option<Result<()>> {
-        // a version for these values has temporaries of its own
-        // SAFETY: the caller's promise.
+        // a caller's workspace has the size for the general version, and a specialised one has
+        // other temporaries
+        // SAFETY: the caller promises it.
         if unsafe { has_workspace(call) } {
             return None;
         }
@@ -132,13 +136,13 @@ impl Specialise for Staged {
                 if given.on_gpu { loaded.images.is_some() } else { !self.is_compiled || cc::is_allowed() };
             pays.then(|| self.stages.values(given.len, given.arg))
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let values = workspace::with(|ws| unsafe { given(entry, call, args, count, ws, values) }).ok()??;
         let program = self.version(&values)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         let done = unsafe { program.run(call, args, count) };
         match &done {
-            // code that the device does not take; nothing has run if there is one kernel only
+            // the device does not take the code; if there is only one kernel, nothing has run yet
             Err(e) if e.status == MODULE && entry.launches().count() == 1 => {
                 self.keep(values, None);
                 None
@@ -170,7 +174,7 @@ mod tests {
         let of = |k: i64| staged.version(&[Lit::i64(k)]).expect("it compiles");
         let three = of(3);
         assert!(Arc::ptr_eq(&three, &of(3)) && !Arc::ptr_eq(&three, &of(4)));
-        // in use: it stays, whatever comes
+        // a version that is in use is kept, however many others are made
         for k in 10..10 + 3 * BOUND as i64 {
             of(k);
             assert!(Arc::ptr_eq(&three, &of(3)));

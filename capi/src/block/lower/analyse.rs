@@ -1,4 +1,4 @@
-//! Which loops are vectors, and what must be known of one before it is lowered.
+//! Finds the loops that can be vector loops, and the facts of a loop that its lowering needs.
 
 use super::stmt::Regs;
 use arraygpu_compiler::kernel::{Expr, Kernel, Mem, Reg, Stmt};
@@ -13,8 +13,10 @@ pub(super) fn has_effect(body: &[Stmt]) -> bool {
     })
 }
 
-/// Whether all iterations of a loop can go side by side: branches and inner loops are the same for all of them, nothing is stored in one place by several, and what changes is
-/// theirs alone. The last but for `x = or(x, ..)` of a word that is used for nothing else (`schedule/cpu/each.rs` looks so for what is rare).
+/// Whether the iterations of a loop are independent: branches and inner loops are the same for all
+/// of them, no two store to one place, and each assigns only its own registers. The one exception
+/// is `x = or(x, ..)` of an outer word that is used for nothing else (`schedule/cpu/each.rs`
+/// collects that way whether a rare case occurred).
 pub(super) fn is_vector(k: &Kernel, counter: Reg, body: &[Stmt]) -> bool {
     let mut look = Look { k, varying: [counter].into(), own: Regs::new(), folded: Vec::new() };
     look.block(body)
@@ -25,9 +27,9 @@ struct Look<'k> {
     k: &'k Kernel,
     /// Registers that differ between iterations.
     varying: Regs,
-    /// Vars of an iteration.
+    /// Assignable registers that the loop defines.
     own: Regs,
-    /// Vars of outside.
+    /// Assignable registers that are defined outside of the loop.
     folded: Vec<Reg>,
 }
 
@@ -68,7 +70,7 @@ impl Look<'_> {
     }
 }
 
-/// Calls `f` with each expression of the statements, and the statement that it is part of.
+/// Calls `f` with each expression of the statements.
 fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
     for s in body {
         match s {
@@ -92,7 +94,7 @@ fn expressions<'s>(body: &'s [Stmt], f: &mut dyn FnMut(&'s Expr)) {
     }
 }
 
-/// How often a register is used.
+/// Returns how often statements use a register.
 pub(super) fn mentions(body: &[Stmt], r: Reg) -> usize {
     let mut count = 0;
     expressions(body, &mut |e| count += in_expr(e, r));
@@ -105,7 +107,7 @@ fn in_expr(e: &Expr, r: Reg) -> usize {
     count
 }
 
-/// How often elements of an array are loaded.
+/// Returns how often statements load elements of an array.
 pub(super) fn loads(body: &[Stmt], m: Mem) -> usize {
     fn of(e: &Expr, m: Mem) -> usize {
         let mut count = usize::from(matches!(e, Expr::Load(n, _) | Expr::LoadIf(n, ..) if *n == m));
@@ -117,7 +119,7 @@ pub(super) fn loads(body: &[Stmt], m: Mem) -> usize {
     count
 }
 
-/// What a loop stores to.
+/// The memory that a loop stores to.
 pub(super) struct Stored(Vec<Mem>);
 
 impl Stored {
@@ -127,13 +129,14 @@ impl Stored {
         Stored(list)
     }
 
-    /// Whether elements of an array may be among it. Arrays of a call may be one another where the kernel does not promise that they are not.
+    /// Whether stores may reach elements of an array. Two arrays of a call may overlap unless the
+    /// kernel promises that they do not.
     pub fn may_be(&self, k: &Kernel, m: Mem) -> bool {
         self.0.iter().any(|s| alias(k, *s, m))
     }
 }
 
-/// The memory of each store.
+/// Appends the memory of each store.
 pub(super) fn collect(body: &[Stmt], out: &mut Vec<Mem>) {
     for s in body {
         match s {
@@ -152,14 +155,16 @@ fn alias(k: &Kernel, stored: Mem, loaded: Mem) -> bool {
     }
 }
 
-/// The registers that hold loaded elements and are used after something was stored that may be those elements: they are copied when they are loaded.
+/// Returns the registers that hold loaded elements and are used after a store that may have changed
+/// those elements. Their elements are copied when they are loaded.
 pub(super) fn copied(k: &Kernel, body: &[Stmt]) -> Regs {
     let mut out = Regs::new();
     pending(k, body, &mut Vec::new(), &mut out);
     out
 }
 
-/// `loaded`: registers that hold elements, of which memory, and whether something has been stored there since.
+/// `loaded` has the registers that hold elements, the memory of each, and whether a store may have
+/// changed it since.
 fn pending(k: &Kernel, body: &[Stmt], loaded: &mut Vec<(Reg, Mem, bool)>, out: &mut Regs) {
     for s in body {
         for (r, _, _) in loaded.iter().filter(|l| l.2) {
@@ -172,14 +177,14 @@ fn pending(k: &Kernel, body: &[Stmt], loaded: &mut Vec<(Reg, Mem, bool)>, out: &
                 if let Some(m) = element(e) {
                     loaded.push((*r, m, false));
                 }
-                // another name of what was loaded
+                // the register is another name of what was loaded
                 let named = loaded.iter().find(|l| in_expr(e, l.0) > 0).copied();
                 loaded.extend(named.filter(|_| element(e).is_none()).map(|l| (*r, l.1, l.2)));
             }
             Stmt::Store(m, ..) => store(k, *m, loaded),
             Stmt::If(_, yes, no) => [yes, no].iter().for_each(|b| pending(k, b, loaded, out)),
             Stmt::Seq(.., b) | Stmt::For(.., b) | Stmt::While(_, b) => {
-                // what a turn stores, the next one finds
+                // what one iteration stores, the next one loads
                 let mut list = Vec::new();
                 collect(b, &mut list);
                 list.iter().for_each(|m| store(k, *m, loaded));
@@ -199,7 +204,7 @@ fn store(k: &Kernel, m: Mem, loaded: &mut [(Reg, Mem, bool)]) {
     loaded.iter_mut().filter(|l| alias(k, m, l.1)).for_each(|l| l.2 = true);
 }
 
-/// The memory that an expression's value is an element of, if it is nothing but that.
+/// Returns the memory of which an expression's value is an element, if it is one.
 fn element(e: &Expr) -> Option<Mem> {
     match e {
         Expr::Load(m, _) => Some(*m),

@@ -1,16 +1,16 @@
-//! Expressions.
+//! Lowers expressions.
 
 use super::{Bound, Kind, Lower, Target, Value};
 use arraygpu_compiler::kernel::Expr;
 use arraygpu_compiler::scalar::{BinaryOp, Lit, Ty, UnaryOp};
 
 impl Lower<'_> {
-    /// Its value.
+    /// Returns the expression's value.
     pub(super) fn value(&mut self, e: &Expr) -> Value {
         self.compute(e, None)
     }
 
-    /// Its value, where it is wanted if that is said.
+    /// Returns the expression's value, at the target if one is given.
     pub(super) fn compute(&mut self, e: &Expr, to: Option<Target>) -> Value {
         let v = match e {
             Expr::Lit(l) => {
@@ -21,7 +21,7 @@ impl Lower<'_> {
                 Some(Bound::Value(v) | Bound::Linear(_, Some(v))) => v,
                 Some(Bound::Linear(l, None)) => {
                     let v = self.ramp(l);
-                    // in a branch it is made for the branch only
+                    // values that are computed in a branch are valid in that branch only
                     if self.vector.as_ref().is_some_and(|v| v.depth == 0) {
                         self.bound.insert(*r, Bound::Linear(l, Some(v)));
                     }
@@ -80,7 +80,8 @@ impl Lower<'_> {
         self.early(slot, ty)
     }
 
-    /// A product of floats that is added or subtracted: one loop for both, each rounded.
+    /// Matches a product of floats that is added or subtracted: one loop computes both, each
+    /// rounded.
     fn sum_of_product<'e>(&self, op: BinaryOp, a: &'e Expr, b: &'e Expr) -> Option<(Kind, [&'e Expr; 3])> {
         let ty = self.k.ty(a);
         if !matches!(ty, Ty::F32 | Ty::F64) {
@@ -98,7 +99,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `x != x ? nan : x`, with the canonical NaN.
+    /// Matches `x != x ? nan : x`, with the canonical NaN.
     fn canonical(&self, c: &Expr, a: &Expr, b: &Expr) -> Option<Kind> {
         let ty = self.k.ty(b);
         let is_float = matches!(ty, Ty::F32 | Ty::F64);
@@ -107,7 +108,7 @@ impl Lower<'_> {
         (is_nan && nan && matches!(b, Expr::Reg(_))).then_some(Kind::Canonical(ty))
     }
 
-    /// Whether a value is only seen under another type.
+    /// Whether an expression only renames a value or reads its bits as another type.
     pub(super) fn is_renaming(&self, e: &Expr) -> bool {
         match e {
             Expr::Reg(_) => true,

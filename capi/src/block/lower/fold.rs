@@ -1,9 +1,18 @@
-//! Loops in order that only carry a reduction along: what they reduce is computed by blocks.
+//! Sequential loops that only carry reductions: blocks compute the values that are reduced, and
+//! each reduction takes a block of them in order.
 //!
 //! ```text
-//! seq i { acc = f(acc, x[i]) }                                             ->   for blocks of i { x[..]   acc goes on with them in order }
-//! seq r { row = r * 128   for c = 0 to 128 { columns[c] = f(columns[c], x[row + c]) } }   ->   for blocks of i = row + c { x[..]   columns go on with them, row by row }
-//! for k { x1[k] = f(x0[2k], x0[2k + 1]) } for k { x2[k] = f(x1[2k], x1[2k + 1]) } ..      ->   one operation
+//! seq i { acc = f(acc, x[i]) }
+//!     ->
+//! for blocks of i { x[..]   join acc with x[..] in order }
+//!
+//! seq r { row = r * 128   for c = 0 to 128 { columns[c] = f(columns[c], x[row + c]) } }
+//!     ->
+//! for blocks of i = row + c { x[..]   join the columns with x[..], row by row }
+//!
+//! for k { x1[k] = f(x0[2k], x0[2k + 1]) } for k { x2[k] = f(x1[2k], x1[2k + 1]) } ..
+//!     ->
+//! one operation
 //! ```
 
 use super::linear::{Linear, Num};
@@ -15,13 +24,15 @@ use arraygpu_compiler::core::COLUMNS;
 use arraygpu_compiler::kernel::{Expr, Mem, Reg, Stmt};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
-/// What a value goes on with: by that operation, with one element or the product of two.
+/// How a reduction gets its next value: by an operation on the old value and one element, or the
+/// product of two.
 pub(super) struct Next<'e> {
     pub kind: Kind,
     pub with: Vec<&'e Expr>,
 }
 
-/// An expression as the next value of `value`, which it mentions once. Only what `fold` has code for, later.
+/// Returns the expression as the next value of `value`, which it mentions once. The caller checks
+/// that `fold` has code for the operation.
 pub(super) fn next<'e>(value: &Expr, e: &'e Expr, ty: Ty) -> Option<Next<'e>> {
     let is = |x: &Expr| x == value;
     match e {
@@ -48,7 +59,8 @@ pub(super) fn next<'e>(value: &Expr, e: &'e Expr, ty: Ty) -> Option<Next<'e>> {
 }
 
 impl Lower<'_> {
-    /// A value goes on with elements. There is code for it.
+    /// Joins a value with the elements of a block. The caller has checked that there is code for
+    /// it.
     fn go_on(&mut self, how: Fold, d: Slot, next: &Next) {
         let mut slots = [NONE; 3];
         for (slot, e) in slots.iter_mut().zip(&next.with) {
@@ -60,7 +72,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A loop in order by blocks. False: it is none of those.
+    /// Lowers a sequential loop that only reduces to blocks. Returns false if the loop is of
+    /// another form.
     pub(super) fn folds(&mut self, i: Reg, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
         if self.vector.is_some() {
             return false;
@@ -107,7 +120,8 @@ impl Lower<'_> {
         true
     }
 
-    /// Rows of 128 columns by blocks of many rows. False: it is none of those.
+    /// Lowers a loop over rows of 128 columns to blocks of many rows. Returns false if the loop is
+    /// of another form.
     pub(super) fn rows(&mut self, r: Reg, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
         if self.vector.is_some() {
             return false;
@@ -126,7 +140,7 @@ impl Lower<'_> {
             |l: &mut Self, v: Value| l.int(BinaryOp::Mul, Num::Slot(v.slot, v.early), Num::Const(COLUMNS));
         let (lo, mut hi) = (times(self, lo), times(self, hi));
         if let Some(left) = left {
-            // of the first row: all that are left
+            // of the first row, this is the number of all elements that are left
             let left = self.value(left);
             hi = self.int(BinaryOp::Min, hi, Num::Slot(left.slot, left.early));
         }
@@ -149,7 +163,8 @@ impl Lower<'_> {
         true
     }
 
-    /// How many of the statements are the tree that joins 128 columns: its result is stored.
+    /// Returns how many of the first statements are the tree that joins 128 columns, and emits its
+    /// operation.
     pub(super) fn tree(&mut self, body: &[Stmt]) -> Option<usize> {
         if self.vector.is_some() {
             return None;
@@ -165,7 +180,7 @@ impl Lower<'_> {
             let ty = self.k.mem(level.from).1;
             let next = next(&Expr::Reg(level.low), level.value, ty)?;
             let is_high = *next.with[0] == Expr::Reg(level.high) && next.with.len() == 1;
-            // the lower one comes first, even if the order does not matter
+            // the lower element must come first, even where the order does not matter
             if !is_high || from.is_some_and(|m| m != level.from) || kind.is_some_and(|k| k != next.kind) {
                 return None;
             }
@@ -176,7 +191,7 @@ impl Lower<'_> {
             width /= 2;
         }
         let op = fold(Fold::Tree, kind?, self.level)?;
-        // nobody else looks at what is in between
+        // nothing else may read the levels in between
         if between.iter().any(|m| analyse::loads(&body[at..], *m) > 0) {
             return None;
         }
@@ -186,7 +201,8 @@ impl Lower<'_> {
     }
 }
 
-/// The value that is assigned: that of the register, if it is one of the loop that nothing else uses.
+/// Returns the value that is assigned. Where it is a register that is defined in the loop and used
+/// nowhere else, returns that register and its value.
 fn resolved<'s>(body: &'s [Stmt], e: &'s Expr) -> Option<(Option<Reg>, &'s Expr)> {
     let Expr::Reg(n) = e else { return Some((None, e)) };
     let made = body.iter().find_map(|s| match s {
@@ -206,7 +222,7 @@ struct Level<'s> {
     value: &'s Expr,
 }
 
-/// `for k = 0 to width { low = from[2k]  high = from[2k + 1]  to[k] = value }`
+/// Matches `for k = 0 to width { low = from[2k]  high = from[2k + 1]  to[k] = value }`.
 fn level(s: &Stmt, width: i64) -> Option<Level<'_>> {
     let Stmt::For(k, Expr::Lit(lo), Expr::Lit(hi), body) = s else { return None };
     let [

@@ -1,4 +1,5 @@
-//! Indices that step through a vector loop: `start + step * counter`, both the same for all iterations. i64 wraps, so this is exact.
+//! Indices that are linear in a vector loop's counter: `start + step * counter`, where both are the
+//! same for all iterations. i64 wraps, so the arithmetic on these forms is exact.
 
 use super::{Bound, Lower, Value};
 use crate::block::ops::ramp;
@@ -6,21 +7,21 @@ use crate::block::program::Slot;
 use arraygpu_compiler::kernel::Expr;
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
 
-/// A number of i64: a constant, or a scalar (and whether it is early).
+/// A number of i64: a constant, or a scalar and whether it is early.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Num {
     Const(i64),
     Slot(Slot, bool),
 }
 
-/// An index.
+/// A linear index.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Linear {
     pub start: Num,
     pub step: Num,
 }
 
-/// What needs no operation.
+/// Returns the result of an operation that needs no code: of constants, or with 0 or 1.
 pub(super) fn folded(op: BinaryOp, a: Num, b: Num) -> Option<Num> {
     match (op, a, b) {
         (BinaryOp::Add, Num::Const(x), Num::Const(y)) => Some(Num::Const(x.wrapping_add(y))),
@@ -35,14 +36,14 @@ pub(super) fn folded(op: BinaryOp, a: Num, b: Num) -> Option<Num> {
 }
 
 impl Linear {
-    /// The same for all iterations.
+    /// Whether the index is the same for all iterations.
     pub fn is_scalar(self) -> bool {
         self.step == Num::Const(0)
     }
 }
 
 impl Lower<'_> {
-    /// An index of i64 as a linear form, if it is one.
+    /// Returns an index of i64 as a linear form, if it is one.
     pub(super) fn linear(&mut self, e: &Expr) -> Option<Linear> {
         if let Expr::Lit(l) = e {
             return Some(Linear { start: Num::Const(l.as_i64()), step: Num::Const(0) });
@@ -94,7 +95,7 @@ impl Lower<'_> {
         })
     }
 
-    /// All its values, as an array.
+    /// Returns the index's values in all iterations of a block, as an array.
     pub(super) fn ramp(&mut self, l: Linear) -> Value {
         let operands = [l.start, l.step].map(|n| self.number(n).slot);
         let counter = self.vector.as_ref().map_or(0, |v| v.counter);

@@ -1,4 +1,5 @@
-//! Loads and stores. Neighbours are no copy, but a window into the array; others are gathered into a block register.
+//! Loads and stores. A load of contiguous elements copies nothing: it is a window into the array.
+//! Other loads gather the elements into a block register.
 
 use super::linear::{Linear, Num};
 use super::{Kind, Lower, Target, Value};
@@ -10,7 +11,7 @@ use arraygpu_compiler::kernel::{Expr, Mem};
 use arraygpu_compiler::scalar::{BinaryOp, Ty};
 
 impl Lower<'_> {
-    /// An element.
+    /// Loads an element.
     pub(super) fn load(&mut self, m: Mem, i: &Expr, to: Option<Target>) -> Value {
         let ty = self.k.mem(m).1;
         let size = ty.size();
@@ -43,7 +44,7 @@ impl Lower<'_> {
         }
     }
 
-    /// An element, or 0 without reading.
+    /// Loads an element where the condition holds, else gives 0 without reading.
     pub(super) fn load_if(&mut self, m: Mem, i: &Expr, c: &Expr, to: Option<Target>) -> Value {
         let ty = self.k.mem(m).1;
         let (size, base) = (ty.size(), self.base(m));
@@ -72,7 +73,7 @@ impl Lower<'_> {
         self.loaded(m, Value { slot: d, ty, array: true, early: false }, to)
     }
 
-    /// The value of a slot of the call.
+    /// Loads the value of a slot of the call.
     pub(super) fn load_slot(&mut self, i: u32) -> Value {
         let ty = self.k.slots[i as usize].ty;
         let base = self.place_of_slot(i);
@@ -81,7 +82,7 @@ impl Lower<'_> {
         if ty == Ty::Bool { self.apply(Kind::IsTrue, vec![v], None) } else { v }
     }
 
-    /// The address of a slot of the call.
+    /// Returns the address of a slot of the call.
     pub(super) fn place_of_slot(&mut self, i: u32) -> Slot {
         if let Some(slot) = self.places.get(&i) {
             return *slot;
@@ -91,7 +92,8 @@ impl Lower<'_> {
         slot
     }
 
-    /// A load of a scalar: before the vector loop only if that does nothing that the loop would not do.
+    /// Loads a scalar. The load is placed before the vector loop only where every run of the loop
+    /// would do it, and nothing in the loop stores to that memory.
     fn load_scalar<const N: usize>(
         &mut self,
         m: Option<Mem>,
@@ -112,7 +114,7 @@ impl Lower<'_> {
         Value { slot, ty, array: false, early: fixed }
     }
 
-    /// What was loaded: of foreign bools any byte but 0 is true.
+    /// Converts what was loaded: of bools from the caller's arrays, any byte but 0 is true.
     fn loaded(&mut self, m: Mem, v: Value, to: Option<Target>) -> Value {
         if v.ty == Ty::Bool && !matches!(m, Mem::Local(_)) {
             return self.apply(Kind::IsTrue, vec![v], to);
@@ -120,7 +122,7 @@ impl Lower<'_> {
         to.map_or(v, |to| self.place(v, to))
     }
 
-    /// Where a loop leaves what it loads.
+    /// Returns the slot to which a loop writes what it loads.
     fn result(&mut self, m: Mem, ty: Ty, to: Option<Target>) -> Slot {
         match to {
             Some(to)
@@ -137,7 +139,7 @@ impl Lower<'_> {
         !matches!(self.program.homes[slot as usize], Home::Block(_))
     }
 
-    /// An index times the array's stride.
+    /// Returns an index times the array's stride.
     fn scaled(&mut self, m: Mem, index: Num) -> Num {
         match self.stride(m) {
             Some(stride) => self.int(BinaryOp::Mul, index, Num::Slot(stride.slot, stride.early)),
@@ -145,7 +147,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Indices of each iteration, times the array's stride.
+    /// Returns the index of each iteration, times the array's stride.
     fn indices(&mut self, m: Mem, i: &Expr) -> Value {
         let index = self.value(i);
         let index = self.splat(index);
@@ -155,7 +157,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The place of the block's first element, and the distance of the others if they are no neighbours.
+    /// Returns a window at the block's first element, and the distance between elements if they are
+    /// not contiguous.
     fn window(&mut self, m: Mem, l: Linear) -> (Slot, Option<Value>) {
         let distance = self.scaled(m, l.step);
         let distance = (distance != Num::Const(1)).then(|| self.number(distance));

@@ -1,7 +1,8 @@
-//! From kernel IR to a program: slots, and where operations are put.
+//! Lowers kernel IR to a program: assigns slots, and places operations.
 //!
-//! Everything is a scalar, but in the loops that [`analyse`] finds to be vectors. Within one, a value is a scalar (the same for all iterations) or an array of a block's
-//! length. Scalars that do not depend on the block are computed once, before the loop (*early*).
+//! Every value is a scalar, except in the loops that [`analyse`] finds to be vector loops. Within
+//! such a loop, a value is a scalar (the same for all iterations) or an array of a block's length.
+//! Scalars that do not depend on the block are computed once, before the loop (*early*).
 
 mod analyse;
 mod expr;
@@ -24,24 +25,25 @@ use std::collections::{HashMap, HashSet};
 struct Value {
     slot: Slot,
     ty: Ty,
-    /// An array, not a scalar.
+    /// Whether the value is an array, not a scalar.
     array: bool,
-    /// A scalar that is known before the vector loop around begins.
+    /// Whether the value is a scalar that is known before the enclosing vector loop begins.
     early: bool,
 }
 
-/// Where a value is wanted.
+/// Where a value should be written.
 #[derive(Clone, Copy)]
 struct Target {
     slot: Slot,
     array: bool,
 }
 
-/// What a register is.
+/// What a register of the kernel is bound to.
 #[derive(Clone)]
 enum Bound {
     Value(Value),
-    /// In a vector loop: an index that steps through the iterations. Its values are made where they are asked for.
+    /// In a vector loop, an index that is linear in the counter. Its values are computed when
+    /// something needs them.
     Linear(Linear, Option<Value>),
 }
 
@@ -49,16 +51,19 @@ enum Bound {
 struct Vector {
     counter: Slot,
     head: Vec<Step>,
-    /// At the beginning of each block, and what they are of: array, start, step.
+    /// The windows that move at the beginning of each block, and the slot of each by array, start
+    /// and step.
     windows: Vec<Window>,
     window_of: HashMap<(Slot, Slot, Slot), Slot>,
-    /// Operations of the head and their results: operation, operands.
+    /// The results of the head's operations, by operation and operands.
     known: HashMap<(usize, [Slot; 3]), Slot>,
-    /// Scalars as arrays of elements of a size: a slot may be seen under several types.
+    /// The arrays that repeat a scalar, by the scalar's slot and the element size: a slot may be
+    /// read as several types.
     splats: HashMap<(Slot, usize), Slot>,
-    /// Loops and branches around, within this loop.
+    /// The number of enclosing loops and branches within this loop.
     depth: u32,
-    /// What is stored to, and which registers must not be windows because their memory is stored to before their last use.
+    /// What the loop stores to, and which registers must not be windows because their memory is
+    /// stored to before their last use.
     stored: analyse::Stored,
     copied: HashSet<Reg>,
 }
@@ -81,7 +86,7 @@ struct Lower<'k> {
     vector: Option<Vector>,
 }
 
-/// The program of `main` or `finish`.
+/// Lowers `main` or `finish`.
 pub(super) fn lower(k: &Kernel, body: &[Stmt], level: Level) -> Program {
     let program = Program {
         homes: Vec::new(),
@@ -127,7 +132,7 @@ impl Lower<'_> {
         self.program.homes.len() as Slot - 1
     }
 
-    /// A new scalar: its slot and its number.
+    /// Makes a new scalar; returns its slot and its number.
     fn scalar(&mut self) -> (Slot, u32) {
         let number = self.program.scalars;
         self.program.scalars += 1;
@@ -144,7 +149,7 @@ impl Lower<'_> {
         slot
     }
 
-    /// A new block register.
+    /// Makes a new block register.
     fn register(&mut self, ty: Ty) -> Slot {
         self.slot(Home::Block(ty.size() as u32))
     }
@@ -154,7 +159,7 @@ impl Lower<'_> {
         Value { slot, ty, array: false, early: true }
     }
 
-    /// The address of an array's first element.
+    /// Returns the slot with the address of an array's first element.
     fn base(&mut self, m: Mem) -> Slot {
         if let Some(slot) = self.bases.get(&m) {
             return *slot;
@@ -174,7 +179,7 @@ impl Lower<'_> {
         slot
     }
 
-    /// The stride of an array, if it has one.
+    /// Returns the stride of an array, if it has one.
     fn stride(&mut self, m: Mem) -> Option<Value> {
         let Mem::Array(i) = m else { return None };
         if !self.k.arrays[i as usize].strided {
@@ -206,7 +211,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The result of an operation of scalars.
+    /// Returns the result of an operation on scalars.
     fn of_scalars(&mut self, op: Op, operands: &[Value], ty: Ty) -> Value {
         let mut slots = [NONE; 3];
         slots.iter_mut().zip(operands).for_each(|(s, v)| *s = v.slot);
@@ -218,7 +223,8 @@ impl Lower<'_> {
         Value { slot, ty, array: false, early: false }
     }
 
-    /// The result of an operation that is done before the vector loop, if there is one.
+    /// Returns the result of an operation that is computed before the enclosing vector loop, or
+    /// here if there is none.
     fn once(&mut self, op: Op, slots: [Slot; 3], ty: Ty) -> Value {
         let key = (op as usize, slots);
         if let Some(slot) = self.vector.as_ref().and_then(|v| v.known.get(&key)) {
@@ -235,7 +241,7 @@ impl Lower<'_> {
         self.early(slot, ty)
     }
 
-    /// A scalar as an array.
+    /// Returns a scalar as an array.
     fn splat(&mut self, v: Value) -> Value {
         if v.array {
             return v;
@@ -256,7 +262,7 @@ impl Lower<'_> {
         Value { slot, array: true, early: false, ..v }
     }
 
-    /// Puts a value where it is wanted.
+    /// Copies a value to the target, unless it is there.
     fn place(&mut self, v: Value, to: Target) -> Value {
         if v.slot == to.slot {
             return v;
@@ -270,7 +276,7 @@ impl Lower<'_> {
         Value { slot: to.slot, array: to.array, early: false, ..v }
     }
 
-    /// The result of an operation of these operands.
+    /// Returns the result of an operation on these operands.
     fn apply(&mut self, kind: Kind, mut operands: Vec<Value>, to: Option<Target>) -> Value {
         let ty = kind.result();
         if kind.is_same() {
@@ -300,7 +306,8 @@ impl Lower<'_> {
         {
             return v;
         }
-        // an operation onto an operand is right, but slow: its loop is no vector
+        // the result must not be in an operand's place: that would be right, but the loop would not
+        // run as vector code
         let elsewhere = to.filter(|to| to.array && !slots.contains(&to.slot));
         let slot = elsewhere.map_or_else(|| self.register(ty), |to| to.slot);
         self.push(op, slot, slots);
@@ -308,7 +315,7 @@ impl Lower<'_> {
         to.map_or(v, |to| self.place(v, to))
     }
 
-    /// The operation with its result in an operand's place, if there is code for it.
+    /// Emits the operation with its result in an operand's place, if there is code for that.
     fn onto(&mut self, kind: Kind, operands: &[Value], slots: [Slot; 3], to: Target) -> Option<Value> {
         let is_product = operands.len() == 3;
         let at = if is_product { 2 } else { slots[..operands.len()].iter().position(|s| *s == to.slot)? };
@@ -349,7 +356,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A sum and the like of two numbers of i64.
+    /// Returns the sum, difference, product or the like of two numbers of i64.
     fn int(&mut self, op: BinaryOp, a: Num, b: Num) -> Num {
         if let Some(known) = linear::folded(op, a, b) {
             return known;
@@ -359,7 +366,7 @@ impl Lower<'_> {
         Num::Slot(v.slot, v.early)
     }
 
-    /// A number as a value.
+    /// Returns a number as a value.
     fn number(&mut self, n: Num) -> Value {
         match n {
             Num::Const(x) => {
@@ -379,7 +386,7 @@ fn push(list: &mut Vec<Step>, op: Op, d: Slot, [a, b, c]: [Slot; 3]) {
     }
 }
 
-/// The same operation with arrays first, and without "greater".
+/// Returns an equal operation with array operands first, and without "greater".
 fn ordered(kind: Kind, operands: &mut [Value]) -> Kind {
     match kind {
         Kind::Binary(op @ (BinaryOp::Gt | BinaryOp::Ge), ty) => {

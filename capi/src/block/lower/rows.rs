@@ -1,6 +1,8 @@
-//! A loop in order over rows of 128 columns, each a loop over its columns, seen as one loop over elements `i = 128 r + c`.
+//! Matches a sequential loop over rows, each with an inner loop over 128 columns, which can be
+//! lowered as one loop over elements `i = 128 r + c`.
 //!
-//! It is one where r and c are used only as `128 r + c` (a multiple of it, plus what does not change), but for the columns that go on from row to row, at c.
+//! That holds if r and c are used only as `128 r + c` (or a multiple of it, plus what does not
+//! change), except for the array of columns that each row updates at index c.
 
 use super::analyse;
 use super::fold::{Next, next};
@@ -11,34 +13,34 @@ use std::collections::HashMap;
 
 /// The parts of such a loop.
 pub(super) struct Rows<'s> {
-    /// What is known of a row.
+    /// The statements before the inner loop, which compute values of a row.
     pub before: Vec<&'s Stmt>,
     pub column: Reg,
     pub inner: &'s [Stmt],
     pub folds: Vec<Columns<'s>>,
-    /// How many elements are left from the row on; None: its 128.
+    /// The number of elements from this row on, or `None` if every row has 128.
     pub left: Option<&'s Expr>,
 }
 
-/// Columns that go on.
+/// An array of columns that each row updates.
 pub(super) struct Columns<'s> {
     pub columns: Mem,
-    /// The register of the column's value before.
+    /// The register that holds the column's old value.
     pub old: Reg,
     pub next: Next<'s>,
 }
 
-/// What a value is in terms of r and c.
+/// How a value depends on r and c.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// So many r and c, plus what is the same for all.
+    /// The factors of r and c; the rest is the same for all elements.
     Linear(i64, i64),
-    /// Anything else of element i.
+    /// Any other function of element i.
     Element,
 }
 
 impl Form {
-    /// It is of the element: r and c are together what i is.
+    /// Whether the value depends on r and c only through i.
     fn is_whole(self) -> bool {
         match self {
             Form::Linear(r, c) => Some(r) == c.checked_mul(COLUMNS),
@@ -47,7 +49,8 @@ impl Form {
     }
 }
 
-/// The loop over `r` with this body, if it is one. `known`: whether there is code for the columns' operation.
+/// Matches the loop over `r` with this body. `known` says whether there is code for the columns'
+/// operation.
 pub(super) fn find<'s>(
     k: &Kernel,
     r: Reg,
@@ -59,7 +62,7 @@ pub(super) fn find<'s>(
     for s in body {
         match s {
             Stmt::Let(x, e, _) if columns.is_none() => {
-                // it is computed even if there are no rows: nothing may be read
+                // it is computed even if there are no rows, so it must not read memory
                 let form = forms.of(e).filter(|f| matches!(f, Form::Linear(..)) && !reads(e))?;
                 forms.forms.insert(*x, form);
                 before.push(s);
@@ -81,7 +84,8 @@ pub(super) fn find<'s>(
     (!folds.is_empty()).then_some(Rows { before, column, inner, folds, left })
 }
 
-/// `min(left, 128)` columns, where `left` lessens by 128 a row. None: another count.
+/// Matches the number of columns of a row: 128, which gives `Some(None)`, or `min(left, 128)`,
+/// where `left` decreases by 128 with each row, which gives `left`.
 fn left<'s>(before: &[&'s Stmt], count: &'s Expr, forms: &Forms) -> Option<Option<&'s Expr>> {
     let count = match count {
         Expr::Reg(m) => before.iter().find_map(|s| match s {
@@ -100,9 +104,9 @@ fn left<'s>(before: &[&'s Stmt], count: &'s Expr, forms: &Forms) -> Option<Optio
 }
 
 struct Forms {
-    /// Registers not among them are the same for all elements.
+    /// The forms of registers; those not in the map are the same for all elements.
     forms: HashMap<Reg, Form>,
-    /// Values of columns before: they may be used for the next ones only.
+    /// The registers that hold old values of columns, which only the columns' next values may use.
     old: HashMap<Reg, Mem>,
 }
 
@@ -153,7 +157,7 @@ impl Forms {
                 _ => return None,
             }
         }
-        // the columns are seen by nothing else
+        // nothing else may access the columns
         let mut stored = Vec::new();
         analyse::collect(body, &mut stored);
         let once = |f: &Columns| {
@@ -163,7 +167,7 @@ impl Forms {
         (folds.len() == self.old.len() && folds.iter().all(|f| once(f) && read(f))).then_some(folds)
     }
 
-    /// None: r and c otherwise.
+    /// Returns the form of an expression, or `None` if it uses r and c in another way.
     fn of(&self, e: &Expr) -> Option<Form> {
         match e {
             Expr::Reg(r) if self.old.contains_key(r) => return None,

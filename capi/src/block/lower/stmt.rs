@@ -1,4 +1,4 @@
-//! Statements.
+//! Lowers statements.
 
 use super::fold::INDEX;
 use super::linear::Num;
@@ -24,7 +24,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The steps of a block of its own.
+    /// Lowers statements to steps of their own.
     fn steps(&mut self, body: &[Stmt]) -> Vec<Step> {
         let before = std::mem::take(&mut self.here);
         self.block(body);
@@ -71,7 +71,7 @@ impl Lower<'_> {
                 self.here.push(Step::If { flag, yes, no });
             }
             Stmt::Record(site, c, at) => self.record(*site, c, at),
-            // a local array's place is fixed; hints are for compiled code
+            // a local array has a fixed place; hints are only for compiled code
             Stmt::Local(_) | Stmt::Note(_) | Stmt::Prefetch { .. } => {}
             Stmt::LoadVec(..) | Stmt::StoreVec(..) | Stmt::Barrier | Stmt::Arrive(..) => {
                 unreachable!("verified: a CPU kernel")
@@ -95,7 +95,7 @@ impl Lower<'_> {
             return;
         }
         let mut v = self.value(e);
-        // another name of what changes is a copy
+        // a second name of a register that may be assigned needs a copy of the value
         let changes = self.vars.contains(&v.slot) && self.is_renaming(e);
         let stored = v.array && self.vector.as_ref().is_some_and(|vector| vector.copied.contains(&r));
         if changes || stored {
@@ -106,7 +106,8 @@ impl Lower<'_> {
         self.bound.insert(r, Bound::Value(v));
     }
 
-    /// In a vector loop it is an array, whatever it begins with.
+    /// Defines a register that may be assigned. In a vector loop it is an array, whatever its first
+    /// value is.
     fn var(&mut self, r: Reg, e: &Expr) {
         let (ty, array) = (self.k.ty(e), self.vector.is_some());
         let slot = if array { self.register(ty) } else { self.scalar().0 };
@@ -120,7 +121,8 @@ impl Lower<'_> {
             unreachable!("verified: {r:?} is a var")
         };
         if let (true, false, Expr::Binary(_, _, x)) = (self.vector.is_some(), var.array, e) {
-            // the only var of outside that a vector loop may assign: see `analyse`
+            // a vector loop assigns only one kind of outer register, by `or`: see
+            // `analyse::is_vector`
             let x = self.value(x);
             let x = self.splat(x);
             if let Some(op) = fold(Fold::InOrder, Kind::Binary(BinaryOp::Or, var.ty), self.level) {
@@ -131,7 +133,7 @@ impl Lower<'_> {
         self.compute(e, Some(Target { slot: var.slot, array: var.array }));
     }
 
-    /// One by one.
+    /// Lowers a loop whose iterations run one by one.
     fn each(&mut self, r: Reg, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         let [lo, hi] = self.bounds(lo, hi);
         let counter = self.scalar().0;
@@ -147,13 +149,13 @@ impl Lower<'_> {
         [lo, hi].map(|e| self.value(e).slot)
     }
 
-    /// A block at a time.
+    /// Lowers a loop that runs a block of iterations at a time.
     fn blocks(&mut self, r: Reg, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         let [lo, hi] = self.bounds(lo, hi);
         self.blocks_of(r, lo, hi, body, &mut |l| l.block(body));
     }
 
-    /// The same, of statements that `inner` writes.
+    /// Lowers such a loop with a body that `inner` emits.
     pub(super) fn blocks_of(
         &mut self,
         r: Reg,
@@ -203,7 +205,7 @@ impl Lower<'_> {
         let condition = self.splat(condition);
         match self.linear(at) {
             Some(l) => {
-                // at the beginning of the block: not early, so that it is computed here
+                // the first index is computed in each block: the counter is not early
                 let counter = self.vector.as_ref().map_or(NONE, |v| v.counter);
                 let moved = self.int(BinaryOp::Mul, Num::Slot(counter, false), l.step);
                 let start = self.int(BinaryOp::Add, moved, l.start);
@@ -219,5 +221,5 @@ impl Lower<'_> {
     }
 }
 
-/// Registers.
+/// A set of registers.
 pub(super) type Regs = HashSet<Reg>;

@@ -1,4 +1,5 @@
-//! Casts: Rust's are those of the language (truncation, saturation, NaN gives 0). A bool is a byte, 0 or 1; halves are cast from and to f32 only.
+//! Casts. Rust's casts are those of the language (truncation, saturation, NaN gives 0). A bool is a
+//! byte, 0 or 1; f16 and bf16 are cast from and to f32 only.
 
 use super::Op;
 use super::shapes::{Arrays, Unary, unary};
@@ -20,7 +21,7 @@ macro_rules! casts {
         }
     )*)* };
 }
-// to an integer of the same or a lesser size the sign makes no difference
+// the sign makes no difference for a cast to an integer of the same or a smaller size
 casts! {
     u8: u16 u32 u64 f32 f64;
     u16: u8 u32 u64 f32 f64;
@@ -34,7 +35,7 @@ casts! {
     f64: u8 u16 u32 u64 i8 i16 i32 i64 f32;
 }
 
-/// `x != 0`.
+/// A cast to bool, `x != 0`.
 struct ToBool<T>(PhantomData<T>);
 
 macro_rules! to_bool {
@@ -72,7 +73,7 @@ half!(ToBf16: f32 -> u16, |x| {
 });
 half!(OfF16: u16 -> f32, |h| {
     let (size, sign) = (u32::from(h & 0x7fff) << 13, u32::from(h & 0x8000) << 16);
-    // the bias of the exponent, 2^112: exact, subnormals included
+    // the product corrects the exponent's bias by 2^112, which is exact, also for subnormal numbers
     let finite = (f32::from_bits(size) * f32::from_bits(0x7780_0000)).to_bits();
     f32::from_bits((if size >= 0x0f80_0000 { size.wrapping_add(0x7000_0000) } else { finite }) | sign)
 });
@@ -80,7 +81,7 @@ half!(ToF16: f32 -> u16, |x| {
     let bits = x.to_bits();
     let size = bits & 0x7fff_ffff;
     let normal = size.wrapping_sub(0x3800_0000).wrapping_add(0xfff + (size >> 13 & 1)) >> 13;
-    // below 2^-14 the addition rounds to steps of 2^-24
+    // below 2^-14 the addition of 0.5 rounds to multiples of 2^-24
     let small = (f32::from_bits(size) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let half = if size < 0x3880_0000 { small } else if size >= 0x4780_0000 { 0x7c00 } else { normal };
     let nan = size > 0x7f80_0000;
@@ -93,7 +94,7 @@ pub(super) fn is_same(from: Ty, to: Ty) -> bool {
     from == to || (to != Ty::Bool && integer(from) && integer(to) && from.size() == to.size())
 }
 
-/// The code of a cast that changes bits.
+/// Returns the code of a cast that changes bits.
 pub(super) fn find(from: Ty, to: Ty, arrays: Arrays, level: Level) -> Option<Op> {
     macro_rules! of {
         ($a:ident) => {
@@ -103,7 +104,7 @@ pub(super) fn find(from: Ty, to: Ty, arrays: Arrays, level: Level) -> Option<Op>
                 _ => None,
             }
         };
-        // to the integers that the list has, by size
+        // casts to the integers that the list has, by size
         ($a:ident: $($size:literal $b:ident)*) => {
             match to.size() {
                 $($size if to.is_int() => unary::<Cast<$a, $b>>(arrays, level),)*

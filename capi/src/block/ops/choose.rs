@@ -1,4 +1,5 @@
-//! The code of an operation of kernel IR, by its element type and which of its operands are arrays.
+//! Chooses the code of an operation of kernel IR, by its element type and by which of its operands
+//! are arrays.
 
 use super::shapes::{Arrays, OntoV, VSOnto, VVOnto, binary, plain_binary, plain_ternary, ternary, unary};
 use super::{Op, at, cast, float, integer};
@@ -11,20 +12,20 @@ pub enum Kind {
     Unary(UnaryOp, Ty),
     Binary(BinaryOp, Ty),
     MulAdd(Ty),
-    /// Of values of that type.
+    /// The type is that of the two values.
     Select(Ty),
     Cast(Ty, Ty),
-    /// A float as it is stored in a result.
+    /// A float in the form in which it is stored in a result.
     Canonical(Ty),
-    /// A byte of memory as a bool.
+    /// A byte of memory as a bool: any byte but 0 is true.
     IsTrue,
-    /// z + x * y and z - x * y of floats, rounded twice.
+    /// The sums z + x * y and z - x * y of floats, rounded twice.
     Added(Ty),
     Subtracted(Ty),
 }
 
 impl Kind {
-    /// The type of its result.
+    /// The type of the result.
     pub fn result(self) -> Ty {
         match self {
             Kind::Unary(op, ty) => op.result(ty),
@@ -39,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Whether its result has the operand's bits.
+    /// Whether the result has the same bits as the operand.
     pub fn is_same(self) -> bool {
         match self {
             Kind::Unary(op, _) => matches!(op, UnaryOp::Unlikely | UnaryOp::ToBits | UnaryOp::FromBits),
@@ -49,14 +50,15 @@ impl Kind {
     }
 }
 
-/// Calls a function with an operation of the float type.
+/// Calls a function with the float operation of the type.
 macro_rules! floats {
     ($f:ident, $op:ident, $ty:expr, $($args:tt)*) => {
         if $ty == Ty::F32 { $f::<float::$op<f32>>($($args)*) } else { $f::<float::$op<f64>>($($args)*) }
     };
 }
 
-/// The same by the size of an integer (a bool is a byte), where the sign makes no difference.
+/// Calls a function with the operation for the integer's size, where the sign makes no difference.
+/// A bool is a byte.
 macro_rules! sizes {
     ($narrow:ident $wide:ident, $op:ident, $ty:expr, $($args:tt)*) => {
         match $ty.size() {
@@ -68,7 +70,7 @@ macro_rules! sizes {
     };
 }
 
-/// The same by the type, where it does.
+/// Calls a function with the operation for the integer's type, where the sign makes a difference.
 macro_rules! signs {
     ($narrow:ident $wide:ident, $op:ident, $ty:expr, $($args:tt)*) => {
         match $ty {
@@ -81,7 +83,8 @@ macro_rules! signs {
     };
 }
 
-/// The code for operands of which some are arrays, the others scalars. None: there is none for this mixture, but for arrays only there is.
+/// Returns the code for operands some of which are arrays and the others scalars. Returns `None` if
+/// this mixture has no code; operands that are all arrays always have it.
 pub fn find(kind: Kind, arrays: Arrays, level: Level) -> Option<Op> {
     match kind {
         Kind::Unary(op, ty) => find_unary(op, ty, arrays, level),
@@ -160,7 +163,9 @@ fn integer_binary(op: BinaryOp, ty: Ty, arrays: Arrays, level: Level) -> Option<
     }
 }
 
-/// The code for a result that is the first operand, the second an array; or of a product and sum the third operand, the first an array.
+/// Returns the code for a result in the place of an operand: of the first one if there are two, the
+/// second being an array or not; of the third one of a product and sum, whose first operand is an
+/// array.
 pub fn in_place(kind: Kind, second_is_array: bool, level: Level) -> Option<Op> {
     macro_rules! onto {
         ($op:ident, $ty:expr) => {

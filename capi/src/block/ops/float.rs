@@ -1,4 +1,5 @@
-//! Operations of f32 and f64: what `scalar/eval.rs` says, written so that loops become vectors.
+//! Operations of f32 and f64. They compute what `scalar/eval.rs` defines, in a form whose loops the
+//! compiler can vectorise.
 
 use super::shapes::{Binary, Ternary, Unary};
 use std::marker::PhantomData;
@@ -50,13 +51,13 @@ unary!(Floor, |x: T| x.floor());
 unary!(Ceil, |x: T| x.ceil());
 unary!(Trunc, |x: T| x.trunc());
 unary!(RoundTiesEven, |x: T| x.round_ties_even());
-// halves away from zero: x - trunc(x) is exact
+// rounds halves away from zero; x - trunc(x) is exact
 unary!(Round, |x: T| {
     let whole = x.trunc();
     let up: T = if (x - whole).abs() >= 0.5 { 1.0 } else { 0.0 };
     (whole.abs() + up).copysign(x)
 });
-// as it is stored in a result: a NaN is the one canonical NaN
+// the form in which a result is stored: every NaN becomes the one canonical NaN
 unary!(Canonical, |x: T| if x.is_nan() { T::NAN } else { x });
 
 binary!(Add, same, |x, y| x + y);
@@ -64,7 +65,8 @@ binary!(Sub, same, |x, y| x - y);
 binary!(Mul, same, |x, y| x * y);
 binary!(Div, same, |x, y| x / y);
 binary!(RemSlow, same, |x, y| x % y);
-// NaN wins, -0 < +0. Equal operands differ at most in the sign of zero, so "or" of the bits is the lesser, "and" the greater.
+// A NaN wins, and -0 < +0. Equal operands differ at most in the sign of zero, so "or" of the bits
+// is the lesser one, and "and" the greater.
 binary!(Min, same, |x, y| {
     let least = if x < y { x } else { y };
     let least = if x == y { from_bits(bits(x) | bits(y)) } else { least };
@@ -80,9 +82,10 @@ binary!(Ne, u8, |x, y| u8::from(x != y));
 binary!(Lt, u8, |x, y| u8::from(x < y));
 binary!(Le, u8, |x, y| u8::from(x <= y));
 
-/// Rounded once.
+/// A fused multiply-add, which rounds once.
 pub(super) struct MulAdd<T>(PhantomData<T>);
-/// A product and a sum, each rounded: z + x * y, z - x * y.
+/// A product added to z, or subtracted from it, each operation rounded by itself: z + x * y, z - x
+/// * y.
 pub(super) struct Added<T>(PhantomData<T>);
 pub(super) struct Subtracted<T>(PhantomData<T>);
 
@@ -106,7 +109,7 @@ ternary!(Added, f64, |x, y, z| z + x * y);
 ternary!(Subtracted, f32, |x, y, z| z - x * y);
 ternary!(Subtracted, f64, |x, y, z| z - x * y);
 
-/// The bits of f32 and f64, by their type.
+/// The bits of f32 and f64, as an integer type.
 trait Float: Copy {
     type Bits;
     fn to(self) -> Self::Bits;

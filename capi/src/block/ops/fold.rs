@@ -1,4 +1,5 @@
-//! Reductions of an array: in order into a scalar, by rows into columns, and the tree that joins those.
+//! Reductions of an array: in order into a scalar, row by row into 128 columns, and the tree that
+//! joins those columns.
 
 use super::shapes::{Binary, Ternary, get, put};
 use super::{Code, Kind, Op, at, float, integer};
@@ -9,24 +10,24 @@ use std::marker::PhantomData;
 
 const WIDTH: usize = COLUMNS as usize;
 
-/// What goes on from a value with the i-th element of two arrays (or one).
+/// How a reduction takes the i-th element of one or two arrays into its value.
 trait Go {
     type T: Copy;
     /// # Safety
-    /// The elements are there.
+    /// The arrays have an i-th element.
     unsafe fn on(x: Self::T, a: *const u8, b: *const u8, i: usize) -> Self::T;
 }
 
-/// With the element itself.
+/// The value is joined with the element itself.
 struct Element<K>(PhantomData<K>);
-/// With the product of two elements.
+/// The product of two elements is added to the value.
 struct Product<K>(PhantomData<K>);
 
 impl<T: Copy, K: Binary<In = T, Out = T>> Go for Element<K> {
     type T = T;
     #[inline(always)]
     unsafe fn on(x: T, a: *const u8, _: *const u8, i: usize) -> T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         K::of(x, unsafe { get(a, i) })
     }
 }
@@ -35,29 +36,31 @@ impl<T: Copy, K: Ternary<First = T, In = T, Out = T>> Go for Product<K> {
     type T = T;
     #[inline(always)]
     unsafe fn on(x: T, a: *const u8, b: *const u8, i: usize) -> T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises it.
         unsafe { K::of(get(a, i), get(b, i), x) }
     }
 }
 
-/// d, a scalar, goes on with each element in order.
+/// Joins the scalar `d` with each element in order.
 struct InOrder<G>(PhantomData<G>);
 
 impl<G: Go> Code for InOrder<G> {
     #[inline(always)]
     unsafe fn run(d: *mut u8, a: *const u8, b: *const u8, _: *const u8, n: usize) {
-        // SAFETY: the caller promises so many elements, and one of d.
+        // SAFETY: the caller promises `n` elements of the operands, and one of `d`.
         unsafe { put(d, 0, (0..n).fold(get::<G::T>(d, 0), |x, i| G::on(x, a, b, i))) }
     }
 }
 
-/// Each of d's 128 columns goes on with its elements: i, i + 128, ..
+/// Joins each of the 128 columns of `d` with its elements: column i with the elements i, i + 128,
+/// and so on.
 struct Rows<G>(PhantomData<G>);
 
 impl<G: Go> Code for Rows<G> {
     #[inline(always)]
     unsafe fn run(d: *mut u8, a: *const u8, b: *const u8, _: *const u8, n: usize) {
-        // SAFETY: the caller promises so many elements, and 128 of d (or n, if that is less: no others are touched).
+        // SAFETY: the caller promises `n` elements of the operands, and 128 of `d` (or `n`, if that
+        // is less: no others are accessed).
         unsafe {
             let full = n / WIDTH;
             if full > 0 {
@@ -76,13 +79,13 @@ impl<G: Go> Code for Rows<G> {
     }
 }
 
-/// d, a scalar, is 128 columns joined as a tree of neighbours.
+/// Joins 128 columns into the scalar `d`, as a tree of neighbours.
 struct Tree<K>(PhantomData<K>);
 
 impl<T: Copy, K: Binary<In = T, Out = T>> Code for Tree<K> {
     #[inline(always)]
     unsafe fn run(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, _: usize) {
-        // SAFETY: the caller promises 128 elements of a, and one of d.
+        // SAFETY: the caller promises 128 elements of `a`, and one of `d`.
         unsafe {
             let columns: [T; WIDTH] = a.cast::<[T; WIDTH]>().read();
             let x64: [T; 64] = std::array::from_fn(|k| K::of(columns[2 * k], columns[2 * k + 1]));
@@ -95,18 +98,20 @@ impl<T: Copy, K: Binary<In = T, Out = T>> Code for Tree<K> {
     }
 }
 
-/// Which reduction.
+/// The kinds of reductions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fold {
-    /// d, a scalar, goes on with the elements of a (and b) in order.
+    /// Joins the scalar `d` with the elements of `a` (and `b`) in order.
     InOrder,
-    /// d's 128 columns go on with them, row by row; a block begins with a row.
+    /// Joins the 128 columns of `d` with the elements, row by row; a block begins at the first
+    /// column of a row.
     Rows,
-    /// d, a scalar, becomes the tree of a's 128 columns.
+    /// Sets the scalar `d` to the tree of the 128 columns of `a`.
     Tree,
 }
 
-/// Its code. `kind`: of the value and the element; or of the two factors and the value, for which there is no tree.
+/// Returns the code of a reduction. The types of `kind` are those of the value and the element, or
+/// those of the two factors and the value, for which there is no tree.
 pub fn fold(fold: Fold, kind: Kind, level: Level) -> Option<Op> {
     macro_rules! of {
         ($op:ty) => {

@@ -1,4 +1,5 @@
-//! Operations of integers, bools (a byte, 0 or 1) and of whatever is only chosen or moved. Where the sign makes no difference there are unsigned ones only.
+//! Operations of integers and bools (a byte, 0 or 1), and those that only choose or move values.
+//! Where the sign makes no difference, there are only the operations of unsigned integers.
 
 use super::shapes::{Binary, Ternary, Unary};
 use std::marker::PhantomData;
@@ -58,7 +59,7 @@ binary!(Shl: u8 u16 u32 u64; |x, y| x.wrapping_shl(y as u32));
 binary!(Shr: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| x.wrapping_shr(y as u32));
 binary!(Min: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| x.min(y));
 binary!(Max: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| x.max(y));
-// total: by zero it is zero
+// total functions: the quotient and the remainder by zero are zero
 binary!(Div: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| if y == 0 { 0 } else { x.wrapping_div(y) });
 binary!(Rem: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) });
 comparison!(Eq: u8 u16 u32 u64; |x, y| x == y);
@@ -66,7 +67,7 @@ comparison!(Ne: u8 u16 u32 u64; |x, y| x != y);
 comparison!(Lt: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| x < y);
 comparison!(Le: u8 u16 u32 u64 i8 i16 i32 i64; |x, y| x <= y);
 
-/// Not, of a bool.
+/// The negation of a bool.
 pub(super) struct NotBool;
 
 impl Unary for NotBool {
@@ -78,7 +79,7 @@ impl Unary for NotBool {
     }
 }
 
-/// A byte of memory as a bool.
+/// A byte of memory as a bool: any byte but 0 is true.
 pub(super) struct IsTrue;
 
 impl Unary for IsTrue {
@@ -90,9 +91,9 @@ impl Unary for IsTrue {
     }
 }
 
-/// The second where the first holds, else the third.
+/// The second operand where the first one holds, else the third.
 pub(super) struct Select<T>(PhantomData<T>);
-/// Product and sum.
+/// A multiply-add.
 pub(super) struct MulAdd<T>(PhantomData<T>);
 
 macro_rules! ternary {

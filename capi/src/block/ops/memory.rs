@@ -1,4 +1,5 @@
-//! Moving elements, and what has its own shape. Only the size of an element matters.
+//! Operations that move elements, and those whose operands have shapes of their own. Of an
+//! element's type, only the size matters.
 
 use super::{Code, Op, at};
 use crate::level::Level;
@@ -12,7 +13,8 @@ macro_rules! moves {
             #[allow(unused_variables)]
             unsafe fn run($d: *mut u8, $a: *const u8, $b: *const u8, $c: *const u8, $n: usize) {
                 type $t<T> = T;
-                // SAFETY: the caller promises that the operands are as the documentation says, and the elements there.
+                // SAFETY: the caller promises operands as the documentation of the operation says,
+                // and their elements.
                 unsafe { $body }
             }
         }
@@ -33,7 +35,7 @@ moves! {
     copy = Copied, |d, a, b, c, n, E| std::ptr::copy(a.cast::<E<T>>(), d.cast::<E<T>>(), n)
 }
 moves! {
-    /// d = a, a scalar; d, an array, is that everywhere.
+    /// d[i] = a for all i; `a` is a scalar.
     splat = Splat, |d, a, b, c, n, E| {
         let value = a.cast::<E<T>>().read();
         for i in 0..n {
@@ -42,22 +44,22 @@ moves! {
     }
 }
 moves! {
-    /// d = b[a]: a scalar index (i64).
+    /// d = b[a]; `a` is a scalar index (i64).
     load_one = LoadOne, |d, a, b, c, n, E| d.cast::<T>().write(element::<E<T>>(b, index(a, 0)).read())
 }
 moves! {
-    /// d = c ? b[a] : 0.
+    /// d = c ? b[a] : 0, of scalars; `b` is not read where `c` is false.
     load_if = LoadIf, |d, a, b, c, n, E| {
         let value = if c.read() != 0 { element::<E<T>>(b, index(a, 0)).read() } else { T::default() };
         d.cast::<T>().write(value)
     }
 }
 moves! {
-    /// d[a] = b: a scalar index.
+    /// d[a] = b; `a` is a scalar index (i64).
     store_one = StoreOne, |d, a, b, c, n, E| element::<E<T>>(d, index(a, 0)).cast_mut().write(b.cast::<T>().read())
 }
 moves! {
-    /// d[i] = a[i * b]: b a scalar (i64).
+    /// d[i] = a[i * b]; `b` is a scalar (i64).
     load_strided = LoadStrided, |d, a, b, c, n, E| {
         let (d, step) = (d.cast::<E<T>>(), index(b, 0));
         if step == 2 {
@@ -72,7 +74,7 @@ moves! {
     }
 }
 moves! {
-    /// d[i * b] = a[i].
+    /// d[i * b] = a[i]; `b` is a scalar (i64).
     store_strided = StoreStrided, |d, a, b, c, n, E| {
         let step = index(b, 0);
         for i in 0..n {
@@ -81,7 +83,7 @@ moves! {
     }
 }
 moves! {
-    /// d[i] = b[a[i]]: indices (i64).
+    /// d[i] = b[a[i]]; the indices are of i64.
     gather = Gather, |d, a, b, c, n, E| {
         for i in 0..n {
             d.cast::<E<T>>().add(i).write(element::<T>(b, index(a, i)).read());
@@ -89,7 +91,7 @@ moves! {
     }
 }
 moves! {
-    /// d[i] = c[i] ? b[a[i]] : 0.
+    /// d[i] = c[i] ? b[a[i]] : 0; `b` is not read where `c` is false.
     gather_if = GatherIf, |d, a, b, c, n, E| {
         for i in 0..n {
             let value = if c.add(i).read() != 0 { element::<E<T>>(b, index(a, i)).read() } else { T::default() };
@@ -98,7 +100,7 @@ moves! {
     }
 }
 moves! {
-    /// d[a[i]] = b[i].
+    /// d[a[i]] = b[i]; the indices are of i64.
     scatter = Scatter, |d, a, b, c, n, E| {
         for i in 0..n {
             element::<E<T>>(d, index(a, i)).cast_mut().write(b.cast::<T>().add(i).read());
@@ -106,7 +108,7 @@ moves! {
     }
 }
 moves! {
-    /// d[i] = b[i] ? a[i] : 0; where it is 0, nothing is read.
+    /// d[i] = b[i] ? a[i] : 0; `a` is not read where `b` is false.
     load_masked = LoadMasked, |d, a, b, c, n, E| {
         if (0..n).fold(1, |all, i| all & b.add(i).read()) != 0 {
             std::ptr::copy(a.cast::<E<T>>(), d.cast::<T>(), n);
@@ -119,17 +121,17 @@ moves! {
     }
 }
 
-/// The i-th index.
+/// Reads the i-th index.
 ///
 /// # Safety
-/// It is there.
+/// The array has an i-th element.
 #[inline(always)]
 unsafe fn index(p: *const u8, i: usize) -> i64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     unsafe { p.cast::<i64>().add(i).read() }
 }
 
-/// The address of an element.
+/// The address of an element. It need not be in the array: nothing is read.
 #[inline(always)]
 fn element<T>(base: *const u8, i: i64) -> *const T {
     base.cast::<T>().wrapping_offset(i as isize)
@@ -142,7 +144,8 @@ macro_rules! others {
             #[inline(always)]
             #[allow(unused_variables)]
             unsafe fn run($d: *mut u8, $a: *const u8, $b: *const u8, $c: *const u8, $n: usize) {
-                // SAFETY: the caller promises that the operands are as the documentation says, and the elements there.
+                // SAFETY: the caller promises operands as the documentation of the operation says,
+                // and their elements.
                 unsafe { $body }
             }
         }
@@ -154,7 +157,7 @@ macro_rules! others {
 }
 
 others! {
-    /// d[i] = a + b * (c + i): scalars, of i64.
+    /// d[i] = a + b * (c + i); `a`, `b` and `c` are scalars of i64.
     ramp = Ramp, |d, a, b, c, n| {
         let step = index(b, 0);
         let start = index(a, 0).wrapping_add(step.wrapping_mul(index(c, 0)));
@@ -164,11 +167,11 @@ others! {
     }
 }
 others! {
-    /// d = min(d, b) if a: scalars.
+    /// d = min(d, b) if a, of scalars.
     record_one = RecordOne, |d, a, b, c, n| if a.read() != 0 { least(d, index(b, 0)) }
 }
 others! {
-    /// d = min(d, b[i]) for each i with a[i]: d a scalar.
+    /// d = min(d, b[i]) for each i where a[i] holds; `d` is a scalar.
     record = Record, |d, a, b, c, n| if any(a, n) {
         for i in 0..n {
             if a.add(i).read() != 0 {
@@ -178,7 +181,7 @@ others! {
     }
 }
 others! {
-    /// d = min(d, b + c * i) for each i with a[i]: all others scalars.
+    /// d = min(d, b + c * i) for each i where a[i] holds; all operands but `a` are scalars.
     record_linear = RecordLinear, |d, a, b, c, n| if any(a, n) {
         let (start, step) = (index(b, 0), index(c, 0));
         for i in 0..n {
@@ -190,10 +193,10 @@ others! {
 }
 
 /// # Safety
-/// `n` bools are there.
+/// `p` is an array of `n` bools.
 #[inline(always)]
 unsafe fn any(p: *const u8, n: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     unsafe { (0..n).fold(0, |any, i| any | p.add(i).read()) != 0 }
 }
 
@@ -202,6 +205,6 @@ unsafe fn any(p: *const u8, n: usize) -> bool {
 #[inline(always)]
 unsafe fn least(d: *mut u8, value: i64) {
     let d = d.cast::<i64>();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     unsafe { d.write(d.read().min(value)) }
 }

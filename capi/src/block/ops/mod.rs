@@ -1,7 +1,10 @@
-//! The loops that do the work: one for every operation, element type and kind of operands, compiled for each level of the instruction set.
+//! The loops that do the work: one for every operation, element type and kind of operands, compiled
+//! for each level of the instruction set.
 //!
-//! All have one signature, [`Op`]. An operand is an array of `n` elements, or one element (a scalar); which of both it is, is part of the operation: [`find`] chooses.
-//! Loops over raw pointers are in order, element by element, so that a result may be exactly an operand; the compiler adds the test that vectors need.
+//! All have one signature, [`Op`]. An operand is an array of `n` elements, or a scalar (one
+//! element); which of both is part of the operation, and [`find`] chooses. The loops access raw
+//! pointers element by element in order, so that a result may be exactly an operand; the compiler
+//! adds the overlap test that vector code needs.
 
 mod cast;
 mod choose;
@@ -20,16 +23,18 @@ pub(super) use memory::{
 
 use crate::level::Level;
 
-/// An operation on `n` elements: result, up to four operands, count. Those of scalars are of one element, whatever `n` is.
+/// An operation on `n` elements. The parameters are the result, three operands and `n`. Operations
+/// whose operands are all scalars compute one element, whatever `n` is.
 ///
 /// # Safety
-/// Every pointer that the operation uses is valid for as many elements of its type as the operation touches. The processor has the level that it was chosen for.
+/// Every pointer that the operation uses is valid for as many elements of its type as the operation
+/// accesses. The processor has the level that the code was chosen for.
 pub(super) type Op = unsafe fn(*mut u8, *const u8, *const u8, *const u8, usize);
 
-/// The code of an operation, to be compiled for each level.
+/// The code of an operation, which is compiled for each level.
 pub(super) trait Code {
     /// # Safety
-    /// As [`Op`].
+    /// The same conditions hold as for [`Op`].
     unsafe fn run(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize);
 }
 
@@ -37,7 +42,7 @@ macro_rules! level {
     ($name:ident $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         unsafe fn $name<K: Code>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises it.
             unsafe { K::run(d, a, b, c, n) }
         }
     };
@@ -52,7 +57,7 @@ level!(v4, "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx5
 #[cfg(not(target_arch = "x86_64"))]
 level!(v2);
 
-/// The code for a level.
+/// Returns the code for a level.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn at<K: Code>(level: Level) -> Op {
     match level {
@@ -62,7 +67,7 @@ pub(super) fn at<K: Code>(level: Level) -> Op {
     }
 }
 
-/// The code for a level.
+/// Returns the code, of which there is one level only.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn at<K: Code>(_: Level) -> Op {
     v2::<K>

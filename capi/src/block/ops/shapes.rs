@@ -1,4 +1,5 @@
-//! Loops by the kinds of their operands: V an array, S a scalar. In the type's name they stand in order.
+//! Loops, by the kinds of their operands: the name of each type has a letter for each operand in
+//! order, V for an array and S for a scalar.
 
 #![allow(clippy::upper_case_acronyms, reason = "a letter an operand")]
 
@@ -6,21 +7,21 @@ use super::{Code, Op, at};
 use crate::level::Level;
 use std::marker::PhantomData;
 
-/// What an operation does with elements.
+/// An operation of one operand.
 pub(super) trait Unary {
     type In: Copy;
     type Out;
     fn of(x: Self::In) -> Self::Out;
 }
 
-/// The same of two.
+/// An operation of two operands of one type.
 pub(super) trait Binary {
     type In: Copy;
     type Out;
     fn of(x: Self::In, y: Self::In) -> Self::Out;
 }
 
-/// The same of three, the first of which may have another type.
+/// An operation of three operands, the first of which may have another type.
 pub(super) trait Ternary {
     type First: Copy;
     type In: Copy;
@@ -28,25 +29,26 @@ pub(super) trait Ternary {
     fn of(x: Self::First, y: Self::In, z: Self::In) -> Self::Out;
 }
 
-/// The i-th element.
+/// Reads the i-th element.
 ///
 /// # Safety
-/// It is there.
+/// The array has an i-th element.
 #[inline(always)]
 pub(super) unsafe fn get<T: Copy>(p: *const u8, i: usize) -> T {
-    // SAFETY: the caller's promise; the arrays of callers need not be aligned more than their elements, and no less.
+    // SAFETY: the caller promises the element; callers' arrays are aligned to their elements.
     unsafe { p.cast::<T>().add(i).read() }
 }
 
 /// # Safety
-/// As [`get`].
+/// The same conditions hold as for [`get`].
 #[inline(always)]
 pub(super) unsafe fn put<T>(p: *mut u8, i: usize, value: T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises it.
     unsafe { p.cast::<T>().add(i).write(value) }
 }
 
-/// A shape of a loop: `$i` counts, `$n` is the count (1 without a loop), and what is read before the loop is a scalar.
+/// A shape of a loop: `$i` is the index, and what is read before `loop` is a scalar operand. The
+/// form without `loop` computes one element.
 macro_rules! shape {
     ($name:ident, $of:ident, |$d:ident, $a:ident, $b:ident, $c:ident, $i:ident| { $(let $s:ident = $before:expr;)* loop $body:expr }) => {
         pub(super) struct $name<K>(PhantomData<K>);
@@ -54,7 +56,7 @@ macro_rules! shape {
             #[inline(always)]
             #[allow(unused_variables)]
             unsafe fn run($d: *mut u8, $a: *const u8, $b: *const u8, $c: *const u8, n: usize) {
-                // SAFETY: the caller promises so many elements of each operand.
+                // SAFETY: the caller promises `n` elements of each array, and one of each scalar.
                 unsafe {
                     $(let $s = $before;)*
                     for $i in 0..n {
@@ -84,7 +86,7 @@ shape!(VV, Binary, |d, a, b, c, i| { loop K::of(get(a, i), get(b, i)) });
 shape!(VS, Binary, |d, a, b, c, i| { let s = get(b, 0); loop K::of(get(a, i), s) });
 shape!(SV, Binary, |d, a, b, c, i| { let s = get(a, 0); loop K::of(s, get(b, i)) });
 shape!(One2, Binary, |d, a, b, c| K::of(get(a, 0), get(b, 0)));
-// the result is the first operand
+// the result is in the place of the first operand
 shape!(OntoV, Binary, |d, a, b, c, i| { loop K::of(get(d, i), get(b, i)) });
 
 shape!(VVV, Ternary, |d, a, b, c, i| { loop K::of(get(a, i), get(b, i), get(c, i)) });
@@ -93,11 +95,11 @@ shape!(VSV, Ternary, |d, a, b, c, i| { let s = get(b, 0); loop K::of(get(a, i), 
 shape!(VSS, Ternary, |d, a, b, c, i| { let s = get(b, 0); let t = get(c, 0); loop K::of(get(a, i), s, t) });
 shape!(SSV, Ternary, |d, a, b, c, i| { let s = get(a, 0); let t = get(b, 0); loop K::of(s, t, get(c, i)) });
 shape!(One3, Ternary, |d, a, b, c| K::of(get(a, 0), get(b, 0), get(c, 0)));
-// the result is the third operand
+// the result is in the place of the third operand
 shape!(VVOnto, Ternary, |d, a, b, c, i| { loop K::of(get(a, i), get(b, i), get(d, i)) });
 shape!(VSOnto, Ternary, |d, a, b, c, i| { let s = get(b, 0); loop K::of(get(a, i), s, get(d, i)) });
 
-/// Which operands are arrays; the code for it, if there is.
+/// Which operands are arrays.
 pub(super) type Arrays<'a> = &'a [bool];
 
 pub(super) fn unary<K: Unary>(arrays: Arrays, level: Level) -> Option<Op> {
@@ -107,7 +109,7 @@ pub(super) fn unary<K: Unary>(arrays: Arrays, level: Level) -> Option<Op> {
     })
 }
 
-/// With scalars as operands of loops.
+/// Returns the code of a binary operation for any mixture of arrays and scalars.
 pub(super) fn binary<K: Binary>(arrays: Arrays, level: Level) -> Option<Op> {
     Some(match arrays {
         [false, false] => at::<One2<K>>(level),
@@ -117,7 +119,8 @@ pub(super) fn binary<K: Binary>(arrays: Arrays, level: Level) -> Option<Op> {
     })
 }
 
-/// Without: for what is rarely in an inner loop.
+/// Returns the code for operands that are all scalars or all arrays. It serves operations that
+/// inner loops rarely have, for which mixtures are not worth their code.
 pub(super) fn plain_binary<K: Binary>(arrays: Arrays, level: Level) -> Option<Op> {
     match arrays {
         [false, false] => Some(at::<One2<K>>(level)),

@@ -1,4 +1,4 @@
-//! Against the fake driver (`capi/tests/fake_cuda`), in processes that find it.
+//! Tests against the fake driver (`capi/tests/fake_cuda`), in processes that load it.
 
 use super::*;
 use crate::cuda::chosen;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const PTX: &CStr = c".version 7.0\n.entry add() { ret; }\n";
 
-/// Of `fake_counts`, which has so many numbers.
+/// The counters of `fake_count` that the tests compare.
 #[derive(Debug, PartialEq)]
 struct Counts {
     linkers: i64,
@@ -18,23 +18,23 @@ struct Counts {
 }
 
 fn counts(library: &Library) -> Counts {
-    // SAFETY: the fake driver's own function, by its header.
+    // SAFETY: the function is the fake driver's own and has the type of its header.
     let all = unsafe { library.get::<unsafe extern "C" fn() -> [i64; 18]>(b"fake_count").unwrap()() };
     Counts { linkers: all[16], links: all[17], machine_code: all[14], ptx: all[13] }
 }
 
-/// The part of the processes that the tests start: loads the PTX, and says what happened.
+/// The part of the processes that the tests start: loads the PTX, and prints the result.
 #[test]
 fn child() {
     let Ok(part) = std::env::var("ARRAYGPU_LINK_PART") else { return };
-    // SAFETY: the fake driver, which this process found by LD_LIBRARY_PATH.
+    // SAFETY: this is the fake driver, which the process found by LD_LIBRARY_PATH.
     let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
     let gpu = chosen::gpu(0).and_then(Gpu::open).unwrap();
     let _current = gpu.enter().unwrap();
     let message = match part.as_str() {
         "link" => gpu.machine_code(PTX, "add").map(|code| assert_eq!(&code[..4], b"\x7fELF")),
         "captured" => {
-            // SAFETY: the fake driver's own functions, and a stream of it.
+            // SAFETY: the functions and the stream are the fake driver's own.
             unsafe {
                 let stream = library.get::<unsafe extern "C" fn() -> usize>(b"fake_stream").unwrap()();
                 library.get::<unsafe extern "C" fn(usize)>(b"fake_begin_capture").unwrap()(stream);
@@ -48,7 +48,7 @@ fn child() {
         }
         "elsewhere" => {
             let ptx = c"// add\n.version 7.0\n.entry add() { ret; }// elsewhere.cpp:7\n";
-            // what is left of a line of comments is an empty one
+            // a line that has only a comment leaves an empty line
             let same = [b"\n", PTX.to_bytes()].concat();
             assert_eq!(gpu.key(ptx), gpu.key(&CString::new(same).unwrap()));
             gpu.load_linked(7, c".version 7.0\n.entry add() { ret; }// elsewhere.cpp:7\n", "add").map(|_| ())
@@ -59,7 +59,7 @@ fn child() {
     println!("<<{:?}|{message}|{}>>", counts(&library), disk::problem().to_str().unwrap());
 }
 
-/// The fake driver in a folder; None without a C compiler.
+/// Builds the fake driver in a folder. Returns `None` if there is no C compiler.
 fn driver(folder: &Path) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda/fake_cuda.c");
     let mut cc = Command::new("cc");
@@ -105,17 +105,17 @@ fn machine_code_is_linked_once() {
     assert_eq!(expect("load", "", 1, 1, 0), "");
     assert_eq!(expect("load", "", 0, 1, 0), "");
     expect("elsewhere", "", 0, 1, 0);
-    // another device, another driver
+    // another device and another driver need other machine code
     expect("load", "capability=80", 1, 1, 0);
     expect("load", "version=12050", 1, 1, 0);
     assert_eq!(files().len(), 3);
     expect("load", "capability=80,reject_link=1", 0, 1, 0);
-    // damage, and machine code that the driver does not take
+    // damaged entries, and machine code that the driver rejects
     files().iter().for_each(|f| std::fs::write(f, "what").unwrap());
     assert!(expect("load", "", 1, 1, 0).contains("it is damaged"));
     assert_eq!(expect("load", "reject_cubins=1", 1, 1, 0), "");
     expect("load", "", 0, 1, 0);
-    // at last PTX, as it is
+    // if the machine code is rejected, the PTX itself is loaded
     std::fs::remove_dir_all(&cache).unwrap();
     expect("load", "reject_cubin=1", 1, 0, 1);
     expect("load", "reject_link=1", 0, 0, 1);
@@ -123,7 +123,7 @@ fn machine_code_is_linked_once() {
     assert_eq!(files().len(), 0);
     expect("captured", "", 1, 1, 0);
     assert_eq!(files().len(), 1);
-    // without a store nothing is linked
+    // nothing is linked if there is no store
     let off = play(&driver, "load", Path::new("off"), "");
     assert_eq!(off.counts, format!("{:?}", Counts { linkers: 0, links: 0, machine_code: 0, ptx: 1 }));
 }
@@ -140,7 +140,7 @@ fn what_the_linker_says() {
     assert!(said.counts.starts_with("Counts { linkers: 0, links: 0"), "{}", said.counts);
     assert!(play(&driver, "link", off, "no_linker=1").message.contains("CUDA_ERROR_OUT_OF_MEMORY"));
     assert_eq!(play(&driver, "link", off, "").message, "");
-    // neither way: the message is the one of before
+    // if both are rejected, the message is that of loading the PTX
     let said = play(&driver, "load", &folder.path().join("cache"), "reject_link=1,reject_ptx=1");
     assert!(said.message.starts_with("loading the PTX on CUDA device 0"), "{}", said.message);
     assert!(
@@ -150,7 +150,7 @@ fn what_the_linker_says() {
     );
 }
 
-/// The real linker, where there is a GPU.
+/// Tests the real linker if there is a GPU.
 #[test]
 fn what_is_linked_runs_on_this_device() {
     const COUNT: &CStr =
