@@ -18,7 +18,7 @@ fn facts(plan: &Plan) -> Vec<(String, u32, bool, BTreeSet<String>)> {
 
 /// What must be equal of the variants.
 fn variants(s: &Scheduled) -> Vec<String> {
-    let all = s.gpu.iter().flat_map(|g| {
+    let all = s.kernels.iter().filter_map(|k| k.gpu.as_ref()).flat_map(|g| {
         let of = |v: &arraygpu_compiler::plan::gpu::GpuVariant| {
             let counts = (v.flat.len(), v.aligned.len(), v.row_aligned.len());
             format!(

@@ -55,8 +55,9 @@ static ENTRIES: [[AgpuKernelFn; 4]; PLACES] = entries! {
 /// Puts the program's kernels into the places.
 pub fn hold(compiled: &Compiled) -> (Held, *const AgpuCpuKernel) {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    assert!(compiled.variants.len() <= PLACES, "{} kernels", compiled.variants.len());
-    let table = compiled.variants.iter().enumerate().map(|(i, v)| {
+    assert!(compiled.kernels.len() <= PLACES, "{} kernels", compiled.kernels.len());
+    let table = compiled.kernels.iter().enumerate().map(|(i, kernel)| {
+        let v = kernel.cpu.as_ref().expect("variants for CPUs");
         let block = |k: &Kernel| &*Box::leak(Box::new(Block::new(k)));
         let contiguous = block(&v.contiguous);
         // as `backend/c` fills the table

@@ -102,8 +102,8 @@ impl Images {
     }
 
     /// Of a program that was compiled in this process.
-    pub fn made(passes: Vec<GpuVariants>) -> Images {
-        let (kernels, sources): (Vec<_>, Vec<_>) = passes.into_iter().map(|p| (p.kernel, p.drafts)).unzip();
+    pub fn made(made: impl Iterator<Item = GpuVariants>) -> Images {
+        let (kernels, sources): (Vec<_>, Vec<_>) = made.map(|v| (v.kernel, v.drafts)).unzip();
         let sources = sources.into_iter().flatten().map(Source::of).collect();
         Images { sources, ..Images::of(kernels) }
     }

@@ -2,7 +2,7 @@
 
 use super::model::{Cpu, CpuVersion, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
-use crate::driver::Compiled;
+use crate::driver::{Compiled, GpuCode};
 use crate::kernel::Kernel;
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
@@ -10,26 +10,26 @@ use crate::schedule::strategy::Strategy;
 
 /// Returns the kernel on CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
-    let versions = c.variants.get(l.kernel as usize).filter(|_| c.targets.cpu)?;
+    let variants = c.kernels.get(l.kernel as usize)?.cpu.as_ref().filter(|_| c.targets.cpu)?;
     let none = || Vec::new();
-    let stores = versions.in_place.is_some();
-    let first = match (&versions.strided, stores) {
+    let stores = variants.in_place.is_some();
+    let first = match (&variants.strided, stores) {
         (None, _) => none(),
         (Some(_), false) => vec!["strides of 1".into()],
         (Some(_), true) => vec!["strides of 1".into(), "outputs apart from inputs".into()],
     };
     let kernels = [
-        (Some(&versions.contiguous), first),
-        (versions.in_place.as_ref(), vec!["strides of 1".to_string()]),
-        (versions.strided.as_ref(), none()),
+        (Some(&variants.contiguous), first),
+        (variants.in_place.as_ref(), vec!["strides of 1".to_string()]),
+        (variants.strided.as_ref(), none()),
     ];
-    let version = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
+    let variant = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
         let (name, strategy_in_words) = (kernel?.name.clone(), strategy.to_string());
         Some(CpuVersion { name, strategy: strategy.name(), strategy_in_words, conditions })
     };
     Some(Cpu {
         unit: l.grain,
-        versions: kernels.into_iter().zip(versions.strategies).filter_map(version).collect(),
+        versions: kernels.into_iter().zip(variants.strategies).filter_map(variant).collect(),
     })
 }
 
@@ -40,28 +40,28 @@ pub fn gpu(
     name: &dyn Fn(&Place) -> String,
     launched: Option<Launched>,
 ) -> Option<Gpu> {
-    let (kernel, code) = (c.gpu.get(l.kernel as usize)?, c.gpu_code.get(l.kernel as usize)?);
-    let version = |(v, code): (&gpu::GpuVariant, &crate::driver::GpuCode)| GpuVariant {
-        entry: v.entry.clone(),
+    let kernel = c.kernels.get(l.kernel as usize)?.gpu.as_ref()?;
+    let variant = |code: &GpuCode| GpuVariant {
+        entry: code.launch.entry.clone(),
         strategy: code.strategy.name(),
         strategy_in_words: code.strategy.to_string(),
-        threads: v.threads,
-        block: block(v),
-        conditions: conditions(l, v, name),
+        threads: code.launch.threads,
+        block: block(&code.launch),
+        conditions: conditions(l, &code.launch, name),
     };
-    let stencils = c.stencils.get(l.kernel as usize).into_iter().flatten();
     Some(Gpu {
         absent: kernel.absent.clone(),
-        versions: kernel.variants.iter().zip(code).map(version).collect(),
-        stencils: stencils.map(Into::into).collect(),
+        versions: kernel.variants.iter().map(variant).collect(),
+        stencils: kernel.stencils.iter().map(Into::into).collect(),
         launched,
     })
 }
 
 /// Whether some variant leaves panels of a product for another one to add.
 pub fn has_panels(c: &Compiled, l: &Launch) -> bool {
-    let kernel = c.gpu.get(l.kernel as usize);
-    kernel.is_some_and(|k| k.variants.iter().any(|v| matches!(v.grid, Grid::Panels { .. })))
+    let kernel = c.kernels.get(l.kernel as usize);
+    let leaves_panels = |v: &GpuCode| matches!(v.launch.grid, Grid::Panels { .. });
+    kernel.is_some_and(|k| k.gpu_variants().iter().any(leaves_panels))
 }
 
 /// Describes the part of the index space that a block computes.

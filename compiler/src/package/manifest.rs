@@ -2,11 +2,12 @@
 //! that holds one is a package of arraygpu.
 
 use super::cc::Compiler;
-use super::images::{self, Images};
+use super::images::{self, Images, Number};
 use super::level::Level;
-use super::model::{Entry, Package, Value};
+use super::model::{Entry, Kernel, Package, Value};
 use super::place::FORMAT;
-use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
+use super::ptxas::{Arch, Usage};
+use crate::plan::gpu::{GpuVariant, Grid};
 use serde_json::{Value as Json, json};
 
 /// Returns the path of the manifest in the package.
@@ -27,7 +28,7 @@ pub fn print(package: &Package, compiler: &Compiler, images: &Images) -> String 
         "arith": super::ARITH_VERSION,
         "targets": targets,
         "functions": package.entries.iter().map(|e| function(&package.name, e)).collect::<Vec<_>>(),
-        "kernels": package.kernels,
+        "kernels": package.kernels.iter().map(|k| &k.name).collect::<Vec<_>>(),
     });
     if package.targets.cpu {
         manifest["cpu"] = cpu(compiler, &package.levels);
@@ -54,8 +55,8 @@ fn cpu(compiler: &Compiler, levels: &[Level]) -> Json {
 /// the machine code, and how each kernel is launched.
 fn cuda(package: &Package, images: &Images) -> Json {
     let mut json = json!({});
-    if let Some(ptx) = package.ptx.iter().flatten().next() {
-        let directive = |word| images::directive(ptx, word);
+    if let Some(variant) = package.kernels.iter().flat_map(|k| &k.variants).next() {
+        let directive = |word| images::directive(&variant.ptx, word);
         json["ptx"] = json!({ "target": directive(".target"), "version": directive(".version") });
     }
     let mut archs: Vec<_> = images.table.iter().filter_map(|i| i.arch).collect();
@@ -65,19 +66,22 @@ fn cuda(package: &Package, images: &Images) -> Json {
     if let Some(version) = &images.ptxas {
         json["ptxas"] = version.as_str().into();
     }
-    let kernel = |(k, kernel): (usize, &GpuKernel)| {
-        let versions = kernel.variants.iter().enumerate().map(|(v, i)| version(i, k, v, images));
-        let mut json = json!({ "name": kernel.name, "versions": versions.collect::<Vec<_>>() });
+    let kernel = |(k, kernel): (usize, &Kernel)| {
+        let variants = kernel.variants.iter().enumerate().map(|(v, of)| {
+            let number = Number { kernel: k, variant: v };
+            variant(&of.launch, images.machine_code(number))
+        });
+        let mut json = json!({ "name": kernel.name, "versions": variants.collect::<Vec<_>>() });
         if let Some(why) = &kernel.absent {
             json["absent"] = why.as_str().into();
         }
         json
     };
-    json["kernels"] = package.gpu.iter().enumerate().map(kernel).collect();
+    json["kernels"] = package.kernels.iter().enumerate().map(kernel).collect();
     json
 }
 
-fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Json {
+fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) -> Json {
     let grid = match v.grid {
         Grid::Elements(n) => json!({ "elements": n }),
         Grid::Plane { rows, columns: cols } => json!({ "plane": [rows, cols] }),
@@ -111,7 +115,7 @@ fn version(v: &GpuVariant, kernel: usize, number: usize, images: &Images) -> Jso
         "separate": v.noalias,
         "aligned": v.aligned,
     });
-    for (arch, usage) in images.machine_code(kernel, number) {
+    for (arch, usage) in machine_code {
         json["usage"][arch.to_string()] = json!({
             "registers": usage.registers,
             "stack": usage.stack,

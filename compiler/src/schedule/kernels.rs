@@ -7,6 +7,17 @@ use crate::kernel::{Kernel, pipeline};
 use crate::plan::gpu::GpuKernel;
 use std::sync::Arc;
 
+/// The variants of the kernel of one launch.
+#[derive(Clone, Debug)]
+pub struct KernelVariants {
+    /// The kernel's name, as in the launch.
+    pub name: String,
+    /// The variants for CPUs, if code for CPUs was asked for.
+    pub cpu: Option<CpuVariants>,
+    /// The variants for GPUs, if code for GPUs was asked for.
+    pub gpu: Option<GpuVariants>,
+}
+
 /// The variants of one kernel for CPUs. At each launch the runtime's executor takes `strided` if
 /// some array is not contiguous, else `in_place` if the launch writes an array that it reads, else
 /// `contiguous` (`docs/c-abi.md`, `agpu_cpu_kernel`).
@@ -26,13 +37,6 @@ pub struct CpuVariants {
 }
 
 impl CpuVariants {
-    /// Returns an empty placeholder for the CPU variants of a function that is compiled for GPUs
-    /// only.
-    pub(super) fn absent(name: &str) -> CpuVariants {
-        let contiguous = Kernel { name: name.into(), ..Kernel::default() };
-        CpuVariants { contiguous, in_place: None, strided: None, strategies: Default::default() }
-    }
-
     /// Returns a kernel with nothing but the `finish` part. All variants share it, so it reads
     /// vectors at any stride; kernels compute the addresses of matrices explicitly, so these need
     /// no such flag.
@@ -48,6 +52,7 @@ impl CpuVariants {
 }
 
 /// The GPU's side of one fused group.
+#[derive(Clone, Debug)]
 pub struct GpuVariants {
     /// How its variants are launched.
     pub kernel: GpuKernel,

@@ -162,7 +162,7 @@ pub fn call_without(
     how: How,
     missing: Missing,
 ) -> Result<Called, Failure> {
-    let plan = &compiled.plans[i];
+    let plan = &compiled.functions[i].plan;
     let mut host = Vec::new();
     let len = |p: u32, axis: u8| shape(&args[p as usize])[usize::from(axis)];
     let arg = |p: u32| if let Value::Scalar(l) = &args[p as usize] { *l } else { Lit::i64(0) };
@@ -330,7 +330,7 @@ impl Call<'_> {
     /// Of a version that can, if it fits wherever the states are.
     fn steps_at_once(&mut self, r: &Repeat, body: &[Step], count: i64) -> Result<i64, Failure> {
         let [Step::Launch(l)] = body else { return Ok(1) };
-        let kernel = &self.compiled.gpu[l.kernel as usize];
+        let kernel = self.kernel(l);
         let versions = &kernel.variants;
         // the version that is wanted, if it can
         let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps_per_launch));
