@@ -23,7 +23,7 @@ fn variants(s: &Scheduled) -> Vec<String> {
             let counts = (v.flat.len(), v.aligned.len(), v.row_aligned.len());
             format!(
                 "{} {} {:?} {:?} {} {} {counts:?}",
-                v.entry, v.threads, v.grid, v.profit, v.narrow, v.noalias
+                v.entry, v.threads, v.grid, v.profit, v.guards.narrow, v.guards.noalias
             )
         };
         g.kernel.variants.iter().map(of).chain(g.kernel.absent.clone())

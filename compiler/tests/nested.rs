@@ -153,7 +153,7 @@ fn products() {
                 let any = if at % 2 == 0 { Layout::Strided } else { Layout::Reversed };
                 (
                     Some(at),
-                    if v.contiguous { Layout::Padded } else { any },
+                    if v.guards.contiguous { Layout::Padded } else { any },
                     matches!(v.grid, Grid::Panels { .. }),
                 )
             });

@@ -158,7 +158,8 @@ impl Call<'_> {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let mut room = [0; AXES];
             let space = space(l, ws, &mut room)?;
-            if i64::from(self.version(l, &space, each, ws)?.1.steps_per_launch) != each {
+            let steps = self.version(l, &space, each, ws)?.1.steps_per_launch;
+            if steps.is_none_or(|n| i64::from(n.get()) != each) {
                 return Ok(one);
             }
         }
@@ -192,7 +193,7 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         self.parameters(l, p, scratch, memory, ws);
-        if p.version.steps_per_launch > 0 {
+        if p.version.steps_per_launch.is_some() {
             ws.frame.params.push(steps as u64);
         }
         let params = &mut ws.frame.params;
@@ -213,7 +214,7 @@ impl Call<'_> {
         };
         let entry = &p.version.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
-        if !p.version.contiguous {
+        if !p.version.guards.contiguous {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
@@ -225,7 +226,7 @@ impl Call<'_> {
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
         params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
-        if !p.version.contiguous {
+        if !p.version.guards.contiguous {
             // the others' are among the scalars
             let vectors = l.arrays.iter().map(|(a, _)| &spans[place(a)]).filter(|s| s.rank == 1);
             params.extend(vectors.map(|s| s.stride(0) as u64));

@@ -63,8 +63,8 @@ impl<'a> Sizes<'a> {
         };
         let several = kernel.choose(&space, steps as i64, array, || false)?;
         let variant = match kernel.variants[several].steps_per_launch {
-            0 => kernel.choose(&space, 1, array, || false)?,
-            _ => several,
+            None => kernel.choose(&space, 1, array, || false)?,
+            Some(_) => several,
         };
         let decision = kernel.decide(variant, &space, MULTIPROCESSORS.into());
         let started = decision.kernels().map(|k| {

@@ -7,6 +7,7 @@ use crate::kernel::Kernel;
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
 use crate::schedule::strategy::Strategy;
+use std::num::NonZeroU32;
 
 /// Returns the kernel on CPUs, if it was compiled for them.
 pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
@@ -96,6 +97,7 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
     let name = |i: &u32| l.arrays.get(*i as usize).map_or("?".into(), |(place, _)| name(place));
     let names = |list: &[u32]| list.iter().map(name).collect::<Vec<_>>().join(" ");
     let (p, is_panel) = (v.profit, matches!(v.grid, Grid::Panels { .. }));
+    let (guards, steps) = (v.guards, v.steps_per_launch.map(NonZeroU32::get));
     let limit = |n: Option<u32>, text: fn(u32) -> String| (n.is_some(), n.map_or(String::new(), text));
     let conditions = [
         limit(p.max_rows, |n| format!("{n} rows or fewer")),
@@ -110,14 +112,14 @@ fn conditions(l: &Launch, v: &gpu::GpuVariant, name: &dyn Fn(&Place) -> String) 
         ),
         limit(p.min_inner_length, |n| format!("sums of {n} elements or more")),
         limit(p.min_blocks, |n| format!("{n} blocks or more")),
-        (v.contiguous, "strides of 1".to_string()),
+        (guards.contiguous, "strides of 1".to_string()),
         (!v.flat.is_empty(), format!("{} without gaps between rows", names(&v.flat))),
         (!v.aligned.is_empty(), format!("{} at 16 bytes", names(&v.aligned))),
-        (v.longest.is_some(), format!("segments of up to {}", v.longest.unwrap_or(0))),
-        (v.steps_per_launch > 0, format!("up to {} steps at once", v.steps_per_launch)),
-        (v.extent > 0, format!("axes of {} or more", v.extent)),
-        (v.narrow, "31-bit indices".into()),
-        (v.noalias, "outputs apart from inputs".into()),
+        limit(guards.longest, |n| format!("segments of up to {n}")),
+        limit(steps, |n| format!("up to {n} steps at once")),
+        limit(guards.extent.map(NonZeroU32::get), |n| format!("axes of {n} or more")),
+        (guards.narrow, "31-bit indices".into()),
+        (guards.noalias, "outputs apart from inputs".into()),
     ];
     conditions.into_iter().filter(|c| c.0).map(|c| c.1).collect()
 }

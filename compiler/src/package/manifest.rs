@@ -9,6 +9,7 @@ use super::place::FORMAT;
 use super::ptxas::{Arch, Usage};
 use crate::plan::gpu::{GpuVariant, Grid};
 use serde_json::{Value as Json, json};
+use std::num::NonZeroU32;
 
 /// Returns the path of the manifest in the package.
 pub fn path(name: &str) -> String {
@@ -95,15 +96,18 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
         Grid::Sums { rows, columns: cols } => json!({ "sums": [rows, cols] }),
         Grid::One => json!({ "blocks": 1 }),
     };
+    // a manifest says 0 where there is none
+    let number = |n: Option<NonZeroU32>| n.map_or(0, NonZeroU32::get);
+    let guards = v.guards;
     let mut json = json!({
         "entry": v.entry,
         "threads": v.threads,
         "grid": grid,
-        "contiguous": v.contiguous,
-        "narrow": v.narrow,
-        "longest": v.longest,
-        "steps": v.steps_per_launch,
-        "extent": v.extent,
+        "contiguous": guards.contiguous,
+        "narrow": guards.narrow,
+        "longest": guards.longest,
+        "steps": number(v.steps_per_launch),
+        "extent": number(guards.extent),
         "pays": {
             "blocks": v.profit.min_blocks,
             "most": v.profit.max_blocks,
@@ -112,7 +116,7 @@ fn variant(v: &GpuVariant, machine_code: impl Iterator<Item = (Arch, Usage)>) ->
             "columns": v.profit.max_columns,
         },
         "flat": v.flat,
-        "separate": v.noalias,
+        "separate": guards.noalias,
         "aligned": v.aligned,
     });
     for (arch, usage) in machine_code {

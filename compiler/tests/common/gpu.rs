@@ -333,15 +333,16 @@ impl Call<'_> {
         let kernel = self.kernel(l);
         let versions = &kernel.variants;
         // the version that is wanted, if it can
-        let wanted = self.how.version.and_then(|v| versions.get(v)).map(|v| i64::from(v.steps_per_launch));
-        let Some(each) = wanted.filter(|n| *n > 0 && count > 1).or(kernel.steps_at_once(count)) else {
+        let wanted = self.how.version.and_then(|v| versions.get(v)?.steps_per_launch);
+        let wanted = wanted.map(|n| i64::from(n.get()));
+        let Some(each) = wanted.filter(|_| count > 1).or(kernel.steps_at_once(count)) else {
             return Ok(1);
         };
         let turns = (count - 1) / each + 1;
         for turn in 0..turns.min(3) {
             self.bind_states(r, turn, turns);
             match self.choose(l, Some((each, each))) {
-                Some(v) if versions[v].steps_per_launch > 0 => {}
+                Some(v) if versions[v].steps_per_launch.is_some() => {}
                 _ => return Ok(1),
             }
         }

@@ -112,7 +112,7 @@ impl Call<'_> {
         // strides of vectors are passed to versions that are not contiguous
         let vector = |l: &&Laid| l.extents.len() == 1;
         let mut all = kernel.arrays.iter().zip(&laid);
-        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.contiguous && vector(l))) {
+        if let Some((a, _)) = all.find(|(a, l)| a.strided != (!v.guards.contiguous && vector(l))) {
             return Err(Failure::Rules(format!("{}: the stride of {}", v.entry, a.name)));
         }
         args.arrays = laid.iter().map(|a| a.arg).collect::<Vec<ArrayArg>>();

@@ -36,7 +36,7 @@ fn exact(f: &Function, args: &[Value], is_wanted: impl Fn(&GpuVariant) -> bool) 
     let mut entries = Vec::new();
     let variants = compiled.kernels[0].gpu_variants().iter().map(|code| &code.launch);
     for (version, v) in variants.enumerate().filter(|(_, v)| is_wanted(v)) {
-        let layout = if v.contiguous { Layout::Padded } else { Layout::Strided };
+        let layout = if v.guards.contiguous { Layout::Padded } else { Layout::Strided };
         for span in [1, 2, 16] {
             let how = How { layout, version: Some(version), span, order: Order::Random(u64::from(span)) };
             let called = gpu::call(&compiled, 0, args, how).unwrap_or_else(|e| panic!("{how:?}: {e}"));

@@ -4,7 +4,7 @@ use crate::tiny::{files, golden, names, output, program, strict, symbols, temp};
 use arraygpu_compiler::driver::{Compiled, CompiledGpuKernel, GpuCode, Targets};
 use arraygpu_compiler::kernel;
 use arraygpu_compiler::package::{Options, write};
-use arraygpu_compiler::plan::gpu::{GpuVariant, Grid, Profit};
+use arraygpu_compiler::plan::gpu::{GpuVariant, Grid, Guards, Profit};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -27,25 +27,17 @@ fn with_gpu(targets: Targets) -> Compiled {
         threads: 256,
         grid: Grid::Elements(256),
         profit: Profit::default(),
-        contiguous: false,
+        guards: Guards::strided(),
         flat: vec![],
-        longest: None,
         aligned: vec![],
-        narrow: false,
-        noalias: false,
-        steps_per_launch: 0,
-        extent: 0,
+        steps_per_launch: None,
         row_aligned: vec![],
     };
     let vector = GpuVariant {
         entry: "saxpy_vector".into(),
         grid: Grid::Tiles { min_span: 1, max_span: 8 },
-        contiguous: true,
-        flat: vec![],
-        longest: None,
+        guards: Guards::contiguous().narrow().noalias(),
         aligned: vec![0, 2],
-        narrow: true,
-        noalias: true,
         ..any.clone()
     };
     let code = |v: GpuVariant| GpuCode {

@@ -45,6 +45,7 @@ use crate::kernel::{Expr, Stmt, WARP, dce};
 use crate::plan::gpu::{GpuKernel, GpuVariant, Grid};
 use crate::scalar::BinaryOp;
 use expressions::{int32, thread};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use variant::{Choice, Guards, VariantGroup};
 
@@ -116,8 +117,10 @@ impl Written {
         // elsewhere neighbours are counted through, from one row to the next
         let by_rows = self.strategy.is_row_aligned();
         let rows: Vec<u32> = aligned.iter().filter(|i| by_rows && flat.contains(i)).copied().collect();
-        let steps =
-            if let Choice::TemporalBlocking(params) = &self.group.choice { params.steps as u32 } else { 0 };
+        let steps = match &self.group.choice {
+            Choice::TemporalBlocking(params) => NonZeroU32::new(params.steps as u32),
+            _ => None,
+        };
         for variant in self.group.variants {
             let (guards, name) = (variant.guards, format!("{}{}", launch.name, variant.suffix));
             launch.variants.push(GpuVariant {
@@ -125,14 +128,10 @@ impl Written {
                 threads: k.threads,
                 grid: self.grid,
                 profit: variant.profit,
-                contiguous: guards.contiguous,
+                guards,
                 flat: flat.clone(),
                 aligned: aligned.clone(),
-                narrow: guards.narrow,
-                longest: guards.longest,
-                noalias: guards.noalias,
                 steps_per_launch: steps,
-                extent: guards.extent,
                 row_aligned: rows.clone(),
             });
             let (kernel, noalias, narrow) = (k.clone(), variant.noalias, guards.narrow);

@@ -21,6 +21,7 @@ use crate::schedule::lower::LaunchContext;
 use crate::schedule::products::{self, Product};
 use crate::schedule::scheduler::Scope;
 use crate::schedule::stencil::{self, Kept};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 /// Blocks whose threads have the most results only where they keep all multiprocessors of a large
@@ -63,7 +64,10 @@ fn temporal_blocking(l: &mut LaunchContext, fused: &FusedGroup, inner: &Rc<Inter
         return Vec::new();
     };
     let group = |n: i64| {
-        let guards = Guards { extent: params.least() as u32, ..Guards::contiguous().narrow().noalias() };
+        let guards = Guards {
+            extent: NonZeroU32::new(params.least() as u32),
+            ..Guards::contiguous().narrow().noalias()
+        };
         let suffix = format!("_steps{n}");
         let variant = Variant { suffix, guards, profit: Profit::default(), noalias: true };
         VariantGroup::of(

@@ -5,6 +5,7 @@ use super::segments;
 use super::shape::Shape;
 use super::{cooperative_nest, map, product, register_tiling, temporal_blocking};
 use crate::core::StencilHint;
+pub use crate::plan::gpu::Guards;
 use crate::plan::gpu::Profit;
 use crate::schedule::boundary::interior::Interior;
 use crate::schedule::groups::FusedGroup;
@@ -34,22 +35,6 @@ pub enum Choice {
     RegisterTiling(register_tiling::RegisterTilingParams),
     /// A map or a stencil of vectors. The stencil's storage, if there is one.
     Map(map::MapParams, Option<StencilHint>),
-}
-
-/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps
-/// between rows follows from the code.)
-#[derive(Clone, Copy, Default)]
-pub struct Guards {
-    /// Strides are 1.
-    pub contiguous: bool,
-    /// Indices fit into 31 bits.
-    pub narrow: bool,
-    /// Outputs do not overlap other arrays.
-    pub noalias: bool,
-    /// The greatest length of a segment.
-    pub longest: Option<u32>,
-    /// The least length of an axis; 0: any.
-    pub extent: u32,
 }
 
 /// One variant of a kernel.
@@ -92,28 +77,6 @@ impl Choice {
             Choice::Map(_, None) if nested => Strategy::ElementLoops,
             Choice::Map(_, None) => Strategy::Map,
         }
-    }
-}
-
-impl Guards {
-    /// Unit strides, of 64-bit indices.
-    pub fn contiguous() -> Guards {
-        Guards { contiguous: true, ..Guards::default() }
-    }
-
-    /// Any strides, and 64-bit indices.
-    pub fn strided() -> Guards {
-        Guards::default()
-    }
-
-    /// And 32-bit indices.
-    pub fn narrow(self) -> Guards {
-        Guards { narrow: true, ..self }
-    }
-
-    /// And outputs that do not overlap other arrays.
-    pub fn noalias(self) -> Guards {
-        Guards { noalias: true, ..self }
     }
 }
 
