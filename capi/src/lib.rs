@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! invoke   arguments: kinds, handles, types, bounds, contexts; host scalars, shape rules, output lengths, overlaps; memory
-//! execute  the plan's steps: a launch chooses a version of its kernel, then records are read
+//! execute  the plan's steps: a launch chooses a variant of its kernel, then records are read
 //! cpu      tiles over threads; cuda/ does all of this on a GPU's stream
 //! ```
 //!

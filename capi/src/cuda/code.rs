@@ -1,4 +1,4 @@
-//! Code on the device: each version of a kernel is loaded when it is first launched in a context, and its function looked up once.
+//! Code on the device: each variant of a kernel is loaded when it is first launched in a context, and its function looked up once.
 
 use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
@@ -20,9 +20,9 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
-/// A version of a kernel: its function once it is loaded, and who loads it.
+/// A variant of a kernel: its function once it is loaded, and who loads it.
 #[derive(Default)]
-struct Version {
+struct Variant {
     function: OnceLock<Function>,
     loading: Mutex<()>,
 }
@@ -35,8 +35,8 @@ static CONTEXTS: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
 
 /// The code that a context loaded. Nothing in it points into a package.
 pub(super) struct Code {
-    /// Of each package (by `Loaded::id`) the functions, by the number of the version.
-    packages: Table<Box<[Version]>>,
+    /// Of each package (by `Loaded::id`) the functions, by the number of the variant.
+    packages: Table<Box<[Variant]>>,
     /// Kernels of this library.
     own: [OnceLock<Function>; super::copy::KERNELS],
     /// What is to be unloaded, and the package that it is of.
@@ -92,30 +92,30 @@ pub(crate) fn forget(package: usize) {
 }
 
 impl Gpu {
-    /// The function of a version. After the first time this is two loads.
+    /// The function of a variant. After the first time this is two loads.
     #[inline]
     pub(super) fn function(
         &self,
         package: usize,
         images: &Images,
         kernel: usize,
-        version: usize,
+        variant: usize,
     ) -> Result<CUfunction> {
-        let number = images.number(kernel, version);
+        let number = images.number(kernel, variant);
         match self.code.packages.get(package).and_then(|p| p.get(number)?.function.get()) {
             Some(function) => Ok(function.0),
-            None => self.load(package, images, kernel, version),
+            None => self.load(package, images, kernel, variant),
         }
     }
 
     #[cold]
-    fn load(&self, package: usize, images: &Images, kernel: usize, version: usize) -> Result<CUfunction> {
+    fn load(&self, package: usize, images: &Images, kernel: usize, variant: usize) -> Result<CUfunction> {
         let (number, entry) =
-            (images.number(kernel, version), &images.kernels[kernel].variants[version].entry);
+            (images.number(kernel, variant), &images.kernels[kernel].variants[variant].entry);
         let of = |e: Error| e.of(&format!("kernel {entry}"));
-        let versions = || (0..images.count()).map(|_| Version::default()).collect();
-        let Version { function: cell, loading } = &self.code.packages.get_or_init(package, versions)[number];
-        // the driver compiles for long: other threads load other versions meanwhile
+        let variants = || (0..images.count()).map(|_| Variant::default()).collect();
+        let Variant { function: cell, loading } = &self.code.packages.get_or_init(package, variants)[number];
+        // the driver compiles for long: other threads load other variants meanwhile
         let _one = lock(loading);
         if let Some(known) = cell.get() {
             return Ok(known.0);

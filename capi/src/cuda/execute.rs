@@ -42,8 +42,8 @@ pub(crate) struct Frame {
     pub(super) decided: Decided,
     /// The parameters of a launch.
     pub(super) params: Vec<u64>,
-    /// A launch found no version that fits: a program has more of them made.
-    pub lacks_version: Cell<bool>,
+    /// A launch found no variant that fits: a program has more of them made.
+    pub lacks_variant: Cell<bool>,
 }
 
 pub(super) struct Call<'a> {

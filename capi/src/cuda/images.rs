@@ -1,4 +1,4 @@
-//! What a module holds for GPUs: how kernels are launched, and the code of their versions.
+//! What a module holds for GPUs: how kernels are launched, and the code of their variants.
 
 use super::device::Device;
 use super::stream::lock;
@@ -11,19 +11,19 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
 
-/// The kernels' versions are counted through: version v of kernel k is number `first[k] + v`.
+/// The kernels' variants are counted through: variant v of kernel k is number `first[k] + v`.
 pub(crate) struct Images {
     pub kernels: Vec<GpuKernel>,
     first: Vec<usize>,
-    /// The number of the first version with the same entry, of each; empty where all have entries of their own.
+    /// The number of the first variant with the same entry, of each; empty where all have entries of their own.
     same: Vec<usize>,
-    /// The code of each version.
+    /// The code of each variant.
     code: Vec<Vec<Image>>,
     /// Of a program that was compiled in this process: what code is made of when it is first launched.
     sources: Vec<Source>,
 }
 
-/// A version of a kernel that was compiled in this process: its draft until some device asks for the text.
+/// A variant of a kernel that was compiled in this process: its draft until some device asks for the text.
 struct Source {
     draft: Mutex<Option<Draft>>,
     text: OnceLock<Result<CString>>,
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-/// Code of one version.
+/// Code of one variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Image {
     /// 0: PTX, which ends with a NUL; 90: machine code for sm_90.
@@ -108,7 +108,7 @@ impl Images {
         Images { sources, ..Images::of(kernels) }
     }
 
-    /// The PTX of a version, if it is made in this process: once, for all devices.
+    /// The PTX of a variant, if it is made in this process: once, for all devices.
     pub fn text(&self, number: usize) -> Option<Result<&CStr>> {
         let text = self.sources.get(number)?.text();
         Some(text.as_ref().map(|t| t.as_c_str()).map_err(Clone::clone))
@@ -128,14 +128,14 @@ impl Images {
         }
     }
 
-    /// The number of a version. Versions of one code have one number: it is loaded once.
+    /// The number of a variant. Variants of one code have one number: it is loaded once.
     #[inline]
-    pub fn number(&self, kernel: usize, version: usize) -> usize {
-        let number = self.first[kernel] + version;
+    pub fn number(&self, kernel: usize, variant: usize) -> usize {
+        let number = self.first[kernel] + variant;
         self.same.get(number).copied().unwrap_or(number)
     }
 
-    /// How many versions there are.
+    /// How many variants there are.
     pub fn count(&self) -> usize {
         self.code.len()
     }
@@ -150,7 +150,7 @@ impl Images {
         found
     }
 
-    /// What there is of a version: `sm_80, sm_90, PTX`.
+    /// What there is of a variant: `sm_80, sm_90, PTX`.
     pub fn describe(&self, number: usize) -> String {
         let word = |i: &Image| if i.arch == 0 { "PTX".into() } else { format!("sm_{}", i.arch) };
         let list = self.code[number].iter().map(word).collect::<Vec<String>>().join(", ");
@@ -158,7 +158,7 @@ impl Images {
     }
 }
 
-/// Of each version the first one with the same entry.
+/// Of each variant the first one with the same entry.
 fn same(kernels: &[GpuKernel]) -> Vec<usize> {
     let mut known = HashMap::new();
     let entries = kernels.iter().flat_map(|k| &k.variants).zip(0..);

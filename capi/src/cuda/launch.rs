@@ -35,11 +35,11 @@ struct Prepared {
     scratch: Scratch,
 }
 
-/// One version on its grid, its code loaded.
+/// One variant on its grid, its code loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Running {
     pub(super) function: CUfunction,
-    pub(super) version: &'static GpuVariant,
+    pub(super) variant: &'static GpuVariant,
     pub(super) blocks: u32,
     /// See `KernelLaunch::span`.
     pub(super) span: Option<u32>,
@@ -145,7 +145,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// How an iteration runs: by a version that makes several steps at once, if there is one that fits all turns.
+    /// How an iteration runs: by a variant that makes several steps at once, if there is one that fits all turns.
     pub(super) fn turns<'s>(&self, r: &Repeat, steps: &'s [Step], ws: &mut Workspace) -> Result<Turns<'s>> {
         let steps_wanted = repeat::count(&self.entry.plan, r, ws);
         let (body, count) = repeat::chosen(r, steps, steps_wanted);
@@ -158,7 +158,7 @@ impl Call<'_> {
             repeat::bind(&self.entry.plan, r, turn, count, &mut ws.spans);
             let mut room = [0; AXES];
             let space = space(l, ws, &mut room)?;
-            let steps = self.version(l, &space, each, ws)?.1.steps_per_launch;
+            let steps = self.variant(l, &space, each, ws)?.1.steps_per_launch;
             if steps.is_none_or(|n| i64::from(n.get()) != each) {
                 return Ok(one);
             }
@@ -193,7 +193,7 @@ impl Call<'_> {
         ws: &mut Workspace,
     ) -> Result<()> {
         self.parameters(l, p, scratch, memory, ws);
-        if p.version.steps_per_launch.is_some() {
+        if p.variant.steps_per_launch.is_some() {
             ws.frame.params.push(steps as u64);
         }
         let params = &mut ws.frame.params;
@@ -205,16 +205,16 @@ impl Call<'_> {
             (&raw mut bytes).cast(),
             without_provenance_mut(CU_LAUNCH_PARAM_END_AS_INT as usize),
         ];
-        let (blocks, threads, stream) = (p.blocks, p.version.threads, self.stream.raw);
+        let (blocks, threads, stream) = (p.blocks, p.variant.threads, self.stream.raw);
         self.gpu.launches.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the package's promise: the kernel takes these parameters. What they point at was checked, and stays.
         let code = unsafe {
             let (launch, extra) = (self.gpu.api().launch, extra.as_mut_ptr());
             launch(p.function, blocks, 1, 1, threads, 1, 1, 0, stream, null_mut(), extra)
         };
-        let entry = &p.version.entry;
+        let entry = &p.variant.entry;
         log!(Debug, "{entry}: {blocks} blocks of {threads} threads");
-        if !p.version.guards.contiguous {
+        if !p.variant.guards.contiguous {
             log!(Warn, "{entry} runs for arrays with strides, slower than its version for contiguous ones");
         }
         self.gpu.check(code, format_args!("launching {entry}: {blocks} blocks of {threads} threads"))
@@ -226,7 +226,7 @@ impl Call<'_> {
         let (params, spans) = (&mut ws.frame.params, &ws.spans);
         params.clear();
         params.extend(l.arrays.iter().map(|(a, _)| spans[place(a)].base.addr() as u64));
-        if !p.version.guards.contiguous {
+        if !p.variant.guards.contiguous {
             // the others' are among the scalars
             let vectors = l.arrays.iter().map(|(a, _)| &spans[place(a)]).filter(|s| s.rank == 1);
             params.extend(vectors.map(|s| s.stride(0) as u64));

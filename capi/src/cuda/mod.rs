@@ -9,7 +9,7 @@
 //! link     machine code from PTX, kept on disk                        log      what the driver says of code it does not take
 //! check    what ARRAYGPU_CHECK reads
 //! copy     strided copies and fills on the device    transfer  copies to and from hosts and other devices
-//! execute  a call: memory, scalars, results                                launch  versions, grids, parameters
+//! execute  a call: memory, scalars, results                                launch  variants, grids, parameters
 //! records  error records, read when the host waits
 //! ```
 

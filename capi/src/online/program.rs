@@ -1,7 +1,7 @@
 //! Programs: functions compiled in this process.
 //!
-//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the versions of its kernels that are least
-//! to compile: for contiguous arrays, of few elements where there is such a version. When another is needed, those for contiguous arrays of any length are made, and last all.
+//! A program has a module for each kind of device, made when it first runs there. On a GPU the first one has only the variants of its kernels that are least
+//! to compile: for contiguous arrays, of few elements where there is such a variant. When another is needed, those for contiguous arrays of any length are made, and last all.
 
 use super::staged::Staged;
 use super::{cache, cc};
@@ -48,7 +48,7 @@ pub(crate) struct Program {
     is_long: AtomicBool,
 }
 
-/// Which versions of its kernels a program makes for GPUs, in this order until they serve a call.
+/// Which variants of its kernels a program makes for GPUs, in this order until they serve a call.
 const SCOPES: [Scope; 3] = [Scope::ShortGpu, Scope::ContiguousGpu, Scope::Gpu];
 
 /// A module of this process. Who runs it holds its program.
@@ -159,10 +159,10 @@ impl Program {
             let entry = &loaded.entries[0];
             let mut lacks = false;
             let run = |ws: &mut Workspace| {
-                ws.frame.lacks_version.set(false);
+                ws.frame.lacks_variant.set(false);
                 // SAFETY: the caller's promise.
                 let done = unsafe { invoke(loaded, entry, call, args, count, ws) };
-                lacks = ws.frame.lacks_version.get();
+                lacks = ws.frame.lacks_variant.get();
                 done
             };
             let done = workspace::with(run).map_err(|e| e.of(&entry.title));

@@ -1,6 +1,6 @@
 //! Describes the variants of a kernel and the conditions under which each one runs.
 
-use super::model::{Cpu, CpuVersion, Gpu, GpuVariant, Launched};
+use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
 use crate::driver::{Compiled, GpuCode};
 use crate::kernel::Kernel;
@@ -26,11 +26,11 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
     ];
     let variant = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
         let (name, strategy_in_words) = (kernel?.name.clone(), strategy.to_string());
-        Some(CpuVersion { name, strategy: strategy.name(), strategy_in_words, conditions })
+        Some(CpuVariant { name, strategy: strategy.name(), strategy_in_words, conditions })
     };
     Some(Cpu {
         unit: l.grain,
-        versions: kernels.into_iter().zip(variants.strategies).filter_map(variant).collect(),
+        variants: kernels.into_iter().zip(variants.strategies).filter_map(variant).collect(),
     })
 }
 
@@ -52,7 +52,7 @@ pub fn gpu(
     };
     Some(Gpu {
         absent: kernel.absent.clone(),
-        versions: kernel.variants.iter().map(variant).collect(),
+        variants: kernel.variants.iter().map(variant).collect(),
         stencils: kernel.stencils.iter().map(Into::into).collect(),
         launched,
     })
