@@ -194,7 +194,7 @@ fn main() {
         let native = unsafe { &*table };
         let start = Instant::now();
         let variants = compiled.kernels[0].cpu.as_ref().expect("variants for CPUs");
-        let block = Block::new(&variants.contiguous);
+        let block = Block::new(&variants.contiguous.kernel);
         let once = variants.finish().map(|k| Block::new(&k));
         let lowered = start.elapsed().as_nanos() as f64 / 1e3;
         for n in case.sizes {

@@ -61,6 +61,7 @@ impl Blocks {
             Variant::Strided => v.strided.as_ref(),
             Variant::Finish => return self.finish.as_ref(),
         }
+        .map(|v| &v.kernel)
         .filter(|k| k.main.is_some())
     }
 

@@ -12,7 +12,7 @@ use crate::plan::gpu::{GpuKernel, GpuVariant};
 pub use crate::schedule::Scope;
 use crate::schedule::stencil::Kept;
 use crate::schedule::strategy::Strategy;
-use crate::schedule::{self, CpuVariants, Draft, GpuVariants, KernelVariants, Scheduled};
+use crate::schedule::{self, CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants, Scheduled};
 
 /// Size of the stack of the compiler passes, in bytes. They recurse over expressions as deep as the
 /// author's program.
@@ -261,18 +261,12 @@ pub struct VariantText {
 }
 
 fn cpu_texts(v: &CpuVariants) -> impl Iterator<Item = VariantText> {
-    let all = [
-        (Some(&v.contiguous), "contiguous separate"),
-        (v.in_place.as_ref(), "contiguous"),
-        (v.strided.as_ref(), "any strides"),
-    ];
-    let text = |((k, guards), strategy): ((Option<&Kernel>, &str), Strategy)| {
-        k.map(|k| VariantText {
-            name: k.name.clone(),
-            text: format!("; cpu, {}: {guards}\n{k}", strategy.name()),
-        })
+    let text = |(variant, guards): (Option<&CpuVariant>, &str)| {
+        let CpuVariant { kernel, strategy } = variant?;
+        let text = format!("; cpu, {}: {guards}\n{kernel}", strategy.name());
+        Some(VariantText { name: kernel.name.clone(), text })
     };
-    all.into_iter().zip(v.strategies).filter_map(text)
+    v.all().into_iter().zip(["contiguous separate", "contiguous", "any strides"]).filter_map(text)
 }
 
 fn gpu_texts(launch: &GpuKernel, codes: &[GpuCode]) -> Vec<VariantText> {

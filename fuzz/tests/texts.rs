@@ -75,9 +75,9 @@ fn kernels_and_plans_read_back() {
     for seed in 0..SEEDS {
         let Some(compiled) = compiled(seed, Targets { cpu: true, cuda: true }) else { continue };
         let of_cpu = compiled.kernels.iter().filter_map(|k| k.cpu.as_ref());
-        let of_cpu = of_cpu.flat_map(|v| [Some(&v.contiguous), v.in_place.as_ref(), v.strided.as_ref()]);
+        let of_cpu = of_cpu.flat_map(|v| v.all()).flatten().map(|v| &v.kernel);
         let of_gpu = compiled.gpu_variants().map(|c| &c.kernel);
-        for k in of_cpu.flatten().chain(of_gpu) {
+        for k in of_cpu.chain(of_gpu) {
             let text = k.to_string();
             let again = kernel::parse::parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
             assert_eq!(again[0].to_string(), text, "seed {seed}");

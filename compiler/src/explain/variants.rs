@@ -3,10 +3,9 @@
 use super::model::{Cpu, CpuVariant, Gpu, GpuVariant, Launched};
 use crate::core::TILE;
 use crate::driver::{Compiled, GpuCode};
-use crate::kernel::Kernel;
 use crate::plan::gpu::{self, Grid};
 use crate::plan::{Launch, Place};
-use crate::schedule::strategy::Strategy;
+use crate::schedule;
 use std::num::NonZeroU32;
 
 /// Returns the kernel on CPUs, if it was compiled for them.
@@ -19,18 +18,15 @@ pub fn cpu(c: &Compiled, l: &Launch) -> Option<Cpu> {
         (Some(_), false) => vec!["strides of 1".into()],
         (Some(_), true) => vec!["strides of 1".into(), "outputs apart from inputs".into()],
     };
-    let kernels = [
-        (Some(&variants.contiguous), first),
-        (variants.in_place.as_ref(), vec!["strides of 1".to_string()]),
-        (variants.strided.as_ref(), none()),
-    ];
-    let variant = |((kernel, conditions), strategy): ((Option<&Kernel>, Vec<String>), Strategy)| {
-        let (name, strategy_in_words) = (kernel?.name.clone(), strategy.to_string());
+    let conditions = [first, vec!["strides of 1".to_string()], none()];
+    let variant = |(variant, conditions): (Option<&schedule::CpuVariant>, Vec<String>)| {
+        let schedule::CpuVariant { kernel, strategy } = variant?;
+        let (name, strategy_in_words) = (kernel.name.clone(), strategy.to_string());
         Some(CpuVariant { name, strategy: strategy.name(), strategy_in_words, conditions })
     };
     Some(Cpu {
         unit: l.grain,
-        variants: kernels.into_iter().zip(variants.strategies).filter_map(variant).collect(),
+        variants: variants.all().into_iter().zip(conditions).filter_map(variant).collect(),
     })
 }
 

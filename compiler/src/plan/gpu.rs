@@ -4,6 +4,7 @@
 //! The runtime launches the first variant of a kernel whose conditions hold. The last variant has
 //! no conditions.
 
+pub use super::guards::Guards;
 pub use super::profit::Profit;
 use crate::core::{COLUMNS, PANEL, TILE};
 use crate::error::Result;
@@ -51,46 +52,6 @@ pub struct GpuVariant {
     /// Arrays among those both flat and aligned whose rows are read by vectors, so that every row
     /// must be aligned as well.
     pub row_aligned: Vec<u32>,
-}
-
-/// What must hold for a variant's code to be right. (Which arrays are aligned and without gaps
-/// between rows follows from the code.)
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Guards {
-    /// All arrays are contiguous along the last axis. The strides of vectors are then no parameters
-    /// of the kernel.
-    pub contiguous: bool,
-    /// The number of elements, and for each array the sum of extents times strides, stays below
-    /// [`NARROW`](super::policy::NARROW) in magnitude.
-    pub narrow: bool,
-    /// No array that the kernel writes is one that it reads.
-    pub noalias: bool,
-    /// Segments have at most this many elements.
-    pub longest: Option<u32>,
-    /// Every extent of the index space is at least this long.
-    pub extent: Option<NonZeroU32>,
-}
-
-impl Guards {
-    /// Returns the guards of a variant for strides of 1 and 64-bit indices.
-    pub fn contiguous() -> Guards {
-        Guards { contiguous: true, ..Guards::default() }
-    }
-
-    /// Returns the guards of a variant for any strides and 64-bit indices.
-    pub fn strided() -> Guards {
-        Guards::default()
-    }
-
-    /// Adds that indices have 32 bits.
-    pub fn narrow(self) -> Guards {
-        Guards { narrow: true, ..self }
-    }
-
-    /// Adds that outputs do not overlap other arrays.
-    pub fn noalias(self) -> Guards {
-        Guards { noalias: true, ..self }
-    }
 }
 
 /// How blocks are laid over an index space of n elements. A span is a power of two between

@@ -51,7 +51,7 @@ use crate::error::Result;
 use crate::interrupt;
 use crate::plan::{Access, HostRule, Launch, Place, Plan, Slot, Step};
 use groups::{FusedGroup, Item};
-pub use kernels::{CpuVariants, Draft, GpuVariants, KernelVariants};
+pub use kernels::{CpuVariant, CpuVariants, Draft, GpuVariants, KernelVariants};
 use lower::LaunchContext;
 use rustc_hash::FxHashMap as HashMap;
 use scheduler::Scheduler;
@@ -219,7 +219,7 @@ impl Scheduler<'_> {
         let finish =
             !scalars.is_empty() || fused.items.iter().any(|it| self.f.graph.op(it.node).is_reduction());
         debug_assert!(
-            cpu.as_ref().is_none_or(|v| v.contiguous.finish.is_some() == finish),
+            cpu.as_ref().is_none_or(|v| v.contiguous.kernel.finish.is_some() == finish),
             "{name}: what ends the launch"
         );
         self.previous_arrays = if facts.follows { Vec::new() } else { arrays };

@@ -34,7 +34,7 @@ pub fn check(case: &Case) -> Result<u64, Failure> {
     };
     let of_gpu = compiled.gpu_variants().map(|code| &code.kernel);
     let of_cpu = compiled.kernels.iter().filter_map(|k| k.cpu.as_ref());
-    let all: Vec<&Kernel> = of_cpu.map(|v| &v.contiguous).chain(of_gpu).collect();
+    let all: Vec<&Kernel> = of_cpu.map(|v| &v.contiguous.kernel).chain(of_gpu).collect();
     if !all.is_empty() {
         tried += each(&rng.pick(&all).to_string(), &mut rng, "kernel", kernels)?;
     }
