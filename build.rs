@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// The sources of the header, in the header's order.
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
     "abi.rs",
     "guard.rs",
     "error.rs",
@@ -17,11 +17,12 @@ const SOURCES: [&str; 18] = [
     "stream.rs",
     "event.rs",
     "loader.rs",
-    "invoke.rs",
+    "package.rs",
     "cancel.rs",
     "online/builder.rs",
-    "online/nodes.rs",
-    "online/program.rs",
+    "online/operations.rs",
+    "online/compile.rs",
+    "online/programs.rs",
     "online/cc.rs",
 ];
 

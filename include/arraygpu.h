@@ -1129,17 +1129,6 @@ agpu_status agpu_builder_fold(struct agpu_builder *builder,
                               agpu_node *node);
 
 /**
- * A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
- */
-agpu_status agpu_builder_result(struct agpu_builder *builder, const char *name, agpu_node value);
-
-/**
- * The program of the function. Functions that compute the same in the same way are one program, compiled
- * once in this process. The builder may go on.
- */
-agpu_status agpu_builder_compile(struct agpu_builder *builder, struct agpu_program **program);
-
-/**
  * The number of elements along an axis, i64.
  */
 agpu_status agpu_builder_length(struct agpu_builder *builder, agpu_node array, int32_t axis, agpu_node *node);
@@ -1237,6 +1226,17 @@ agpu_status agpu_builder_stage(struct agpu_builder *builder, agpu_node value, ag
  * The same array, stored before it is used.
  */
 agpu_status agpu_builder_materialize(struct agpu_builder *builder, agpu_node array, agpu_node *node);
+
+/**
+ * A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
+ */
+agpu_status agpu_builder_result(struct agpu_builder *builder, const char *name, agpu_node value);
+
+/**
+ * The program of the function. Functions that compute the same in the same way are one program, compiled
+ * once in this process. The builder may go on.
+ */
+agpu_status agpu_builder_compile(struct agpu_builder *builder, struct agpu_program **program);
 
 /**
  * Runs a program; as agpu_invoke(). What its device needs is compiled at its first run there. Thread-safe,

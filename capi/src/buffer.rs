@@ -1,6 +1,6 @@
 //! Buffers: arrays in memory, owned or borrowed.
 
-use crate::abi::{AgpuBuffer, AgpuContext, AgpuStatus, AgpuType, AgpuView, code};
+use crate::abi::{AgpuBuffer, AgpuContext, AgpuElement, AgpuStatus, AgpuType, AgpuView, code};
 use crate::context::{self, Context};
 use crate::cuda::{self, Allocation, Gpu, Stream};
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY, Result, error, fail, out};
@@ -8,7 +8,6 @@ use crate::guard::{guard, guard_as};
 use crate::handle::{Pin, Table};
 use crate::memory::{HostMemory, Storage};
 use crate::span::{self, AXES, Span};
-use crate::view;
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -297,6 +296,11 @@ pub unsafe extern "C" fn agpu_buffer_data(buffer: *mut AgpuBuffer, out: *mut *mu
 pub unsafe extern "C" fn agpu_buffer_view(buffer: *mut AgpuBuffer, out: *mut AgpuView) -> AgpuStatus {
     get("agpu_buffer_view", buffer, out, |b| {
         let view = AgpuView::new(buffer, 0, b.whole.shape(), b.whole.distances());
-        Ok(AgpuView { element: view::element(b.ty), ..view })
+        Ok(AgpuView { element: element(b.ty), ..view })
     })
+}
+
+/// What elements of a type are in a view.
+pub(crate) fn element(ty: Ty) -> AgpuElement {
+    AgpuElement { kind: abi_type(ty) as i32, size: ty.size() as i32 }
 }

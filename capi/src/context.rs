@@ -2,31 +2,28 @@
 
 use crate::abi::{AgpuContext, AgpuContextOptions};
 use crate::calls::Tally;
-use crate::cuda::Gpu;
-use crate::cuda::device;
+use crate::cuda::{Gpu, chosen};
 use crate::environment;
 use crate::error::{INVALID_ARGUMENT, Result, aligned, fail, out};
 use crate::guard::guard;
 use crate::handle::{Pin, Table};
 use crate::log::log;
 use crate::memory::{Allocator, HostMemory};
-use crate::pool::{Pool, Runner};
+use crate::pool::{Runner, Workers};
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a context holds. Its buffers share it, so they outlive the handle.
 pub(crate) struct Context {
-    pub threads: usize,
-    pub pool: OnceLock<Option<Pool>>,
+    /// Who computes on the CPU.
+    pub workers: Workers,
     /// For `agpu_buffer_context`; may be freed.
     pub handle: OnceLock<usize>,
     /// None: the CPU.
     pub gpu: Option<Arc<Gpu>>,
     /// What is on the CPU of it.
     pub memory: Arc<HostMemory>,
-    /// What runs its tasks in place of workers of our own.
-    pub runner: Option<Runner>,
     /// Kernels run on the CPU so far.
     pub launches: Tally,
 }
@@ -57,14 +54,12 @@ pub(crate) struct Own {
 }
 
 pub(crate) fn create(threads: usize, device: i32, own: Own) -> Result<(usize, Arc<Context>)> {
-    let gpu = device::open(device)?;
+    let gpu = chosen::open(device)?;
     let context = Arc::new(Context {
-        threads,
-        pool: OnceLock::new(),
+        workers: Workers::new(threads, own.runner),
         handle: OnceLock::new(),
         gpu,
         memory: HostMemory::new(own.allocator),
-        runner: own.runner,
         launches: Tally::default(),
     });
     let handle = CONTEXTS.insert(context.clone())?;
@@ -100,7 +95,7 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
     }
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if DEFAULT.get().is_none() {
-        let _ = DEFAULT.set(create(default_threads()?, device::DEFAULT, Own::default())?);
+        let _ = DEFAULT.set(create(default_threads()?, chosen::DEFAULT, Own::default())?);
     }
     match DEFAULT.get() {
         Some(context) => Ok(context),
@@ -111,7 +106,7 @@ pub(crate) fn default() -> Result<&'static (usize, Arc<Context>)> {
 /// Why this is on the CPU, if it is the default context and that was not asked for.
 pub(crate) fn problem(context: &Arc<Context>) -> Option<String> {
     let is_default = DEFAULT.get().is_some_and(|(_, d)| Arc::ptr_eq(d, context));
-    if is_default && !device::is_chosen() { device::problem() } else { None }
+    if is_default && !chosen::is_chosen() { chosen::problem() } else { None }
 }
 
 /// The context of a handle.
@@ -131,7 +126,7 @@ pub(crate) fn pin_or_default(context: *mut AgpuContext) -> Result<Arc<Context>> 
 unsafe fn read(options: *const AgpuContextOptions) -> Result<AgpuContextOptions> {
     /// What the first version had.
     const LEAST: usize = std::mem::offset_of!(AgpuContextOptions, memory_limit);
-    let mut read = AgpuContextOptions { device: device::DEFAULT, ..AgpuContextOptions::default() };
+    let mut read = AgpuContextOptions { device: chosen::DEFAULT, ..AgpuContextOptions::default() };
     if options.is_null() {
         return Ok(read);
     }
@@ -222,7 +217,7 @@ pub unsafe extern "C" fn agpu_context_threads(
     guard(|| {
         let context = pin(context).map_err(|e| e.of("agpu_context_threads"))?;
         let out = self::out(out, "agpu_context_threads: out")?;
-        out.write(i32::try_from(context.threads).unwrap_or(i32::MAX));
+        out.write(i32::try_from(context.workers.threads).unwrap_or(i32::MAX));
         Ok(())
     })
 }

@@ -2,10 +2,10 @@
 
 use crate::abi::{AgpuCall, AgpuStatus, AgpuView};
 use crate::buffer::{self, Buffer};
+use crate::call_options::context_of;
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, WRONG_CONTEXT, fail};
 use crate::guard::guard_as;
 use crate::handle::Pin;
-use crate::invoke::context_of;
 use crate::memory::{HostMemory, Storage};
 use crate::span::{AXES, Span, extents, noun};
 use crate::span_copy::{copy_span, transfer_all};

@@ -3,9 +3,9 @@
 use crate::abi::{AgpuContext, AgpuStatus};
 use crate::context::{self, Context};
 use crate::cuda;
+use crate::disk;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::guard::guard_as;
-use crate::online::disk;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn agpu_device_problem(message: *mut *const c_char) -> Agp
     static PROBLEM: OnceLock<CString> = OnceLock::new();
     let problem = || {
         let out = out(message, "message")?;
-        let text = match cuda::device::problem() {
+        let text = match cuda::chosen::problem() {
             // the first one stays
             Some(text) => PROBLEM.get_or_init(|| CString::new(text.replace('\0', " ")).unwrap_or_default()),
             None => c"",
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn agpu_cache_problem(message: *mut *const c_char) -> Agpu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_context_device(context: *mut AgpuContext, device: *mut i32) -> AgpuStatus {
     get("agpu_context_device", context, |c| {
-        let number = c.gpu.as_ref().map_or(cuda::device::CPU, |g| cuda::device::CUDA + g.device.ordinal);
+        let number = c.gpu.as_ref().map_or(cuda::chosen::CPU, |g| cuda::chosen::CUDA + g.device.ordinal);
         out(device, "device")?.write(number);
         Ok(())
     })

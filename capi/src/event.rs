@@ -1,12 +1,12 @@
 //! Events: when the work that was queued on a stream so far is done. On the CPU it always is.
 
 use crate::abi::{AgpuCall, AgpuContext, AgpuEvent, AgpuStatus};
+use crate::call_options::context_of;
 use crate::context::{self, Context};
 use crate::cuda;
 use crate::error::{Result, WRONG_CONTEXT, fail, out};
 use crate::guard::guard_as;
 use crate::handle::{Pin, Table};
-use crate::invoke::context_of;
 use crate::stream::no_stream;
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;

@@ -1,24 +1,21 @@
 //! Execution of a plan's steps, after all checks.
 
 use crate::abi::AgpuKernelArgs;
+use crate::arguments::Args;
 use crate::buffer::{self, Buffer, Memory, On};
 use crate::check::{Check, Reader, Values};
 use crate::context::Context;
 use crate::cpu::{Code, Variant};
 use crate::error::{INTERNAL, RECORD, Result, error, fail};
-use crate::guards;
 use crate::handle::Pin;
-use crate::interrupt;
-use crate::invoke::Args;
 use crate::log::{self, log};
 use crate::memory::ALIGN;
 use crate::module::{Entry, Loaded};
 use crate::places::{elements, place_of, scalar, writes_an_input};
-use crate::pool;
-use crate::repeat;
 use crate::span::{AXES, Span};
 use crate::span_copy::copy_span;
 use crate::workspace::Workspace;
+use crate::{guards, interrupt, pool, repeat};
 use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Step};
 use arraygpu_compiler::scalar::Ty;
 use std::ffi::c_void;
@@ -205,7 +202,7 @@ fn launch_unchecked(
         let main = code(loaded, launch, variant(launch, ws, contiguous))?;
         let work = launch.work(launch.segment.map(|n| ws.host[n.0 as usize].as_i64()));
         // SAFETY: the kernel belongs to the launch (the package's promise), whose arrays were checked and stay pinned.
-        unsafe { pool::run(context, main, &args, tiles, (!launch.sequential).then_some(work)) }?;
+        unsafe { pool::run(&context.workers, main, &args, tiles, (!launch.sequential).then_some(work)) }?;
     }
     if launch.finish {
         // SAFETY: as above, after all tiles.

@@ -1,23 +1,33 @@
 //! libarraygpu: contexts, memory, views, plan execution and errors behind a C ABI.
 //!
-//! `docs/c-abi.md` is the contract, `include/arraygpu.h` its header (made from this crate). A call goes
+//! `docs/c-abi.md` is the contract, `include/arraygpu.h` the header, which is made from this crate.
+//!
+//! The files are layers, from the lowest on (`xtask/src/tidy/layers.rs` has the list):
 //!
 //! ```text
-//! invoke   arguments: kinds, handles, types, bounds, contexts; host scalars, shape rules, output lengths, overlaps; memory
-//! execute  the plan's steps: a launch chooses a variant of its kernel, then records are read
-//! cpu      tiles over threads; cuda/ does all of this on a GPU's stream
+//! handles, errors    abi error guard handle calls interrupt cancel log
+//! host memory        memory span span_copy overlap guards usage disk
+//! modules            module cpu block/ cuda/images        plans with the code of their kernels
+//! devices            pool (threads of the CPU)   cuda/    a GPU: streams, memory, loaded code
+//! contexts, arrays   context buffer view pinned device
+//! one call           invoke: arguments, call_options, outputs; then execute or cuda/execute
+//! online             functions that are compiled while a program runs
+//! packages           package (agpu_invoke)   loader
 //! ```
 //!
-//! with what [`module`] parsed once and a [`workspace`] that its thread reuses. [`handle`] is why a wrong handle is an error.
-//! Nothing here prints, aborts, or unwinds into the caller: [`guard::guard`] wraps every function.
+//! A call checks everything before it allocates, launches or writes anything. A thread reuses one
+//! [`workspace`] for all its calls. Nothing here prints, aborts, or unwinds into the caller:
+//! [`guard::guard`] wraps every function.
 
 // The functions are C's: which pointers may be NULL, and what they must point at, is said in the header.
 #![allow(clippy::missing_safety_doc)]
 
 pub mod abi;
 #[doc(hidden)]
+mod arguments;
 pub mod block;
 mod buffer;
+mod call_options;
 mod calls;
 mod cancel;
 mod check;
@@ -26,6 +36,7 @@ mod copy;
 mod cpu;
 mod cuda;
 mod device;
+mod disk;
 mod environment;
 mod error;
 mod event;
@@ -43,7 +54,9 @@ mod log;
 mod memory;
 mod module;
 mod online;
+mod outputs;
 mod overlap;
+mod package;
 mod pinned;
 mod places;
 mod pool;
@@ -58,6 +71,36 @@ mod usage;
 mod view;
 mod workspace;
 
+pub use crate::online::compile::agpu_builder_compile;
+pub use crate::online::compile::agpu_builder_result;
+pub use crate::online::operations::agpu_builder_apply;
+pub use crate::online::operations::agpu_builder_bind;
+pub use crate::online::operations::agpu_builder_cast;
+pub use crate::online::operations::agpu_builder_dot;
+pub use crate::online::operations::agpu_builder_fill;
+pub use crate::online::operations::agpu_builder_fold;
+pub use crate::online::operations::agpu_builder_generate;
+pub use crate::online::operations::agpu_builder_iota;
+pub use crate::online::operations::agpu_builder_length;
+pub use crate::online::operations::agpu_builder_map;
+pub use crate::online::operations::agpu_builder_materialize;
+pub use crate::online::operations::agpu_builder_matmul;
+pub use crate::online::operations::agpu_builder_pick;
+pub use crate::online::operations::agpu_builder_read;
+pub use crate::online::operations::agpu_builder_reduce;
+pub use crate::online::operations::agpu_builder_reduce_axis;
+pub use crate::online::operations::agpu_builder_reverse;
+pub use crate::online::operations::agpu_builder_slice;
+pub use crate::online::operations::agpu_builder_spread;
+pub use crate::online::operations::agpu_builder_stage;
+pub use crate::online::operations::agpu_builder_transpose;
+pub use crate::online::programs::agpu_program_free;
+pub use crate::online::programs::agpu_program_kernels;
+pub use crate::online::programs::agpu_program_remember;
+pub use crate::online::programs::agpu_program_run;
+pub use crate::online::programs::agpu_program_text;
+pub use crate::online::programs::agpu_run_remembered;
+pub use crate::package::agpu_invoke;
 pub use buffer::{
     agpu_buffer_context, agpu_buffer_count, agpu_buffer_create, agpu_buffer_create_array, agpu_buffer_data,
     agpu_buffer_free, agpu_buffer_type, agpu_buffer_view, agpu_buffer_wrap,
@@ -79,28 +122,18 @@ pub use event::{
     agpu_event_wait,
 };
 pub use guard::agpu_last_error_message;
-pub use invoke::agpu_invoke;
 pub use loader::{
     agpu_loaded_module_free, agpu_module_entry_count, agpu_module_entry_name, agpu_module_entry_param,
     agpu_module_entry_result, agpu_module_entry_shape, agpu_module_find, agpu_module_get, agpu_module_load,
 };
-pub use online::builder::{
-    agpu_builder_apply, agpu_builder_at, agpu_builder_cast, agpu_builder_compile, agpu_builder_constant,
-    agpu_builder_create, agpu_builder_fast_math, agpu_builder_fold, agpu_builder_free, agpu_builder_generate,
-    agpu_builder_map, agpu_builder_param, agpu_builder_reduce, agpu_builder_reduce_axis, agpu_builder_result,
-    agpu_builder_variable,
-};
+pub use online::builder::agpu_builder_at;
+pub use online::builder::agpu_builder_constant;
+pub use online::builder::agpu_builder_create;
+pub use online::builder::agpu_builder_fast_math;
+pub use online::builder::agpu_builder_free;
+pub use online::builder::agpu_builder_param;
+pub use online::builder::agpu_builder_variable;
 pub use online::cc::agpu_allow_cpu_compiler;
-pub use online::nodes::{
-    agpu_builder_bind, agpu_builder_dot, agpu_builder_fill, agpu_builder_iota, agpu_builder_length,
-    agpu_builder_materialize, agpu_builder_matmul, agpu_builder_pick, agpu_builder_read,
-    agpu_builder_reverse, agpu_builder_slice, agpu_builder_spread, agpu_builder_stage,
-    agpu_builder_transpose,
-};
-pub use online::program::{
-    agpu_program_free, agpu_program_kernels, agpu_program_remember, agpu_program_run, agpu_program_text,
-    agpu_run_remembered,
-};
 pub use pinned::{agpu_host_alloc, agpu_host_free};
 pub use stream::{agpu_stream_callback, agpu_stream_create, agpu_stream_free, agpu_stream_synchronize};
 pub use view::{agpu_view_pick, agpu_view_slice, agpu_view_transpose};

@@ -2,13 +2,11 @@
 
 use crate::abi::{AgpuEntrySlot, AgpuLoadedModule, AgpuModule, AgpuStatus};
 use crate::buffer::abi_type;
-use crate::calls;
-use crate::cuda;
 use crate::error::{INVALID_ARGUMENT, MODULE, OUT_OF_BOUNDS, Result, error, fail, out};
 use crate::guard::{guard, guard_as};
 use crate::handle::Table;
-use crate::library;
-use crate::module::{self, Entry, Loaded};
+use crate::module::{Entry, Loaded};
+use crate::{calls, cuda, library, package};
 use arraygpu_compiler::plan::Slot;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
@@ -103,11 +101,11 @@ fn load(path: &Path) -> Result<Library> {
     let symbol = unsafe { library.get::<*const AgpuModule>(format!("{name}_module").as_bytes()) };
     let symbol = symbol
         .map_err(|e| error(MODULE, format!("{shown}: no package, it has no symbol {name}_module: {e}")))?;
-    // SAFETY: an address that is only looked at through `module::open`, which checks size and version first.
+    // SAFETY: an address that is only looked at through `package::open`, which checks size and version first.
     let module =
         unsafe { symbol.try_as_raw_ptr() }.map_or(std::ptr::null(), |p| p.cast::<AgpuModule>().cast_const());
     // SAFETY: a package's module, valid while the library is loaded.
-    let loaded = unsafe { module::open_raw(module) }.map_err(|e| e.of(&shown.to_string()))?;
+    let loaded = unsafe { package::open_raw(module) }.map_err(|e| e.of(&shown.to_string()))?;
     Ok(Library(Some(Package { module, loaded, library: Some(library) })))
 }
 

@@ -1,20 +1,15 @@
 //! Modules: plans with the code of their kernels: of a package, parsed once, or of what was compiled in this process.
 
-mod state;
+pub(crate) mod state;
 
-use crate::abi::{AGPU_ABI_OLDEST, AGPU_ABI_VERSION, AgpuCpuKernel, AgpuModule};
+use crate::abi::{AgpuArg, AgpuCall, AgpuCpuKernel};
 use crate::cpu::{Blocks, Code, Variant};
 use crate::cuda::Images;
-use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
-use crate::level::{Level, level};
-use crate::log::log;
-use crate::online::{self, staged::Staged};
-use arraygpu_compiler::core::Function;
-use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step, parse};
-use std::ffi::{CStr, CString, c_char};
-use std::str::Utf8Error;
+use crate::error::{MODULE, Result, error, fail};
+use arraygpu_compiler::plan::{Access, Launch, Place, Plan, Slot, Step};
+use std::ffi::CString;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A module ready for use. A package's lives as long as its library: the package's state word points at it. That of a program lives as long as the program.
 pub(crate) struct Loaded {
@@ -27,7 +22,24 @@ pub(crate) struct Loaded {
     kernels: Kernels,
     count: usize,
     /// Of each entry, if it stages scalars; of a package.
-    staged: Vec<Option<Staged>>,
+    pub(crate) staged: Vec<Option<Box<dyn Specialise>>>,
+}
+
+/// A function that specialises itself to the values of a call's staged scalars.
+pub(crate) trait Specialise: Send + Sync {
+    /// Runs a call of the function whose general version is `entry` of `loaded`. Returns `None` if the general version shall run;
+    /// then nothing was done.
+    ///
+    /// # Safety
+    /// `call` is null or an `agpu_call`; `args` are `count` arguments.
+    unsafe fn run(
+        &self,
+        loaded: &Loaded,
+        entry: &Entry,
+        call: *const AgpuCall,
+        args: *const AgpuArg,
+        count: i32,
+    ) -> Option<Result<()>>;
 }
 
 /// Code for this processor.
@@ -113,8 +125,8 @@ impl Loaded {
 
     /// What an entry stages, if anything.
     #[inline]
-    pub fn staged(&self, entry: usize) -> Option<&Staged> {
-        self.staged.get(entry)?.as_ref()
+    pub fn staged(&self, entry: usize) -> Option<&dyn Specialise> {
+        self.staged.get(entry)?.as_deref()
     }
 
     /// Whether there is code for this processor.
@@ -154,138 +166,6 @@ impl Loaded {
 fn next_id() -> usize {
     static IDS: AtomicUsize = AtomicUsize::new(0);
     IDS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The module behind a pointer of a package; parsed and checked at first use.
-///
-/// # Safety
-/// `module` is null or points at an `agpu_module` of any version, which stays valid.
-pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> {
-    // SAFETY: the caller's promise; what the state word has stays while the package is loaded.
-    unsafe { open_raw(module).map(|loaded| &*loaded) }
-}
-
-/// The same as a pointer, which its library's owner frees when that is closed.
-///
-/// # Safety
-/// As [`open`].
-pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> {
-    if module.is_null() {
-        fail!(INVALID_ARGUMENT, "the module is NULL");
-    }
-    aligned(module, "the module")?;
-    // SAFETY: size and version come first in every version.
-    let (size, version) =
-        unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };
-    if !(AGPU_ABI_OLDEST..=AGPU_ABI_VERSION).contains(&version) || size < size_of::<AgpuModule>() {
-        let advice = if version < AGPU_ABI_OLDEST { "make it again" } else { "install a newer libarraygpu" };
-        fail!(
-            MODULE,
-            "the package was made for ABI version {version} (module of {size} bytes), this library runs those of \
-             {AGPU_ABI_OLDEST} to {AGPU_ABI_VERSION} ({} bytes): {advice}",
-            size_of::<AgpuModule>()
-        );
-    }
-    // SAFETY: the size says that all fields are there.
-    let module = unsafe { &*module };
-    if module.state.is_null() {
-        fail!(MODULE, "the module's state is NULL");
-    }
-    // SAFETY: the state word is the runtime's, and only used through this atomic.
-    let state = unsafe { AtomicPtr::<Loaded>::from_ptr(module.state.cast()) };
-    // SAFETY: a module of our version.
-    state::get_or_make(state, || unsafe { load(module) })
-}
-
-/// # Safety
-/// The module's pointers are null or what `agpu_module` says.
-unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
-    if module.name.is_null() || module.plans.is_null() {
-        fail!(MODULE, "the module's name or plans are NULL");
-    }
-    // SAFETY: a C string, by the contract.
-    let name = unsafe { CStr::from_ptr(module.name) }.to_string_lossy().into_owned();
-    let (Ok(length), Ok(count)) = (usize::try_from(module.plans_length), usize::try_from(module.kernels))
-    else {
-        fail!(MODULE, "{name}: a negative number of kernels or length of the plans");
-    };
-    // SAFETY: `plans` has that many bytes, by the contract.
-    let text = unsafe { text(module.plans, length) };
-    let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
-    let plans =
-        parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
-    let level = level()?;
-    let kernels = table(module, level);
-    // SAFETY: the caller's promise.
-    let images = unsafe { Images::read(module, &name) }?;
-    let kernels = if kernels.is_null() { Kernels::None } else { Kernels::Table { kernels, _code: None } };
-    if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
-        fail!(
-            MODULE,
-            "{name}: the package has no code for this processor, which runs x86-64-{} and below",
-            level.name()
-        );
-    }
-    let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
-    // SAFETY: the caller's promise.
-    loaded.staged = unsafe { staged(module, &loaded) }?;
-    log!(
-        Info,
-        "the package {name}: {} functions, {}{}",
-        loaded.entries.len(),
-        if loaded.has_cpu_code() {
-            format!("kernels for x86-64-{}", level.name())
-        } else {
-            "none for CPUs".into()
-        },
-        if loaded.images.is_some() { ", code for GPUs" } else { "" }
-    );
-    Ok(loaded)
-}
-
-/// # Safety
-/// There are that many bytes, for as long as the package is loaded.
-unsafe fn text<'a>(address: *const c_char, length: usize) -> std::result::Result<&'a str, Utf8Error> {
-    // SAFETY: the caller's promise.
-    std::str::from_utf8(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) })
-}
-
-/// The functions that stage scalars, at their entries.
-///
-/// # Safety
-/// As [`load`].
-unsafe fn staged(module: &AgpuModule, loaded: &Loaded) -> Result<Vec<Option<Staged>>> {
-    if module.staged.is_null() {
-        return Ok(Vec::new());
-    }
-    let cannot = |why: String| {
-        error(MODULE, format!("{}: the functions that stage cannot be read: {why}", loaded.name))
-    };
-    let length = usize::try_from(module.staged_length).map_err(|e| cannot(e.to_string()))?;
-    // SAFETY: `staged` has that many bytes, by the contract.
-    let text = unsafe { text(module.staged, length) }.map_err(|e| cannot(e.to_string()))?;
-    let mut functions = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
-    let mut of = |plan: &Plan| {
-        let fits = |f: &Function| {
-            let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
-            f.name == plan.name
-                && f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
-                && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
-        };
-        let at = functions.iter().position(fits)?;
-        Staged::of(&loaded.name, functions.swap_remove(at))
-    };
-    let found: Vec<_> = loaded.entries.iter().map(|e| of(&e.plan)).collect();
-    match functions.first() {
-        Some(f) => Err(cannot(format!("there is no entry {} like theirs", f.name))),
-        None => Ok(found),
-    }
-}
-
-/// The best table that is there.
-fn table(module: &AgpuModule, level: Level) -> *const AgpuCpuKernel {
-    let tables = [(Level::V4, module.cpu_v4), (Level::V3, module.cpu_v3), (Level::V2, module.cpu_v2)];
-    tables.into_iter().find(|(l, t)| *l <= level && !t.is_null()).map_or(std::ptr::null(), |t| t.1)
 }
 
 fn entry(module: &str, plan: Plan) -> Result<Entry> {

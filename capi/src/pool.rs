@@ -5,7 +5,6 @@
 //! up too late to help.
 
 use crate::abi::AgpuKernelArgs;
-use crate::context::Context;
 use crate::cpu::Code;
 use crate::error::Result;
 use crate::float_environment::FloatEnvironment;
@@ -19,7 +18,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 
 /// A launch of less work (elements times cost) stays on the caller's thread: waking workers costs more than they save.
@@ -29,6 +28,22 @@ const CHUNK_WORK: i64 = 1 << 17;
 /// Chunks for each thread of a large launch, so that late threads find something left.
 const CHUNKS_PER_THREAD: i64 = 16;
 
+/// Who computes the launches of a context.
+pub(crate) struct Workers {
+    /// Number of threads, the caller's among them.
+    pub threads: usize,
+    /// The host's function that runs tasks in place of threads of our own.
+    pub runner: Option<Runner>,
+    /// Threads of our own, made at the first parallel launch. `None` if the system refuses them.
+    pool: OnceLock<Option<Pool>>,
+}
+
+impl Workers {
+    pub fn new(threads: usize, runner: Option<Runner>) -> Workers {
+        Workers { threads, runner, pool: OnceLock::new() }
+    }
+}
+
 /// A context's workers: one less than its threads, because the caller works, too.
 pub(crate) struct Pool {
     workers: ThreadPool,
@@ -36,14 +51,14 @@ pub(crate) struct Pool {
     process: u32,
 }
 
-fn pool(context: &Context) -> Option<&Pool> {
+fn pool(workers: &Workers) -> Option<&Pool> {
     let make = || {
-        let builder = ThreadPoolBuilder::new().num_threads(context.threads - 1);
+        let builder = ThreadPoolBuilder::new().num_threads(workers.threads - 1);
         let builder = builder.thread_name(|i| format!("arraygpu-{i}")).start_handler(|_| guard_thread());
         let workers = without_signals(|| builder.build()).ok()?;
         Some(Pool { workers, process: std::process::id() })
     };
-    context.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
+    workers.pool.get_or_init(make).as_ref().filter(|p| p.process == std::process::id())
 }
 
 /// Runs `f` while this thread takes no signal. Threads that it starts never do: the program's handlers run on the program's own threads.
@@ -71,7 +86,7 @@ const LOOK_WORK: i64 = 1 << 22;
 /// # Safety
 /// The kernel and its arguments belong together, and stay valid during the call.
 pub(crate) unsafe fn run(
-    context: &Context,
+    workers: &Workers,
     main: Code,
     args: *const AgpuKernelArgs,
     tiles: i64,
@@ -79,14 +94,14 @@ pub(crate) unsafe fn run(
 ) -> Result<()> {
     let flag = Flag::of_thread();
     let large = tile_work.filter(|work| tiles > 1 && tiles.saturating_mul(*work) >= PARALLEL_WORK);
-    let helpers = large.filter(|_| context.threads > 1).and_then(|work| Some((work, helpers(context)?)));
+    let helpers = large.filter(|_| workers.threads > 1).and_then(|work| Some((work, helpers(workers)?)));
     let Some((tile_work, helpers)) = helpers else {
         let look = tile_work.map(|work| (LOOK_WORK / work.max(1)).max(1));
         // SAFETY: the caller's promise.
         let done = unsafe { compute(main, args, 0..tiles, look, flag) };
         return if done { Ok(()) } else { Err(cancelled()) };
     };
-    let threads = context.threads as i64;
+    let threads = workers.threads as i64;
     let chunk = (tiles / (threads * CHUNKS_PER_THREAD)).max(CHUNK_WORK / tile_work).max(1);
     let chunks = (tiles - 1) / chunk + 1;
     let threads = threads.min(chunks);
@@ -163,10 +178,10 @@ enum Helpers<'a> {
     Host(&'a Runner),
 }
 
-fn helpers(context: &Context) -> Option<Helpers<'_>> {
-    match &context.runner {
+fn helpers(workers: &Workers) -> Option<Helpers<'_>> {
+    match &workers.runner {
         Some(runner) => Some(Helpers::Host(runner)),
-        None => pool(context).map(Helpers::Workers),
+        None => pool(workers).map(Helpers::Workers),
     }
 }
 
@@ -273,15 +288,15 @@ impl Job {
 mod tests {
     use super::*;
     use crate::context;
-    use crate::cuda::device;
+    use crate::cuda::chosen;
     use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
 
     /// Runs what a test does over 64 tiles of much work, on four threads.
     fn launch(f: fn(i64, i64)) {
-        let (_, context) = context::create(4, device::CPU, context::Own::default()).unwrap();
+        let (_, context) = context::create(4, chosen::CPU, context::Own::default()).unwrap();
         // SAFETY: the code takes no arguments.
-        unsafe { run(&context, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) }.unwrap();
+        unsafe { run(&context.workers, Code::Test(f), std::ptr::null(), 64, Some(1 << 20)) }.unwrap();
     }
 
     #[test]

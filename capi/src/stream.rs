@@ -1,11 +1,11 @@
 //! Streams that the library makes, and functions of the caller in a stream's order.
 
 use crate::abi::{AgpuCall, AgpuContext, AgpuStatus};
+use crate::call_options::context_of;
 use crate::context;
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, error, fail, out};
 use crate::float_environment::FloatEnvironment;
 use crate::guard::{guard_as, guard_outside};
-use crate::invoke::context_of;
 use std::ffi::c_void;
 
 /// On the CPU there is only NULL.

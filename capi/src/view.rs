@@ -1,16 +1,10 @@
 //! Views: bounds, and the parts of a view.
 
 use crate::abi::{AgpuElement, AgpuStatus, AgpuView};
-use crate::buffer::{self, Buffer, abi_type};
+use crate::buffer::{self, Buffer, element};
 use crate::error::{INVALID_ARGUMENT, OUT_OF_BOUNDS, Result, SHAPE, TYPE_MISMATCH, error, fail, out};
 use crate::guard::guard_as;
 use crate::span::{AXES, Span, count, extents};
-use arraygpu_compiler::scalar::Ty;
-
-/// What elements of a type are in a view.
-pub(crate) fn element(ty: Ty) -> AgpuElement {
-    AgpuElement { kind: abi_type(ty) as i32, size: ty.size() as i32 }
-}
 
 /// Checks a view against its buffer.
 pub(crate) fn resolve(view: &AgpuView, buffer: &Buffer) -> Result<Span> {

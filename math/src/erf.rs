@@ -6,8 +6,8 @@
 //! relative to erfc, so that the tail is monotone. The form is Juffa's (erff of CUDA); the
 //! polynomials are from `derive/erf.sollya` and, for f64, `derive/erf.py`.
 //!
-//! Away from 0, erfc and normcdf are e^(-x^2), with x^2 as a double word, times a fraction 1 / (a t
-//! + b) that approximates the rest to some percent, times 1 + a polynomial in 1 / (t + c); see
+//! Away from 0, erfc and normcdf are e^(-x^2), with x^2 as a double word, times a fraction
+//! 1 / (a t + b) that approximates the rest to some percent, times 1 + a polynomial in 1 / (t + c); see
 //! [`tail`]. Near 0 they are computed like erf. The polynomials are from `derive/tail.sollya` and,
 //! for f64, `derive/erf.py`.
 

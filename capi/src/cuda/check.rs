@@ -1,13 +1,12 @@
 //! How `ARRAYGPU_CHECK` reads what is on a GPU: through the host, when the stream has come to its end.
 
-use super::execute::Call;
+use super::call::Call;
 use super::gpu::{Gpu, Uncaptured};
-use super::memory::Allocation;
-use super::stream::Stream;
+use super::state::Stream;
 use crate::buffer::Memory;
 use crate::check::{Reader, Values};
 use crate::error::{OUT_OF_MEMORY, Result, error};
-use crate::guards::{self, GUARD, PATTERN};
+use crate::guards::{self, GUARD};
 use crate::span::Span;
 use crate::workspace::Workspace;
 use arraygpu_compiler::scalar::Ty;
@@ -48,12 +47,4 @@ fn read(gpu: &Gpu, stream: &Stream, from: CUdeviceptr, bytes: usize) -> Result<V
     let done = gpu.synchronize_stream(stream);
     queued.and(done)?;
     Ok(host)
-}
-
-/// The guard behind an allocation, written on the stream before anything else comes there.
-pub(super) fn guard(gpu: &Gpu, stream: &Stream, made: &Allocation) -> Result<()> {
-    let Some(guard) = made.guard() else { return Ok(()) };
-    // SAFETY: bytes of that allocation.
-    let code = unsafe { (gpu.api().set_u8)(guard, PATTERN, GUARD, stream.raw) };
-    gpu.check(code, "writing the guard of an array")
 }

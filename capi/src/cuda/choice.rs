@@ -1,7 +1,7 @@
 //! What a launch runs: the launch policy of the compiler's `plan::policy`, asked about a call's arrays, and the code.
 
-use super::execute::Call;
-use super::launch::Running;
+use super::call::Call;
+use super::frame::Running;
 use crate::error::{INTERNAL, MODULE, Result, fail};
 use crate::places::{elements, place_of, writes_an_input};
 use crate::span::{AXES, Span};

@@ -4,44 +4,19 @@ use super::driver::{Api, version_text};
 use super::gpu::{Gpu, Uncaptured};
 use super::images::{Image, Images};
 use super::log::Log;
-use super::stream::lock;
-use super::table::Table;
+use super::state::{Code, Function, Variant};
+use super::table::{Table, lock};
 use crate::error::{Error, MODULE, Result, error, fail};
-use cudarc::driver::sys::{CUfunction, CUmodule};
+use cudarc::driver::sys::CUfunction;
 use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-
-#[derive(Clone, Copy)]
-struct Function(CUfunction);
-
-// SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for Function {}
-// SAFETY: as above.
-unsafe impl Sync for Function {}
-
-/// A variant of a kernel: its function once it is loaded, and who loads it.
-#[derive(Default)]
-struct Variant {
-    function: OnceLock<Function>,
-    loading: Mutex<()>,
-}
 
 /// What owns the kernels of this library.
 const OURS: usize = usize::MAX;
 
 /// All contexts on GPUs.
 static CONTEXTS: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
-
-/// The code that a context loaded. Nothing in it points into a package.
-pub(super) struct Code {
-    /// Of each package (by `Loaded::id`) the functions, by the number of the variant.
-    packages: Table<Box<[Variant]>>,
-    /// Kernels of this library.
-    own: [OnceLock<Function>; super::copy::KERNELS],
-    /// What is to be unloaded, and the package that it is of.
-    modules: Mutex<Vec<(usize, CUmodule)>>,
-}
 
 impl Code {
     pub fn new() -> Code {
@@ -68,11 +43,13 @@ impl Code {
     }
 }
 
-/// Makes the context known to `forget`.
-pub(super) fn register(gpu: &Arc<Gpu>) {
-    let contexts = &mut *lock(&CONTEXTS);
-    contexts.retain(|c| c.strong_count() > 0);
-    contexts.push(Arc::downgrade(gpu));
+impl Gpu {
+    /// Makes the context known to `forget`.
+    pub(super) fn register(gpu: &Arc<Gpu>) {
+        let contexts = &mut *lock(&CONTEXTS);
+        contexts.retain(|c| c.strong_count() > 0);
+        contexts.push(Arc::downgrade(gpu));
+    }
 }
 
 /// Unloads a package's code from all contexts, after the work that is queued. The package is gone, its number never returns: nobody looks for

@@ -3,7 +3,7 @@
 use super::driver::Code;
 use super::gpu::Gpu;
 use super::images::Image;
-use super::stream::Stream;
+use super::state::{KERNELS, Stream};
 use crate::error::Result;
 use crate::span::{AXES, Span};
 use crate::span_copy::walk;
@@ -38,8 +38,6 @@ impl Walk {
     }
 }
 
-/// Kernels of ours: each operation for elements of 1, 2, 4 and 8 bytes, along one axis or three; words are taken 8 bytes at a time, along one.
-pub(super) const KERNELS: usize = 25;
 const THREADS: u32 = 256;
 
 fn number(op: Op, size: usize, walk: Walk) -> usize {

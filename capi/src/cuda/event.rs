@@ -3,7 +3,8 @@
 use super::driver;
 use super::gpu::{Gpu, Uncaptured};
 use super::records::Reading;
-use super::stream::{Stream, lock};
+use super::state::Stream;
+use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUstream};
 use std::ptr::null_mut;

@@ -1,59 +1,27 @@
 //! A call on a stream: memory, scalars, launches, results. All that can fail comes before the first launch.
 
+use super::call::Call;
 use super::copy;
 use super::gpu::{Gpu, Uncaptured};
-use super::images::Images;
-use super::launch::{DIFFERENT_TURNS, Decided, Memory, Turns};
+use super::launch::{DIFFERENT_TURNS, Memory, Turns};
 use super::records::Reading;
-use super::stream::Stream;
-use super::words::Word;
-use crate::buffer::Buffer;
-use crate::buffer::On;
+use super::state::Stream;
+use crate::arguments::Args;
+use crate::buffer::{Buffer, On};
 use crate::check::Check;
 use crate::context::Context;
 use crate::error::{INVALID_ARGUMENT, MODULE, Result, fail};
 use crate::execute::deliver;
-use crate::guards;
 use crate::handle::Pin;
-use crate::interrupt;
-use crate::invoke::{Args, reserve};
 use crate::log::log;
 use crate::module::{Entry, Loaded};
+use crate::outputs::reserve;
 use crate::places::place_of;
-use crate::repeat;
 use crate::workspace::Workspace;
+use crate::{guards, interrupt, repeat};
 use arraygpu_compiler::plan::{Launch, Place, Step};
-use cudarc::driver::sys::CUdeviceptr;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
-
-/// What a call on a GPU needs beside the common workspace.
-#[derive(Default)]
-pub(crate) struct Frame {
-    /// The address of each place that is a scalar result or temporary.
-    pub(super) scalars: Vec<CUdeviceptr>,
-    /// Words for scalar results that the host waits for, each with its place.
-    words: Vec<(usize, Word)>,
-    /// Words of device memory.
-    slots: Vec<CUdeviceptr>,
-    /// Copies of such words after the launches: to, from, bytes.
-    copies: Vec<(CUdeviceptr, CUdeviceptr, usize)>,
-    pub(super) decided: Decided,
-    /// The parameters of a launch.
-    pub(super) params: Vec<u64>,
-    /// A launch found no variant that fits: a program has more of them made.
-    pub lacks_variant: Cell<bool>,
-}
-
-pub(super) struct Call<'a> {
-    pub loaded: &'static Loaded,
-    pub entry: &'static Arc<Entry>,
-    pub images: &'static Images,
-    pub gpu: &'a Gpu,
-    pub stream: &'a Stream,
-    pub capturing: bool,
-}
 
 /// Runs a call whose arguments were checked. Scalar results for the host are waited for; else it returns when all is queued.
 pub(crate) fn run(

@@ -1,11 +1,10 @@
 //! A context's share of a GPU: the device's primary context, a stream and a memory pool of its own, and the code it loaded.
 
-use super::code::{self, Code};
 use super::device::Device;
-use super::driver::{self, Api, Driver, driver};
-use super::stream::Stream;
+use super::driver::{self, Api};
+use super::open::{Driver, driver};
+use super::state::{Code, NON_BLOCKING, Stream, Words};
 use super::table::Table;
-use super::words::Words;
 use crate::error::{DEVICE, Error, Result, error};
 use crate::usage::Usage;
 use cudarc::driver::sys::*;
@@ -85,7 +84,7 @@ impl Gpu {
     /// A context of its own on a device.
     pub fn open(device: &'static Device) -> Result<Arc<Gpu>> {
         let gpu = Arc::new(Gpu::new(device)?);
-        code::register(&gpu);
+        Gpu::register(&gpu);
         Ok(gpu)
     }
 
@@ -114,7 +113,7 @@ impl Gpu {
             gpu.check(code, format_args!("using {}", device.title()))?;
             let _uncaptured = Uncaptured::enter(api);
             let _current = gpu.switch()?;
-            let code = (api.stream_create)(&mut gpu.aside, super::stream::NON_BLOCKING);
+            let code = (api.stream_create)(&mut gpu.aside, NON_BLOCKING);
             gpu.check(code, "cuStreamCreate")?;
             gpu.make_pool()?;
             let own = Stream::ours(&gpu, 0)?;

@@ -1,7 +1,7 @@
 //! What a module holds for GPUs: how kernels are launched, and the code of their variants.
 
 use super::device::Device;
-use super::stream::lock;
+use super::table::lock;
 use crate::abi::{AgpuImage, AgpuModule};
 use crate::error::{INTERNAL, MODULE, Result, error, fail};
 use arraygpu_compiler::backend::ptx;

@@ -1,49 +1,24 @@
 //! Launches: with which memory and which parameters.
 
+use super::call::Call;
 use super::choice::space;
 use super::copy;
-use super::execute::Call;
+use super::frame::{Decided, Prepared, Running};
 use crate::error::Result;
 use crate::log::log;
 use crate::places::{place_of, scalar};
 use crate::repeat;
 use crate::span::AXES;
 use crate::workspace::Workspace;
-use arraygpu_compiler::plan::gpu::GpuVariant;
 use arraygpu_compiler::plan::policy::Scratch;
 use arraygpu_compiler::plan::{Launch, Place, Repeat, Step};
 use cudarc::driver::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT,
-    CUdeviceptr, CUfunction,
+    CUdeviceptr,
 };
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::Ordering;
-
-/// The launches of a call that are decided, in the order in which they are queued.
-#[derive(Default)]
-pub(super) struct Decided {
-    launches: Vec<Prepared>,
-    /// Those of all launches.
-    kernels: Vec<Running>,
-}
-
-/// A launch of the plan: its kernels in [`Decided::kernels`], and what they share.
-#[derive(Clone, Copy)]
-struct Prepared {
-    kernels: (usize, usize),
-    scratch: Scratch,
-}
-
-/// One variant on its grid, its code loaded.
-#[derive(Clone, Copy)]
-pub(super) struct Running {
-    pub(super) function: CUfunction,
-    pub(super) variant: &'static GpuVariant,
-    pub(super) blocks: u32,
-    /// See `KernelLaunch::span`.
-    pub(super) span: Option<u32>,
-}
 
 /// What the launches of a call share.
 #[derive(Default)]

@@ -4,7 +4,8 @@
 //! work is done, so a program that makes a stream for each of its tasks has as many as ever worked at once.
 
 use super::gpu::{Gpu, Uncaptured};
-use super::stream::{Stream, lock};
+use super::state::{Lent, Stream};
+use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, INVALID_HANDLE, Result, fail};
 use cudarc::driver::sys::CUstream;
 use std::ffi::c_void;
@@ -16,9 +17,6 @@ pub(crate) type Callback = unsafe extern "C" fn(data: *mut c_void);
 const NEVER: u8 = 0;
 const LENT: u8 = 1;
 const FREE: u8 = 2;
-
-/// Whether a stream is lent.
-pub(super) struct Lent(AtomicU8);
 
 impl Lent {
     /// It is the caller's, or the context's own.

@@ -1,16 +1,17 @@
 //! Device memory: stream-ordered, from a pool of the context, with a cap.
 
-use super::check;
 use super::driver;
 use super::gpu::{Gpu, Uncaptured};
-use super::stream::{Stream, lock};
+use super::state::Stream;
+use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, OUT_OF_MEMORY, Result, fail};
-use crate::guards::{GUARD, is_on};
+use crate::guards::{GUARD, PATTERN, is_on};
 use cudarc::driver::sys::CUpointer_attribute::{self, *};
 use cudarc::driver::sys::{CUdeviceptr, CUmemorytype, CUstream};
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 const NO_MEMORY: driver::Code = 2;
@@ -88,7 +89,7 @@ impl Allocation {
             if e.status == OUT_OF_MEMORY { e.of(&format!("{count} elements of {size} bytes")) } else { e }
         })?;
         let made = Allocation::used(gpu, address, bytes.unwrap_or(0), stream.index);
-        match check::guard(gpu, stream, &made) {
+        match guard(gpu, stream, &made) {
             Ok(()) => Ok(made),
             Err(e) => {
                 made.free_on(stream);
@@ -253,4 +254,12 @@ impl Drop for Allocation {
             lock(&self.gpu.lasting).push((self.address, with_guard(self.bytes)));
         }
     }
+}
+
+/// The guard behind an allocation, written on the stream before anything else comes there.
+pub(super) fn guard(gpu: &Gpu, stream: &Stream, made: &Allocation) -> Result<()> {
+    let Some(guard) = made.guard() else { return Ok(()) };
+    // SAFETY: bytes of that allocation.
+    let code = unsafe { (gpu.api().set_u8)(guard, PATTERN, GUARD, stream.raw) };
+    gpu.check(code, "writing the guard of an array")
 }

@@ -13,14 +13,17 @@
 //! records  error records, read when the host waits
 //! ```
 
+mod call;
 mod check;
 mod choice;
+pub(crate) mod chosen;
 mod code;
 mod copy;
-pub(crate) mod device;
+mod device;
 mod driver;
 mod event;
 mod execute;
+mod frame;
 mod gpu;
 mod images;
 mod launch;
@@ -28,18 +31,21 @@ mod lend;
 mod link;
 mod log;
 mod memory;
+mod open;
 mod records;
+mod state;
 mod stream;
 mod table;
 mod transfer;
 mod words;
 
+pub(crate) use crate::cuda::frame::Frame;
+pub(crate) use crate::cuda::open::driver;
+pub(crate) use crate::cuda::state::Stream;
 pub(crate) use code::forget;
-pub(crate) use driver::driver;
 pub(crate) use event::Event;
-pub(crate) use execute::{Frame, run};
+pub(crate) use execute::run;
 pub(crate) use gpu::Gpu;
 pub(crate) use images::Images;
 pub(crate) use memory::{Allocation, wrap};
-pub(crate) use stream::Stream;
 pub(crate) use words::Pinned;

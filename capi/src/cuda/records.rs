@@ -8,37 +8,15 @@
 
 use super::copy;
 use super::gpu::Gpu;
-use super::stream::{Stream, lock};
+use super::state::{Range, Records, Stream};
+use super::table::lock;
 use crate::error::{RECORD, Result, error};
 use crate::module::Entry;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::{Arc, MutexGuard};
 
-/// The words of one function: as many as all its launches have sites.
-struct Range {
-    entry: Arc<Entry>,
-    device: CUdeviceptr,
-    /// Pinned memory that they are taken to, zeros between readings: its address for the host, and for the device.
-    host: (*mut u64, CUdeviceptr),
-    /// In the order of pending functions.
-    pending: bool,
-    /// In a graph, which may run at any time.
-    captured: bool,
-    /// Calls that are queued, and how many of them were when the last reading began.
-    calls: u64,
-    read: u64,
-}
-
 /// Instead of a number of calls.
 const NO_READING: u64 = u64::MAX;
-
-/// The records of a stream.
-#[derive(Default)]
-pub(super) struct Records {
-    ranges: Vec<Range>,
-    /// Which are pending, in the order of their first calls.
-    order: Vec<usize>,
-}
 
 /// One thread's reading of a stream's records, from before its wait until they are looked at. Who holds several began them by ascending
 /// index of the stream.
@@ -151,6 +129,3 @@ fn describe(entry: &Entry, words: &[u64]) -> Option<String> {
     }
     None
 }
-
-// SAFETY: the pinned words are the range's own.
-unsafe impl Send for Records {}

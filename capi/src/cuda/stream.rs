@@ -6,60 +6,18 @@
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
-use super::lend::Lent;
-use super::records::Records;
+use super::state::{Block, Lent, NON_BLOCKING, Stream};
+use super::table::lock;
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use cudarc::driver::sys::*;
 use std::ptr::null_mut;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Streams of ours do not wait for the legacy default stream.
-pub(super) const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
 
 /// CU_STREAM_PER_THREAD.
 const PER_THREAD: usize = 2;
 /// The number of a stream that we could not ask for it, or that has none.
 const UNKNOWN: u64 = 0;
-
-/// Memory that kernels on one stream use in turn.
-#[derive(Default)]
-struct Shared {
-    scratch: Block,
-    counters: Block,
-    /// Free words for scalars that stay on the device. One that was given back may be taken at once: its next use comes later
-    /// on the same stream.
-    slots: Vec<CUdeviceptr>,
-}
-
-#[derive(Default, Clone, Copy)]
-struct Block {
-    address: CUdeviceptr,
-    bytes: u64,
-}
-
-pub(crate) struct Stream {
-    pub raw: CUstream,
-    /// 0: the context's own.
-    pub index: u32,
-    /// Whether we made it for the caller, and he has it.
-    pub(super) lent: Lent,
-    /// The driver's unique number: a handle of the caller may return for another stream.
-    id: AtomicU64,
-    /// The work on it so far, as of the last record.
-    pub(super) event: CUevent,
-    shared: Mutex<Shared>,
-    pub(super) records: Mutex<Records>,
-    /// Held by the one thread that reads records.
-    pub(super) reading: Mutex<()>,
-    /// Calls that may have asked for the order of their buffers, and have not marked the stream yet.
-    queueing: AtomicU32,
-}
-
-// SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for Stream {}
-// SAFETY: as above.
-unsafe impl Sync for Stream {}
 
 /// A call that queues its work.
 pub(super) struct Queueing<'a>(&'a Stream);
@@ -68,10 +26,6 @@ impl Drop for Queueing<'_> {
     fn drop(&mut self) {
         self.0.queueing.fetch_sub(1, Ordering::SeqCst);
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Stream {

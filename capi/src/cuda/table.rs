@@ -1,6 +1,6 @@
 //! A table that grows, read without a lock: values are made once, at their index, and stay.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const FIRST: usize = 8;
 const CHUNKS: usize = 28;
@@ -44,6 +44,10 @@ impl<T> Table<T> {
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         self.chunks.iter_mut().filter_map(OnceLock::take).flatten().filter_map(OnceLock::into_inner)
     }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

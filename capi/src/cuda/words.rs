@@ -2,7 +2,8 @@
 
 use super::driver::Api;
 use super::gpu::{Gpu, Uncaptured};
-use super::stream::lock;
+use super::state::{Inner, Word, Words};
+use super::table::lock;
 use crate::error::Result;
 use cudarc::driver::sys::{CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr};
 use std::ffi::c_void;
@@ -13,21 +14,6 @@ use std::sync::{Arc, Mutex};
 const FLAGS: u32 = CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE;
 /// Words of a block.
 const BLOCK: usize = 512;
-
-/// A word: its address for the host, and for the device.
-#[derive(Clone, Copy)]
-pub(crate) struct Word {
-    pub host: *mut u64,
-    pub device: CUdeviceptr,
-}
-
-#[derive(Default)]
-struct Inner {
-    free: Vec<Word>,
-    /// How many there are.
-    words: usize,
-    blocks: Vec<*mut c_void>,
-}
 
 /// Pinned memory of so many words until the context goes: its address for the host, and for the device.
 fn pinned(gpu: &Gpu, inner: &mut Inner, words: usize) -> Result<(*mut u64, CUdeviceptr)> {
@@ -42,9 +28,6 @@ fn pinned(gpu: &Gpu, inner: &mut Inner, words: usize) -> Result<(*mut u64, CUdev
     }
     Ok((host.cast(), device))
 }
-
-/// All words of a context, and which are free.
-pub(super) struct Words(Mutex<Inner>);
 
 impl Words {
     pub fn new() -> Words {

@@ -1,18 +1,14 @@
 //! Builders: a function of core IR from C, node by node. Whatever is wrong with a node is an error value, and leaves the function as it was.
 
-use super::cache;
-use super::nodes::{Variable, construct, elementwise};
-use super::program::insert;
-use crate::abi::{AgpuBuilder, AgpuNode, AgpuProgram, AgpuStatus, AgpuType};
+use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus, AgpuType};
 use crate::buffer::ty as type_of;
 use crate::error::{INVALID_ARGUMENT, Result, fail, out};
 use crate::guard::guard_as;
 use crate::handle::Table;
-use crate::interrupt::refused;
 use arraygpu_compiler::build;
-use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type};
+use arraygpu_compiler::core::{Function, Lambda, NodeId, Op, Output, Param, Type, Var};
 use arraygpu_compiler::loc::{Loc, LocStack};
-use arraygpu_compiler::scalar::Lit;
+use arraygpu_compiler::scalar::{Lit, Ty};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
@@ -26,11 +22,11 @@ pub(super) struct Builder {
     serial: u32,
     name: String,
     fast: bool,
-    params: Vec<Param>,
+    pub params: Vec<Param>,
     loc: LocStack,
     /// From the first node that is no parameter on.
     begun: Option<build::Builder>,
-    results: Vec<Output>,
+    pub results: Vec<Output>,
 }
 
 static BUILDERS: Table<Mutex<Builder>> = Table::new(0b1001, "builder");
@@ -79,7 +75,7 @@ impl Builder {
     }
 
     /// A variable to be bound.
-    fn variable(&mut self, node: AgpuNode, what: impl Display) -> Result<Variable> {
+    pub fn variable(&mut self, node: AgpuNode, what: impl Display) -> Result<Variable> {
         let id = self.node(node, &what)?;
         match self.function().function.graph.op(id) {
             Op::Var(var, ty) => Ok((*var, *ty)),
@@ -88,7 +84,7 @@ impl Builder {
     }
 
     /// The function of `variables` that the body is.
-    fn lambda(&mut self, variables: &[Variable], body: NodeId) -> Result<Lambda> {
+    pub fn lambda(&mut self, variables: &[Variable], body: NodeId) -> Result<Lambda> {
         let twice = variables.iter().enumerate().any(|(i, v)| variables[..i].contains(v));
         if twice {
             fail!(INVALID_ARGUMENT, "a variable is bound twice");
@@ -99,7 +95,7 @@ impl Builder {
         Ok(self.function().graph().close(variables, body))
     }
 
-    fn finish(&mut self) -> Result<Function> {
+    pub fn finish(&mut self) -> Result<Function> {
         if self.results.is_empty() {
             fail!(INVALID_ARGUMENT, "{} has no result", self.name);
         }
@@ -143,7 +139,7 @@ pub(super) fn make(
 }
 
 /// A name that can stand in generated code.
-fn identifier(name: *const c_char, what: &str) -> Result<String> {
+pub(super) fn identifier(name: *const c_char, what: &str) -> Result<String> {
     if name.is_null() {
         fail!(INVALID_ARGUMENT, "{what} is NULL");
     }
@@ -281,88 +277,13 @@ pub unsafe extern "C" fn agpu_builder_variable(
     })
 }
 
-/// A scalar operation, by its name in docs/ir.md: add, exp, mul_add, select .. With arrays among the
-/// operands it is elementwise: these must have the same extents (a shape rule), and scalars are repeated.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_apply(
-    builder: *mut AgpuBuilder,
-    op: *const c_char,
-    operands: *const AgpuNode,
-    count: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_apply", builder, node, |b| {
-        if op.is_null() {
-            fail!(INVALID_ARGUMENT, "op is NULL");
-        }
-        // SAFETY: a C string (the caller's promise).
-        let name = unsafe { CStr::from_ptr(op) }.to_string_lossy();
-        // SAFETY: the caller's promise.
-        let operands = unsafe { b.nodes(operands, count, "operand") }?;
-        let make = super::nodes::operation(&name, operands.len())?;
-        elementwise(b.function(), construct(&name), &operands, make)
-    })
-}
-
-/// The value as another type, as in docs/semantics.md; of arrays elementwise.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_cast(
-    builder: *mut AgpuBuilder,
-    r#type: MaybeUninit<AgpuType>,
-    value: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_cast", builder, node, |b| {
-        let ty = type_of(r#type)?;
-        let value = b.node(value, "the value")?;
-        elementwise(b.function(), "cast", &[value], |o| Op::Cast(ty, o[0]))
-    })
-}
-
-/// An array of the values of a function of the arrays' elements: `body`, in which `variables` stand for
-/// them. The arrays have the same extents (a shape rule).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_map(
-    builder: *mut AgpuBuilder,
-    variables: *const AgpuNode,
-    arrays: *const AgpuNode,
-    count: i32,
-    body: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_map", builder, node, |b| {
-        // SAFETY: the caller's promise.
-        let (variables, arrays) =
-            unsafe { (variables_of(b, variables, count)?, b.nodes(arrays, count, "array")?) };
-        let body = b.node(body, "the body")?;
-        let lambda = b.lambda(&variables, body)?;
-        b.function().map("map", lambda, arrays).map_err(refused)
-    })
-}
-
-/// An array of these extents from its indices, i64 variables.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_generate(
-    builder: *mut AgpuBuilder,
-    extents: *const AgpuNode,
-    variables: *const AgpuNode,
-    rank: i32,
-    body: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_generate", builder, node, |b| {
-        // SAFETY: the caller's promise.
-        let (extents, variables) =
-            unsafe { (b.nodes(extents, rank, "extent")?, variables_of(b, variables, rank)?) };
-        let body = b.node(body, "the body")?;
-        let lambda = b.lambda(&variables, body)?;
-        b.function().generate("generate", extents, lambda).map_err(refused)
-    })
-}
-
 /// # Safety
 /// There are `count` nodes.
-unsafe fn variables_of(b: &mut Builder, list: *const AgpuNode, count: i32) -> Result<Vec<Variable>> {
+pub(super) unsafe fn variables_of(
+    b: &mut Builder,
+    list: *const AgpuNode,
+    count: i32,
+) -> Result<Vec<Variable>> {
     // SAFETY: the caller's promise.
     let nodes = unsafe { b.nodes(list, count, "variable") }?;
     nodes
@@ -372,104 +293,5 @@ unsafe fn variables_of(b: &mut Builder, list: *const AgpuNode, count: i32) -> Re
         .collect()
 }
 
-/// All elements joined by an associative, commutative operator, `body` of the variables `left` and `right`,
-/// in the fixed order of docs/semantics.md 5.1; `init` joins last.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_reduce(
-    builder: *mut AgpuBuilder,
-    left: AgpuNode,
-    right: AgpuNode,
-    body: AgpuNode,
-    init: AgpuNode,
-    array: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_reduce", builder, node, |b| {
-        let (join, init, src) = folding(b, [left, right, body, init, array])?;
-        b.function().node(Op::Reduce { join, init, src }).map_err(refused)
-    })
-}
-
-/// The same along one axis, for each index of the others.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_reduce_axis(
-    builder: *mut AgpuBuilder,
-    left: AgpuNode,
-    right: AgpuNode,
-    body: AgpuNode,
-    init: AgpuNode,
-    array: AgpuNode,
-    axis: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_reduce_axis", builder, node, |b| {
-        let (join, init, src) = folding(b, [left, right, body, init, array])?;
-        let axis = super::nodes::axis(b.function(), src, axis)?;
-        super::nodes::reduce_axis(b.function(), join, init, src, axis)
-    })
-}
-
-/// A strict left fold in index order: `body` of the variables `accumulator` and `element`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_fold(
-    builder: *mut AgpuBuilder,
-    accumulator: AgpuNode,
-    element: AgpuNode,
-    body: AgpuNode,
-    init: AgpuNode,
-    array: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_fold", builder, node, |b| {
-        let (step, init, src) = folding(b, [accumulator, element, body, init, array])?;
-        b.function().node(Op::Fold { step, init, src }).map_err(refused)
-    })
-}
-
-fn folding(b: &mut Builder, nodes: [AgpuNode; 5]) -> Result<(Lambda, NodeId, NodeId)> {
-    let [left, right, body, init, array] = nodes;
-    let variables = [b.variable(left, "the first variable")?, b.variable(right, "the second variable")?];
-    let (body, init) = (b.node(body, "the body")?, b.node(init, "the initial value")?);
-    let array = b.node(array, "the array")?;
-    Ok((b.lambda(&variables, body)?, init, array))
-}
-
-/// A result, an array or a scalar. NULL as the name: r0, r1 .. by position.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_result(
-    builder: *mut AgpuBuilder,
-    name: *const c_char,
-    value: AgpuNode,
-) -> AgpuStatus {
-    with("agpu_builder_result", builder, |b| {
-        let n = b.results.len();
-        let name = if name.is_null() { format!("r{n}") } else { identifier(name, "the name")? };
-        let value = b.node(value, "the value")?;
-        if b.params.iter().map(|p| &p.name).chain(b.results.iter().map(|r| &r.name)).any(|n| *n == name) {
-            fail!(INVALID_ARGUMENT, "there is a parameter or result {name} already");
-        }
-        if !b.function().function.graph.is_closed(value) {
-            fail!(
-                INVALID_ARGUMENT,
-                "{name} depends on a variable that no map, generate, reduce or fold binds"
-            );
-        }
-        b.results.push(Output { name, value });
-        Ok(())
-    })
-}
-
-/// The program of the function. Functions that compute the same in the same way are one program, compiled
-/// once in this process. The builder may go on.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_compile(
-    builder: *mut AgpuBuilder,
-    program: *mut *mut AgpuProgram,
-) -> AgpuStatus {
-    with("agpu_builder_compile", builder, |b| {
-        let out = out(program, "program")?;
-        let made = cache::program(b.finish()?)?;
-        out.write(insert(made)?);
-        Ok(())
-    })
-}
+/// A variable of a lambda that is being built.
+pub(super) type Variable = (Var, Ty);

@@ -3,8 +3,10 @@
 
 use super::program::Program;
 use super::recent::{Recent, keep, recall_from};
+use super::staged::Staged;
 use crate::error::Result;
 use crate::interrupt::{self, refused};
+use crate::module::Specialise;
 use arraygpu_compiler::core::{Function, encode};
 use arraygpu_compiler::{driver, stage};
 use std::sync::{Arc, RwLock};
@@ -23,7 +25,8 @@ pub(super) fn program(source: Function) -> Result<Arc<Program>> {
     if let Some(known) = recall_from(&STRUCTURES, &key) {
         return Ok(known);
     }
-    let program = Arc::new(Program::new(source, fused));
+    let staged = Staged::of_built(&source).map(|s| Box::new(s) as Box<dyn Specialise>);
+    let program = Arc::new(Program::new(source, fused, staged));
     interrupt::check()?;
     Ok(keep(&STRUCTURES, BOUND, &key, program))
 }

@@ -1,8 +1,8 @@
 //! Kernels of a program by the system's C compiler, where the user allows it: by `ARRAYGPU_CPU_CC=1` or [`agpu_allow_cpu_compiler`]; `CC` names the compiler. A library must not fork a compiler
 //! behind its user's back, so without that there is the block interpreter, which computes the same bits.
 
-use super::disk;
 use crate::abi::{AgpuCpuKernel, AgpuStatus};
+use crate::disk;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::guard::guard;

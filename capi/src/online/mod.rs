@@ -8,8 +8,10 @@
 pub(crate) mod builder;
 mod cache;
 pub(crate) mod cc;
-pub(crate) mod disk;
+pub(crate) mod compile;
 pub(crate) mod nodes;
+pub(crate) mod operations;
 pub(crate) mod program;
+pub(crate) mod programs;
 mod recent;
 pub(crate) mod staged;

@@ -1,15 +1,11 @@
 //! Nodes of a builder's function that bind no variables, and scalar operations on arrays.
 
-use super::builder::{Builder, make};
-use crate::abi::{AgpuBuilder, AgpuNode, AgpuStatus};
+use super::builder::{Builder, Variable};
 use crate::error::{INVALID_ARGUMENT, Result, fail};
 use crate::interrupt::refused;
 use arraygpu_compiler::build;
-use arraygpu_compiler::core::{Lambda, NodeId, Op, Var};
+use arraygpu_compiler::core::{Lambda, NodeId, Op};
 use arraygpu_compiler::scalar::{BinaryOp, Ty, UnaryOp};
-
-/// A variable of a lambda that is being built.
-pub(super) type Variable = (Var, Ty);
 
 /// What makes the operation of a name from its operands.
 pub(super) fn operation(name: &str, operands: usize) -> Result<impl Fn(&[NodeId]) -> Op + use<>> {
@@ -124,7 +120,7 @@ pub(super) fn reduce_axis(
 }
 
 /// A sum of products; of halves in f32, rounded once.
-fn summed(
+pub(super) fn summed(
     b: &mut build::Builder,
     x: NodeId,
     y: NodeId,
@@ -141,7 +137,7 @@ fn summed(
 }
 
 impl Builder {
-    fn matmul(&mut self, x: NodeId, y: NodeId) -> Result<NodeId> {
+    pub fn matmul(&mut self, x: NodeId, y: NodeId) -> Result<NodeId> {
         let b = self.function();
         let (tx, ty) = (b.ty(x), b.ty(y));
         if tx.rank != 2 || ty.rank != 2 {
@@ -155,221 +151,4 @@ impl Builder {
         let lambda = b.graph().close(&[(row, Ty::I64), (column, Ty::I64)], body);
         b.generate("matmul", extents, lambda).map_err(refused)
     }
-}
-
-/// The number of elements along an axis, i64.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_length(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    axis: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_length", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        let axis = self::axis(b.function(), array, axis)?;
-        Ok(b.function().extents(array)[usize::from(axis)])
-    })
-}
-
-/// The sum of the products of two vectors' elements, by multiply-adds in the fixed order of
-/// docs/semantics.md 5.3.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_dot(
-    builder: *mut AgpuBuilder,
-    x: AgpuNode,
-    y: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_dot", builder, node, |b| {
-        let (x, y) = (b.node(x, "x")?, b.node(y, "y")?);
-        summed(b.function(), x, y, build::Builder::dot)
-    })
-}
-
-/// The matrix product, docs/semantics.md 5.7.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_matmul(
-    builder: *mut AgpuBuilder,
-    x: AgpuNode,
-    y: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_matmul", builder, node, |b| {
-        let (x, y) = (b.node(x, "x")?, b.node(y, "y")?);
-        b.matmul(x, y)
-    })
-}
-
-/// An element, by an i64 index for each axis; outside of the array it is 0 and leaves an error record.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_read(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    index: *const AgpuNode,
-    rank: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_read", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        // SAFETY: the caller's promise.
-        let index = unsafe { b.nodes(index, rank, "index") }?;
-        b.function().node(Op::At(array, index)).map_err(refused)
-    })
-}
-
-/// The elements start, start + stride .. below stop of one axis, i64 scalars that the host can compute;
-/// 0 <= start <= stop <= length and 1 <= stride are shape rules. stride 0: none, which is 1.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_slice(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    axis: i32,
-    start: AgpuNode,
-    stop: AgpuNode,
-    stride: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_slice", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        let (start, stop) = (b.node(start, "start")?, b.node(stop, "stop")?);
-        let stride = if stride == 0 { b.function().number(1) } else { b.node(stride, "stride")? };
-        let axis = self::axis(b.function(), array, axis)?;
-        b.function().slice("slice", array, axis, [start, stop, stride]).map_err(refused)
-    })
-}
-
-/// The same elements in reverse along an axis.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_reverse(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    axis: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_reverse", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        let axis = self::axis(b.function(), array, axis)?;
-        b.function().node(Op::Reverse(array, axis)).map_err(refused)
-    })
-}
-
-/// The array with two axes exchanged.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_transpose(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    first: i32,
-    second: i32,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_transpose", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        let (first, second) = (axis(b.function(), array, first)?, axis(b.function(), array, second)?);
-        let mut axes: Vec<u8> = (0..b.function().ty(array).rank).collect();
-        axes.swap(first.into(), second.into());
-        b.function().node(Op::Permute(array, axes)).map_err(refused)
-    })
-}
-
-/// The part of an array at an index of one axis, which it loses: a row, a column. An index that the host
-/// can compute is inside by a shape rule; else its elements are read as by agpu_builder_read().
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_pick(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    axis: i32,
-    index: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_pick", builder, node, |b| {
-        let (array, index) = (b.node(array, "the array")?, b.node(index, "the index")?);
-        let axis = self::axis(b.function(), array, axis)?;
-        b.function().pick("pick", array, axis, index, false).map_err(refused)
-    })
-}
-
-/// n times an array, along a new axis of that number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_spread(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    axis: i32,
-    n: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_spread", builder, node, |b| {
-        let (array, n) = (b.node(array, "the array")?, b.node(n, "n")?);
-        let Ok(axis) = u8::try_from(axis) else {
-            fail!(INVALID_ARGUMENT, "an array cannot get a new axis {axis}");
-        };
-        b.function().spread("spread", array, axis, n).map_err(refused)
-    })
-}
-
-/// 0, 1, .. n-1 as i64.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_iota(
-    builder: *mut AgpuBuilder,
-    n: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_iota", builder, node, |b| {
-        let n = b.node(n, "n")?;
-        b.function().iota(n).map_err(refused)
-    })
-}
-
-/// n times a value.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_fill(
-    builder: *mut AgpuBuilder,
-    n: AgpuNode,
-    value: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_fill", builder, node, |b| {
-        let (n, value) = (b.node(n, "n")?, b.node(value, "the value")?);
-        b.function().fill(n, value).map_err(refused)
-    })
-}
-
-/// The same value, computed once where it is used several times, and named in the generated code (slet).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_bind(
-    builder: *mut AgpuBuilder,
-    value: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_bind", builder, node, |b| {
-        let value = b.node(value, "the value")?;
-        Ok(b.function().bind(value))
-    })
-}
-
-/// The same value, which becomes a constant of the code: a program is compiled for each of its values (at
-/// most 16 are kept). It is made of lengths, constants and scalar parameters.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_stage(
-    builder: *mut AgpuBuilder,
-    value: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_stage", builder, node, |b| {
-        let value = b.node(value, "the value")?;
-        b.function().stage(value).map_err(refused)
-    })
-}
-
-/// The same array, stored before it is used.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agpu_builder_materialize(
-    builder: *mut AgpuBuilder,
-    array: AgpuNode,
-    node: *mut AgpuNode,
-) -> AgpuStatus {
-    make("agpu_builder_materialize", builder, node, |b| {
-        let array = b.node(array, "the array")?;
-        b.function().node(Op::Materialize(array)).map_err(refused)
-    })
 }

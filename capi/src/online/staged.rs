@@ -7,11 +7,11 @@
 use super::cc;
 use super::program::Program;
 use crate::abi::{AgpuArg, AgpuCall};
+use crate::call_options::has_workspace;
 use crate::error::{MODULE, Result};
-use crate::interrupt;
-use crate::invoke::{Given, given, has_workspace};
-use crate::module::{Entry, Loaded};
-use crate::workspace;
+use crate::invoke::{Given, given};
+use crate::module::{Entry, Loaded, Specialise};
+use crate::{interrupt, workspace};
 use arraygpu_compiler::core::{Function, parse, verify};
 use arraygpu_compiler::driver;
 use arraygpu_compiler::error::Kind;
@@ -75,43 +75,6 @@ impl Staged {
         Some(Staged { module: module.into(), source, stages, is_compiled, versions: RwLock::new(Vec::new()) })
     }
 
-    /// Runs a call of the function whose general version is `entry` of `loaded`. None: that is to run, and nothing was done.
-    ///
-    /// # Safety
-    /// `call` is null or an `agpu_call`; `args` are `count` arguments.
-    pub unsafe fn run(
-        &self,
-        loaded: &Loaded,
-        entry: &Entry,
-        call: *const AgpuCall,
-        args: *const AgpuArg,
-        count: i32,
-    ) -> Option<Result<()>> {
-        // a version for these values has temporaries of its own
-        // SAFETY: the caller's promise.
-        if unsafe { has_workspace(call) } {
-            return None;
-        }
-        let values = |given: Given| {
-            let pays =
-                if given.on_gpu { loaded.images.is_some() } else { !self.is_compiled || cc::is_allowed() };
-            pays.then(|| self.stages.values(given.len, given.arg))
-        };
-        // SAFETY: the caller's promise.
-        let values = workspace::with(|ws| unsafe { given(entry, call, args, count, ws, values) }).ok()??;
-        let program = self.version(&values)?;
-        // SAFETY: the caller's promise.
-        let done = unsafe { program.run(call, args, count) };
-        match &done {
-            // code that the device does not take; nothing has run if there is one kernel only
-            Err(e) if e.status == MODULE && entry.launches().count() == 1 => {
-                self.keep(values, None);
-                None
-            }
-            _ => Some(done),
-        }
-    }
-
     /// The program for these values, compiled if it is not there.
     fn version(&self, values: &[Lit]) -> Option<Arc<Program>> {
         let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
@@ -147,6 +110,41 @@ impl Staged {
         // unloading code waits for the device: not under the lock
         drop(gone);
         program
+    }
+}
+
+impl Specialise for Staged {
+    unsafe fn run(
+        &self,
+        loaded: &Loaded,
+        entry: &Entry,
+        call: *const AgpuCall,
+        args: *const AgpuArg,
+        count: i32,
+    ) -> Option<Result<()>> {
+        // a version for these values has temporaries of its own
+        // SAFETY: the caller's promise.
+        if unsafe { has_workspace(call) } {
+            return None;
+        }
+        let values = |given: Given| {
+            let pays =
+                if given.on_gpu { loaded.images.is_some() } else { !self.is_compiled || cc::is_allowed() };
+            pays.then(|| self.stages.values(given.len, given.arg))
+        };
+        // SAFETY: the caller's promise.
+        let values = workspace::with(|ws| unsafe { given(entry, call, args, count, ws, values) }).ok()??;
+        let program = self.version(&values)?;
+        // SAFETY: the caller's promise.
+        let done = unsafe { program.run(call, args, count) };
+        match &done {
+            // code that the device does not take; nothing has run if there is one kernel only
+            Err(e) if e.status == MODULE && entry.launches().count() == 1 => {
+                self.keep(values, None);
+                None
+            }
+            _ => Some(done),
+        }
     }
 }
 

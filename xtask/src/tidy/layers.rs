@@ -51,22 +51,119 @@ const DSL: [&str; 23] = [
     "example",
 ];
 
+/// The layers of `capi/src`, from the lowest on: a file imports files of its own layer and of those
+/// before it.
+const CAPI: [&[&str]; 8] = [
+    // handles, errors, and what surrounds every call
+    &[
+        "abi",
+        "sync",
+        "environment",
+        "log",
+        "error",
+        "reserve",
+        "float_environment",
+        "calls",
+        "handle",
+        "interrupt",
+        "guard",
+        "cancel",
+        "library",
+        "level",
+    ],
+    // memory of the host and the layout of arrays
+    &["span", "overlap", "guards", "usage", "memory", "span_copy", "disk"],
+    // modules: plans with the code of their kernels
+    &[
+        "block",
+        "cpu",
+        "cuda/log",
+        "cuda/table",
+        "cuda/driver",
+        "cuda/device",
+        "cuda/open",
+        "cuda/images",
+        "module",
+    ],
+    // devices
+    &[
+        "pool",
+        "cuda/state",
+        "cuda/frame",
+        "cuda/gpu",
+        "cuda/chosen",
+        "cuda/code",
+        "cuda/copy",
+        "cuda/lend",
+        "cuda/link",
+        "cuda/memory",
+        "cuda/stream",
+        "cuda/words",
+        "cuda/records",
+        "cuda/event",
+        "cuda/transfer",
+    ],
+    // contexts and arrays
+    &["context", "device", "buffer", "view", "pinned"],
+    // one call
+    &[
+        "workspace",
+        "arguments",
+        "call_options",
+        "outputs",
+        "places",
+        "repeat",
+        "check",
+        "execute",
+        "cuda/call",
+        "cuda/choice",
+        "cuda/check",
+        "cuda/launch",
+        "cuda/execute",
+        "invoke",
+        "stream",
+        "event",
+        "copy",
+    ],
+    // functions compiled while a program runs
+    &["online"],
+    // packages
+    &["package", "loader"],
+];
+
+/// The layer of a file in a list, by the longest name that is the beginning of its path, and that
+/// name. The number is `None` for a file that is not in the list.
+fn layer(layers: &[&[&str]], root: &str, file: &str) -> (Option<usize>, String) {
+    let path = file.trim_start_matches(root).trim_end_matches(".rs");
+    let mut parts: Vec<&str> = path.split('/').collect();
+    while !parts.is_empty() {
+        let name = parts.join("/");
+        if let Some(at) = layers.iter().position(|layer| layer.contains(&name.as_str())) {
+            return (Some(at), name);
+        }
+        parts.pop();
+    }
+    (None, path.to_string())
+}
+
 /// Where an import runs upwards, or a pass imports a pass, in the crate whose sources begin at
 /// `root`. A crate without a list of layers has no complaints.
 pub fn check(root: &str, files: &Files) -> Vec<String> {
-    let layers = match root {
-        "compiler/src/" => &COMPILER[..],
-        "dsl/src/" => &DSL[..],
+    let layers: Vec<&[&str]> = match root {
+        "compiler/src/" => COMPILER.chunks(1).collect(),
+        "dsl/src/" => DSL.chunks(1).collect(),
+        "capi/src/" => CAPI.to_vec(),
         _ => return vec![],
     };
-    let layer = |file: &str| {
-        let top = file.trim_start_matches(root).split(['/', '.']).next().unwrap_or_default().to_string();
-        (layers.iter().position(|l| *l == top), top)
-    };
+    let layer = |file: &str| layer(&layers, root, file);
     let mut bad = Vec::new();
     for name in files.names() {
+        // such a file only declares modules
+        let folder = name.trim_start_matches(root).trim_end_matches("mod.rs");
+        let is_root = folder == "lib.rs"
+            || layers.iter().flat_map(|l| l.iter()).any(|l| folder.ends_with('/') && l.starts_with(folder));
         if let (None, top) = layer(name)
-            && top != "lib"
+            && !is_root
         {
             bad.push(format!(
                 "{name}: `{top}` has no place in the list of layers (xtask/src/tidy/layers.rs)"
@@ -115,6 +212,8 @@ mod tests {
         assert!(check("dsl/src/example.rs", "use crate::package::f;\n", &["package.rs"]).is_empty());
         let test = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::driver::C;\n}\n";
         assert!(check("compiler/src/core/mod.rs", test, &["driver.rs"]).is_empty());
+        assert!(check("capi/src/cuda/mod.rs", "mod state;\n", &["cuda/state.rs"]).is_empty());
+        assert!(check("capi/src/invoke.rs", "use crate::cuda::gpu::Gpu;\n", &["cuda/gpu.rs"]).is_empty());
     }
 
     #[test]
@@ -128,5 +227,10 @@ mod tests {
         let said = check("compiler/src/passes/fuse.rs", "use super::guard::mark;\n", &["passes/guard.rs"]);
         assert_eq!(said.len(), 1);
         assert_eq!(check("compiler/src/novel/mod.rs", "", &[]).len(), 1);
+        let said = check("capi/src/cuda/gpu.rs", "use crate::invoke::invoke;\n", &["invoke.rs"]);
+        assert_eq!(
+            said,
+            ["capi/src/cuda/gpu.rs: imports `crate::invoke::invoke`, but `invoke` stands above it"]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Against the fake driver (`capi/tests/fake_cuda`), in processes that find it.
 
 use super::*;
-use crate::cuda::device;
+use crate::cuda::chosen;
 use libloading::Library;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn child() {
     let Ok(part) = std::env::var("ARRAYGPU_LINK_PART") else { return };
     // SAFETY: the fake driver, which this process found by LD_LIBRARY_PATH.
     let library = unsafe { Library::new("libcuda.so.1") }.unwrap();
-    let gpu = device::gpu(0).and_then(Gpu::open).unwrap();
+    let gpu = chosen::gpu(0).and_then(Gpu::open).unwrap();
     let _current = gpu.enter().unwrap();
     let message = match part.as_str() {
         "link" => gpu.machine_code(PTX, "add").map(|code| assert_eq!(&code[..4], b"\x7fELF")),
@@ -156,7 +156,7 @@ fn what_is_linked_runs_on_this_device() {
     const COUNT: &CStr =
         c".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry count(.param .u64 at) {\n\
         .reg .b64 %a; ld.param.u64 %a, [at]; st.global.u32 [%a], 7; ret;\n}\n";
-    let Ok(gpu) = device::gpu(0).and_then(Gpu::open) else { return };
+    let Ok(gpu) = chosen::gpu(0).and_then(Gpu::open) else { return };
     let _current = gpu.enter().unwrap();
     let (major, minor) = gpu.device.capability;
     let code = gpu.machine_code(COUNT, "count").unwrap();

@@ -241,7 +241,7 @@ fn child() {
 
 fn start_child(part: &str, cache: &Path, variables: &[(&str, &str)]) -> std::process::Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "online::disk::tests::child", "--nocapture"]);
+    command.args(["--exact", "disk::tests::child", "--nocapture"]);
     command.env("ARRAYGPU_STORE_PART", part).env("ARRAYGPU_CACHE", cache).envs(variables.iter().copied());
     command.stdout(std::process::Stdio::piped()).spawn().unwrap()
 }

@@ -1,7 +1,7 @@
 //! Every file operation of the store fails: what is got is right or nothing, nothing is left over, the bound holds,
 //! and the next process finds a store that works.
 
-#[path = "../../../../compiler/tests/common/failing_files/mod.rs"]
+#[path = "../../../compiler/tests/common/failing_files/mod.rs"]
 mod failing_files;
 
 use super::*;
@@ -71,7 +71,7 @@ fn run(failing: &Failing, fault: Fault, n: Option<u64>) -> (String, failing_file
     let root = folder.path().canonicalize().unwrap();
     fill(&root);
     let (said, seen) = failing.run(&root, fault, n, &|command| {
-        command.args(["--exact", "online::disk::failing::failing_child", "--nocapture"]);
+        command.args(["--exact", "disk::failing::failing_child", "--nocapture"]);
         command.env("ARRAYGPU_FAILING_STORE", &root);
     });
     let mut wrong = Vec::new();

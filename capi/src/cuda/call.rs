@@ -1,0 +1,16 @@
+//! A call of a function on a GPU: what all parts of its execution know.
+
+use super::gpu::Gpu;
+use super::images::Images;
+use super::state::Stream;
+use crate::module::{Entry, Loaded};
+use std::sync::Arc;
+
+pub(super) struct Call<'a> {
+    pub loaded: &'static Loaded,
+    pub entry: &'static Arc<Entry>,
+    pub images: &'static Images,
+    pub gpu: &'a Gpu,
+    pub stream: &'a Stream,
+    pub capturing: bool,
+}

@@ -1,0 +1,122 @@
+//! The results of a call: their extents, overlaps and memory.
+
+use crate::abi::AgpuArgKind;
+use crate::arguments::Args;
+use crate::buffer::{Memory, On};
+use crate::error::{OUT_OF_MEMORY, OVERLAP, Result, SHAPE, fail};
+use crate::log::log;
+use crate::module::Entry;
+use crate::span::{AXES, Span, count, extents};
+use crate::workspace::Workspace;
+use arraygpu_compiler::plan::Slot;
+use arraygpu_compiler::scalar::Lit;
+
+/// The extents of a result or temporary, whose elements can be counted.
+pub(crate) fn shape_of<'a>(slot: &Slot, host: &[Lit], room: &'a mut [i64; AXES]) -> Result<&'a [i64]> {
+    let shape = &mut room[..slot.extents.len()];
+    for (n, id) in shape.iter_mut().zip(&slot.extents) {
+        *n = host[id.0 as usize].as_i64();
+    }
+    match shape {
+        [n] if *n < 0 => fail!(SHAPE, "{}: the length {n} is negative", slot.name),
+        _ if shape.iter().any(|n| *n < 0) => {
+            fail!(SHAPE, "{}: an extent of {} is negative", slot.name, extents(shape))
+        }
+        _ if count(shape).is_none() => {
+            fail!(OUT_OF_MEMORY, "{}: {} elements are more than can be counted", slot.name, extents(shape))
+        }
+        _ => Ok(shape),
+    }
+}
+
+/// Extents of the outputs, and what they overlap.
+pub(crate) fn outputs(entry: &Entry, args: Args, ws: &mut Workspace) -> Result<()> {
+    let (plan, params) = (&entry.plan, entry.plan.params.len());
+    ws.in_place.clear();
+    ws.detours.clear();
+    for (r, slot) in plan.results.iter().enumerate() {
+        let place = params + r;
+        if !slot.ty.is_scalar() {
+            let mut room = [0; AXES];
+            let expected = shape_of(slot, &ws.host, &mut room)?;
+            let given = ws.spans[place].shape();
+            if args.is(place, AgpuArgKind::AgpuArgResultView) && given != expected {
+                let (given, expected) = (extents(given), extents(expected));
+                let has = if slot.ty.rank == 1 { "has the length" } else { "is" };
+                fail!(SHAPE, "{}: the output {has} {given}, expected {expected}", slot.name);
+            }
+        }
+        for other in 0..r {
+            if ws.spans[place].overlaps(&ws.spans[params + other]) {
+                fail!(OVERLAP, "{}, {}: two outputs overlap", plan.results[other].name, slot.name);
+            }
+        }
+        // scalars are written when all is read
+        if !args.is(place, AgpuArgKind::AgpuArgResultView) || slot.ty.is_scalar() {
+            continue;
+        }
+        let mut detour = false;
+        for p in 0..params {
+            let (output, input) = (&ws.spans[place], &ws.spans[p]);
+            if !output.overlaps(input) {
+                continue;
+            }
+            if output.is_same(input) && entry.may_be_in_place(r, p) {
+                ws.in_place.push((r as u32, p as u32));
+            } else {
+                detour = true;
+            }
+        }
+        if detour {
+            log!(
+                Warn,
+                "{}: {} overlaps what it is computed from: it is made elsewhere, and copied",
+                entry.title,
+                slot.name
+            );
+            ws.detours.push((place, ws.spans[place]));
+        }
+    }
+    Ok(())
+}
+
+/// All memory that the plan needs. Pages are touched only when they are used, so this costs nothing early.
+pub(crate) fn reserve(entry: &Entry, args: Args, ws: &mut Workspace, on: On) -> Result<()> {
+    let (plan, params) = (&entry.plan, entry.plan.params.len());
+    for (r, slot) in plan.results.iter().enumerate() {
+        let place = params + r;
+        if !slot.ty.is_scalar() && args.is(place, AgpuArgKind::AgpuArgResultNew) {
+            let mut room = [0; AXES];
+            let span = Span::dense(std::ptr::null_mut(), slot.ty.elem, shape_of(slot, &ws.host, &mut room)?);
+            let memory = Memory::new(span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
+            ws.spans[place] = Span { base: memory.data(), ..span };
+            ws.made.push((place, memory));
+        }
+    }
+    reserve_temporaries(entry, ws, on)
+}
+
+/// What would be in a workspace; on the CPU scratch comes on top.
+pub(crate) fn reserve_temporaries(entry: &Entry, ws: &mut Workspace, on: On) -> Result<()> {
+    let (plan, params) = (&entry.plan, entry.plan.params.len());
+    for (place, span) in &ws.detours {
+        let slot = entry.slot(*place);
+        let base = ws.memory.take(*place, span.len(), span.ty.size(), on).map_err(|e| e.of(&slot.name))?;
+        ws.spans[*place] = span.packed(base);
+        // what was in place no longer is
+        ws.in_place.retain(|(r, _)| params + *r as usize != *place);
+    }
+    for (t, slot) in plan.temps.iter().enumerate() {
+        let (place, ty, mut room) = (params + plan.results.len() + t, slot.ty.elem, [0; AXES]);
+        if slot.ty.is_scalar() {
+            ws.spans.push(Span::nothing(ty));
+            continue;
+        }
+        let mut span = Span::dense(std::ptr::null_mut(), ty, shape_of(slot, &ws.host, &mut room)?);
+        if !span.is_empty() && !entry.is_name(t) {
+            span.base = ws.memory.take(place, span.len(), ty.size(), on)?;
+        }
+        ws.spans.push(span);
+    }
+    Ok(())
+}

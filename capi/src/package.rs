@@ -1,0 +1,195 @@
+//! Packages: `agpu_invoke`, and the module behind the pointer that a package hands over.
+
+use crate::abi::{
+    AGPU_ABI_OLDEST, AGPU_ABI_VERSION, AgpuArg, AgpuCall, AgpuCpuKernel, AgpuModule, AgpuStatus,
+};
+use crate::cuda::Images;
+use crate::error::{INVALID_ARGUMENT, MODULE, Result, aligned, error, fail};
+use crate::guard::guard;
+use crate::invoke::invoke;
+use crate::level::{Level, level};
+use crate::log::log;
+use crate::module::Specialise;
+use crate::module::{Kernels, Loaded};
+use crate::online;
+use crate::online::staged::Staged;
+use crate::workspace::{self, Workspace};
+use arraygpu_compiler::core::Function;
+use arraygpu_compiler::plan::{Plan, parse};
+use std::ffi::{CStr, c_char};
+use std::str::Utf8Error;
+use std::sync::atomic::AtomicPtr;
+
+/// Runs entry `entry` of a module. Packages call this; arguments are the parameters, then the results.
+/// `call` may be NULL. Thread-safe, as long as no buffer that a call writes is used elsewhere at the same
+/// time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_invoke(
+    module: *const AgpuModule,
+    entry: i32,
+    call: *const AgpuCall,
+    args: *const AgpuArg,
+    count: i32,
+) -> AgpuStatus {
+    guard(|| {
+        // SAFETY: NULL or a package's module (the caller's promise).
+        let loaded = unsafe { open(module) }.map_err(|e| e.of("agpu_invoke"))?;
+        let number = usize::try_from(entry).unwrap_or(usize::MAX);
+        let Some(entry) = loaded.entries.get(number) else {
+            fail!(
+                INVALID_ARGUMENT,
+                "{}: there is no entry {entry}, there are {}",
+                loaded.name,
+                loaded.entries.len()
+            );
+        };
+        if let Some(staged) = loaded.staged(number) {
+            // SAFETY: as below.
+            if let Some(done) = unsafe { staged.run(loaded, entry, call, args, count) } {
+                return done;
+            }
+        }
+        // SAFETY: `call` is NULL or an agpu_call, and there are `count` arguments (the caller's promise).
+        let run = |ws: &mut Workspace| unsafe { invoke(loaded, entry, call, args, count, ws) };
+        workspace::with(run).map_err(|e| e.of(&entry.title))
+    })
+}
+
+/// The module behind a pointer of a package; parsed and checked at first use.
+///
+/// # Safety
+/// `module` is null or points at an `agpu_module` of any version, which stays valid.
+pub(crate) unsafe fn open(module: *const AgpuModule) -> Result<&'static Loaded> {
+    // SAFETY: the caller's promise; what the state word has stays while the package is loaded.
+    unsafe { open_raw(module).map(|loaded| &*loaded) }
+}
+
+/// The same as a pointer, which its library's owner frees when that is closed.
+///
+/// # Safety
+/// As [`open`].
+pub(crate) unsafe fn open_raw(module: *const AgpuModule) -> Result<*mut Loaded> {
+    if module.is_null() {
+        fail!(INVALID_ARGUMENT, "the module is NULL");
+    }
+    aligned(module, "the module")?;
+    // SAFETY: size and version come first in every version.
+    let (size, version) =
+        unsafe { ((&raw const (*module).size).read(), (&raw const (*module).abi_version).read()) };
+    if !(AGPU_ABI_OLDEST..=AGPU_ABI_VERSION).contains(&version) || size < size_of::<AgpuModule>() {
+        let advice = if version < AGPU_ABI_OLDEST { "make it again" } else { "install a newer libarraygpu" };
+        fail!(
+            MODULE,
+            "the package was made for ABI version {version} (module of {size} bytes), this library runs those of \
+             {AGPU_ABI_OLDEST} to {AGPU_ABI_VERSION} ({} bytes): {advice}",
+            size_of::<AgpuModule>()
+        );
+    }
+    // SAFETY: the size says that all fields are there.
+    let module = unsafe { &*module };
+    if module.state.is_null() {
+        fail!(MODULE, "the module's state is NULL");
+    }
+    // SAFETY: the state word is the runtime's, and only used through this atomic.
+    let state = unsafe { AtomicPtr::<Loaded>::from_ptr(module.state.cast()) };
+    // SAFETY: a module of our version.
+    crate::module::state::get_or_make(state, || unsafe { load(module) })
+}
+
+/// # Safety
+/// The module's pointers are null or what `agpu_module` says.
+pub(crate) unsafe fn load(module: &AgpuModule) -> Result<Loaded> {
+    if module.name.is_null() || module.plans.is_null() {
+        fail!(MODULE, "the module's name or plans are NULL");
+    }
+    // SAFETY: a C string, by the contract.
+    let name = unsafe { CStr::from_ptr(module.name) }.to_string_lossy().into_owned();
+    let (Ok(length), Ok(count)) = (usize::try_from(module.plans_length), usize::try_from(module.kernels))
+    else {
+        fail!(MODULE, "{name}: a negative number of kernels or length of the plans");
+    };
+    // SAFETY: `plans` has that many bytes, by the contract.
+    let text = unsafe { text(module.plans, length) };
+    let text = text.map_err(|e| error(MODULE, format!("{name}: the plans are not UTF-8: {e}")))?;
+    let plans =
+        parse::parse(text).map_err(|e| error(MODULE, format!("{name}: the plans cannot be read: {e}")))?;
+    let level = level()?;
+    let kernels = table(module, level);
+    // SAFETY: the caller's promise.
+    let images = unsafe { Images::read(module, &name) }?;
+    let kernels = if kernels.is_null() { Kernels::None } else { Kernels::Table { kernels, _code: None } };
+    if matches!(kernels, Kernels::None) && count > 0 && images.is_none() {
+        fail!(
+            MODULE,
+            "{name}: the package has no code for this processor, which runs x86-64-{} and below",
+            level.name()
+        );
+    }
+    let mut loaded = Loaded::in_memory(&name, plans, images, kernels, count)?;
+    // SAFETY: the caller's promise.
+    loaded.staged = unsafe { staged(module, &loaded) }?;
+    log!(
+        Info,
+        "the package {name}: {} functions, {}{}",
+        loaded.entries.len(),
+        if loaded.has_cpu_code() {
+            format!("kernels for x86-64-{}", level.name())
+        } else {
+            "none for CPUs".into()
+        },
+        if loaded.images.is_some() { ", code for GPUs" } else { "" }
+    );
+    Ok(loaded)
+}
+
+/// # Safety
+/// There are that many bytes, for as long as the package is loaded.
+pub(crate) unsafe fn text<'a>(
+    address: *const c_char,
+    length: usize,
+) -> std::result::Result<&'a str, Utf8Error> {
+    // SAFETY: the caller's promise.
+    std::str::from_utf8(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) })
+}
+
+/// The functions that stage scalars, at their entries.
+///
+/// # Safety
+/// As [`load`].
+pub(crate) unsafe fn staged(
+    module: &AgpuModule,
+    loaded: &Loaded,
+) -> Result<Vec<Option<Box<dyn Specialise>>>> {
+    if module.staged.is_null() {
+        return Ok(Vec::new());
+    }
+    let cannot = |why: String| {
+        error(MODULE, format!("{}: the functions that stage cannot be read: {why}", loaded.name))
+    };
+    let length = usize::try_from(module.staged_length).map_err(|e| cannot(e.to_string()))?;
+    // SAFETY: `staged` has that many bytes, by the contract.
+    let text = unsafe { text(module.staged, length) }.map_err(|e| cannot(e.to_string()))?;
+    let mut functions = online::staged::read(text).map_err(|e| cannot(e.to_string()))?;
+    let mut of = |plan: &Plan| {
+        let fits = |f: &Function| {
+            let results = f.results.iter().map(|r| (&r.name, f.graph.ty(r.value)));
+            f.name == plan.name
+                && f.params.iter().map(|p| (&p.name, p.ty)).eq(plan.params.iter().map(|p| (&p.name, p.ty)))
+                && results.eq(plan.results.iter().map(|r| (&r.name, r.ty)))
+        };
+        let at = functions.iter().position(fits)?;
+        let staged = Staged::of(&loaded.name, functions.swap_remove(at))?;
+        Some(Box::new(staged) as Box<dyn Specialise>)
+    };
+    let found: Vec<_> = loaded.entries.iter().map(|e| of(&e.plan)).collect();
+    match functions.first() {
+        Some(f) => Err(cannot(format!("there is no entry {} like theirs", f.name))),
+        None => Ok(found),
+    }
+}
+
+/// The best table that is there.
+pub(crate) fn table(module: &AgpuModule, level: Level) -> *const AgpuCpuKernel {
+    let tables = [(Level::V4, module.cpu_v4), (Level::V3, module.cpu_v3), (Level::V2, module.cpu_v2)];
+    tables.into_iter().find(|(l, t)| *l <= level && !t.is_null()).map_or(std::ptr::null(), |t| t.1)
+}
